@@ -1,0 +1,138 @@
+//! The closed list of codes for our own failures, shared by MCP results, REST, CLI and logs, and the one table that gives each its
+//! HTTP status, exit code and JSON-RPC code.
+
+/// What kind of failure of ours this is. An upstream's own errors pass unchanged and have no code here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ErrorCode {
+    /// The request itself is wrong: a missing or malformed argument.
+    InvalidArguments,
+    /// No server of that name is configured.
+    UnknownServer,
+    /// The server is known, the tool is not.
+    UnknownTool,
+    /// No such prompt.
+    UnknownPrompt,
+    /// No such resource.
+    UnknownResource,
+    /// The server is switched off in the configuration.
+    ServerDisabled,
+    /// The server's entry in the configuration is wrong.
+    ServerMisconfigured,
+    /// The server waits for a person's approval.
+    ServerQuarantined,
+    /// The tool is switched off by `enabled_tools` or `disabled_tools`.
+    ToolDisabled,
+    /// The tool's definition is not the one that was admitted.
+    ToolChanged,
+    /// Access rules say no.
+    AccessDenied,
+    /// The server could not be started or reached.
+    ServerUnavailable,
+    /// The connection ended while the call was in flight.
+    ConnectionLost,
+    /// A deadline passed.
+    TimedOut,
+    /// The upstream's answer broke the protocol or a size limit.
+    BadUpstreamAnswer,
+    /// A bound of ours was reached.
+    Overloaded,
+    /// A server of that name exists already.
+    ServerExists,
+    /// The configuration file cannot be read, understood or written.
+    ConfigUnusable,
+    /// The daemon is ending.
+    ShuttingDown,
+    /// A fault of ours.
+    Internal,
+}
+
+impl ErrorCode {
+    /// The code's spelling on every wire.
+    pub fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// HTTP status for REST answers.
+    pub fn http_status(self) -> u16 {
+        self.row().1
+    }
+
+    /// Exit code of the command line: 1 failed, 2 usage, 4 refused by policy.
+    pub fn exit_code(self) -> u8 {
+        self.row().2
+    }
+
+    /// Reads [`ErrorCode::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.as_str() == text)
+    }
+
+    /// Every code there is.
+    pub const ALL: &[Self] = &[
+        Self::InvalidArguments,
+        Self::UnknownServer,
+        Self::UnknownTool,
+        Self::UnknownPrompt,
+        Self::UnknownResource,
+        Self::ServerDisabled,
+        Self::ServerMisconfigured,
+        Self::ServerQuarantined,
+        Self::ToolDisabled,
+        Self::ToolChanged,
+        Self::AccessDenied,
+        Self::ServerUnavailable,
+        Self::ConnectionLost,
+        Self::TimedOut,
+        Self::BadUpstreamAnswer,
+        Self::Overloaded,
+        Self::ServerExists,
+        Self::ConfigUnusable,
+        Self::ShuttingDown,
+        Self::Internal,
+    ];
+
+    /// spelling, HTTP status, exit code
+    fn row(self) -> (&'static str, u16, u8) {
+        match self {
+            Self::InvalidArguments => ("invalid_arguments", 400, 2),
+            Self::UnknownServer => ("unknown_server", 404, 1),
+            Self::UnknownTool => ("unknown_tool", 404, 1),
+            Self::UnknownPrompt => ("unknown_prompt", 404, 1),
+            Self::UnknownResource => ("unknown_resource", 404, 1),
+            Self::ServerDisabled => ("server_disabled", 409, 4),
+            Self::ServerMisconfigured => ("server_misconfigured", 409, 1),
+            Self::ServerQuarantined => ("server_quarantined", 403, 4),
+            Self::ToolDisabled => ("tool_disabled", 403, 4),
+            Self::ToolChanged => ("tool_changed", 409, 4),
+            Self::AccessDenied => ("access_denied", 403, 4),
+            Self::ServerUnavailable => ("server_unavailable", 502, 1),
+            Self::ConnectionLost => ("connection_lost", 502, 1),
+            Self::TimedOut => ("timed_out", 504, 1),
+            Self::BadUpstreamAnswer => ("bad_upstream_answer", 502, 1),
+            Self::Overloaded => ("overloaded", 503, 1),
+            Self::ServerExists => ("server_exists", 409, 1),
+            Self::ConfigUnusable => ("config_unusable", 500, 1),
+            Self::ShuttingDown => ("shutting_down", 503, 1),
+            Self::Internal => ("internal", 500, 1),
+        }
+    }
+}
+
+impl std::fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ErrorCode;
+
+    #[test]
+    fn every_code_reads_back() {
+        for code in ErrorCode::ALL {
+            assert_eq!(ErrorCode::parse(code.as_str()), Some(*code));
+        }
+        assert_eq!(ErrorCode::parse("nonsense"), None);
+    }
+}

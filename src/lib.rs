@@ -1,0 +1,10 @@
+//! mcpproxy: one daemon between every AI client and every MCP server on a machine.
+//!
+//! This file is the map. Modules stand floor by floor; a module uses lower floors only, and modules of one floor are strangers
+//! to each other (`tests/it/house.rs` keeps it so). `docs/ARCHITECTURE.md` tells how a request travels through them.
+
+// Floor 0: words. Pure, no I/O, no clock.
+pub mod caller;
+pub mod error_code;
+pub mod names;
+pub mod secret;

@@ -1,0 +1,3 @@
+//! The `mcpproxy` program.
+
+fn main() {}

@@ -1,0 +1,231 @@
+//! Names: what a server may be called, and the names under which its tools and prompts are offered to clients.
+//!
+//! An offered name is a pure function of server and tool, so it never depends on what other servers exist. It is never parsed
+//! back: the catalog looks it up.
+
+use std::{fmt, sync::Arc};
+
+/// The name of an upstream server: `[A-Za-z0-9._-]{1,64}`, without `__`. Cheap to clone. Compares by exact text;
+/// the configuration refuses two names that differ only in case.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServerName(Arc<str>);
+
+/// Why a text cannot name a server.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadServerName {
+    /// The name is empty.
+    #[error("the server name is empty")]
+    Empty,
+    /// The name is longer than [`ServerName::MAX_LEN`].
+    #[error("the server name {0:?} is longer than 64 characters")]
+    TooLong(String),
+    /// The name has a character outside the allowed set.
+    #[error(
+        "the server name {name:?} has {bad:?} in it; letters, digits, '.', '_' and '-' are allowed"
+    )]
+    BadCharacter {
+        /// The whole name.
+        name: String,
+        /// The first character that is not allowed.
+        bad: char,
+    },
+    /// `__` separates server and tool in offered names.
+    #[error("the server name {0:?} has \"__\" in it, which separates server and tool")]
+    DoubleUnderscore(String),
+}
+
+impl ServerName {
+    /// The longest name, in characters.
+    pub const MAX_LEN: usize = 64;
+
+    /// Checks the rule stated at the type.
+    pub fn parse(text: &str) -> Result<Self, BadServerName> {
+        if text.is_empty() {
+            return Err(BadServerName::Empty);
+        }
+        if text.chars().count() > Self::MAX_LEN {
+            return Err(BadServerName::TooLong(text.to_owned()));
+        }
+        if let Some(bad) = text.chars().find(|c| !is_server_character(*c)) {
+            return Err(BadServerName::BadCharacter {
+                name: text.to_owned(),
+                bad,
+            });
+        }
+        if text.contains("__") {
+            return Err(BadServerName::DoubleUnderscore(text.to_owned()));
+        }
+        Ok(Self(text.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn is_server_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+impl fmt::Display for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for ServerName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl std::borrow::Borrow<str> for ServerName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl serde::Serialize for ServerName {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+/// Longest offered name. Clients prefix it (`mcp__<server>__`) and cut or drop what passes 64 characters in all.
+const OFFERED_MAX: usize = 40;
+
+/// Hexadecimal digits of the hash that ends a name which lost something.
+const HASH_DIGITS: usize = 8;
+
+/// The name under which an upstream's tool or prompt is offered: `server__tool`, always matching `^[A-Za-z0-9_-]{1,64}$` and at
+/// most 40 characters long.
+///
+/// Other characters become `_`. A name that lost something, or would be too long, ends in a short hash of the original pair, so
+/// two originals never share an offered name by accident of sanitizing.
+pub fn offered(server: &ServerName, tool: &str) -> String {
+    let plain = format!("{server}__{tool}");
+    let mut clean: String = plain
+        .chars()
+        .map(|c| if is_offered_character(c) { c } else { '_' })
+        .collect();
+    // A server that ends in `_` would meet another's tool that begins with one: `a_` + `x`, `a` + `_x`.
+    let unambiguous = !server.as_str().ends_with('_') && !tool.is_empty();
+    if clean == plain && clean.len() <= OFFERED_MAX && unambiguous {
+        return clean;
+    }
+    // A NUL cannot stand in a server name, so the pair is unambiguous.
+    let hash = blake3::hash(format!("{server}\0{tool}").as_bytes()).to_hex();
+    let digits: String = hash.chars().take(HASH_DIGITS).collect();
+    clean.truncate(OFFERED_MAX - HASH_DIGITS - 1);
+    format!("{clean}_{digits}")
+}
+
+fn is_offered_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
+}
+
+/// How many single-character edits lead from `a` to `b` (Levenshtein), used to name the closest known thing in errors.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substituted = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// The known name closest to `wanted`, if one is close enough to be worth naming: at most a third of its letters differ,
+/// or one contains the other.
+pub fn closest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    // Limit: names of this many characters are compared; longer input is a client's mistake and gets no suggestion.
+    const COMPARED: usize = 128;
+    if wanted.len() > COMPARED {
+        return None;
+    }
+    let folded = wanted.to_lowercase();
+    known
+        .filter(|name| name.len() <= COMPARED)
+        .map(|name| {
+            let candidate = name.to_lowercase();
+            let contained =
+                !folded.is_empty() && (candidate.contains(&folded) || folded.contains(&candidate));
+            (
+                if contained {
+                    0
+                } else {
+                    distance(&folded, &candidate)
+                },
+                name,
+            )
+        })
+        .filter(|(edits, name)| *edits <= name.chars().count().max(folded.chars().count()) / 3)
+        .min_by_key(|(edits, name)| (*edits, name.len().abs_diff(wanted.len())))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn server(text: &str) -> ServerName {
+        ServerName::parse(text).expect("a good name")
+    }
+
+    #[test]
+    fn server_names_follow_their_rule() {
+        for good in ["a", "github", "my-server_1.2", &"x".repeat(64)] {
+            assert!(ServerName::parse(good).is_ok(), "{good}");
+        }
+        for bad in ["", "a b", "a__b", "a/b", "é", &"x".repeat(65)] {
+            assert!(ServerName::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_plain_name_is_offered_as_server_and_tool() {
+        assert_eq!(
+            offered(&server("github"), "create_issue"),
+            "github__create_issue"
+        );
+        assert_eq!(offered(&server("a"), "b-c"), "a__b-c");
+    }
+
+    #[test]
+    fn what_lost_something_ends_in_a_hash_and_stays_distinct() {
+        let names: Vec<String> = ["a.b", "a/b", "a_b", "a b", "ä"]
+            .iter()
+            .map(|t| offered(&server("s"), t))
+            .collect();
+        for (i, name) in names.iter().enumerate() {
+            assert!(
+                name.len() <= 40 && name.chars().all(is_offered_character),
+                "{name}"
+            );
+            assert!(!names[..i].contains(name), "{name} twice");
+        }
+        assert_eq!(names[2], "s__a_b");
+        let long = offered(
+            &server("a-very-long-server-name"),
+            "and_a_tool_with_a_long_name",
+        );
+        assert_eq!(long.len(), 40);
+        assert!(!offered(&server("s"), "").is_empty());
+        assert_ne!(offered(&server("a_"), "x"), offered(&server("a"), "_x"));
+    }
+
+    #[test]
+    fn the_closest_name_is_suggested_only_when_it_is_close() {
+        let known = ["github__create_issue", "github__list_repos", "time__now"];
+        let find = |wanted| closest(wanted, known.iter().copied());
+        assert_eq!(find("github__create_isue"), Some("github__create_issue"));
+        assert_eq!(find("create_issue"), Some("github__create_issue"));
+        assert_eq!(find("zebra"), None);
+    }
+}

@@ -1,0 +1,3 @@
+//! A scripted MCP server on stdio, for the tests.
+
+fn main() {}
