@@ -6,5 +6,7 @@
 // Floor 0: words. Pure, no I/O, no clock.
 pub mod caller;
 pub mod error_code;
+pub mod fingerprint;
 pub mod names;
 pub mod secret;
+pub mod wire;

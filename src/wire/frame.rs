@@ -1,0 +1,321 @@
+//! One JSON-RPC message: parsed once, shallowly, and written around payloads that stay as they are.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
+use super::{Id, Raw, RpcError};
+
+/// A JSON-RPC 2.0 message with its payload untouched.
+#[derive(Debug, Clone)]
+pub enum Message {
+    /// Wants an answer.
+    Request(Request),
+    /// Wants none.
+    Notification(Notification),
+    /// An answer.
+    Response(Response),
+}
+
+/// A message that wants an answer.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The sender's id.
+    pub id: Id,
+    /// The method.
+    pub method: Box<str>,
+    /// The params; absent and `null` are different things and both kept.
+    pub params: Option<Raw>,
+}
+
+/// A message that wants no answer.
+#[derive(Debug, Clone)]
+pub struct Notification {
+    /// The method.
+    pub method: Box<str>,
+    /// The params.
+    pub params: Option<Raw>,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Response {
+    /// The id of the request; `None` where the other side could not tell which one it was.
+    pub id: Option<Id>,
+    /// What became of the request.
+    pub outcome: Outcome,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// The `result`.
+    Result(Raw),
+    /// The `error` object.
+    Error(Raw),
+}
+
+/// Why bytes are not a message.
+#[derive(Debug, thiserror::Error)]
+pub enum FrameError {
+    /// Not JSON at all.
+    #[error("{0}")]
+    NotJson(serde_json::Error),
+    /// JSON, but no message of JSON-RPC 2.0.
+    #[error("{0}")]
+    NotAMessage(Cow<'static, str>),
+}
+
+impl FrameError {
+    /// The JSON-RPC error to answer with.
+    pub fn to_rpc_error(&self) -> RpcError {
+        match self {
+            Self::NotJson(error) => RpcError::parse_error(error),
+            Self::NotAMessage(why) => RpcError::invalid_request(why),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    jsonrpc: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    method: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    params: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    result: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+}
+
+/// A member that is there, `null` included.
+fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a RawValue>, D::Error> {
+    <&RawValue>::deserialize(d).map(Some)
+}
+
+impl Message {
+    /// Reads one message. Does not ask for `"jsonrpc": "2.0"`, which some upstreams forget.
+    pub fn parse(frame: &Bytes) -> Result<Self, FrameError> {
+        Self::from_envelope(frame, &envelope(frame)?)
+    }
+
+    fn from_envelope(frame: &Bytes, envelope: &Envelope<'_>) -> Result<Self, FrameError> {
+        let raw = |value: &RawValue| Raw::slice_of(frame, value);
+        let id = envelope.id.and_then(|id| Id::of(frame, id));
+        if let Some(method) = envelope.method {
+            let method: Box<str> = serde_json::from_str(method.get())
+                .map_err(|_| not_a_message("`method` is not a string"))?;
+            let params = envelope.params.map(raw);
+            return match (id, envelope.id) {
+                (Some(id), _) => Ok(Self::Request(Request { id, method, params })),
+                (None, None) => Ok(Self::Notification(Notification { method, params })),
+                (None, Some(_)) => Err(not_a_message("`id` is neither a string nor a number")),
+            };
+        }
+        let outcome = match (envelope.result, envelope.error) {
+            (Some(result), None) => Outcome::Result(raw(result)),
+            (_, Some(error)) => Outcome::Error(raw(error)),
+            (None, None) => {
+                return Err(not_a_message(
+                    "neither `method` nor `result` nor `error` is there",
+                ));
+            }
+        };
+        Ok(Self::Response(Response { id, outcome }))
+    }
+}
+
+/// Reads what a client sent: one message, or a batch of them (revision 2025-03-26, "Batching"). The flag says whether it was a
+/// batch. Strict about `"jsonrpc": "2.0"`; a batch's members fail one by one.
+pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, bool), FrameError> {
+    let whole = Raw::parse(body).map_err(|e| FrameError::NotJson(e.into_inner()))?;
+    if whole.as_bytes().first() != Some(&b'[') {
+        return Ok((vec![strict(whole.bytes())], false));
+    }
+    let members: Vec<_> = whole
+        .elements()
+        .map(|element| strict(element.bytes()))
+        .collect();
+    if members.is_empty() {
+        return Err(not_a_message("the batch is empty"));
+    }
+    Ok((members, true))
+}
+
+fn strict(frame: &Bytes) -> Result<Message, FrameError> {
+    let envelope = envelope(frame)?;
+    if envelope
+        .jsonrpc
+        .is_none_or(|version| version.get() != "\"2.0\"")
+    {
+        return Err(not_a_message("`jsonrpc` is not \"2.0\""));
+    }
+    Message::from_envelope(frame, &envelope)
+}
+
+fn envelope(frame: &Bytes) -> Result<Envelope<'_>, FrameError> {
+    serde_json::from_slice(frame).map_err(|error| match error.classify() {
+        serde_json::error::Category::Data => FrameError::NotAMessage(error.to_string().into()),
+        _ => FrameError::NotJson(error),
+    })
+}
+
+fn not_a_message(why: &'static str) -> FrameError {
+    FrameError::NotAMessage(why.into())
+}
+
+/// Writes a request.
+pub fn request_frame(id: &Id, method: &str, params: Option<&Raw>) -> Bytes {
+    let mut text = Vec::with_capacity(64 + method.len() + params.map_or(0, |p| p.as_bytes().len()));
+    text.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    text.extend_from_slice(id.as_bytes());
+    text.push(b',');
+    finish_call(text, method, params)
+}
+
+/// Writes a notification.
+pub fn notification_frame(method: &str, params: Option<&Raw>) -> Bytes {
+    let mut text = Vec::with_capacity(64 + method.len() + params.map_or(0, |p| p.as_bytes().len()));
+    text.extend_from_slice(br#"{"jsonrpc":"2.0","#);
+    finish_call(text, method, params)
+}
+
+fn finish_call(mut text: Vec<u8>, method: &str, params: Option<&Raw>) -> Bytes {
+    text.extend_from_slice(br#""method":"#);
+    serde_json::to_writer(&mut text, method).expect("writing a string to memory");
+    if let Some(params) = params {
+        text.extend_from_slice(br#","params":"#);
+        text.extend_from_slice(params.as_bytes());
+    }
+    text.push(b'}');
+    text.into()
+}
+
+/// Writes a successful answer.
+pub fn result_frame(id: &Id, result: &Raw) -> Bytes {
+    answer(Some(id), br#""result":"#, result.as_bytes())
+}
+
+/// Writes an error answer around an `error` object.
+pub fn error_frame(id: Option<&Id>, error: &Raw) -> Bytes {
+    answer(id, br#""error":"#, error.as_bytes())
+}
+
+fn answer(id: Option<&Id>, key: &[u8], payload: &[u8]) -> Bytes {
+    let id = id.map_or(&b"null"[..], Id::as_bytes);
+    let mut text = Vec::with_capacity(40 + id.len() + payload.len());
+    text.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    text.extend_from_slice(id);
+    text.push(b',');
+    text.extend_from_slice(key);
+    text.extend_from_slice(payload);
+    text.push(b'}');
+    text.into()
+}
+
+impl Response {
+    /// Writes this outcome as the answer to another id.
+    pub fn frame_for(&self, id: &Id) -> Bytes {
+        match &self.outcome {
+            Outcome::Result(result) => result_frame(id, result),
+            Outcome::Error(error) => error_frame(Some(id), error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Message, FrameError> {
+        Message::parse(&Bytes::copy_from_slice(text.as_bytes()))
+    }
+
+    #[test]
+    fn a_request_keeps_its_id_and_params_as_written() {
+        let Ok(Message::Request(request)) = parse(
+            r#"{"id":1.0,"method":"tools\/call","params":{"b":1.10,"a":1e400},"jsonrpc":"2.0"}"#,
+        ) else {
+            panic!("a request")
+        };
+        assert_eq!(request.id.as_str(), "1.0");
+        assert_eq!(&*request.method, "tools/call");
+        assert_eq!(
+            request.params.expect("params").as_str(),
+            r#"{"b":1.10,"a":1e400}"#
+        );
+    }
+
+    #[test]
+    fn null_results_and_null_params_are_there() {
+        let Ok(Message::Response(response)) = parse(r#"{"jsonrpc":"2.0","id":"x","result":null}"#)
+        else {
+            panic!("a response")
+        };
+        assert!(matches!(response.outcome, Outcome::Result(raw) if raw.is_null()));
+        let Ok(Message::Notification(notification)) = parse(r#"{"method":"n","params":null}"#)
+        else {
+            panic!("a notification")
+        };
+        assert!(notification.params.is_some_and(|p| p.is_null()));
+    }
+
+    #[test]
+    fn what_is_no_message_is_told_from_what_is_no_json() {
+        for text in ["", "{", "nonsense", r#"{"a":}"#, "\u{feff}{}"] {
+            assert!(matches!(parse(text), Err(FrameError::NotJson(_))), "{text}");
+        }
+        for text in [
+            "7",
+            "[]",
+            "{}",
+            r#"{"method":7}"#,
+            r#"{"id":null,"method":"x"}"#,
+            r#"{"id":{},"method":"x"}"#,
+            r#"{"method":"a","method":"b"}"#,
+        ] {
+            assert!(
+                matches!(parse(text), Err(FrameError::NotAMessage(_))),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn frames_read_back() {
+        let params = Raw::parse_str(r#"{"a": 1.10}"#).expect("JSON");
+        let frame = request_frame(&Id::ours(3), "tools/call", Some(&params));
+        assert_eq!(
+            &frame[..],
+            br#"{"jsonrpc":"2.0","id":"p3","method":"tools/call","params":{"a": 1.10}}"#
+        );
+        let Ok(Message::Request(request)) = Message::parse(&frame) else {
+            panic!("a request")
+        };
+        assert_eq!(
+            (request.id.our_number(), request.params),
+            (Some(3), Some(params))
+        );
+        let error = RpcError::method_not_found("x").to_raw();
+        assert!(matches!(
+            Message::parse(&error_frame(None, &error)),
+            Ok(Message::Response(Response { id: None, .. }))
+        ));
+    }
+
+    #[test]
+    fn a_batch_fails_member_by_member() {
+        let body = Bytes::from_static(
+            br#"[{"jsonrpc":"2.0","id":1,"method":"ping"},{"id":2,"method":"ping"}]"#,
+        );
+        let (members, batch) = parse_client(&body).expect("a batch");
+        assert!(batch && members[0].is_ok() && members[1].is_err());
+        assert!(parse_client(&Bytes::from_static(b"[]")).is_err());
+    }
+}

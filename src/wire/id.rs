@@ -1,0 +1,78 @@
+//! Request ids.
+
+use std::{
+    fmt,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use bytes::Bytes;
+use serde_json::value::RawValue;
+
+/// A request's id as its sender wrote it: a JSON string or number (JSON-RPC 2.0 §4). Given back in the same spelling.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Id(Bytes);
+
+impl Id {
+    /// Takes an id that borrows from `frame`; `None` if it is neither string nor number.
+    pub(super) fn of(frame: &Bytes, value: &RawValue) -> Option<Self> {
+        let text = value.get().as_bytes();
+        matches!(text.first(), Some(b'"' | b'-' | b'0'..=b'9')).then(|| Self(frame.slice_ref(text)))
+    }
+
+    /// The id of a request of ours: `"p17"`. A string, so that it never meets the integers of an rmcp client on the same wire.
+    pub fn ours(number: u64) -> Self {
+        Self(format!("\"p{number}\"").into())
+    }
+
+    /// Reads [`Id::ours`] back.
+    pub fn our_number(&self) -> Option<u64> {
+        let digits = self.0.strip_prefix(b"\"p")?.strip_suffix(b"\"")?;
+        std::str::from_utf8(digits).ok()?.parse().ok()
+    }
+
+    /// The JSON text.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The JSON text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("a slice of checked JSON")
+    }
+
+    /// A number for the next request of ours, unique on this machine's daemon.
+    pub fn next_number() -> u64 {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Id({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_ids_read_back() {
+        assert_eq!(Id::ours(17).as_str(), "\"p17\"");
+        assert_eq!(Id::ours(17).our_number(), Some(17));
+        for foreign in ["17", "\"17\"", "\"p\"", "\"p17", "\"p-1\""] {
+            assert_eq!(
+                Id(Bytes::copy_from_slice(foreign.as_bytes())).our_number(),
+                None,
+                "{foreign}"
+            );
+        }
+    }
+}

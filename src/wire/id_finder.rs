@@ -1,0 +1,138 @@
+//! Finds the id of a message that is too large or too broken to be parsed, so that its request can be failed by name instead of
+//! being left to hang.
+
+use bytes::Bytes;
+
+use super::Id;
+
+/// Watches the bytes of one message go by and remembers the value of its top-level `id`. Keeps a few bytes, whatever the size.
+#[derive(Debug, Default)]
+pub struct IdFinder {
+    depth: u32,
+    in_string: bool,
+    escaped: bool,
+    /// The string or scalar at depth one that is being read.
+    token: Vec<u8>,
+    /// The last key at depth one was `id` and its colon has passed.
+    after_id: bool,
+    found: Option<Vec<u8>>,
+}
+
+/// Limit: longest id remembered. Ours have about ten bytes.
+const MAX_ID: usize = 256;
+
+impl IdFinder {
+    /// Takes the next bytes of the message.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.step(*byte);
+        }
+    }
+
+    /// The id, if one was seen.
+    pub fn finish(mut self) -> Option<Id> {
+        self.end_scalar();
+        let text = Bytes::from(self.found?);
+        let value: &serde_json::value::RawValue = serde_json::from_slice(&text).ok()?;
+        Id::of(&text, value)
+    }
+
+    fn step(&mut self, byte: u8) {
+        if self.in_string {
+            self.remember(byte);
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => {
+                    self.in_string = false;
+                    if self.after_id {
+                        self.end_scalar();
+                    }
+                }
+                _ => (),
+            }
+            return;
+        }
+        match byte {
+            b'"' => {
+                self.in_string = true;
+                self.token.clear();
+                self.remember(byte);
+            }
+            b'{' | b'[' => {
+                self.end_scalar();
+                self.after_id = false;
+                self.depth += 1;
+            }
+            b'}' | b']' => {
+                self.end_scalar();
+                self.depth = self.depth.saturating_sub(1);
+            }
+            b',' => self.end_scalar(),
+            b':' => {
+                self.after_id = self.depth == 1 && self.token == b"\"id\"" && self.found.is_none();
+                self.token.clear();
+            }
+            b' ' | b'\t' | b'\r' | b'\n' => (),
+            _ => self.remember(byte),
+        }
+    }
+
+    fn remember(&mut self, byte: u8) {
+        if self.depth == 1 && self.token.len() < MAX_ID {
+            self.token.push(byte);
+        }
+    }
+
+    fn end_scalar(&mut self) {
+        if self.after_id && !self.token.is_empty() {
+            self.found = Some(std::mem::take(&mut self.token));
+        }
+        self.after_id = false;
+        self.token.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IdFinder;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        for piece in [1, 7, 1000] {
+            let mut finder = IdFinder::default();
+            text.as_bytes()
+                .chunks(piece)
+                .for_each(|chunk| finder.feed(chunk));
+            assert_eq!(
+                finder.finish().as_ref().map(super::Id::as_str),
+                expected,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_id_is_found_wherever_it_stands() {
+        check(
+            r#"{"jsonrpc":"2.0","id":"p7","result":{"a":["#,
+            Some("\"p7\""),
+        );
+        check(
+            r#"{"result":{"id":1,"x":"\"id\":2"},"id" : "p8"}"#,
+            Some("\"p8\""),
+        );
+        check(r#"{"id":42}"#, Some("42"));
+        check(r#"{"id":42"#, Some("42"));
+        check(r#"{"id":"p9" oops"#, Some("\"p9\""));
+    }
+
+    #[test]
+    fn nothing_else_is_taken_for_an_id() {
+        check(r#"{"result":{"id":1}}"#, None);
+        check(r#"{"a":"id","b":3}"#, None);
+        check("Server listening on port 3000", None);
+        check(r#"{"id":null}"#, None);
+        check(r#"{"id":{"id":3}}"#, None);
+    }
+}

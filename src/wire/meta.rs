@@ -1,0 +1,14 @@
+//! Keys of `_meta` that the protocol owns.
+
+/// Where metadata stands in params and results.
+pub const META: &str = "_meta";
+/// The token under which a caller wants to hear of progress.
+pub const PROGRESS_TOKEN: &str = "progressToken";
+/// The revision of a modern request.
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Who sends a modern request.
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+/// What the sender of a modern request can do.
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Which log lines a modern request wants.
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";

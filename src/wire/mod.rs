@@ -1,0 +1,27 @@
+//! Frames of the Model Context Protocol: JSON-RPC messages parsed once and shallowly, with params and results kept as the bytes
+//! they arrived in.
+//!
+//! This is the only module that knows that protocol revisions differ. It does no I/O and knows no session.
+
+mod frame;
+mod id;
+mod id_finder;
+pub mod meta;
+pub mod method;
+mod raw;
+mod revision;
+mod rpc_error;
+mod scan;
+mod splice;
+
+pub use frame::{
+    FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,
+    parse_client, request_frame, result_frame,
+};
+pub use id::Id;
+pub use id_finder::IdFinder;
+pub use raw::{NotJson, Raw};
+pub use revision::Revision;
+pub use rpc_error::RpcError;
+pub use scan::{Element, Elements, Member, Members};
+pub use splice::{Edit, NotAnObject, splice};

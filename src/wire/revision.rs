@@ -1,0 +1,139 @@
+//! The revisions of the protocol, and every question whose answer depends on them.
+
+use super::RpcError;
+
+/// A revision of the Model Context Protocol, oldest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Revision {
+    /// HTTP+SSE as remote transport.
+    V2024_11_05,
+    /// Streamable HTTP, batches.
+    V2025_03_26,
+    /// No batches, structured results.
+    V2025_06_18,
+    /// Icons, tasks as an experiment.
+    V2025_11_25,
+    /// No handshake, no sessions.
+    V2026_07_28,
+}
+
+impl Revision {
+    /// The newest revision with a handshake: what a client is answered that asks for one we do not know.
+    pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
+
+    /// What a Streamable HTTP request speaks that does not say (revision 2025-06-18, "Protocol Version Header").
+    pub const UNSAID: Self = Self::V2025_03_26;
+
+    const ALL: [(Self, &'static str); 5] = [
+        (Self::V2024_11_05, "2024-11-05"),
+        (Self::V2025_03_26, "2025-03-26"),
+        (Self::V2025_06_18, "2025-06-18"),
+        (Self::V2025_11_25, "2025-11-25"),
+        (Self::V2026_07_28, "2026-07-28"),
+    ];
+
+    /// The revision of exactly this name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL
+            .iter()
+            .find(|(_, name)| *name == text)
+            .map(|(revision, _)| *revision)
+    }
+
+    /// The name, a date.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// What `initialize` answers to a client that asks for `requested`: the same if it is a legacy revision we speak, else the
+    /// newest of those (lifecycle, "Version Negotiation").
+    pub fn negotiate(requested: &str) -> Self {
+        Self::parse(requested)
+            .filter(|revision| revision.has_handshake())
+            .unwrap_or(Self::NEWEST_LEGACY)
+    }
+
+    /// What the `MCP-Protocol-Version` header of a legacy request means: any date before the handshake's end is welcome, since
+    /// the session, not the header, says what was agreed. `None` for what is no date or a later one.
+    pub fn from_header(text: &str) -> Option<Self> {
+        if !is_date(text) || text >= Self::V2026_07_28.as_str() {
+            return None;
+        }
+        let newest_not_after = Self::ALL.iter().rev().find(|(_, name)| *name <= text);
+        Some(newest_not_after.map_or(Self::V2024_11_05, |(revision, _)| *revision))
+    }
+
+    /// Whether a connection opens with `initialize`.
+    pub fn has_handshake(self) -> bool {
+        self < Self::V2026_07_28
+    }
+
+    /// Whether a POST may carry several messages.
+    pub fn has_batches(self) -> bool {
+        self == Self::V2025_03_26
+    }
+
+    /// The code that says a resource does not exist.
+    pub fn missing_resource_code(self) -> i64 {
+        if self.has_handshake() {
+            -32002
+        } else {
+            RpcError::INVALID_PARAMS
+        }
+    }
+}
+
+impl std::fmt::Display for Revision {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+fn is_date(text: &str) -> bool {
+    let shape = |(i, c): (usize, u8)| {
+        if i == 4 || i == 7 {
+            c == b'-'
+        } else {
+            c.is_ascii_digit()
+        }
+    };
+    text.len() == 10 && text.bytes().enumerate().all(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for (revision, name) in Revision::ALL {
+            assert_eq!(
+                (revision.as_str(), Revision::parse(name)),
+                (name, Some(revision))
+            );
+        }
+    }
+
+    #[test]
+    fn a_legacy_client_gets_what_it_asks_for_or_the_newest_legacy() {
+        let check = |asked, answered| assert_eq!(Revision::negotiate(asked).as_str(), answered);
+        check("2024-11-05", "2024-11-05");
+        check("2025-06-18", "2025-06-18");
+        check("2026-07-28", "2025-11-25");
+        check("1999-01-01", "2025-11-25");
+        check("", "2025-11-25");
+    }
+
+    #[test]
+    fn any_legacy_date_in_the_header_is_welcome() {
+        let check = |text, expected: Option<&str>| {
+            assert_eq!(Revision::from_header(text).map(Revision::as_str), expected);
+        };
+        check("2025-06-18", Some("2025-06-18"));
+        check("2025-07-01", Some("2025-06-18"));
+        check("2024-01-01", Some("2024-11-05"));
+        check("2026-07-28", None);
+        check("2030-01-01", None);
+        check("soon", None);
+    }
+}

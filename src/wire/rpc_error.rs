@@ -1,0 +1,78 @@
+//! The error object of JSON-RPC, and the codes that the protocol's revisions define.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::Raw;
+
+/// An error of ours, to be answered with.
+#[derive(Debug, Clone, Serialize)]
+pub struct RpcError {
+    /// The code.
+    pub code: i64,
+    /// What went wrong, for a person.
+    pub message: String,
+    /// What went wrong, for a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<Raw>,
+}
+
+impl RpcError {
+    /// Malformed JSON.
+    pub const PARSE_ERROR: i64 = -32700;
+    /// JSON that is no request.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// The method does not exist or is not available.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// Wrong params.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// A fault on our side.
+    pub const INTERNAL: i64 = -32603;
+    /// What the SDKs of the legacy revisions use for transport and session errors.
+    pub const SESSION: i64 = -32001;
+
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// Adds data.
+    #[must_use]
+    pub fn with_data(mut self, data: Raw) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// Malformed JSON, with the reason.
+    pub fn parse_error(why: impl fmt::Display) -> Self {
+        Self::new(Self::PARSE_ERROR, format!("Parse error: {why}"))
+    }
+
+    /// JSON that is no request, with the reason.
+    pub fn invalid_request(why: impl fmt::Display) -> Self {
+        Self::new(Self::INVALID_REQUEST, format!("Invalid Request: {why}"))
+    }
+
+    /// An unknown method, by name.
+    pub fn method_not_found(method: &str) -> Self {
+        Self::new(
+            Self::METHOD_NOT_FOUND,
+            format!("Method not found: {method}"),
+        )
+    }
+
+    /// Wrong params, with the reason.
+    pub fn invalid_params(why: impl Into<String>) -> Self {
+        Self::new(Self::INVALID_PARAMS, why)
+    }
+
+    /// The `error` object.
+    pub fn to_raw(&self) -> Raw {
+        Raw::author(self)
+    }
+}

@@ -1,0 +1,257 @@
+//! Walks over the members of an object and the elements of an array without building anything. Works on text that is known to be
+//! JSON; on anything else it ends early, it never panics.
+
+use std::ops::Range;
+
+/// Where one member of an object stands in the text.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// The key with its quotes.
+    pub key: Range<usize>,
+    /// The value.
+    pub value: Range<usize>,
+}
+
+impl Member {
+    /// Whether the key spells `name`, escapes resolved.
+    pub fn is(&self, text: &[u8], name: &str) -> bool {
+        let Some(key) = text.get(self.key.start + 1..self.key.end - 1) else {
+            return false;
+        };
+        key == name.as_bytes()
+            || (key.contains(&b'\\') && self.name(text).is_some_and(|n| n == name))
+    }
+
+    /// The key, escapes resolved.
+    pub fn name(&self, text: &[u8]) -> Option<String> {
+        serde_json::from_slice(text.get(self.key.clone())?).ok()
+    }
+}
+
+/// The members of an object, in their order.
+pub struct Members<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Members<'a> {
+    /// No members unless `text` is an object.
+    pub fn of(text: &'a [u8]) -> Self {
+        let at = if text.first() == Some(&b'{') {
+            1
+        } else {
+            text.len()
+        };
+        Self { text, at }
+    }
+
+    fn step(&mut self) -> Option<Member> {
+        let start = skip_separators(self.text, self.at);
+        if self.text.get(start) != Some(&b'"') {
+            return None;
+        }
+        let end = skip_string(self.text, start)?;
+        let colon = skip_blanks(self.text, end);
+        if self.text.get(colon) != Some(&b':') {
+            return None;
+        }
+        let value_start = skip_blanks(self.text, colon + 1);
+        let value_end = skip_value(self.text, value_start)?;
+        self.at = value_end;
+        Some(Member {
+            key: start..end,
+            value: value_start..value_end,
+        })
+    }
+}
+
+impl Iterator for Members<'_> {
+    type Item = Member;
+
+    fn next(&mut self) -> Option<Member> {
+        let member = self.step();
+        if member.is_none() {
+            self.at = self.text.len();
+        }
+        member
+    }
+}
+
+/// Where one element of an array stands in the text.
+#[derive(Debug, Clone)]
+pub struct Element {
+    /// The value.
+    pub value: Range<usize>,
+}
+
+/// The elements of an array, in their order.
+pub struct Elements<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Elements<'a> {
+    /// No elements unless `text` is an array.
+    pub fn of(text: &'a [u8]) -> Self {
+        let at = if text.first() == Some(&b'[') {
+            1
+        } else {
+            text.len()
+        };
+        Self { text, at }
+    }
+}
+
+impl Iterator for Elements<'_> {
+    type Item = Element;
+
+    fn next(&mut self) -> Option<Element> {
+        let start = skip_separators(self.text, self.at);
+        let end = match self.text.get(start) {
+            None | Some(b']') => None,
+            Some(_) => skip_value(self.text, start),
+        };
+        self.at = end.unwrap_or(self.text.len());
+        end.map(|end| Element { value: start..end })
+    }
+}
+
+fn skip_blanks(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+        at += 1;
+    }
+    at
+}
+
+fn skip_separators(text: &[u8], mut at: usize) -> usize {
+    while matches!(text.get(at), Some(b' ' | b'\t' | b'\n' | b'\r' | b',')) {
+        at += 1;
+    }
+    at
+}
+
+/// The position after the string that starts at `at`.
+fn skip_string(text: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
+        if text[at] == b'"' {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+/// The position after the value that starts at `at`.
+fn skip_value(text: &[u8], at: usize) -> Option<usize> {
+    match *text.get(at)? {
+        b'"' => skip_string(text, at),
+        b'{' | b'[' => skip_container(text, at),
+        b',' | b'}' | b']' | b':' => None,
+        _ => {
+            let rest = &text[at..];
+            let ends = |c: &u8| matches!(c, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+            Some(at + rest.iter().position(ends).unwrap_or(rest.len()))
+        }
+    }
+}
+
+/// Counts brackets instead of recursing: depth costs nothing here.
+fn skip_container(text: &[u8], at: usize) -> Option<usize> {
+    let (mut at, mut depth) = (at, 0_usize);
+    loop {
+        match *text.get(at)? {
+            b'"' => {
+                at = skip_string(text, at)?;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => (),
+        }
+        at += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let found: Vec<(String, String)> = Members::of(text.as_bytes())
+            .map(|m| {
+                let value = text.get(m.value.clone()).expect("on a character boundary");
+                (
+                    m.name(text.as_bytes()).expect("a JSON string"),
+                    value.to_owned(),
+                )
+            })
+            .collect();
+        let expected: Vec<(String, String)> = expected
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+            .collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn members_stand_where_they_stand() {
+        check("{}", &[]);
+        check("[1]", &[]);
+        check("7", &[]);
+        check(r#"{"a":1}"#, &[("a", "1")]);
+        check(r#" {"a":1}"#.trim_start(), &[("a", "1")]);
+        check(
+            r#"{ "a" : 1.10 , "b":[1,{"a":"]}"}], "c\n":"\"}" ,"d":null}"#,
+            &[
+                ("a", "1.10"),
+                ("b", r#"[1,{"a":"]}"}]"#),
+                ("c\n", r#""\"}""#),
+                ("d", "null"),
+            ],
+        );
+    }
+
+    #[test]
+    fn a_key_is_known_through_its_escapes() {
+        let text = br#"{"n\u0061me":1}"#;
+        let member = Members::of(text).next().expect("one member");
+        assert!(member.is(text, "name"));
+        assert!(!member.is(text, "nam"));
+    }
+
+    #[test]
+    fn text_that_is_no_json_ends_the_walk() {
+        for text in [
+            "{",
+            "{\"",
+            "{\"a",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":[",
+            "{\"a\":\"\\",
+            "{]",
+            "[",
+            "[\"",
+            "{\"a\":}",
+        ] {
+            assert_eq!(Members::of(text.as_bytes()).count(), 0, "{text}");
+            assert_eq!(Elements::of(text.as_bytes()).count(), 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn elements_stand_where_they_stand() {
+        let text = r#"[1, "a,]" ,[2,[3]],{"b":[]}]"#;
+        let found: Vec<&str> = Elements::of(text.as_bytes())
+            .map(|e| text.get(e.value).expect("on a boundary"))
+            .collect();
+        assert_eq!(found, ["1", "\"a,]\"", "[2,[3]]", "{\"b\":[]}"]);
+    }
+}
