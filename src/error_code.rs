@@ -1,6 +1,10 @@
 //! The closed list of codes for our own failures, shared by MCP results, REST, CLI and logs, and the one table that gives each its
 //! HTTP status, exit code and JSON-RPC code.
 
+use std::fmt;
+
+use serde::{Serialize, ser::SerializeMap};
+
 /// What kind of failure of ours this is. An upstream's own errors pass unchanged and have no code here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorCode {
@@ -118,8 +122,74 @@ impl ErrorCode {
     }
 }
 
-impl std::fmt::Display for ErrorCode {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+/// A failure of ours as every face shows it: `{"error", "code", "server"?, "tool"?, "hint"}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What failed, with which thing. Never holds an upstream's log lines or paths of this machine.
+    pub error: String,
+    /// The kind.
+    pub code: ErrorCode,
+    /// The server it concerns.
+    pub server: Option<String>,
+    /// The tool it concerns, by the server's own name.
+    pub tool: Option<String>,
+    /// The next step, in words that a model or a person can act on.
+    pub hint: String,
+}
+
+impl Failure {
+    /// A failure that concerns no particular server.
+    pub fn new(code: ErrorCode, error: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            error: error.into(),
+            code,
+            server: None,
+            tool: None,
+            hint: hint.into(),
+        }
+    }
+
+    /// Names the server.
+    #[must_use]
+    pub fn of_server(mut self, server: impl fmt::Display) -> Self {
+        self.server = Some(server.to_string());
+        self
+    }
+
+    /// Names the tool.
+    #[must_use]
+    pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
+        self.tool = Some(tool.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.error)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Serialize for Failure {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("error", &self.error)?;
+        map.serialize_entry("code", self.code.as_str())?;
+        if let Some(server) = &self.server {
+            map.serialize_entry("server", server)?;
+        }
+        if let Some(tool) = &self.tool {
+            map.serialize_entry("tool", tool)?;
+        }
+        map.serialize_entry("hint", &self.hint)?;
+        map.end()
+    }
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }

@@ -10,3 +10,12 @@ pub mod fingerprint;
 pub mod names;
 pub mod secret;
 pub mod wire;
+
+// Floor 1: ground. Disk.
+pub mod storage;
+
+// Floor 3: what the upstreams offer.
+pub mod catalog;
+
+// Floor 5: the upstream servers.
+pub mod upstream;

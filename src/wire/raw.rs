@@ -126,6 +126,12 @@ impl Raw {
         Self(self.0.slice(range))
     }
 
+    /// A copy with memory of its own: for what outlives its frame, whose whole buffer a slice would keep.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// The text of a string value, unescaped; `None` for any other value.
     pub fn string(&self) -> Option<String> {
         self.read().ok()

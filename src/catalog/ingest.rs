@@ -1,0 +1,352 @@
+//! Turns the raw lists of one server into what the catalog keeps: every definition as it came, beside a small view of the few fields
+//! that routing and search need. One definition that cannot be understood is left out and named; the rest stays.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+
+use crate::{
+    fingerprint::Fingerprint,
+    names::{self, ServerName},
+    wire::{Raw, Revision},
+};
+
+/// What a connection said about itself, all of it raw.
+#[derive(Debug, Clone)]
+pub struct Listing {
+    /// The result of `initialize`.
+    pub initialize: Raw,
+    /// The revision that was agreed.
+    pub revision: Revision,
+    /// Tool definitions, in the server's order.
+    pub tools: Vec<Raw>,
+    /// Prompt definitions.
+    pub prompts: Vec<Raw>,
+    /// Resource definitions.
+    pub resources: Vec<Raw>,
+    /// Resource template definitions.
+    pub templates: Vec<Raw>,
+}
+
+/// One server's part of the catalog. Immutable.
+#[derive(Debug)]
+pub struct ServerCatalog {
+    /// The server.
+    pub server: ServerName,
+    /// What it was made of.
+    pub listing: Listing,
+    /// Tools, in the server's order, each name once.
+    pub tools: Vec<Tool>,
+    /// Prompts, in the server's order, each name once.
+    pub prompts: Vec<Prompt>,
+    /// Resources, in the server's order, each URI once.
+    pub resources: Vec<Resource>,
+    /// Resource templates, in the server's order.
+    pub templates: Vec<Template>,
+    /// Definitions that were left out.
+    pub problems: Vec<Problem>,
+    tools_by_name: HashMap<Box<str>, usize>,
+}
+
+/// A definition that was left out, with the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem(pub String);
+
+/// A tool.
+#[derive(Debug)]
+pub struct Tool {
+    /// The server's own name for it.
+    pub name: Box<str>,
+    /// The name under which clients see it.
+    pub offered: Box<str>,
+    /// The description, empty if there is none.
+    pub description: Box<str>,
+    /// What the server says of its effects.
+    pub hints: Hints,
+    /// The definition as it came.
+    pub definition: Raw,
+    /// What of it must not change unseen.
+    pub fingerprint: Fingerprint,
+}
+
+/// The annotations that decide how a tool may be called; `None` where the server does not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may destroy something.
+    pub destructive: Option<bool>,
+}
+
+/// A prompt.
+#[derive(Debug)]
+pub struct Prompt {
+    /// The server's own name for it.
+    pub name: Box<str>,
+    /// The name under which clients see it.
+    pub offered: Box<str>,
+    /// The definition as it came.
+    pub definition: Raw,
+}
+
+/// A resource.
+#[derive(Debug)]
+pub struct Resource {
+    /// Its URI.
+    pub uri: Box<str>,
+    /// The definition as it came.
+    pub definition: Raw,
+}
+
+/// A resource template.
+#[derive(Debug)]
+pub struct Template {
+    /// Its URI template (RFC 6570).
+    pub uri_template: Box<str>,
+    /// The definition as it came.
+    pub definition: Raw,
+}
+
+impl ServerCatalog {
+    /// Reads the lists.
+    pub fn ingest(server: &ServerName, listing: Listing) -> Self {
+        let mut problems = Vec::new();
+        let tools = unique(
+            &listing.tools,
+            "tool",
+            &mut problems,
+            |d| tool(server, d),
+            |t: &Tool| &t.name,
+        );
+        let prompts = unique(
+            &listing.prompts,
+            "prompt",
+            &mut problems,
+            |d| prompt(server, d),
+            |p: &Prompt| &p.name,
+        );
+        let resources = unique(
+            &listing.resources,
+            "resource",
+            &mut problems,
+            resource,
+            |r: &Resource| &r.uri,
+        );
+        let templates = unique(
+            &listing.templates,
+            "resource template",
+            &mut problems,
+            template,
+            |t: &Template| &t.uri_template,
+        );
+        let tools_by_name = tools
+            .iter()
+            .enumerate()
+            .map(|(i, t)| (t.name.clone(), i))
+            .collect();
+        Self {
+            server: server.clone(),
+            listing,
+            tools,
+            prompts,
+            resources,
+            templates,
+            problems,
+            tools_by_name,
+        }
+    }
+
+    /// A tool by the server's own name.
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools_by_name.get(name).map(|i| &self.tools[*i])
+    }
+
+    /// What the server says of itself, for clients to read.
+    pub fn instructions(&self) -> Option<String> {
+        self.listing.initialize.get("instructions")?.string()
+    }
+
+    /// The capabilities object of `initialize`.
+    pub fn capabilities(&self) -> Raw {
+        self.listing
+            .initialize
+            .get("capabilities")
+            .unwrap_or_else(Raw::empty_object)
+    }
+
+    /// Whether the server declared a capability, `tools` or `resources.subscribe` for example.
+    pub fn has_capability(&self, path: &str) -> bool {
+        let found = path
+            .split('.')
+            .try_fold(self.capabilities(), |at, key| at.get(key));
+        found.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
+    }
+}
+
+/// Reads definitions, leaving out what is unreadable and what stands there twice.
+fn unique<T>(
+    definitions: &[Raw],
+    kind: &str,
+    problems: &mut Vec<Problem>,
+    read: impl Fn(&Raw) -> Result<T, String>,
+    key: impl Fn(&T) -> &str,
+) -> Vec<T> {
+    let mut seen = std::collections::HashSet::new();
+    let mut kept = Vec::with_capacity(definitions.len());
+    for (i, definition) in definitions.iter().enumerate() {
+        match read(definition) {
+            Ok(thing) if seen.insert(key(&thing).to_owned()) => kept.push(thing),
+            Ok(thing) => {
+                problems.push(Problem(format!("{kind} {:?} is listed twice", key(&thing))));
+            }
+            Err(why) => problems.push(Problem(format!(
+                "{kind} number {} was left out: {why}",
+                i + 1
+            ))),
+        }
+    }
+    kept
+}
+
+fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
+    let name = required(definition, "name")?;
+    let schema = definition
+        .get("inputSchema")
+        .ok_or_else(|| format!("{name:?} has no inputSchema"))?;
+    if !schema.is_object() {
+        return Err(format!("the inputSchema of {name:?} is not an object"));
+    }
+    Ok(Tool {
+        offered: names::offered(server, &name).into(),
+        description: definition
+            .get("description")
+            .and_then(|d| d.string())
+            .unwrap_or_default()
+            .into(),
+        hints: hints(definition),
+        fingerprint: Fingerprint::of_tool(definition),
+        definition: definition.clone(),
+        name: name.into(),
+    })
+}
+
+fn hints(definition: &Raw) -> Hints {
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct View {
+        read_only_hint: Option<bool>,
+        destructive_hint: Option<bool>,
+    }
+    // Annotations of another shape say nothing that we could rely on.
+    let view: View = definition
+        .get("annotations")
+        .and_then(|a| a.read().ok())
+        .unwrap_or_default();
+    Hints {
+        read_only: view.read_only_hint,
+        destructive: view.destructive_hint,
+    }
+}
+
+fn prompt(server: &ServerName, definition: &Raw) -> Result<Prompt, String> {
+    let name = required(definition, "name")?;
+    Ok(Prompt {
+        offered: names::offered(server, &name).into(),
+        name: name.into(),
+        definition: definition.clone(),
+    })
+}
+
+fn resource(definition: &Raw) -> Result<Resource, String> {
+    Ok(Resource {
+        uri: required(definition, "uri")?.into(),
+        definition: definition.clone(),
+    })
+}
+
+fn template(definition: &Raw) -> Result<Template, String> {
+    Ok(Template {
+        uri_template: required(definition, "uriTemplate")?.into(),
+        definition: definition.clone(),
+    })
+}
+
+fn required(definition: &Raw, key: &str) -> Result<String, String> {
+    let value = definition
+        .get(key)
+        .and_then(|v| v.string())
+        .filter(|text| !text.is_empty());
+    value.ok_or_else(|| format!("it has no {key}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw {
+        Raw::parse_str(text).expect("JSON")
+    }
+
+    fn catalog(tools: &[&str]) -> ServerCatalog {
+        let listing = Listing {
+            initialize: raw(
+                r#"{"capabilities":{"tools":{"listChanged":true},"logging":{}},"instructions":"Be kind."}"#,
+            ),
+            revision: Revision::NEWEST_LEGACY,
+            tools: tools.iter().map(|t| raw(t)).collect(),
+            prompts: vec![],
+            resources: vec![],
+            templates: vec![],
+        };
+        ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), listing)
+    }
+
+    #[test]
+    fn one_bad_tool_is_left_out_and_named() {
+        let found = catalog(&[
+            r#"{"name":"good","inputSchema":{}}"#,
+            r#"{"name":"bad"}"#,
+            r#"{"name":"worse","inputSchema":true}"#,
+            r#"{"inputSchema":{}}"#,
+            r#"{"name":"good","inputSchema":{"x":1}}"#,
+            r#"{"name":"fine","inputSchema":{},"annotations":7,"description":null}"#,
+        ]);
+        let names: Vec<&str> = found.tools.iter().map(|t| &*t.name).collect();
+        assert_eq!(names, ["good", "fine"]);
+        assert_eq!(found.problems.len(), 4, "{:?}", found.problems);
+        assert_eq!(
+            found.tool("good").expect("there").definition.as_str(),
+            r#"{"name":"good","inputSchema":{}}"#
+        );
+    }
+
+    #[test]
+    fn hints_are_read_only_where_they_are_said() {
+        let found = catalog(&[
+            r#"{"name":"a","inputSchema":{},"annotations":{"readOnlyHint":true}}"#,
+            r#"{"name":"b","inputSchema":{},"annotations":{"destructiveHint":true,"readOnlyHint":false}}"#,
+            r#"{"name":"c","inputSchema":{}}"#,
+        ]);
+        let hints: Vec<_> = found
+            .tools
+            .iter()
+            .map(|t| (t.hints.read_only, t.hints.destructive))
+            .collect();
+        assert_eq!(
+            hints,
+            [(Some(true), None), (Some(false), Some(true)), (None, None)]
+        );
+    }
+
+    #[test]
+    fn capabilities_are_found_by_path() {
+        let found = catalog(&[]);
+        assert!(
+            found.has_capability("tools")
+                && found.has_capability("tools.listChanged")
+                && found.has_capability("logging")
+        );
+        assert!(!found.has_capability("prompts") && !found.has_capability("tools.other"));
+        assert_eq!(found.instructions().as_deref(), Some("Be kind."));
+    }
+}

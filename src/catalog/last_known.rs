@@ -1,0 +1,156 @@
+//! The lists on disk, so that the tools of sleeping servers are known at the next start. One file a server; deleting them is safe.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::Listing;
+use crate::{
+    names::ServerName,
+    storage,
+    wire::{Raw, Revision},
+};
+
+/// The version of the file format. A file of another version is passed over: the server is discovered anew.
+const VERSION: u32 = 1;
+
+#[derive(Serialize)]
+struct Written<'a> {
+    version: u32,
+    server: &'a ServerName,
+    entry: &'a str,
+    revision: &'a str,
+    initialize: &'a Raw,
+    tools: &'a [Raw],
+    prompts: &'a [Raw],
+    resources: &'a [Raw],
+    templates: &'a [Raw],
+}
+
+#[derive(Deserialize)]
+struct Stored<'a> {
+    version: u32,
+    #[serde(borrow)]
+    entry: std::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    revision: std::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    initialize: &'a serde_json::value::RawValue,
+    #[serde(borrow)]
+    tools: Vec<&'a serde_json::value::RawValue>,
+    #[serde(borrow)]
+    prompts: Vec<&'a serde_json::value::RawValue>,
+    #[serde(borrow)]
+    resources: Vec<&'a serde_json::value::RawValue>,
+    #[serde(borrow)]
+    templates: Vec<&'a serde_json::value::RawValue>,
+}
+
+/// Writes a server's lists. `entry` is the fingerprint of its configuration: lists of another configuration do not count.
+pub fn save(
+    data_dir: &Path,
+    server: &ServerName,
+    entry: &str,
+    listing: &Listing,
+) -> io::Result<()> {
+    let text = serde_json::to_vec(&Written {
+        version: VERSION,
+        server,
+        entry,
+        revision: listing.revision.as_str(),
+        initialize: &listing.initialize,
+        tools: &listing.tools,
+        prompts: &listing.prompts,
+        resources: &listing.resources,
+        templates: &listing.templates,
+    })?;
+    storage::create_private_dir(&folder(data_dir))?;
+    storage::write_atomically(&file(data_dir, server), &text)
+}
+
+/// Reads a server's lists; `None` if there are none, they are unreadable, or of another configuration.
+pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing> {
+    let path = file(data_dir, server);
+    let text = fs::read(&path).ok()?;
+    let stored: Stored<'_> = match serde_json::from_slice(&text) {
+        Ok(stored) => stored,
+        Err(error) => {
+            tracing::warn!(%server, %error, "the last known lists are unreadable; the server is discovered anew");
+            return None;
+        }
+    };
+    if stored.version != VERSION || stored.entry != entry {
+        return None;
+    }
+    let raws =
+        |values: &[&serde_json::value::RawValue]| values.iter().map(|v| Raw::from(*v)).collect();
+    Some(Listing {
+        initialize: stored.initialize.into(),
+        revision: Revision::parse(&stored.revision)?,
+        tools: raws(&stored.tools),
+        prompts: raws(&stored.prompts),
+        resources: raws(&stored.resources),
+        templates: raws(&stored.templates),
+    })
+}
+
+/// Deletes the lists of servers that `keep` does not know.
+pub fn prune(data_dir: &Path, keep: impl Fn(&str) -> bool) {
+    let Ok(entries) = fs::read_dir(folder(data_dir)) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let stem = path.file_stem().and_then(|s| s.to_str());
+        if path.extension().is_some_and(|e| e == "json") && stem.is_some_and(|s| !keep(s)) {
+            // What cannot be deleted is harmless: it is read only for configured servers.
+            let _ = fs::remove_file(&path);
+        }
+    }
+}
+
+fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("catalog")
+}
+
+fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
+    folder(data_dir).join(format!("{server}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_read_back_byte_for_byte() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = ServerName::parse("s").expect("a name");
+        let raw = |text: &str| Raw::parse_str(text).expect("JSON");
+        let listing = Listing {
+            initialize: raw(r#"{"x": 1.10}"#),
+            revision: Revision::NEWEST_LEGACY,
+            tools: vec![raw(
+                r#"{"name":"a","z":12345678901234567890123,"b" : [1e400]}"#,
+            )],
+            prompts: vec![],
+            resources: vec![raw("{}")],
+            templates: vec![],
+        };
+        save(folder.path(), &server, "e1", &listing).expect("saved");
+        let read = load(folder.path(), &server, "e1").expect("there");
+        assert_eq!(
+            (read.initialize, read.tools),
+            (listing.initialize, listing.tools)
+        );
+        assert!(
+            load(folder.path(), &server, "e2").is_none(),
+            "of another configuration"
+        );
+        fs::write(file(folder.path(), &server), "{").expect("written");
+        assert!(load(folder.path(), &server, "e1").is_none(), "unreadable");
+        prune(folder.path(), |name| name != "s");
+        assert!(!file(folder.path(), &server).exists());
+    }
+}

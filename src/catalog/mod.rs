@@ -1,0 +1,12 @@
+//! What the upstreams offer: the last known lists of every server, awake or asleep, as one published snapshot.
+//!
+//! The catalog never asks an upstream. Workers hand over what they listed; one task puts it into the next snapshot and on disk.
+
+mod ingest;
+pub mod last_known;
+mod snapshot;
+mod task;
+
+pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
+pub use snapshot::{Owner, Snapshot};
+pub use task::{Catalog, CatalogTask, Difference};

@@ -1,0 +1,187 @@
+//! The published state of the catalog: everything every server offers, and the tables that lead from offered names back.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use super::{Prompt, ServerCatalog, Tool};
+use crate::names::ServerName;
+
+/// Everything that is known at one moment. Immutable; readers keep it as long as they need it.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    /// Counts the snapshots of one daemon.
+    pub generation: u64,
+    /// The servers whose lists are known.
+    pub servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
+    tools: HashMap<Box<str>, (ServerName, usize)>,
+    prompts: HashMap<Box<str>, (ServerName, usize)>,
+    resources: HashMap<Box<str>, Owner>,
+}
+
+/// Whose resource an offered URI is, and the server's own URI for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The server.
+    pub server: ServerName,
+    /// The server's own URI.
+    pub uri: Box<str>,
+}
+
+impl Snapshot {
+    /// Builds the tables. Among servers the order of names decides who comes first, so the outcome never depends on who answered
+    /// first.
+    pub fn new(generation: u64, servers: BTreeMap<ServerName, Arc<ServerCatalog>>) -> Self {
+        let mut made = Self {
+            generation,
+            ..Self::default()
+        };
+        for (name, server) in &servers {
+            for (i, tool) in server.tools.iter().enumerate() {
+                made.tools
+                    .entry(tool.offered.clone())
+                    .or_insert_with(|| (name.clone(), i));
+            }
+            for (i, prompt) in server.prompts.iter().enumerate() {
+                made.prompts
+                    .entry(prompt.offered.clone())
+                    .or_insert_with(|| (name.clone(), i));
+            }
+            for resource in &server.resources {
+                let owner = Owner {
+                    server: name.clone(),
+                    uri: resource.uri.clone(),
+                };
+                let offered = match made.resources.get(&resource.uri) {
+                    None => resource.uri.clone(),
+                    Some(_) => displaced_uri(name, &resource.uri).into(),
+                };
+                made.resources.entry(offered).or_insert(owner);
+            }
+        }
+        made.servers = servers;
+        made
+    }
+
+    /// A tool by the name under which it is offered.
+    pub fn offered_tool(&self, offered: &str) -> Option<(&ServerName, &Tool)> {
+        let (server, i) = self.tools.get(offered)?;
+        Some((server, self.servers.get(server)?.tools.get(*i)?))
+    }
+
+    /// A prompt by the name under which it is offered.
+    pub fn offered_prompt(&self, offered: &str) -> Option<(&ServerName, &Prompt)> {
+        let (server, i) = self.prompts.get(offered)?;
+        Some((server, self.servers.get(server)?.prompts.get(*i)?))
+    }
+
+    /// Whose resource an offered URI is.
+    pub fn offered_resource(&self, uri: &str) -> Option<&Owner> {
+        self.resources.get(uri)
+    }
+
+    /// The URI under which a server's resource is offered: its own, unless a server before it in the order of names has the same.
+    pub fn offered_uri(&self, server: &ServerName, uri: &str) -> String {
+        match self.resources.get(uri) {
+            Some(owner) if owner.server != *server => displaced_uri(server, uri),
+            _ => uri.to_owned(),
+        }
+    }
+
+    /// A server's tool by the server's own name for it.
+    pub fn tool(&self, server: &str, tool: &str) -> Option<&Tool> {
+        self.servers.get(server)?.tool(tool)
+    }
+
+    /// How many tools are known.
+    pub fn tool_count(&self) -> usize {
+        self.servers.values().map(|server| server.tools.len()).sum()
+    }
+
+    /// Every offered tool name.
+    pub fn offered_tool_names(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(AsRef::as_ref)
+    }
+
+    /// Every offered prompt name.
+    pub fn offered_prompt_names(&self) -> impl Iterator<Item = &str> {
+        self.prompts.keys().map(AsRef::as_ref)
+    }
+}
+
+/// `scheme://rest` of a second server becomes `scheme://server/rest`.
+fn displaced_uri(server: &ServerName, uri: &str) -> String {
+    match uri.split_once("://") {
+        Some((scheme, rest)) => format!("{scheme}://{server}/{rest}"),
+        None => format!("{server}/{uri}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        catalog::Listing,
+        wire::{Raw, Revision},
+    };
+
+    fn server(name: &str, tools: &[&str], uris: &[&str]) -> (ServerName, Arc<ServerCatalog>) {
+        let name = ServerName::parse(name).expect("a name");
+        let define = |key: &str, values: &[&str]| {
+            values
+                .iter()
+                .map(|v| Raw::author(&serde_json::json!({key: v, "inputSchema": {}})))
+                .collect()
+        };
+        let listing = Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools: define("name", tools),
+            prompts: vec![],
+            resources: define("uri", uris),
+            templates: vec![],
+        };
+        (
+            name.clone(),
+            Arc::new(ServerCatalog::ingest(&name, listing)),
+        )
+    }
+
+    #[test]
+    fn offered_names_lead_back() {
+        let snapshot = Snapshot::new(
+            1,
+            [server("a", &["x", "y.z"], &[]), server("b", &["x"], &[])].into(),
+        );
+        assert_eq!(snapshot.tool_count(), 3);
+        for name in snapshot.offered_tool_names() {
+            let (server, tool) = snapshot.offered_tool(name).expect("offered");
+            assert_eq!(crate::names::offered(server, &tool.name), name);
+        }
+        assert!(snapshot.offered_tool("a__z").is_none());
+    }
+
+    #[test]
+    fn only_the_second_of_two_equal_uris_is_offered_differently() {
+        let snapshot = Snapshot::new(
+            1,
+            [
+                server("b", &[], &["file:///x", "b://y"]),
+                server("a", &[], &["file:///x"]),
+            ]
+            .into(),
+        );
+        let owner = |uri: &str| {
+            snapshot
+                .offered_resource(uri)
+                .map(|o| (o.server.to_string(), o.uri.to_string()))
+        };
+        assert_eq!(owner("file:///x"), Some(("a".into(), "file:///x".into())));
+        assert_eq!(owner("file://b//x"), Some(("b".into(), "file:///x".into())));
+        assert_eq!(owner("b://y"), Some(("b".into(), "b://y".into())));
+        let b = ServerName::parse("b").expect("a name");
+        assert_eq!(snapshot.offered_uri(&b, "file:///x"), "file://b//x");
+        assert_eq!(snapshot.offered_uri(&b, "b://y"), "b://y");
+    }
+}

@@ -1,0 +1,282 @@
+//! The catalog's one writer and the handle that everybody else holds.
+
+use std::{path::PathBuf, sync::Arc};
+
+use arc_swap::ArcSwap;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::{Listing, ServerCatalog, Snapshot, last_known};
+use crate::names::ServerName;
+
+/// Limit: hand-overs that wait. Workers wait for their turn when it is full.
+const CAPACITY: usize = 64;
+
+/// Limit: differences that a slow listener may have unread; it then learns that it missed some and treats all as changed.
+const DIFFERENCES: usize = 64;
+
+/// Reads and feeds the catalog. Cheap to clone.
+#[derive(Clone)]
+pub struct Catalog {
+    published: Arc<ArcSwap<Snapshot>>,
+    commands: mpsc::Sender<Command>,
+    differences: broadcast::Sender<Difference>,
+}
+
+/// What a new snapshot changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Difference {
+    /// The tools are others.
+    pub tools: bool,
+    /// The prompts are others.
+    pub prompts: bool,
+    /// Resources or templates are others.
+    pub resources: bool,
+}
+
+impl Difference {
+    /// Everything may have changed.
+    pub const ALL: Self = Self {
+        tools: true,
+        prompts: true,
+        resources: true,
+    };
+
+    /// Nothing changed.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    fn between(old: Option<&ServerCatalog>, new: Option<&ServerCatalog>) -> Self {
+        let lists = |s: Option<&ServerCatalog>| {
+            s.map_or_else(Default::default, |s| {
+                let l = &s.listing;
+                (
+                    l.tools.clone(),
+                    l.prompts.clone(),
+                    l.resources.clone(),
+                    l.templates.clone(),
+                )
+            })
+        };
+        let (old, new) = (lists(old), lists(new));
+        Self {
+            tools: old.0 != new.0,
+            prompts: old.1 != new.1,
+            resources: old.2 != new.2 || old.3 != new.3,
+        }
+    }
+}
+
+enum Command {
+    Put {
+        server: ServerName,
+        entry: String,
+        listing: Listing,
+        done: oneshot::Sender<Arc<ServerCatalog>>,
+    },
+    Keep {
+        servers: Vec<ServerName>,
+    },
+}
+
+impl Catalog {
+    /// A catalog that begins with the last known lists of `servers` (name and fingerprint of the configuration).
+    pub fn new(data_dir: PathBuf, servers: &[(ServerName, String)]) -> (Self, CatalogTask) {
+        let known = servers.iter().filter_map(|(server, entry)| {
+            let listing = last_known::load(&data_dir, server, entry)?;
+            Some((
+                server.clone(),
+                Arc::new(ServerCatalog::ingest(server, listing)),
+            ))
+        });
+        let published = Arc::new(ArcSwap::from_pointee(Snapshot::new(0, known.collect())));
+        let (commands, inbox) = mpsc::channel(CAPACITY);
+        let (differences, _) = broadcast::channel(DIFFERENCES);
+        let catalog = Self {
+            published: published.clone(),
+            commands,
+            differences: differences.clone(),
+        };
+        (
+            catalog,
+            CatalogTask {
+                published,
+                inbox,
+                differences,
+                data_dir,
+            },
+        )
+    }
+
+    /// What is known now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.published.load_full()
+    }
+
+    /// What is known now, for a glance on the hot path.
+    pub fn glance(&self) -> arc_swap::Guard<Arc<Snapshot>> {
+        self.published.load()
+    }
+
+    /// Puts a server's lists in place of its last known ones; comes back when they are published. `None` while shutting down.
+    pub async fn put(
+        &self,
+        server: &ServerName,
+        entry: &str,
+        listing: Listing,
+    ) -> Option<Arc<ServerCatalog>> {
+        let (done, published) = oneshot::channel();
+        let command = Command::Put {
+            server: server.clone(),
+            entry: entry.to_owned(),
+            listing,
+            done,
+        };
+        self.commands.send(command).await.ok()?;
+        published.await.ok()
+    }
+
+    /// Forgets every server but these.
+    pub async fn keep(&self, servers: Vec<ServerName>) {
+        // The task is gone only while shutting down.
+        let _ = self.commands.send(Command::Keep { servers }).await;
+    }
+
+    /// Hears of every change from now on.
+    pub fn differences(&self) -> broadcast::Receiver<Difference> {
+        self.differences.subscribe()
+    }
+}
+
+/// The one writer.
+pub struct CatalogTask {
+    published: Arc<ArcSwap<Snapshot>>,
+    inbox: mpsc::Receiver<Command>,
+    differences: broadcast::Sender<Difference>,
+    data_dir: PathBuf,
+}
+
+impl CatalogTask {
+    /// Runs until shutdown.
+    pub async fn run(mut self, shutdown: CancellationToken) {
+        loop {
+            let command = tokio::select! {
+                () = shutdown.cancelled() => return,
+                command = self.inbox.recv() => command,
+            };
+            match command {
+                None => return,
+                Some(Command::Put {
+                    server,
+                    entry,
+                    listing,
+                    done,
+                }) => self.put(server, entry, listing, done).await,
+                Some(Command::Keep { servers }) => self.keep(servers).await,
+            }
+        }
+    }
+
+    async fn put(
+        &self,
+        server: ServerName,
+        entry: String,
+        listing: Listing,
+        done: oneshot::Sender<Arc<ServerCatalog>>,
+    ) {
+        let old = self.published.load_full();
+        let new = Arc::new(ServerCatalog::ingest(&server, listing));
+        for problem in &new.problems {
+            tracing::warn!(%server, problem = %problem.0, "a definition was left out");
+        }
+        let before = old.servers.get(&server);
+        let difference = Difference::between(before.map(AsRef::as_ref), Some(&new));
+        let changed = changed_tools(before.map(AsRef::as_ref), &new);
+        tracing::info!(%server, tools = new.tools.len(), changed, "tools listed");
+        // The first listing of an empty server changes no list, but it must be known and on disk.
+        if !difference.is_empty()
+            || before.is_none_or(|b| b.listing.initialize != new.listing.initialize)
+        {
+            let mut servers = old.servers.clone();
+            servers.insert(server.clone(), new.clone());
+            self.publish(old.generation + 1, servers);
+            let (data_dir, saved) = (self.data_dir.clone(), new.clone());
+            self.on_disk(move || {
+                last_known::save(&data_dir, &saved.server, &entry, &saved.listing)
+            })
+            .await;
+        }
+        // Nobody waits any more if the worker was replaced meanwhile.
+        let _ = done.send(new);
+        self.announce(difference);
+    }
+
+    async fn keep(&self, names: Vec<ServerName>) {
+        let old = self.published.load_full();
+        let (kept, gone): (Vec<_>, Vec<_>) = old
+            .servers
+            .iter()
+            .map(|(n, s)| (n.clone(), s.clone()))
+            .partition(|(name, _)| names.contains(name));
+        let difference = gone.iter().fold(Difference::default(), |sum, (_, server)| {
+            let one = Difference::between(Some(server), None);
+            Difference {
+                tools: sum.tools || one.tools,
+                prompts: sum.prompts || one.prompts,
+                resources: sum.resources || one.resources,
+            }
+        });
+        if !gone.is_empty() {
+            self.publish(old.generation + 1, kept.into_iter().collect());
+        }
+        let data_dir = self.data_dir.clone();
+        self.on_disk(move || {
+            last_known::prune(&data_dir, |name| {
+                names.iter().any(|kept| kept.as_str() == name)
+            });
+            Ok(())
+        })
+        .await;
+        self.announce(difference);
+    }
+
+    fn publish(
+        &self,
+        generation: u64,
+        servers: std::collections::BTreeMap<ServerName, Arc<ServerCatalog>>,
+    ) {
+        self.published
+            .store(Arc::new(Snapshot::new(generation, servers)));
+    }
+
+    fn announce(&self, difference: Difference) {
+        if !difference.is_empty() {
+            // Nobody listening is fine.
+            let _ = self.differences.send(difference);
+        }
+    }
+
+    /// The lists in memory count; a disk that fails costs the next start a discovery.
+    async fn on_disk(&self, work: impl FnOnce() -> std::io::Result<()> + Send + 'static) {
+        match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(())) => (),
+            Ok(Err(error)) => tracing::warn!(%error, "the last known lists could not be saved"),
+            Err(error) => tracing::warn!(%error, "saving the last known lists was cut short"),
+        }
+    }
+}
+
+/// How many tools are new or have another fingerprint.
+fn changed_tools(before: Option<&ServerCatalog>, after: &ServerCatalog) -> usize {
+    let same = |name: &str, fingerprint| {
+        before
+            .and_then(|b| b.tool(name))
+            .is_some_and(|tool| tool.fingerprint == fingerprint)
+    };
+    after
+        .tools
+        .iter()
+        .filter(|tool| !same(&tool.name, tool.fingerprint))
+        .count()
+}

@@ -1,0 +1,188 @@
+//! The control lane's driver: an rmcp client that opens the connection and looks after it. The only door to rmcp.
+//!
+//! rmcp sees frames of its own requests only. Lists are read on the raw lane, because its typed model would lose what it does not
+//! know; the raw answer of `initialize` is kept for the same reason.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use rmcp::{
+    RoleClient, ServiceExt,
+    model::{
+        ClientCapabilities, ClientConfig, ClientRequest, Implementation, PingRequest,
+        ProtocolVersion,
+    },
+    service::{
+        ClientInitializeError, PeerRequestOptions, RunningService, RxJsonRpcMessage, ServiceError,
+        TxJsonRpcMessage,
+    },
+    transport::Transport,
+};
+
+use super::link::{ControlLane, ControlSender, LinkError};
+use crate::wire::{Message, Outcome, Raw, Response, Revision};
+
+/// A connection whose handshake is done.
+pub struct Control {
+    service: RunningService<RoleClient, ClientConfig>,
+}
+
+/// What the handshake brought.
+pub struct Opened {
+    /// Drives the connection from here on.
+    pub control: Control,
+    /// The result of `initialize`, as it came.
+    pub initialize: Raw,
+    /// The revision that was agreed.
+    pub revision: Revision,
+}
+
+/// Why there is no connection. The text is for the operator and names no payload.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum OpenError {
+    /// The transport failed.
+    #[error("{0}")]
+    Link(String),
+    /// The server answered `initialize` with an error or with something else.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Does the handshake. Has no deadline of its own.
+pub async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenError> {
+    let initialize = Arc::new(OnceLock::new());
+    let transport = Lane {
+        outgoing: lane.outgoing,
+        incoming: lane.incoming,
+        initialize: initialize.clone(),
+    };
+    let service = ourselves(roots)
+        .serve(transport)
+        .await
+        .map_err(|error| reason(&error))?;
+    let revision = service
+        .peer_info()
+        .and_then(|server| Revision::parse(server.protocol_version.as_str()))
+        .unwrap_or(Revision::NEWEST_LEGACY);
+    let initialize = initialize
+        .get()
+        .cloned()
+        .ok_or_else(|| OpenError::Refused("the server did not answer initialize".to_owned()))?;
+    Ok(Opened {
+        control: Control { service },
+        initialize,
+        revision,
+    })
+}
+
+/// How we present ourselves to a shared legacy server. Questions on behalf of a client are not passed on, so nothing that would
+/// lead to one is declared.
+fn ourselves(roots: bool) -> ClientConfig {
+    let mut capabilities = ClientCapabilities::default();
+    if roots {
+        capabilities.roots = Some(rmcp::model::RootsCapabilities::default());
+    }
+    let mut me = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
+    me.title = Some("mcpproxy".to_owned());
+    ClientConfig::new(capabilities, me)
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+}
+
+impl Control {
+    /// Asks for a sign of life. A server that answers with an error is alive.
+    pub async fn ping(&self, deadline: Duration) -> Result<(), String> {
+        let ping = ClientRequest::PingRequest(PingRequest::default());
+        let options = PeerRequestOptions::with_timeout(deadline);
+        let asked = match self
+            .service
+            .peer()
+            .send_request_with_option(ping, options)
+            .await
+        {
+            Ok(handle) => handle.await_response().await,
+            Err(error) => Err(error),
+        };
+        match asked {
+            Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ok(()),
+            Err(ServiceError::Timeout { .. }) => Err("no answer to a ping".to_owned()),
+            Err(error) => Err(format!("a ping failed: {error}")),
+        }
+    }
+
+    /// Says goodbye and ends the lane.
+    pub async fn close(mut self) {
+        // A timeout is logged by rmcp; the process or the socket ends right after in any case.
+        let _ = self.service.close_with_timeout(super::link::GOODBYE).await;
+    }
+}
+
+fn reason(error: &ClientInitializeError) -> OpenError {
+    match error {
+        ClientInitializeError::JsonRpcError(error) => OpenError::Refused(format!(
+            "the server refused initialize: {} ({})",
+            error.message, error.code.0
+        )),
+        ClientInitializeError::TransportError { error, .. } => OpenError::Link(error.to_string()),
+        ClientInitializeError::ConnectionClosed(_) => {
+            OpenError::Link("the connection ended before initialize was answered".to_owned())
+        }
+        ClientInitializeError::NoCompatibleProtocolVersion {
+            server_supported, ..
+        } => OpenError::Refused(format!(
+            "no common protocol version; the server speaks {server_supported:?}"
+        )),
+        _ => OpenError::Refused(
+            "the server's answer to initialize is not an initialize result".to_owned(),
+        ),
+    }
+}
+
+/// The link as rmcp sees it.
+struct Lane {
+    outgoing: ControlSender,
+    incoming: tokio::sync::mpsc::Receiver<bytes::Bytes>,
+    /// The first answer of the connection, which is that of `initialize`.
+    initialize: Arc<OnceLock<Raw>>,
+}
+
+impl Transport<RoleClient> for Lane {
+    type Error = LinkError;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), LinkError>> + Send + 'static {
+        let outgoing = self.outgoing.clone();
+        async move {
+            let frame =
+                serde_json::to_vec(&message).map_err(|e| LinkError::NotDelivered(e.to_string()))?;
+            outgoing.send(frame.into()).await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        loop {
+            let frame = self.incoming.recv().await?;
+            if self.initialize.get().is_none()
+                && let Ok(Message::Response(Response {
+                    outcome: Outcome::Result(result),
+                    ..
+                })) = Message::parse(&frame)
+            {
+                // Set once; the loser of a race would be the same frame.
+                let _ = self.initialize.set(result);
+            }
+            match serde_json::from_slice(&frame) {
+                Ok(message) => return Some(message),
+                Err(error) => tracing::debug!(%error, "rmcp cannot read a control answer"),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), LinkError> {
+        self.outgoing.close().await;
+        Ok(())
+    }
+}

@@ -1,0 +1,121 @@
+//! Requests that wait for their answers on a pipe: callers insert, the one reader removes.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+
+use super::{Inbound, LinkError};
+use crate::wire::{Notification, Outcome};
+
+/// Limit: messages that one request may have waiting for its caller. A caller that reads slower loses notices, never the answer,
+/// and never slows the reader down for others.
+const WAITING: usize = 8192;
+
+/// The table of one link.
+#[derive(Default)]
+pub(super) struct InFlight(Mutex<Table>);
+
+#[derive(Default)]
+struct Table {
+    slots: HashMap<u64, Arc<Slot>>,
+    /// Set once, when the link is over: nothing is inserted any more.
+    over: Option<LinkError>,
+}
+
+impl InFlight {
+    /// A place for a request that is about to be sent. Fails when the link is over.
+    pub(super) fn insert(&self, number: u64) -> Result<Arc<Slot>, LinkError> {
+        let mut table = lock(&self.0);
+        if let Some(reason) = &table.over {
+            return Err(LinkError::NotDelivered(reason.to_string()));
+        }
+        let slot = Arc::new(Slot::default());
+        table.slots.insert(number, slot.clone());
+        Ok(slot)
+    }
+
+    /// Forgets a request; whether it was there.
+    pub(super) fn remove(&self, number: u64) -> bool {
+        lock(&self.0).slots.remove(&number).is_some()
+    }
+
+    /// Hands a request its answer, or the reason why there is none.
+    pub(super) fn finish(&self, number: u64, end: Result<Outcome, LinkError>) {
+        let slot = lock(&self.0).slots.remove(&number);
+        if let Some(slot) = slot {
+            slot.push(end.map(Inbound::Answer));
+        }
+    }
+
+    /// Hands a notice to a request; gives it back if there is no such request.
+    pub(super) fn notice(&self, number: u64, notice: Notification) -> Result<(), Notification> {
+        let slot = lock(&self.0).slots.get(&number).cloned();
+        match slot {
+            Some(slot) => {
+                slot.push(Ok(Inbound::Notice(notice)));
+                Ok(())
+            }
+            None => Err(notice),
+        }
+    }
+
+    /// The only request in flight, if there is exactly one.
+    pub(super) fn only(&self) -> Option<u64> {
+        let table = lock(&self.0);
+        let mut numbers = table.slots.keys();
+        numbers.next().copied().filter(|_| numbers.next().is_none())
+    }
+
+    /// Fails everything in flight and refuses what comes later.
+    pub(super) fn close(&self, reason: &str) {
+        let slots = {
+            let mut table = lock(&self.0);
+            table
+                .over
+                .get_or_insert_with(|| LinkError::Lost(reason.to_owned()));
+            std::mem::take(&mut table.slots)
+        };
+        for slot in slots.into_values() {
+            slot.push(Err(LinkError::Lost(reason.to_owned())));
+        }
+    }
+}
+
+/// What has arrived for one request and was not read yet.
+#[derive(Default)]
+pub(super) struct Slot {
+    arrived: Mutex<VecDeque<Result<Inbound, LinkError>>>,
+    news: Notify,
+}
+
+impl Slot {
+    fn push(&self, message: Result<Inbound, LinkError>) {
+        let mut arrived = lock(&self.arrived);
+        if arrived.len() >= WAITING && matches!(message, Ok(Inbound::Notice(_))) {
+            tracing::debug!("a notice was dropped: its caller reads too slowly");
+            return;
+        }
+        arrived.push_back(message);
+        drop(arrived);
+        self.news.notify_one();
+    }
+
+    /// The next message. Safe to drop while it waits.
+    pub(super) async fn next(&self) -> Result<Inbound, LinkError> {
+        loop {
+            let message = lock(&self.arrived).pop_front();
+            match message {
+                Some(message) => return message,
+                None => self.news.notified().await,
+            }
+        }
+    }
+}
+
+/// The data is whole between statements, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,181 @@
+//! A connection to one upstream that carries frames, with two lanes on it: the control lane, which an rmcp client drives, and the
+//! raw lane, on which forwarded requests travel as they are.
+//!
+//! A link knows nothing of tools, names or callers. It never reconnects by itself: when it is over, its worker makes a new one.
+
+mod in_flight;
+mod outbox;
+pub mod stdio;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::wire::{Id, Notification, Outcome, Raw, Request};
+
+/// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
+pub const MAX_FRAME: usize = 64 << 20;
+
+/// Limit: messages that belong to no call, waiting for the worker. A worker only sorts them, so this fills up only under attack;
+/// further ones are dropped and counted.
+pub const NEWS_CAPACITY: usize = 1024;
+
+/// A connection. Cheap to clone.
+#[derive(Clone)]
+pub enum Link {
+    /// To a child process.
+    Stdio(stdio::StdioLink),
+}
+
+impl Link {
+    /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it.
+    /// May be dropped at any time; a request that was sent is then cancelled upstream.
+    pub async fn call(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+    ) -> Result<Exchange, LinkError> {
+        match self {
+            Self::Stdio(link) => link.call(number, method, params).map(Exchange::Stdio),
+        }
+    }
+
+    /// Sends a notification.
+    pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
+        match self {
+            Self::Stdio(link) => link.notify(method, params),
+        }
+    }
+
+    /// Answers a question of the upstream.
+    pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
+        match self {
+            Self::Stdio(link) => link.answer(id, outcome),
+        }
+    }
+}
+
+/// What comes back for one request, in order, pulled by the caller's own task. Dropping it before the answer cancels the request
+/// upstream.
+pub enum Exchange {
+    /// From a child process.
+    Stdio(stdio::StdioExchange),
+}
+
+impl Exchange {
+    /// The next message of this request; the answer is the last. Safe to drop while it waits.
+    pub async fn next(&mut self) -> Result<Inbound, LinkError> {
+        match self {
+            Self::Stdio(exchange) => exchange.next().await,
+        }
+    }
+}
+
+/// A message that belongs to one request.
+#[derive(Debug)]
+pub enum Inbound {
+    /// Progress, a log line, or anything else that wants no answer.
+    Notice(Notification),
+    /// The upstream asks something on behalf of this request.
+    Question(Request),
+    /// The end.
+    Answer(Outcome),
+}
+
+/// A message that belongs to no request of the raw lane.
+#[derive(Debug)]
+pub enum News {
+    /// A list changed, a resource was updated, a log line nobody asked for.
+    Notification(Notification),
+    /// The upstream asks something, and it cannot be told on whose behalf.
+    Question(Request),
+    /// The session had expired and was opened again: the worker lists anew. Carries the raw result of `initialize`.
+    Renewed(Raw),
+    /// The link is over; the reason, for the operator.
+    Closed(String),
+}
+
+/// Why a request got no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LinkError {
+    /// It certainly did not reach the upstream's program: it may be sent again over another connection.
+    #[error("the request could not be delivered: {0}")]
+    NotDelivered(String),
+    /// The connection ended after it was sent; whether it was processed is unknown.
+    #[error("the connection was lost: {0}")]
+    Lost(String),
+    /// The upstream answered, but not with a message of the protocol, or with one that is too large.
+    #[error("the answer was unusable: {0}")]
+    Broken(String),
+    /// The upstream refused over HTTP, without a JSON-RPC error.
+    #[error("the server answered HTTP {status}: {text}")]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// The beginning of the body.
+        text: String,
+    },
+}
+
+/// What the rmcp client sees of a link: frames in, frames out. [`ControlLane::send`] returns before an answer is read.
+pub struct ControlLane {
+    /// Where frames of the control lane go.
+    pub outgoing: ControlSender,
+    /// Answers to requests of the control lane, and whatever else rmcp should see.
+    pub incoming: mpsc::Receiver<Bytes>,
+}
+
+/// The sending half of a control lane. Cheap to clone.
+#[derive(Clone)]
+pub enum ControlSender {
+    /// To a child process.
+    Stdio(stdio::StdioLink),
+}
+
+impl ControlSender {
+    /// Sends one frame. Comes back before the answer is read: in its handshake rmcp awaits this before it reads.
+    pub async fn send(&self, frame: Bytes) -> Result<(), LinkError> {
+        match self {
+            Self::Stdio(link) => link.send_control(&frame),
+        }
+    }
+
+    /// Says goodbye in the transport's way: closes the child's input, or deletes the session.
+    pub async fn close(&self) {
+        match self {
+            Self::Stdio(link) => link.close(),
+        }
+    }
+}
+
+/// A link that was just made, and everything that hangs on it.
+pub struct Connection {
+    /// The raw lane.
+    pub link: Link,
+    /// The control lane.
+    pub control: ControlLane,
+    /// What belongs to no request.
+    pub news: mpsc::Receiver<News>,
+    /// Tasks of the link; dropping them ends it.
+    pub tasks: Vec<AbortOnDropHandle<()>>,
+}
+
+impl From<stdio::StdioConnection> for Connection {
+    fn from(made: stdio::StdioConnection) -> Self {
+        Self {
+            control: ControlLane {
+                outgoing: ControlSender::Stdio(made.link.clone()),
+                incoming: made.control,
+            },
+            link: Link::Stdio(made.link),
+            news: made.news,
+            tasks: made.tasks,
+        }
+    }
+}
+
+/// How long a goodbye may take.
+pub const GOODBYE: Duration = Duration::from_secs(2);

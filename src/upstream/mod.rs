@@ -1,0 +1,5 @@
+//! Upstream servers: their processes and connections, one worker task each, and the supervisor that keeps the set as the settings
+//! want it. Accepts requests only with the gate's ticket.
+
+pub mod control;
+pub mod link;
