@@ -1,0 +1,3 @@
+//! Upstreams: the MCP servers behind us.
+
+pub mod process;
