@@ -1,0 +1,157 @@
+//! What to start: a program with arguments, an environment and a folder. Never a shell line.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::{OsStr, OsString},
+    fmt, io,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use tokio::process::Command;
+
+use super::BaseEnvironment;
+use crate::{names::ServerName, secret::Secret};
+
+/// A child to start.
+#[derive(Clone)]
+pub struct Launch {
+    /// The server that it serves.
+    pub server: ServerName,
+    /// A name to be found on the child's `PATH`, or a path; a relative one counts from `cwd`.
+    pub command: String,
+    /// Passed as they are.
+    pub args: Vec<String>,
+    /// On top of the base environment.
+    pub env: Vec<(String, Secret)>,
+    /// The child's folder; ours if absent.
+    pub cwd: Option<PathBuf>,
+}
+
+/// Arguments may hold credentials, so they are counted only.
+impl fmt::Debug for Launch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Launch")
+            .field("server", &self.server)
+            .field("command", &self.command)
+            .field("args", &self.args.len())
+            .field("env", &self.env)
+            .field("cwd", &self.cwd)
+            .finish()
+    }
+}
+
+/// Why a child could not be started. The text names folders of this machine: it is for the operator, and
+/// [`SpawnError::outside`] is for clients.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// No such program.
+    #[error("failed to start server {server:?}: the command {command:?} was not found in {path:?}")]
+    NotFound {
+        /// The server.
+        server: ServerName,
+        /// The command as configured.
+        command: String,
+        /// The `PATH` that was searched.
+        path: OsString,
+    },
+    /// No such folder.
+    #[error("failed to start server {server:?}: the folder {cwd:?} to start it in does not exist")]
+    NoFolder {
+        /// The server.
+        server: ServerName,
+        /// The folder as configured.
+        cwd: PathBuf,
+    },
+    /// The program is there and did not start.
+    #[error("failed to start server {server:?}: the system refused to run {command:?}")]
+    Refused {
+        /// The server.
+        server: ServerName,
+        /// The command as configured.
+        command: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl SpawnError {
+    /// What a client may read: no path, no environment.
+    pub fn outside(&self) -> &'static str {
+        match self {
+            Self::NotFound { .. } => "its command was not found",
+            Self::NoFolder { .. } => "the folder to start it in does not exist",
+            Self::Refused { .. } => "the system refused to run its command",
+        }
+    }
+
+    /// What the operator can do about it.
+    pub fn next_step(&self) -> &'static str {
+        match self {
+            Self::NotFound { command, .. } if command.contains(char::is_whitespace) => {
+                "write the program alone as \"command\" and the rest as \"args\""
+            }
+            Self::NotFound { .. } => {
+                "install it, write its full path as \"command\", or add its folder to PATH in \"environment\""
+            }
+            Self::NoFolder { .. } => "create the folder or correct \"cwd\"",
+            Self::Refused { .. } => {
+                "check that the file is a program for this machine and may be executed"
+            }
+        }
+    }
+}
+
+impl Launch {
+    /// The file that would be executed.
+    pub fn resolve(&self, base: &BaseEnvironment) -> Result<PathBuf, SpawnError> {
+        self.locate(&base.for_child(&self.env))
+    }
+
+    /// The command, ready to start in a clean environment with all three streams piped.
+    pub(super) fn command(&self, base: &BaseEnvironment) -> Result<Command, SpawnError> {
+        let environment = base.for_child(&self.env);
+        let mut command = Command::new(self.locate(&environment)?);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(environment)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        Ok(command)
+    }
+
+    /// The error for a program that was found and did not start.
+    pub(super) fn refused(&self, source: io::Error) -> SpawnError {
+        SpawnError::Refused {
+            server: self.server.clone(),
+            command: self.command.clone(),
+            source,
+        }
+    }
+
+    fn locate(&self, environment: &BTreeMap<OsString, OsString>) -> Result<PathBuf, SpawnError> {
+        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+            return Err(SpawnError::NoFolder {
+                server: self.server.clone(),
+                cwd: cwd.clone(),
+            });
+        }
+        let path = environment
+            .get(OsStr::new("PATH"))
+            .cloned()
+            .unwrap_or_default();
+        let ours = env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
+        let from = self.cwd.as_ref().map_or(ours.clone(), |cwd| ours.join(cwd));
+        which::which_in(&self.command, Some(&path), from).map_err(|_| SpawnError::NotFound {
+            server: self.server.clone(),
+            command: self.command.clone(),
+            path,
+        })
+    }
+}

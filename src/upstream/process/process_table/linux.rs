@@ -1,0 +1,115 @@
+//! Linux: `/proc`.
+
+use std::{fs, io};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, PidfdFlags, kill_process, pidfd_open, pidfd_send_signal},
+};
+
+use super::{Seen, Signal};
+
+pub(super) fn numbering() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), space.display())
+}
+
+pub(super) fn all() -> Vec<Seen> {
+    pids().filter_map(see).collect()
+}
+
+pub(super) fn start_of(pid: u32) -> Option<String> {
+    see(pid).map(|process| process.start)
+}
+
+pub(super) fn has_living(group: u32) -> bool {
+    pids()
+        .filter_map(see)
+        .any(|process| process.group == group && process.living)
+}
+
+pub(super) fn bears(pid: u32, variable: &str) -> bool {
+    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
+        environment
+            .split(|byte| *byte == 0)
+            .any(|entry| entry == variable.as_bytes())
+    })
+}
+
+pub(super) fn signal(process: &Seen, signal: Signal) {
+    let Some(pid) = Pid::from_raw(process.pid.cast_signed()) else {
+        return;
+    };
+    // A descriptor names the process and not the number, so what is checked after opening it holds when the signal is sent.
+    let handle = pidfd_open(pid, PidfdFlags::empty());
+    if start_of(process.pid).as_ref() != Some(&process.start) {
+        return;
+    }
+    // Fails if the process ended meanwhile, or is not ours to signal.
+    let _ = match handle {
+        Ok(handle) => pidfd_send_signal(handle, signal.number()),
+        // Kernels before 5.3 have no such descriptors.
+        Err(Errno::NOSYS) => kill_process(pid, signal.number()),
+        Err(failure) => Err(failure),
+    };
+}
+
+fn pids() -> impl Iterator<Item = u32> {
+    fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry: io::Result<fs::DirEntry>| {
+            entry.ok()?.file_name().to_str()?.parse().ok()
+        })
+}
+
+fn see(pid: u32) -> Option<Seen> {
+    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(pid, &stat)
+}
+
+/// Reads `/proc/PID/stat` (`proc_pid_stat(5)`). The second field is the program's name in parentheses and may hold anything, so
+/// the fields are counted from its end.
+fn parse_stat(pid: u32, stat: &[u8]) -> Option<Seen> {
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let rest = std::str::from_utf8(stat.get(name_end + 1..)?).ok()?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    // Field 3 is the first here.
+    let field = |number: usize| fields.get(number - 3).copied();
+    Some(Seen {
+        pid,
+        group: field(5)?.parse().ok()?,
+        start: field(22)?.to_owned(),
+        living: !matches!(field(3)?, "Z" | "X" | "x"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse_stat, start_of};
+
+    #[test]
+    fn a_program_name_cannot_forge_the_fields() {
+        let stat =
+            b"42 (a) R 1 1 (\xff) S 1 77 77 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 9876 11 12";
+        let seen = parse_stat(42, stat).expect("a good line");
+        assert_eq!(
+            (seen.group, seen.start.as_str(), seen.living),
+            (77, "9876", true)
+        );
+        for bad in ["", "42 (a", "42 (a)", "42 (a) Z 1", "42 (a) S x y z"] {
+            assert_eq!(parse_stat(42, bad.as_bytes()), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn this_process_is_in_the_table() {
+        assert!(start_of(std::process::id()).is_some());
+        assert!(
+            super::all()
+                .iter()
+                .any(|seen| seen.pid == std::process::id() && seen.living)
+        );
+    }
+}

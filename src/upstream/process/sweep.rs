@@ -1,0 +1,172 @@
+//! The sweep: ends what a dead daemon left running. A process is ours only if its number *and* its start time are in the ledger,
+//! or if it is in a recorded group and bears the mark that we put into its environment.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    ledger::{self, Announced, Daemon, Ledger, MARK, Started},
+    process_table::{self, Seen, Signal},
+};
+use crate::names::ServerName;
+
+/// From SIGTERM to SIGKILL. The input of these processes ended with their daemon, so they have had time already; but
+/// `docker run` takes its container along only when it is asked.
+const AFTER_TERM: Duration = Duration::from_secs(2);
+
+/// How long the killed are waited for.
+const AFTER_KILL: Duration = Duration::from_secs(2);
+
+/// How long to wait before looking again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// An entry whose daemon is gone.
+struct Left {
+    path: PathBuf,
+    mark: String,
+    server: ServerName,
+    /// Absent if the daemon was killed while it started the child.
+    started: Option<Started>,
+}
+
+impl Ledger {
+    /// Ends every group that a dead daemon left in this ledger, and says how many there were of each server. Entries of living
+    /// daemons and processes that only look like ours are left alone.
+    ///
+    /// Blocks, up to 4 s if something is left: call it where blocking is allowed. Children may be started meanwhile.
+    pub fn sweep(&self) -> BTreeMap<ServerName, usize> {
+        let left = self.left_behind();
+        let mut swept = BTreeMap::new();
+        if left.is_empty() {
+            return swept;
+        }
+        let running = process_table::all();
+        for entry in &left {
+            let processes = entry.processes(&running);
+            for process in &processes {
+                process_table::signal(process, Signal::Terminate);
+            }
+            if !processes.is_empty() {
+                tracing::warn!(server = %entry.server, processes = processes.len(), "ending what a dead daemon left running");
+                *swept.entry(entry.server.clone()).or_default() += 1;
+            }
+        }
+        wait_until_gone(&left, AFTER_TERM, |_| {});
+        wait_until_gone(&left, AFTER_KILL, |process| {
+            process_table::signal(process, Signal::Kill);
+        });
+        for entry in left {
+            ledger::remove(&entry.path);
+        }
+        swept
+    }
+
+    /// The entries of daemons that no longer run. What cannot be read was cut off before its child was started.
+    fn left_behind(&self) -> Vec<Left> {
+        let files = match fs::read_dir(&self.shared.folder) {
+            Ok(files) => files,
+            Err(error) => {
+                tracing::warn!(folder = %self.shared.folder.display(), %error, "the ledger of child processes cannot be read");
+                return Vec::new();
+            }
+        };
+        let mut left = Vec::new();
+        for file in files.filter_map(Result::ok) {
+            let Ok(mark) = file.file_name().into_string() else {
+                continue;
+            };
+            // Ours are running, or being written right now.
+            if mark.starts_with(&self.shared.run) {
+                continue;
+            }
+            match fs::read_to_string(file.path()) {
+                Ok(text) => match parse(&text) {
+                    Some((announced, _)) if self.is_alive(&announced.daemon) => {}
+                    Some((announced, started)) if self.is_near(&announced.daemon) => {
+                        match ServerName::parse(&announced.server) {
+                            Ok(server) => left.push(Left {
+                                path: file.path(),
+                                mark,
+                                server,
+                                started,
+                            }),
+                            Err(_) => ledger::remove(&file.path()),
+                        }
+                    }
+                    _ => ledger::remove(&file.path()),
+                },
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    tracing::warn!(path = %file.path().display(), %error, "an entry of the ledger of child processes cannot be read");
+                }
+            }
+        }
+        left
+    }
+
+    /// Whether process numbers of that daemon mean anything here: not after a reboot, nor from another container.
+    fn is_near(&self, daemon: &Daemon) -> bool {
+        daemon.numbering == self.shared.daemon.numbering
+    }
+
+    fn is_alive(&self, daemon: &Daemon) -> bool {
+        self.is_near(daemon)
+            && daemon.start.is_some()
+            && process_table::start_of(daemon.pid) == daemon.start
+    }
+}
+
+/// Looks again until nothing is left or the time is up, and does `each` to what it sees.
+fn wait_until_gone(left: &[Left], patience: Duration, each: impl Fn(&Seen)) {
+    let begun = Instant::now();
+    loop {
+        let running = process_table::all();
+        let remaining: Vec<&Seen> = left
+            .iter()
+            .flat_map(|entry| entry.processes(&running))
+            .collect();
+        for process in &remaining {
+            each(process);
+        }
+        if remaining.is_empty() || begun.elapsed() > patience {
+            return;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+impl Left {
+    /// Those of the running processes that are certainly this child's.
+    fn processes<'a>(&self, running: &'a [Seen]) -> Vec<&'a Seen> {
+        let variable = format!("{MARK}={}", self.mark);
+        let bears = |process: &Seen| process_table::bears(process.pid, &variable);
+        let living = running.iter().filter(|process| process.living);
+        let Some(started) = &self.started else {
+            return living.filter(|process| bears(process)).collect();
+        };
+        // As long as its leader exists, even as a zombie, the group is the one that we made. Afterwards its number can be a
+        // stranger's, and only the mark tells.
+        let is_our_group = started.start.is_some()
+            && running.iter().any(|process| {
+                process.pid == started.pid && Some(&process.start) == started.start.as_ref()
+            });
+        living
+            .filter(|process| process.group == started.group)
+            .filter(|process| is_our_group || bears(process))
+            .collect()
+    }
+}
+
+fn parse(text: &str) -> Option<(Announced, Option<Started>)> {
+    let mut lines = text.lines();
+    let announced = serde_json::from_str(lines.next()?).ok()?;
+    let started = lines
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
+    Some((announced, started))
+}

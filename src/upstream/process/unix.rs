@@ -1,0 +1,137 @@
+//! A process group on unix: its leader is our child, every signal goes to all of its members.
+
+use std::{io, time::Duration};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
+use tokio::{
+    process::{Child, Command},
+    signal::unix::{Signal as SignalStream, SignalKind, signal},
+    sync::watch,
+};
+
+use super::{
+    Exit,
+    process_table::{self, Signal},
+};
+
+/// How long to wait before looking again whether members are left, at first and at most.
+const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
+
+/// A child that leads a process group. Dropped before [`Group::bury`], the group is killed.
+pub(super) struct Group {
+    leader: Child,
+    id: Pid,
+    /// Children ended. Listened to from before the start, so that no end is missed.
+    ends: SignalStream,
+    exit: watch::Sender<Option<Exit>>,
+    /// Invariant: signals go to the group only before the leader is buried. Until then its zombie keeps the number of the group
+    /// from being given to a stranger.
+    buried: bool,
+}
+
+impl Group {
+    /// Starts the command as the leader of a new group; `exit` learns how the leader ended.
+    pub(super) fn spawn(
+        mut command: Command,
+        exit: watch::Sender<Option<Exit>>,
+    ) -> io::Result<Self> {
+        let ends = signal(SignalKind::child())?;
+        let leader = command.process_group(0).kill_on_drop(true).spawn()?;
+        let id = leader
+            .id()
+            .and_then(|id| Pid::from_raw(id.cast_signed()))
+            .ok_or_else(|| io::Error::other("the new process has no id"))?;
+        Ok(Self {
+            leader,
+            id,
+            ends,
+            exit,
+            buried: false,
+        })
+    }
+
+    /// The id of the leader and of the group.
+    pub(super) fn pid(&self) -> u32 {
+        self.id.as_raw_pid().cast_unsigned()
+    }
+
+    /// The child itself, to take its streams from.
+    pub(super) fn leader(&mut self) -> &mut Child {
+        &mut self.leader
+    }
+
+    /// Waits for the leader to end, without burying it. May be dropped and called again.
+    pub(super) async fn leader_exit(&mut self) -> Exit {
+        loop {
+            if let Some(exit) = *self.exit.borrow() {
+                return exit;
+            }
+            if let Some(exit) = self.look() {
+                self.exit.send_replace(Some(exit));
+            } else if self.ends.recv().await.is_none() {
+                self.exit.send_replace(Some(Exit::Unknown));
+            }
+        }
+    }
+
+    fn look(&mut self) -> Option<Exit> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(self.id), options) {
+            Ok(Some(status)) => Some(
+                status
+                    .exit_status()
+                    .map(Exit::Code)
+                    .or_else(|| status.terminating_signal().map(Exit::Signal))
+                    .unwrap_or(Exit::Unknown),
+            ),
+            Ok(None) | Err(Errno::INTR) => None,
+            Err(_) => {
+                // It is not our child any more, so its number may be a stranger's by now.
+                self.buried = true;
+                Some(Exit::Unknown)
+            }
+        }
+    }
+
+    /// Sends the signal to every member.
+    pub(super) fn signal(&self, signal: Signal) {
+        if !self.buried {
+            // The only failure is that nobody is left.
+            let _ = kill_process_group(self.id, signal.number());
+        }
+    }
+
+    /// Reaps the leader, which has ended.
+    pub(super) async fn bury(&mut self) {
+        // Fails only if it was reaped already.
+        let _ = self.leader.wait().await;
+        self.buried = true;
+    }
+
+    /// Whether a member is left that is not a zombie.
+    pub(super) async fn has_living(&self) -> bool {
+        let id = self.pid();
+        tokio::task::spawn_blocking(move || process_table::has_living(id))
+            .await
+            .unwrap_or(false)
+    }
+
+    /// Resolves when no member is left. Has no deadline: the caller sets one.
+    pub(super) async fn nobody_living(&self) {
+        let (mut pause, longest) = LOOK_AGAIN;
+        while self.has_living().await {
+            tokio::time::sleep(pause).await;
+            pause = longest.min(pause * 2);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Reached when the runtime ends or a task is aborted. The ledger keeps its entry: the next start looks once more.
+        self.signal(Signal::Kill);
+    }
+}
