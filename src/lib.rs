@@ -9,5 +9,5 @@ pub mod error_code;
 pub mod names;
 pub mod secret;
 
-// Floor 5: upstreams.
+// Floor 5: the upstream servers.
 pub mod upstream;

@@ -46,13 +46,13 @@ async fn ask(group: &mut Group, grace: Grace) {
 pub(super) async fn kill(group: &mut Group) -> Exit {
     group.signal(Signal::Kill);
     let exit = group.leader_exit().await;
-    group.bury().await;
     if timeout(AFTER_KILL, group.nobody_living()).await.is_err() {
         tracing::warn!(
             group = group.pid(),
             "a killed process has not ended yet; it is stuck in the kernel"
         );
     }
+    group.bury().await;
     exit
 }
 

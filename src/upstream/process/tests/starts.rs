@@ -82,6 +82,10 @@ async fn a_command_that_does_not_exist_says_where_it_was_searched_and_what_to_do
     let error = refuse(&ground, |launch| launch.command = "npx -y server".into());
     assert!(error.next_step().contains("args"));
 
+    let error = refuse(&ground, |launch| launch.command = "./nothing".into());
+    assert!(error.to_string().contains("/nothing"), "{error}");
+    assert!(!error.to_string().contains("PATH"), "{error}");
+
     let error = refuse(&ground, |launch| {
         launch.cwd = Some("/no/such/folder".into());
     });
