@@ -21,7 +21,6 @@ impl LoginPath {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unused_async, reason = "the same shape as on unix")]
 async fn ask() -> Option<OsString> {
     None
 }
