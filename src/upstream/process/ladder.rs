@@ -14,8 +14,10 @@ const AFTER_KILL: Duration = Duration::from_secs(2);
 /// `wishes` says when to stop: `Some(grace)` step by step, a dropped sender at once.
 pub(super) async fn follow(group: &mut Group, mut wishes: watch::Receiver<Option<Grace>>) -> Exit {
     let grace = tokio::select! {
-        _ = group.leader_exit() => None,
+        // A wish counts even if the leader was quicker, for the sake of the members behind it.
+        biased;
         wish = wishes.wait_for(Option::is_some) => wish.ok().and_then(|grace| *grace),
+        _ = group.leader_exit() => None,
     };
     if let Some(grace) = grace {
         tokio::select! {
@@ -46,13 +48,13 @@ async fn ask(group: &mut Group, grace: Grace) {
 pub(super) async fn kill(group: &mut Group) -> Exit {
     group.signal(Signal::Kill);
     let exit = group.leader_exit().await;
-    group.bury().await;
     if timeout(AFTER_KILL, group.nobody_living()).await.is_err() {
         tracing::warn!(
             group = group.pid(),
             "a killed process has not ended yet; it is stuck in the kernel"
         );
     }
+    group.bury().await;
     exit
 }
 

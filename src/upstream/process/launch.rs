@@ -46,7 +46,7 @@ impl fmt::Debug for Launch {
 /// [`SpawnError::outside`] is for clients.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// No such program.
+    /// The command is a name, and no program on the `PATH` has it.
     #[error("failed to start server {server:?}: the command {command:?} was not found in {path:?}")]
     NotFound {
         /// The server.
@@ -55,6 +55,14 @@ pub enum SpawnError {
         command: String,
         /// The `PATH` that was searched.
         path: OsString,
+    },
+    /// The command is a path, and no program is there.
+    #[error("failed to start server {server:?}: there is no program at {file:?}")]
+    NoProgram {
+        /// The server.
+        server: ServerName,
+        /// The path, made whole.
+        file: PathBuf,
     },
     /// No such folder.
     #[error("failed to start server {server:?}: the folder {cwd:?} to start it in does not exist")]
@@ -80,7 +88,7 @@ impl SpawnError {
     /// What a client may read: no path, no environment.
     pub fn outside(&self) -> &'static str {
         match self {
-            Self::NotFound { .. } => "its command was not found",
+            Self::NotFound { .. } | Self::NoProgram { .. } => "its command was not found",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
             Self::Refused { .. } => "the system refused to run its command",
         }
@@ -94,6 +102,9 @@ impl SpawnError {
             }
             Self::NotFound { .. } => {
                 "install it, write its full path as \"command\", or add its folder to PATH in \"environment\""
+            }
+            Self::NoProgram { .. } => {
+                "correct the path in \"command\", and check that the file may be executed"
             }
             Self::NoFolder { .. } => "create the folder or correct \"cwd\"",
             Self::Refused { .. } => {
@@ -148,10 +159,22 @@ impl Launch {
             .unwrap_or_default();
         let ours = env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
         let from = self.cwd.as_ref().map_or(ours.clone(), |cwd| ours.join(cwd));
-        which::which_in(&self.command, Some(&path), from).map_err(|_| SpawnError::NotFound {
-            server: self.server.clone(),
-            command: self.command.clone(),
-            path,
-        })
+        which::which_in(&self.command, Some(&path), &from)
+            .map_err(|_| self.not_found(path, from.join(&self.command)))
+    }
+
+    fn not_found(&self, path: OsString, file: PathBuf) -> SpawnError {
+        let server = self.server.clone();
+        let is_name = Path::new(&self.command).components().count() < 2;
+        if is_name {
+            let command = self.command.clone();
+            SpawnError::NotFound {
+                server,
+                command,
+                path,
+            }
+        } else {
+            SpawnError::NoProgram { server, file }
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::{
     },
 };
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::process_table;
 use crate::names::ServerName;
@@ -48,10 +48,11 @@ pub(super) struct Daemon {
     pub(super) start: Option<String>,
 }
 
-/// The first line of an entry.
+/// The first line of an entry. Fields are only ever added: the file may be another version's.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Announced {
-    pub(super) server: String,
+    #[serde(deserialize_with = "server_name")]
+    pub(super) server: ServerName,
     pub(super) daemon: Daemon,
 }
 
@@ -105,7 +106,7 @@ impl Ledger {
         let name = format!("{}-{number}", self.shared.run);
         let path = self.shared.folder.join(&name);
         let announced = Announced {
-            server: server.to_string(),
+            server: server.clone(),
             daemon: self.shared.daemon.clone(),
         };
         let written = create_private(&path).and_then(|mut file| {
@@ -162,6 +163,21 @@ pub(super) fn remove(path: &Path) {
     {
         tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be removed");
     }
+}
+
+/// Reads an entry; nothing if not even its first line is whole.
+pub(super) fn parse(text: &str) -> Option<(Announced, Option<Started>)> {
+    let mut lines = text.lines();
+    let announced = serde_json::from_str(lines.next()?).ok()?;
+    let started = lines
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
+    Some((announced, started))
+}
+
+fn server_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ServerName, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    ServerName::parse(&text).map_err(serde::de::Error::custom)
 }
 
 /// One line in one write, so that being killed does not cut it.

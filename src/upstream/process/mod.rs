@@ -10,6 +10,8 @@ mod ledger;
 mod line_cutter;
 mod log_file;
 mod login_path;
+#[cfg(unix)]
+mod login_shell;
 mod process_table;
 mod stderr_log;
 mod sweep;
@@ -37,7 +39,7 @@ use self::group::Group;
 pub use self::{
     environment::{BaseEnvironment, EnvironmentSettings},
     launch::{Launch, SpawnError},
-    ledger::Ledger,
+    ledger::{Ledger, LedgerError},
     login_path::LoginPath,
     stderr_log::StderrLog,
 };

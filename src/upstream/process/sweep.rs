@@ -3,14 +3,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs::{self, DirEntry},
     path::PathBuf,
     thread,
     time::{Duration, Instant},
 };
 
 use super::{
-    ledger::{self, Announced, Daemon, Ledger, MARK, Started},
+    ledger::{self, Daemon, Ledger, MARK, Started},
     process_table::{self, Seen, Signal},
 };
 use crate::names::ServerName;
@@ -32,6 +32,13 @@ struct Left {
     server: ServerName,
     /// Absent if the daemon was killed while it started the child.
     started: Option<Started>,
+}
+
+/// What the sweep does with a file.
+enum Verdict {
+    Left(Left),
+    Meaningless,
+    NotOurs,
 }
 
 impl Ledger {
@@ -66,7 +73,7 @@ impl Ledger {
         swept
     }
 
-    /// The entries of daemons that no longer run. What cannot be read was cut off before its child was started.
+    /// The entries of daemons that no longer run. Removes those that mean nothing.
     fn left_behind(&self) -> Vec<Left> {
         let files = match fs::read_dir(&self.shared.folder) {
             Ok(files) => files,
@@ -77,48 +84,59 @@ impl Ledger {
         };
         let mut left = Vec::new();
         for file in files.filter_map(Result::ok) {
-            let Ok(mark) = file.file_name().into_string() else {
-                continue;
-            };
-            // Ours are running, or being written right now.
-            if mark.starts_with(&self.shared.run) {
-                continue;
-            }
-            match fs::read_to_string(file.path()) {
-                Ok(text) => match parse(&text) {
-                    Some((announced, _)) if self.is_alive(&announced.daemon) => {}
-                    Some((announced, started)) if self.is_near(&announced.daemon) => {
-                        match ServerName::parse(&announced.server) {
-                            Ok(server) => left.push(Left {
-                                path: file.path(),
-                                mark,
-                                server,
-                                started,
-                            }),
-                            Err(_) => ledger::remove(&file.path()),
-                        }
-                    }
-                    _ => ledger::remove(&file.path()),
-                },
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => {
-                    tracing::warn!(path = %file.path().display(), %error, "an entry of the ledger of child processes cannot be read");
-                }
+            match self.judge(&file) {
+                Verdict::Left(entry) => left.push(entry),
+                Verdict::Meaningless => ledger::remove(&file.path()),
+                Verdict::NotOurs => {}
             }
         }
         left
+    }
+
+    fn judge(&self, file: &DirEntry) -> Verdict {
+        let path = file.path();
+        let Ok(mark) = file.file_name().into_string() else {
+            return Verdict::Meaningless;
+        };
+        // Ours are running, or being written right now.
+        if mark.starts_with(&self.shared.run) {
+            return Verdict::NotOurs;
+        }
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be read");
+                return Verdict::NotOurs;
+            }
+        };
+        // What was cut off in its first line was cut off before its child was started.
+        let Some((announced, started)) = ledger::parse(&text) else {
+            return Verdict::Meaningless;
+        };
+        if !self.is_near(&announced.daemon) {
+            return Verdict::Meaningless;
+        }
+        if is_alive(&announced.daemon) {
+            return Verdict::NotOurs;
+        }
+        Verdict::Left(Left {
+            path,
+            mark,
+            server: announced.server,
+            started,
+        })
     }
 
     /// Whether process numbers of that daemon mean anything here: not after a reboot, nor from another container.
     fn is_near(&self, daemon: &Daemon) -> bool {
         daemon.numbering == self.shared.daemon.numbering
     }
+}
 
-    fn is_alive(&self, daemon: &Daemon) -> bool {
-        self.is_near(daemon)
-            && daemon.start.is_some()
-            && process_table::start_of(daemon.pid) == daemon.start
-    }
+/// In doubt, yes: a second daemon's children are not ours to end.
+fn is_alive(daemon: &Daemon) -> bool {
+    let start = process_table::start_of(daemon.pid);
+    start.is_some() && (daemon.start.is_none() || daemon.start == start)
 }
 
 /// Looks again until nothing is left or the time is up, and does `each` to what it sees.
@@ -160,13 +178,4 @@ impl Left {
             .filter(|process| is_our_group || bears(process))
             .collect()
     }
-}
-
-fn parse(text: &str) -> Option<(Announced, Option<Started>)> {
-    let mut lines = text.lines();
-    let announced = serde_json::from_str(lines.next()?).ok()?;
-    let started = lines
-        .next()
-        .and_then(|line| serde_json::from_str(line).ok());
-    Some((announced, started))
 }

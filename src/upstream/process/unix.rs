@@ -104,11 +104,14 @@ impl Group {
         }
     }
 
-    /// Reaps the leader, which has ended.
+    /// Reaps the leader, which has ended, and of the members those that became our children because we are process 1 of a
+    /// container, where nobody else would.
     pub(super) async fn bury(&mut self) {
         // Fails only if it was reaped already.
         let _ = self.leader.wait().await;
         self.buried = true;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.id)), options) {}
     }
 
     /// Whether a member is left that is not a zombie.

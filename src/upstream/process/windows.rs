@@ -7,7 +7,10 @@ use tokio::{
     sync::watch,
 };
 
-use super::{Exit, process_table::Signal};
+use super::{
+    Exit,
+    process_table::{self, Signal},
+};
 
 /// `CREATE_NO_WINDOW`: a console program opens no window on the desktop.
 const NO_WINDOW: u32 = 0x0800_0000;
@@ -70,13 +73,13 @@ impl Group {
         let _ = self.leader.wait().await;
     }
 
-    /// The child has no group that we could look at.
+    /// Always says no: the child has no group that we could look at.
     #[expect(clippy::unused_async, reason = "the same shape as on unix")]
     pub(super) async fn has_living(&self) -> bool {
-        false
+        process_table::has_living(self.pid)
     }
 
-    /// The child has no group that we could look at.
+    /// Resolves at once, for the same reason.
     #[expect(clippy::unused_async, reason = "the same shape as on unix")]
     pub(super) async fn nobody_living(&self) {}
 }

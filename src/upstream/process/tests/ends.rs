@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{DEADLINE, Ground, eventually, is_running, shell};
-use crate::upstream::process::{Exit, Grace, spawn};
+use crate::upstream::process::{Exit, Grace};
 
 /// Starts a background process, prints its id, and ends with its input.
 const WITH_GRANDCHILD: &str = "sleep 1000 & echo $!; cat";
@@ -147,18 +147,18 @@ fn a_runtime_that_ends_takes_its_children_along() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn an_ended_child_does_not_stay_as_a_zombie() {
+async fn nothing_stays_as_a_zombie_even_where_we_adopt_orphans() {
+    use std::path::PathBuf;
+
+    // As process 1 of a container does.
+    let us = rustix::process::getpid();
+    rustix::process::set_child_subreaper(Some(us)).expect("it is allowed to everybody");
     let ground = Ground::new();
-    let (process, ..) = spawn(
-        &shell("exit 0"),
-        &super::base(),
-        &ground.ledger,
-        &ground.log,
-    )
-    .expect("a program that starts");
-    let path = format!("/proc/{}", process.pid());
-    eventually("the child is reaped", || {
-        !std::path::Path::new(&path).exists()
-    })
-    .await;
+    let mut child = ground.sh("sh -c 'sleep 1000 & echo $!'; cat");
+    let pids = [child.pid().await, child.process.pid()];
+    child.process.stop(HURRY).await;
+    for pid in pids {
+        let entry = PathBuf::from(format!("/proc/{pid}"));
+        eventually("it is reaped", || !entry.exists()).await;
+    }
 }

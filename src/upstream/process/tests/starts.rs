@@ -82,8 +82,12 @@ async fn a_command_that_does_not_exist_says_where_it_was_searched_and_what_to_do
     let error = refuse(&ground, |launch| launch.command = "npx -y server".into());
     assert!(error.next_step().contains("args"));
 
+    let error = refuse(&ground, |launch| launch.command = "./nothing".into());
+    assert!(error.to_string().contains("/nothing"), "{error}");
+    assert!(!error.to_string().contains("PATH"), "{error}");
+
     let error = refuse(&ground, |launch| {
-        launch.cwd = Some("/no/such/folder".into())
+        launch.cwd = Some("/no/such/folder".into());
     });
     assert!(error.to_string().contains("/no/such/folder"), "{error}");
 
@@ -95,7 +99,7 @@ async fn a_command_that_does_not_exist_says_where_it_was_searched_and_what_to_do
 #[tokio::test]
 async fn a_flood_on_stderr_neither_blocks_the_child_nor_is_kept() {
     let ground = Ground::new();
-    let mut child = ground.sh("yes 'a line of some length, to be read and forgotten' | head -c 50000000 >&2; echo end of the flood >&2; echo done; cat");
+    let mut child = ground.sh("yes 'a line of some length, to be read and forgotten' | head -c 50000000 >&2; echo >&2; echo end of the flood >&2; echo done; cat");
     assert_eq!(child.line().await, "done");
     eventually("the last line is read", || {
         ground.log.tail(1) == ["end of the flood"]
