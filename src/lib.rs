@@ -8,3 +8,6 @@ pub mod caller;
 pub mod error_code;
 pub mod names;
 pub mod secret;
+
+// Floor 1: ground.
+pub mod config;
