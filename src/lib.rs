@@ -11,7 +11,8 @@ pub mod names;
 pub mod secret;
 pub mod wire;
 
-// Floor 1: ground. Disk.
+// Floor 1: ground. Settings, disk.
+pub mod config;
 pub mod storage;
 
 // Floor 3: what the upstreams offer.

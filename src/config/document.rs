@@ -1,0 +1,248 @@
+//! The text of a configuration file as JSON values: comments and trailing commas allowed, repeated keys noticed.
+
+use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
+use serde_json::{Map, Value};
+
+use super::ConfigError;
+
+/// The key under which the servers stand.
+pub(super) const SERVERS: &str = "mcpServers";
+
+/// A configuration file, read but not yet understood.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    /// Everything but the servers.
+    pub(super) settings: Map<String, Value>,
+    /// The servers in the order of the file; repeated names included.
+    pub(super) servers: Vec<WrittenServer>,
+    /// Paths of keys that stand twice in one object; the last one counts.
+    pub(super) repeated: Vec<String>,
+}
+
+/// What some editors put at the beginning of a file; not part of JSON.
+pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
+
+/// One entry under `mcpServers`.
+#[derive(Debug)]
+pub(super) struct WrittenServer {
+    /// The name as written; nothing where an array's entry has none.
+    pub(super) name: Option<String>,
+    pub(super) entry: Value,
+}
+
+/// JSON with comments and trailing commas, and nothing else that other programs would not read.
+const OPTIONS: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+/// The syntax tree of the text, if it holds anything but comments.
+pub(super) fn tree(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
+    parse_to_ast(text, &CollectOptions::default(), &OPTIONS)
+        .map(|result| result.value)
+        .map_err(|error| {
+            let mut problem = error.kind().to_string();
+            if let Some(first) = problem.get_mut(0..1) {
+                first.make_ascii_lowercase();
+            }
+            ConfigError::Syntax {
+                line: error.line_display(),
+                column: error.column_display(),
+                problem,
+            }
+        })
+}
+
+/// Reads the text. An empty one is an empty document.
+pub(super) fn read(text: &str) -> Result<Document, ConfigError> {
+    let mut document = Document::default();
+    // Editors on Windows put a byte order mark first.
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let root = match tree(text)? {
+        None => return Ok(document),
+        Some(ast::Value::Object(root)) => root,
+        Some(other) => {
+            return Err(ConfigError::NotAnObject {
+                line: line(text, &other),
+            });
+        }
+    };
+    for property in &root.properties {
+        let key = property.name.as_str();
+        if key == SERVERS {
+            document.read_servers(&property.value)?;
+        } else {
+            let value = document.value(&property.value, key);
+            document.put(key, value);
+        }
+    }
+    Ok(document)
+}
+
+impl Document {
+    fn put(&mut self, key: &str, value: Value) {
+        if self.settings.insert(key.to_owned(), value).is_some() {
+            self.repeated.push(key.to_owned());
+        }
+    }
+
+    fn read_servers(&mut self, servers: &ast::Value<'_>) -> Result<(), ConfigError> {
+        match servers {
+            ast::Value::Object(map) => {
+                for property in &map.properties {
+                    let name = property.name.as_str();
+                    let entry = self.value(&property.value, &format!("{SERVERS}.{name}"));
+                    self.servers.push(WrittenServer {
+                        name: Some(name.to_owned()),
+                        entry,
+                    });
+                }
+            }
+            ast::Value::Array(array) => {
+                for (index, element) in array.elements.iter().enumerate() {
+                    let mut entry = self.value(element, &format!("{SERVERS}[{index}]"));
+                    let name = entry
+                        .as_object_mut()
+                        .and_then(|entry| entry.shift_remove("name"))
+                        .and_then(|name| name.as_str().map(str::to_owned));
+                    self.servers.push(WrittenServer { name, entry });
+                }
+            }
+            ast::Value::NullKeyword(_) => {}
+            _ => {
+                return Err(ConfigError::BadValue {
+                    key: SERVERS.to_owned(),
+                    problem: "must be a map {\"name\": {…}} or an array [{\"name\": …}]".to_owned(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, value: &ast::Value<'_>, path: &str) -> Value {
+        to_json(value, path, &mut self.repeated)
+    }
+}
+
+/// The JSON value of a syntax tree; the last one of repeated keys counts and is noted.
+pub(super) fn to_json(value: &ast::Value<'_>, path: &str, repeated: &mut Vec<String>) -> Value {
+    match value {
+        ast::Value::NullKeyword(_) => Value::Null,
+        ast::Value::BooleanLit(literal) => Value::Bool(literal.value),
+        ast::Value::StringLit(literal) => Value::String(literal.value.clone().into_owned()),
+        // A number that JSON cannot hold is kept as text, so that whoever wants a number refuses it.
+        ast::Value::NumberLit(literal) => serde_json::from_str(literal.value)
+            .unwrap_or_else(|_| Value::String(literal.value.to_owned())),
+        ast::Value::Array(array) => array
+            .elements
+            .iter()
+            .enumerate()
+            .map(|(index, element)| to_json(element, &format!("{path}[{index}]"), repeated))
+            .collect(),
+        ast::Value::Object(object) => {
+            let mut map = Map::new();
+            for property in &object.properties {
+                let key = property.name.as_str();
+                let path = format!("{path}.{key}");
+                let value = to_json(&property.value, &path, repeated);
+                if map.insert(key.to_owned(), value).is_some() {
+                    repeated.push(path);
+                }
+            }
+            Value::Object(map)
+        }
+    }
+}
+
+/// The line on which a value starts, counted from 1.
+fn line(text: &str, value: &ast::Value<'_>) -> usize {
+    let before = text.as_bytes().get(..value.start()).unwrap_or_default();
+    1 + memchr::memchr_iter(b'\n', before).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_and_trailing_commas_are_read() {
+        let document =
+            read("\u{feff}// c\n{\"listen\": \":1\", /* x */ \"mcpServers\": {\"a\": {},},}")
+                .expect("a good document");
+        assert_eq!(document.settings["listen"], ":1");
+        assert_eq!(document.servers[0].name.as_deref(), Some("a"));
+        for empty in ["", "  \n", "// nothing\n"] {
+            assert!(
+                read(empty).expect("a good document").servers.is_empty(),
+                "{empty:?}"
+            );
+        }
+    }
+
+    #[track_caller]
+    fn check(input: &str, expected: &str) {
+        assert_eq!(
+            read(input).expect_err("a bad document").to_string(),
+            expected
+        );
+    }
+
+    #[test]
+    fn a_syntax_error_has_its_place() {
+        check(
+            "{\n  \"a\": 1,,\n}",
+            "line 2, column 10: unexpected token in object",
+        );
+        check(
+            "{\"a\" 1}",
+            "line 1, column 6: expected colon after the string or word in object property",
+        );
+        check(
+            "{\"a\": 'x'}",
+            "line 1, column 7: single-quoted strings are not allowed",
+        );
+        check(
+            "{a: 1}",
+            "line 1, column 2: expected string for object property",
+        );
+        check("\n[]", "line 2: the configuration must be an object {…}");
+        check(
+            "{\"mcpServers\": 3}",
+            "`mcpServers` must be a map {\"name\": {…}} or an array [{\"name\": …}]",
+        );
+    }
+
+    #[test]
+    fn deep_nesting_is_an_error_not_a_crash() {
+        let text = "[".repeat(100_000);
+        assert!(matches!(read(&text), Err(ConfigError::Syntax { .. })));
+    }
+
+    #[test]
+    fn repeated_keys_are_noticed() {
+        let document = read(
+            "{\"listen\": 1, \"listen\": 2, \"mcpServers\": {\"a\": {\"x\": 1, \"x\": 2}, \"a\": {}}}",
+        )
+        .expect("a good document");
+        assert_eq!(document.repeated, ["listen", "mcpServers.a.x"]);
+        assert_eq!(document.settings["listen"], 2);
+        assert_eq!(document.servers.len(), 2);
+    }
+
+    #[test]
+    fn an_array_of_servers_names_each() {
+        let document = read("{\"mcpServers\": [{\"name\": \"a\", \"url\": \"x\"}, {}, 3]}")
+            .expect("a good document");
+        let names: Vec<_> = document.servers.iter().map(|s| s.name.as_deref()).collect();
+        assert_eq!(names, [Some("a"), None, None]);
+        assert!(document.servers[0].entry.get("name").is_none());
+    }
+}

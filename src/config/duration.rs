@@ -1,0 +1,135 @@
+//! Durations as people write them: `"2m"`, `"1h30m"`, `"500ms"`, or a plain number of seconds.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// Limit: the longest duration taken, so that a point in time plus a duration never overflows.
+const LONGEST: Duration = Duration::from_hours(365 * 24);
+
+/// What is accepted, for error texts.
+pub(super) const ACCEPTED: &str =
+    "a duration such as \"30s\", \"2m\" or \"1h30m\", or a number of seconds, at most 365 days";
+
+/// Reads a duration out of JSON: text with units, or a number of seconds.
+pub(super) fn from_json(value: &Value) -> Option<Duration> {
+    match value {
+        Value::String(text) => parse(text),
+        Value::Number(number) => number
+            .as_f64()
+            .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+            .filter(|duration| *duration <= LONGEST),
+        _ => None,
+    }
+}
+
+/// Reads text such as `"1h30m"`: numbers, decimals allowed, each with a unit out of `ms`, `s`, `m`, `h`, `d`.
+/// A bare `"0"` needs no unit. Nothing longer than 365 days is taken.
+pub fn parse(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    if rest == "0" {
+        return Some(Duration::ZERO);
+    }
+    if rest.is_empty() {
+        return None;
+    }
+    let mut total = Duration::ZERO;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at_checked(digits)?;
+        let letters = after
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(after.len());
+        let (unit, after) = after.split_at_checked(letters)?;
+        let seconds = match unit {
+            "ms" => 0.001,
+            "s" => 1.0,
+            "m" => 60.0,
+            "h" => 3_600.0,
+            "d" => 86_400.0,
+            _ => return None,
+        };
+        let part = Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()?;
+        total = total.checked_add(part)?;
+        rest = after;
+    }
+    (total <= LONGEST).then_some(total)
+}
+
+/// Writes a duration the way [`parse`] reads it, down to milliseconds.
+pub fn show(duration: Duration) -> String {
+    if duration.is_zero() {
+        return "0s".to_owned();
+    }
+    let seconds = duration.as_secs();
+    let parts = [
+        (seconds / 3_600, "h"),
+        (seconds / 60 % 60, "m"),
+        (seconds % 60, "s"),
+        (u64::from(duration.subsec_millis()), "ms"),
+    ];
+    let mut shown = String::new();
+    for (count, unit) in parts.iter().filter(|(count, _)| *count > 0) {
+        shown.push_str(&count.to_string());
+        shown.push_str(unit);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(input: &str, milliseconds: impl Into<Option<u64>>) {
+        let expected = milliseconds.into().map(Duration::from_millis);
+        assert_eq!(parse(input), expected, "{input:?}");
+    }
+
+    #[test]
+    fn durations_are_numbers_with_units() {
+        check("2m", 120_000);
+        check("30s", 30_000);
+        check("1h30m", 5_400_000);
+        check("500ms", 500);
+        check("1.5s", 1_500);
+        check(" 1d ", 86_400_000);
+        check("0s", 0);
+        check("0", 0);
+        for bad in [
+            "",
+            "30",
+            "s",
+            "m2",
+            "-1s",
+            "1e3s",
+            "1 m",
+            "1x",
+            ".s",
+            "1.2.3s",
+            "inf",
+            "366d",
+            "99999999999999999999h",
+            "2µs",
+        ] {
+            check(bad, None);
+        }
+    }
+
+    #[test]
+    fn a_plain_number_counts_seconds() {
+        assert_eq!(from_json(&json!(90)), Some(Duration::from_secs(90)));
+        assert_eq!(from_json(&json!(0.5)), Some(Duration::from_millis(500)));
+        for bad in [json!(-1), json!(1e300), json!(true), json!(["2m"])] {
+            assert_eq!(from_json(&bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_reads_back() {
+        for text in ["2m", "1h30m", "500ms", "1m1s250ms", "0s", "48h"] {
+            assert_eq!(show(parse(text).expect("a duration")), text);
+        }
+    }
+}

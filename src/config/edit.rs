@@ -1,0 +1,250 @@
+//! Changes to the text of a configuration file. Pure: comments, key order, unknown keys and the shape of `mcpServers` survive.
+
+use jsonc_parser::ast;
+use serde_json::{Map, Value};
+
+use super::{
+    ConfigError,
+    document::{self, BYTE_ORDER_MARK, SERVERS, tree},
+    splice::{self, Member},
+    tree::{Place, container, nested, property, remove, remove_member, set, value_at},
+};
+use crate::names::ServerName;
+
+/// One change. Values may hold secrets, so it has no `Debug`.
+#[derive(Clone, PartialEq)]
+pub enum Change {
+    /// Adds a server; its name must be free, whatever the case.
+    AddServer {
+        /// Its name.
+        name: ServerName,
+        /// Its entry, without `name`.
+        entry: Map<String, Value>,
+    },
+    /// Takes a server out, be its entry sound or broken.
+    RemoveServer {
+        /// The name as written in the file.
+        name: String,
+    },
+    /// Sets a key of a server. An object over an object changes only what differs.
+    SetKey {
+        /// The name as written in the file.
+        server: String,
+        /// The key, and the keys inside it: `["env", "TOKEN"]`.
+        path: Vec<String>,
+        /// The new value.
+        value: Value,
+    },
+    /// Takes a key of a server out. It need not be there.
+    RemoveKey {
+        /// The name as written in the file.
+        server: String,
+        /// The key, and the keys inside it.
+        path: Vec<String>,
+    },
+}
+
+/// Why a change cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The text to change cannot be read.
+    #[error("the configuration cannot be changed while it has a fault: {0}")]
+    Unreadable(#[from] ConfigError),
+    /// The name to add is taken.
+    #[error("a server named {0:?} exists already")]
+    ServerExists(String),
+    /// The server to change is not there.
+    #[error("no server named {0:?} is in the configuration")]
+    UnknownServer(String),
+    /// The server's entry is no object, so it has no keys.
+    #[error("the entry of the server {0:?} is no object")]
+    NotAnEntry(String),
+    /// No key was named.
+    #[error("no key to change was named")]
+    NoKey,
+}
+
+/// Makes one change. A text without a value starts as a small object.
+pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
+    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    document::read(json)?;
+    let edited = match change {
+        Change::AddServer { name, entry } => add_server(&with_a_value(json)?, name, entry)?,
+        Change::RemoveServer { name } => remove_server(json, name)?,
+        Change::SetKey {
+            server,
+            path,
+            value,
+        } => set_key(json, server, path, value)?,
+        Change::RemoveKey { server, path } => remove_key(json, server, path)?,
+    };
+    let is_marked = json.len() < text.len();
+    Ok(if is_marked {
+        format!("{BYTE_ORDER_MARK}{edited}")
+    } else {
+        edited
+    })
+}
+
+/// A server's entry as it is written, references unresolved, without its `name`. It may hold secrets.
+pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditError> {
+    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let document = document::read(json)?;
+    let mut servers = document.servers.into_iter();
+    match servers.find(|server| server.name.as_deref() == Some(name)) {
+        None => Err(EditError::UnknownServer(name.to_owned())),
+        Some(server) => match server.entry {
+            Value::Object(entry) => Ok(entry),
+            _ => Err(EditError::NotAnEntry(name.to_owned())),
+        },
+    }
+}
+
+fn with_a_value(text: &str) -> Result<String, EditError> {
+    if tree(text)?.is_some() {
+        return Ok(text.to_owned());
+    }
+    let newline = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    Ok(format!("{text}{newline}{{}}\n"))
+}
+
+fn add_server(
+    text: &str,
+    name: &ServerName,
+    entry: &Map<String, Value>,
+) -> Result<String, EditError> {
+    let document = document::read(text)?;
+    let mut names = document
+        .servers
+        .iter()
+        .filter_map(|server| server.name.as_deref());
+    if let Some(taken) = names.find(|taken| taken.eq_ignore_ascii_case(name.as_str())) {
+        return Err(EditError::ServerExists(taken.to_owned()));
+    }
+    let entry = Value::Object(entry.clone());
+    let root = tree(text)?;
+    let Some(index) = root.as_ref().and_then(|root| property(root, SERVERS)) else {
+        let servers = nested(&[name.as_str().to_owned()], entry);
+        return Ok(set(text, vec![], &[SERVERS.to_owned()], &servers)?);
+    };
+    match root.as_ref().and_then(|root| value_at(root, &[index])) {
+        Some(servers @ ast::Value::Array(_)) => {
+            let mut element = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
+            element.extend(entry.as_object().cloned().unwrap_or_default());
+            let member = Member {
+                key: None,
+                value: &Value::Object(element),
+            };
+            Ok(splice::append(text, &container(servers), &member))
+        }
+        _ => {
+            let keys = [SERVERS.to_owned(), name.as_str().to_owned()];
+            Ok(set(text, vec![], &keys, &entry)?)
+        }
+    }
+}
+
+fn remove_server(text: &str, name: &str) -> Result<String, EditError> {
+    let mut text = text.to_owned();
+    let mut place = Some(find_server(&text, name)?);
+    // A name that stands twice goes twice: else the second entry would come into force.
+    while let Some(mut found) = place {
+        let index = found.pop().unwrap_or_default();
+        text = remove_member(&text, &found, index)?;
+        place = find_server(&text, name).ok();
+    }
+    Ok(text)
+}
+
+fn set_key(text: &str, server: &str, path: &[String], value: &Value) -> Result<String, EditError> {
+    let place = find_entry(text, server)?;
+    let (key, inside) = path.split_first().ok_or(EditError::NoKey)?;
+    let present: Vec<&str> = spellings(text, &place, key)?;
+    let (spelling, others) = match present.split_first() {
+        Some((spelling, others)) => (*spelling, others),
+        None => (key.as_str(), &[][..]),
+    };
+    let mut text = text.to_owned();
+    for other in others {
+        text = remove(&text, place.clone(), &[(*other).to_owned()])?;
+    }
+    // `disabled` says the opposite of `enabled`.
+    let is_inverse = [spelling, key].contains(&"disabled") && spelling != key;
+    let value = match value {
+        Value::Bool(flag) if is_inverse => Value::Bool(!flag),
+        other => other.clone(),
+    };
+    let mut keys = vec![spelling.to_owned()];
+    keys.extend_from_slice(inside);
+    Ok(set(&text, place, &keys, &value)?)
+}
+
+fn remove_key(text: &str, server: &str, path: &[String]) -> Result<String, EditError> {
+    let place = find_entry(text, server)?;
+    let (key, inside) = path.split_first().ok_or(EditError::NoKey)?;
+    let mut edited = text.to_owned();
+    for spelling in spellings(text, &place, key)? {
+        let mut keys = vec![spelling.to_owned()];
+        keys.extend_from_slice(inside);
+        edited = remove(&edited, place.clone(), &keys)?;
+    }
+    Ok(edited)
+}
+
+/// The spellings of a key that the entry has, the given one first.
+fn spellings<'a>(text: &str, entry: &[usize], key: &'a str) -> Result<Vec<&'a str>, EditError> {
+    const ALIASES: &[&[&str]] = &[
+        &["enabled", "disabled"],
+        &["cwd", "working_dir"],
+        &["type", "protocol", "transport"],
+    ];
+    let others = ALIASES.iter().find(|names| names.contains(&key));
+    let others = others.copied().unwrap_or_default().iter().copied();
+    let root = tree(text)?;
+    let entry = root.as_ref().and_then(|root| value_at(root, entry));
+    let candidates = std::iter::once(key).chain(others.filter(|other| *other != key));
+    Ok(candidates
+        .filter(|name| entry.is_some_and(|entry| property(entry, name).is_some()))
+        .collect())
+}
+
+fn find_entry(text: &str, server: &str) -> Result<Place, EditError> {
+    let place = find_server(text, server)?;
+    let root = tree(text)?;
+    match root.as_ref().and_then(|root| value_at(root, &place)) {
+        Some(ast::Value::Object(_)) => Ok(place),
+        _ => Err(EditError::NotAnEntry(server.to_owned())),
+    }
+}
+
+fn find_server(text: &str, server: &str) -> Result<Place, EditError> {
+    let unknown = || EditError::UnknownServer(server.to_owned());
+    let root = tree(text)?;
+    let Some(ast::Value::Object(root)) = &root else {
+        return Err(unknown());
+    };
+    let lists = root.properties.iter().enumerate();
+    lists
+        .filter(|(_, property)| property.name.as_str() == SERVERS)
+        .find_map(|(list, servers)| Some(vec![list, index_of(&servers.value, server)?]))
+        .ok_or_else(unknown)
+}
+
+/// The index of the server of that name in either shape of `mcpServers`.
+fn index_of(servers: &ast::Value<'_>, server: &str) -> Option<usize> {
+    match servers {
+        ast::Value::Object(map) => {
+            let mut properties = map.properties.iter();
+            properties.position(|property| property.name.as_str() == server)
+        }
+        ast::Value::Array(array) => array.elements.iter().position(|element| {
+            let entry = document::to_json(element, "", &mut Vec::new());
+            entry.get("name").and_then(Value::as_str) == Some(server)
+        }),
+        _ => None,
+    }
+}

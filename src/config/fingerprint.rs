@@ -1,0 +1,76 @@
+//! The fingerprint of an entry: it changes exactly when a running connection has to be replaced.
+
+use super::{
+    server_entry::{Root, Transport},
+    settings::{Environment, Inherit},
+};
+
+/// Hashes everything that a running connection was made from.
+pub(super) fn fingerprint(
+    transport: &Transport,
+    roots: &[Root],
+    environment: &Environment,
+) -> String {
+    let mut parts = Parts(blake3::Hasher::new());
+    parts.add(transport.label());
+    match transport {
+        Transport::Stdio(stdio) => {
+            parts.add(&stdio.command);
+            parts.list(stdio.args.iter());
+            parts.pairs(stdio.env.iter().map(|(name, value)| (name, value.reveal())));
+            parts.list(stdio.cwd.iter().map(|cwd| cwd.to_string_lossy()));
+            parts.pairs(
+                environment
+                    .set
+                    .iter()
+                    .map(|(name, value)| (name, value.reveal())),
+            );
+            match &environment.inherit {
+                Inherit::All => parts.add("all"),
+                Inherit::None => parts.add("none"),
+                Inherit::Safe { also } => parts.list(also.patterns().iter()),
+            }
+        }
+        Transport::Remote(remote) => {
+            parts.add(&remote.url);
+            parts.pairs(
+                remote
+                    .headers
+                    .iter()
+                    .map(|(name, value)| (name, value.reveal())),
+            );
+            parts.list(remote.ca_file.iter().map(|file| file.to_string_lossy()));
+            parts.list(remote.client_cert.iter().map(|file| file.to_string_lossy()));
+        }
+    }
+    parts.list(roots.iter().map(|root| &root.uri));
+    parts.list(roots.iter().filter_map(|root| root.name.as_ref()));
+    parts.0.finalize().to_hex().to_string()
+}
+
+/// Feeds texts to the hash so that no two lists of texts look alike.
+struct Parts(blake3::Hasher);
+
+impl Parts {
+    fn add(&mut self, text: &str) {
+        self.0.update(&(text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn list(&mut self, texts: impl Iterator<Item = impl AsRef<str>>) {
+        for text in texts {
+            self.0.update(b"+");
+            self.add(text.as_ref());
+        }
+        self.0.update(b".");
+    }
+
+    fn pairs<'a>(&mut self, pairs: impl Iterator<Item = (&'a String, &'a str)>) {
+        for (name, value) in pairs {
+            self.0.update(b"+");
+            self.add(name);
+            self.add(value);
+        }
+        self.0.update(b".");
+    }
+}

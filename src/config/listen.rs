@@ -1,0 +1,159 @@
+//! The address to listen on, as written in `listen`, `--listen` and `--http`. Binding is the daemon's work.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    str::FromStr,
+};
+
+/// Where the daemon listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listen {
+    host: Host,
+    port: u16,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Host {
+    /// `localhost`, or no host at all.
+    Localhost,
+    Address(IpAddr),
+}
+
+/// Why a text is no listen address.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0:?} is no listen address; accepted are \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) and \"[::1]:8080\""
+)]
+pub struct BadListen(pub String);
+
+impl Listen {
+    /// Every address to bind. The first must succeed; any other is tried and may fail, and takes the port that the first one
+    /// got when [`Listen::port`] is 0.
+    pub fn addresses(&self) -> Vec<SocketAddr> {
+        let first = match self.host {
+            Host::Localhost => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            Host::Address(address) => address,
+        };
+        let mut addresses = vec![SocketAddr::new(first, self.port)];
+        // Clients resolve `localhost` to either family.
+        if first == IpAddr::V4(Ipv4Addr::LOCALHOST) {
+            addresses.push(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), self.port));
+        }
+        addresses
+    }
+
+    /// Whether only this machine can connect. Anything else needs `--insecure`.
+    pub fn is_loopback(&self) -> bool {
+        match self.host {
+            Host::Localhost => true,
+            Host::Address(address) => address.to_canonical().is_loopback(),
+        }
+    }
+
+    /// The port; 0 lets the system choose.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+}
+
+impl Default for Listen {
+    fn default() -> Self {
+        Self {
+            host: Host::Address(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+            port: 8080,
+        }
+    }
+}
+
+impl FromStr for Listen {
+    type Err = BadListen;
+
+    fn from_str(text: &str) -> Result<Self, BadListen> {
+        let bad = || BadListen(text.to_owned());
+        if let Ok(socket) = text.parse::<SocketAddr>() {
+            return Ok(Self {
+                host: Host::Address(socket.ip()),
+                port: socket.port(),
+            });
+        }
+        let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
+        if !host.is_empty() && !host.eq_ignore_ascii_case("localhost") {
+            return Err(bad());
+        }
+        if !port.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(bad());
+        }
+        Ok(Self {
+            host: Host::Localhost,
+            port: port.parse().map_err(|_| bad())?,
+        })
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.host {
+            Host::Localhost => write!(f, "localhost:{}", self.port),
+            Host::Address(address) => SocketAddr::new(address, self.port).fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(input: &str, addresses: &[&str], loopback: bool) {
+        let listen: Listen = input.parse().expect("an address");
+        let expected: Vec<SocketAddr> = addresses
+            .iter()
+            .map(|a| a.parse().expect("a socket address"))
+            .collect();
+        assert_eq!(listen.addresses(), expected, "{input}");
+        assert_eq!(listen.is_loopback(), loopback, "{input}");
+        assert_eq!(listen.to_string().parse(), Ok(listen), "{input}");
+    }
+
+    #[test]
+    fn loopback_is_tried_in_both_families() {
+        let both = ["127.0.0.1:8080", "[::1]:8080"];
+        check("127.0.0.1:8080", &both, true);
+        check("localhost:8080", &both, true);
+        check("LOCALHOST:8080", &both, true);
+        check(":8080", &both, true);
+        check("[::1]:0", &["[::1]:0"], true);
+        check("127.0.0.2:1", &["127.0.0.2:1"], true);
+        assert_eq!(
+            Listen::default(),
+            "127.0.0.1:8080".parse().expect("an address")
+        );
+    }
+
+    #[test]
+    fn other_addresses_are_not_loopback() {
+        check("0.0.0.0:8080", &["0.0.0.0:8080"], false);
+        check("[::]:8080", &["[::]:8080"], false);
+        check("192.168.1.2:80", &["192.168.1.2:80"], false);
+    }
+
+    #[test]
+    fn nonsense_is_refused_naming_what_is_accepted() {
+        for bad in [
+            "",
+            "8080",
+            "localhost",
+            "example.com:80",
+            ":",
+            ":99999",
+            ":+80",
+            "::1:80",
+            "a b:1",
+            "127.0.0.1",
+        ] {
+            let error = bad.parse::<Listen>().expect_err("no address").to_string();
+            assert!(error.contains("localhost:8080"), "{error}");
+        }
+    }
+}

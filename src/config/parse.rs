@@ -1,0 +1,349 @@
+//! The text of a configuration file as [`Settings`]. Pure: variables come through a lookup, no file is read.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use super::{
+    ConfigError,
+    document::{self, SERVERS, WrittenServer},
+    fields::{BadField, Fields},
+    listen::Listen,
+    read_entry::{Common, read_entry},
+    read_transport::is_variable,
+    references::Lookup,
+    server_entry::ServerEntry,
+    settings::{BrokenEntry, Environment, Inherit, Management, RoutingMode, Settings},
+};
+use crate::{names::ServerName, secret::Secret};
+
+/// What the text of a configuration refers to outside itself.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Environment variables.
+    pub lookup: Lookup<'a>,
+    /// The folder relative paths start from: that of the file.
+    pub folder: &'a Path,
+}
+
+impl Surroundings<'_> {
+    /// A path as written: `~/` is the home folder, a relative one starts at the configuration's folder.
+    pub(super) fn path(&self, written: &str) -> PathBuf {
+        let home = || (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE"));
+        if let Some(rest) = written.strip_prefix("~/")
+            && let Some(home) = home()
+        {
+            return Path::new(&home).join(rest);
+        }
+        self.folder.join(written)
+    }
+}
+
+/// Every key of the top level, for suggestions.
+const KEYS: &[&str] = &[
+    SERVERS,
+    "listen",
+    "data_dir",
+    "routing_mode",
+    "tools_limit",
+    "top_k",
+    "legacy_call_tool",
+    "management",
+    "tool_discovery_interval",
+    "idle_check_interval",
+    "health_check_interval",
+    "api_key",
+    "session_key",
+    "serverAuth",
+    "profiles",
+    "enable_code_execution",
+    "code_execution_timeout_ms",
+    "code_execution_max_tool_calls",
+    "tool_response_limit",
+    "intent_declaration",
+    "activity",
+    "rate_limit",
+    "trusted_hosts",
+    "trusted_origins",
+    "environment",
+];
+
+/// Keys of the contract that this version knows and does not act on yet. None of them restricts anybody.
+const NOT_YET: &[&str] = &[
+    "profiles",
+    "activity",
+    "rate_limit",
+    "enable_code_execution",
+    "code_execution_timeout_ms",
+    "code_execution_max_tool_calls",
+    "tool_response_limit",
+];
+
+/// Limit: `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.
+const LONGEST_MCP_TIMEOUT: u64 = 600;
+
+/// Limit: searches never return more.
+const MOST_RESULTS: usize = 1_000;
+
+/// Reads a configuration. An empty text is an empty configuration.
+pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
+    let document = document::read(text)?;
+    let mut settings = Settings::default();
+    for path in &document.repeated {
+        settings
+            .warnings
+            .push(format!("`{path}` stands twice; the last one counts"));
+    }
+    let mut fields = Fields::new(document.settings, Some(surroundings.lookup));
+    refuse_access_control(&mut fields)?;
+    let isolate_all = read_docker_isolation(&mut fields)?;
+    read_settings(&mut fields, surroundings, &mut settings)?;
+    settings.warnings.extend(fields.unknown(KEYS));
+    let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
+    let common = Common {
+        surroundings,
+        environment: &settings.environment.clone(),
+        init_timeout,
+        isolate_all,
+    };
+    read_servers(document.servers, &common, &mut settings);
+    Ok(settings)
+}
+
+/// Access rules that are not enforced must not look as if they were. A spelling close to `serverAuth` counts as it.
+fn refuse_access_control(fields: &mut Fields<'_>) -> Result<(), ConfigError> {
+    let is_server_auth = |key: &str| {
+        let letters: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+        letters.eq_ignore_ascii_case("serverAuth")
+    };
+    for key in fields.keys() {
+        if is_server_auth(&key) && fields.value(&key).is_some() {
+            return Err(ConfigError::AccessControl { key });
+        }
+    }
+    if fields.flag("require_mcp_auth")? == Some(true) {
+        let key = "require_mcp_auth".to_owned();
+        return Err(ConfigError::AccessControl { key });
+    }
+    Ok(())
+}
+
+/// Whether the Go program's `docker_isolation` asks for every stdio server to run in a container.
+fn read_docker_isolation(fields: &mut Fields<'_>) -> Result<bool, BadField> {
+    match fields.object("docker_isolation")? {
+        Some(mut isolation) => Ok(isolation.flag("enabled")?.unwrap_or(false)),
+        None => Ok(false),
+    }
+}
+
+fn read_settings(
+    fields: &mut Fields<'_>,
+    surroundings: &Surroundings<'_>,
+    settings: &mut Settings,
+) -> Result<(), BadField> {
+    if let Some(listen) = fields.text("listen")? {
+        settings.listen = listen
+            .value
+            .parse::<Listen>()
+            .map_err(|error| fields.bad("listen", format_args!("is wrong: {error}")))?;
+    }
+    settings.data_dir = fields
+        .text("data_dir")?
+        .map(|written| surroundings.path(&written.value));
+    if let Some(mode) = fields.choice("routing_mode", &RoutingMode::ALL)? {
+        settings.routing_mode = mode;
+    }
+    if let Some(limit) = fields.count("tools_limit", 1..=MOST_RESULTS)? {
+        settings.tools_limit = limit;
+    }
+    if let Some(count) = fields.count("top_k", 0..=MOST_RESULTS)? {
+        settings.top_k = count;
+    }
+    if let Some(listed) = fields.flag("legacy_call_tool")? {
+        settings.legacy_call_tool = listed;
+    }
+    settings.management = read_management(fields)?;
+    read_intervals(fields, settings)?;
+    read_keys(fields, surroundings.lookup, settings)?;
+    settings.trusted_hosts = read_texts(fields, "trusted_hosts")?;
+    settings.trusted_origins = read_texts(fields, "trusted_origins")?;
+    if let Some(mut intent) = fields.object("intent_declaration")? {
+        if let Some(strict) = intent.flag("strict_server_validation")? {
+            settings.strict_server_validation = strict;
+        }
+        settings
+            .warnings
+            .extend(intent.unknown(&["strict_server_validation"]));
+    }
+    if let Some(mut environment) = fields.object("environment")? {
+        settings.environment = read_environment(&mut environment)?;
+        settings
+            .warnings
+            .extend(environment.unknown(&["inherit", "set"]));
+    }
+    for key in NOT_YET {
+        if fields
+            .value(key)
+            .is_some_and(|value| asks_for_something(&value))
+        {
+            let warning = format!("`{key}` is not supported by this version and is ignored");
+            settings.warnings.push(warning);
+        }
+    }
+    Ok(())
+}
+
+/// `management`; the Go program's words for the same restrictions count too, and the strictest wins.
+fn read_management(fields: &mut Fields<'_>) -> Result<Management, BadField> {
+    let choices = [
+        ("full", Management::Full),
+        ("read", Management::Read),
+        ("off", Management::Off),
+    ];
+    let written = fields
+        .choice("management", &choices)?
+        .unwrap_or(Management::Full);
+    let read_only = fields.flag("read_only_mode")?.unwrap_or(false);
+    let disabled = fields.flag("disable_management")?.unwrap_or(false);
+    Ok(match written {
+        _ if disabled => Management::Off,
+        Management::Full if read_only => Management::Read,
+        written => written,
+    })
+}
+
+fn read_intervals(fields: &mut Fields<'_>, settings: &mut Settings) -> Result<(), BadField> {
+    // Limit: anything more often than this is load without use.
+    const SHORTEST: Duration = Duration::from_millis(100);
+    if let Some(interval) = fields.duration("tool_discovery_interval", Duration::ZERO)? {
+        if !interval.is_zero() && interval < SHORTEST {
+            return Err(fields.bad(
+                "tool_discovery_interval",
+                "must be 0s (off) or at least 100ms",
+            ));
+        }
+        settings.tool_discovery_interval = (!interval.is_zero()).then_some(interval);
+    }
+    if let Some(interval) = fields.duration("idle_check_interval", SHORTEST)? {
+        settings.idle_check_interval = interval;
+    }
+    if let Some(interval) = fields.duration("health_check_interval", SHORTEST)? {
+        settings.health_check_interval = interval;
+    }
+    Ok(())
+}
+
+fn read_keys(
+    fields: &mut Fields<'_>,
+    lookup: Lookup<'_>,
+    settings: &mut Settings,
+) -> Result<(), BadField> {
+    settings.api_key = fields.text("api_key")?.map(|key| Secret::new(key.value));
+    let from_variable = lookup("MCPPROXY_SESSION_KEY").filter(|key| !key.is_empty());
+    let written = fields.text("session_key")?.map(|key| key.value);
+    settings.session_key = from_variable.or(written).map(Secret::new);
+    Ok(())
+}
+
+fn read_texts(fields: &mut Fields<'_>, key: &str) -> Result<Vec<String>, BadField> {
+    let texts = fields.texts(key)?.unwrap_or_default();
+    Ok(texts.into_iter().map(|text| text.value).collect())
+}
+
+fn read_environment(fields: &mut Fields<'_>) -> Result<Environment, BadField> {
+    let inherit = if fields.is_array("inherit") {
+        let also = fields.globs("inherit")?.unwrap_or_default();
+        Inherit::Safe { also }
+    } else {
+        let words = [("safe", 0), ("all", 1), ("none", 2)];
+        match fields.choice("inherit", &words)? {
+            Some(1) => Inherit::All,
+            Some(2) => Inherit::None,
+            _ => Inherit::default(),
+        }
+    };
+    let mut set = BTreeMap::new();
+    for (name, text) in fields.named_texts("set")? {
+        if !is_variable(&name) || text.value.contains('\0') {
+            let key = format!("set.{name}");
+            return Err(fields.bad(&key, "cannot be an environment variable"));
+        }
+        set.insert(name, Secret::new(text.value));
+    }
+    Ok(Environment { inherit, set })
+}
+
+/// Whether a value is more than "off" in one of its spellings.
+fn asks_for_something(value: &Value) -> bool {
+    match value {
+        Value::Bool(flag) => *flag,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::Object(object) => !object.is_empty(),
+        Value::Array(array) => !array.is_empty(),
+        _ => true,
+    }
+}
+
+/// `$MCP_TIMEOUT`, in seconds.
+fn read_mcp_timeout(lookup: Lookup<'_>, warnings: &mut Vec<String>) -> Option<Duration> {
+    let written = lookup("MCP_TIMEOUT").filter(|text| !text.is_empty())?;
+    match written.trim().parse::<u64>() {
+        Ok(seconds) if (1..=LONGEST_MCP_TIMEOUT).contains(&seconds) => {
+            Some(Duration::from_secs(seconds))
+        }
+        _ => {
+            warnings.push(format!(
+                "$MCP_TIMEOUT is {written:?} and is ignored: it counts seconds, from 1 to {LONGEST_MCP_TIMEOUT}"
+            ));
+            None
+        }
+    }
+}
+
+fn read_servers(servers: Vec<WrittenServer>, common: &Common<'_>, settings: &mut Settings) {
+    // Names without regard to case, with the spelling that came first.
+    let mut taken: HashMap<String, String> = HashMap::new();
+    for (index, WrittenServer { name, entry }) in servers.into_iter().enumerate() {
+        let place = name.unwrap_or_else(|| format!("{SERVERS}[{index}]"));
+        match read_server(&place, entry, common, &mut taken) {
+            Ok((entry, warnings)) => {
+                let warnings = warnings
+                    .iter()
+                    .map(|w| format!("server {:?}: {w}", entry.name.as_str()));
+                settings.warnings.extend(warnings);
+                settings.servers.insert(entry.name.clone(), Arc::new(entry));
+            }
+            Err(reason) => settings.broken.push(BrokenEntry {
+                name: place,
+                reason,
+            }),
+        }
+    }
+}
+
+fn read_server(
+    written: &str,
+    entry: Value,
+    common: &Common<'_>,
+    taken: &mut HashMap<String, String>,
+) -> Result<(ServerEntry, Vec<String>), String> {
+    if written.starts_with(SERVERS) && written.ends_with(']') {
+        return Err("the entry has no `name`".to_owned());
+    }
+    let name = ServerName::parse(written).map_err(|error| error.to_string())?;
+    if let Some(first) = taken.insert(written.to_lowercase(), written.to_owned()) {
+        taken.insert(written.to_lowercase(), first.clone());
+        return Err(format!(
+            "another entry before it is named {first:?}; names differ in more than case"
+        ));
+    }
+    let Value::Object(entry) = entry else {
+        return Err("the entry must be an object {…}".to_owned());
+    };
+    read_entry(name, entry, common).map_err(|error| error.to_string())
+}

@@ -1,0 +1,141 @@
+//! Where the configuration file and the data folder are.
+
+use std::path::{Path, PathBuf};
+
+use directories::{BaseDirs, ProjectDirs};
+
+use super::{references::Lookup, settings::Settings};
+
+/// The file's name in the platform's folder.
+const FILE_NAME: &str = "mcp_config.json";
+
+/// Where things are, decided once at start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// The configuration file. It need not exist.
+    pub config_file: PathBuf,
+    /// The folder for data, unless the file names another: see [`Places::data_folder`].
+    pub data_dir: PathBuf,
+    /// Whether `data_dir` was asked for on the command line, so that it wins over the file.
+    pub data_dir_given: bool,
+    /// Why it is this file.
+    pub why: Why,
+}
+
+/// What chose the configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// `--config`.
+    Flag,
+    /// `$MCPPROXY_CONFIG`.
+    Variable,
+    /// `$MCP_CONFIG_PATH`.
+    OldVariable,
+    /// It is the platform's place.
+    Platform,
+    /// It is where the Go program keeps its file.
+    GoProgram,
+}
+
+/// What the command line says about places.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// `--config`.
+    pub config_file: Option<PathBuf>,
+    /// `--data-dir`.
+    pub data_dir: Option<PathBuf>,
+}
+
+/// There is nothing to start from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("no home folder is known: say where things are with --config and --data-dir")]
+pub struct NoHome;
+
+/// The platform's folders for us.
+#[derive(Debug, Clone)]
+struct Folders {
+    config: PathBuf,
+    data: PathBuf,
+    home: PathBuf,
+}
+
+impl Places {
+    /// Looks for the file: `--config`, `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH`, the platform's configuration folder, an existing
+    /// `~/.mcpproxy/mcp_config.json`.
+    pub fn find(asked: &Asked, lookup: Lookup<'_>) -> Result<Self, NoHome> {
+        let folders = ProjectDirs::from("", "", "mcpproxy")
+            .zip(BaseDirs::new())
+            .map(|(ours, base)| Folders {
+                config: ours.config_dir().to_owned(),
+                data: ours.data_local_dir().to_owned(),
+                home: base.home_dir().to_owned(),
+            });
+        choose(asked, lookup, folders.as_ref(), &|file| file.exists())
+    }
+
+    /// The folder for data under these settings: `--data-dir`, then `data_dir`, then the platform's.
+    pub fn data_folder<'a>(&'a self, settings: &'a Settings) -> &'a Path {
+        match &settings.data_dir {
+            Some(folder) if !self.data_dir_given => folder,
+            _ => &self.data_dir,
+        }
+    }
+}
+
+impl Why {
+    /// In words, for `config path`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flag => "--config",
+            Self::Variable => "$MCPPROXY_CONFIG",
+            Self::OldVariable => "$MCP_CONFIG_PATH",
+            Self::Platform => "the platform's configuration folder",
+            Self::GoProgram => "an existing file of the Go program",
+        }
+    }
+}
+
+fn choose(
+    asked: &Asked,
+    lookup: Lookup<'_>,
+    folders: Option<&Folders>,
+    exists: &dyn Fn(&Path) -> bool,
+) -> Result<Places, NoHome> {
+    let variable = |name| {
+        lookup(name)
+            .filter(|path| !path.is_empty())
+            .map(PathBuf::from)
+    };
+    let (config_file, why) = if let Some(file) = &asked.config_file {
+        (file.clone(), Why::Flag)
+    } else if let Some(file) = variable("MCPPROXY_CONFIG") {
+        (file, Why::Variable)
+    } else if let Some(file) = variable("MCP_CONFIG_PATH") {
+        (file, Why::OldVariable)
+    } else {
+        let folders = folders.ok_or(NoHome)?;
+        let ours = folders.config.join(FILE_NAME);
+        let go_program = folders.home.join(".mcpproxy").join(FILE_NAME);
+        if !exists(&ours) && exists(&go_program) {
+            (go_program, Why::GoProgram)
+        } else {
+            (ours, Why::Platform)
+        }
+    };
+    let data_dir = match (&asked.data_dir, folders) {
+        (Some(folder), _) => folder.clone(),
+        (None, Some(folders)) => folders.data.clone(),
+        (None, None) => return Err(NoHome),
+    };
+    Ok(Places {
+        config_file: absolute(config_file),
+        data_dir: absolute(data_dir),
+        data_dir_given: asked.data_dir.is_some(),
+        why,
+    })
+}
+
+/// The working folder may go away or change; what was asked for stays.
+fn absolute(path: PathBuf) -> PathBuf {
+    std::path::absolute(&path).unwrap_or(path)
+}

@@ -1,0 +1,309 @@
+//! One entry under `mcpServers`, from JSON to [`ServerEntry`]. Any fault breaks this entry only.
+
+use std::{fmt::Write, time::Duration};
+
+use serde_json::{Map, Value};
+
+use super::{
+    duration,
+    fields::{BadField, Fields},
+    fingerprint::fingerprint,
+    parse::Surroundings,
+    read_transport::read_transport,
+    server_entry::{
+        Author, IdleTimeout, Root, ServerEntry, SessionScope, Start, ToolChanges, Transport,
+    },
+    settings::Environment,
+    tool_filter::{Globs, ToolAcl, ToolFilter},
+};
+use crate::names::ServerName;
+
+/// What an entry needs to know of the rest of the configuration.
+pub(super) struct Common<'a> {
+    pub(super) surroundings: &'a Surroundings<'a>,
+    pub(super) environment: &'a Environment,
+    /// `$MCP_TIMEOUT`, where it counts.
+    pub(super) init_timeout: Option<Duration>,
+    /// Whether the Go program's `docker_isolation` asks for containers.
+    pub(super) isolate_all: bool,
+}
+
+/// Every key of an entry, for suggestions.
+const KEYS: &[&str] = &[
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "working_dir",
+    "url",
+    "headers",
+    "ca_file",
+    "client_cert",
+    "type",
+    "protocol",
+    "transport",
+    "enabled",
+    "disabled",
+    "quarantined",
+    "changed_by",
+    "idle_timeout",
+    "min_idle_timeout",
+    "max_idle_timeout",
+    "start",
+    "session_scope",
+    "roots",
+    "enabled_tools",
+    "disabled_tools",
+    "tool_changes",
+    "tool_acl",
+    "init_timeout",
+    "call_tool_timeout",
+    "max_concurrent_requests",
+    "oauth",
+    "isolation",
+];
+
+/// Commands that may download a package or an image when they first run.
+const DOWNLOADERS: &[&str] = &["npx", "uvx", "docker"];
+
+const INIT_TIMEOUT: Duration = Duration::from_mins(1);
+const FIRST_INIT_TIMEOUT: Duration = Duration::from_mins(5);
+const CALL_TOOL_TIMEOUT: Duration = Duration::from_mins(2);
+const MIN_IDLE_TIMEOUT: Duration = Duration::from_mins(1);
+const MAX_IDLE_TIMEOUT: Duration = Duration::from_mins(5);
+
+/// Limit: shorter timeouts are mistakes about the unit.
+const SHORTEST_TIMEOUT: Duration = Duration::from_millis(100);
+/// Limit: closing sooner would start the server anew for each call.
+const SHORTEST_IDLE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Limit: more requests than this in flight is the same as no bound.
+const MOST_REQUESTS: usize = 100_000;
+
+/// Reads one entry, and says what of it was ignored.
+pub(super) fn read_entry(
+    name: ServerName,
+    entry: Map<String, Value>,
+    common: &Common<'_>,
+) -> Result<(ServerEntry, Vec<String>), BadField> {
+    let mut state = Fields::new(entry.clone(), None);
+    let enabled = read_enabled(&mut state)?;
+    let quarantined = state.flag("quarantined")?.unwrap_or(false);
+    let authors = [("person", Author::Person), ("agent", Author::Agent)];
+    let changed_by = state
+        .choice("changed_by", &authors)?
+        .unwrap_or(Author::Person);
+
+    // An entry that will not be used is not resolved: a disabled server needs no variables, and what an agent wrote must not
+    // reach for them before a person has agreed.
+    let is_used = enabled && !(quarantined && changed_by == Author::Agent);
+    let lookup = is_used.then_some(common.surroundings.lookup);
+    let mut fields = Fields::new(entry, lookup);
+    for read_above in ["enabled", "disabled", "quarantined", "changed_by"] {
+        fields.value(read_above);
+    }
+
+    let transport = read_transport(&mut fields, common.surroundings)?;
+    let is_stdio = matches!(transport, Transport::Stdio(_));
+    refuse_unsupported(&mut fields, is_stdio && common.isolate_all)?;
+    let mut warnings = Vec::new();
+    let idle_timeout = read_idle_timeout(&mut fields, is_stdio, &mut warnings)?;
+    let starts = [("on_demand", Start::OnDemand), ("eager", Start::Eager)];
+    let start = fields.choice("start", &starts)?.unwrap_or(Start::OnDemand);
+    let changes = [("hold", ToolChanges::Hold), ("allow", ToolChanges::Allow)];
+    let tool_changes = fields
+        .choice("tool_changes", &changes)?
+        .unwrap_or(ToolChanges::Hold);
+    let roots = read_roots(&mut fields)?;
+    let tools = ToolFilter {
+        enabled: fields.globs("enabled_tools")?,
+        disabled: fields.globs("disabled_tools")?.unwrap_or_default(),
+    };
+    if tools.enabled.as_ref().is_some_and(Globs::is_empty) {
+        warnings.push("`enabled_tools` is empty: none of the server's tools is offered".to_owned());
+    }
+    let tool_acl = read_tool_acl(&mut fields, &mut warnings)?;
+    let (init_timeout, first_init_timeout) = read_init_timeout(&mut fields, &transport, common)?;
+    let call_tool_timeout = fields
+        .duration("call_tool_timeout", SHORTEST_TIMEOUT)?
+        .unwrap_or(CALL_TOOL_TIMEOUT);
+    let max_concurrent_requests = fields.count("max_concurrent_requests", 1..=MOST_REQUESTS)?;
+    warnings.extend(fields.unknown(KEYS));
+
+    let fingerprint = fingerprint(&transport, &roots, common.environment);
+    let entry = ServerEntry {
+        name,
+        transport,
+        enabled,
+        quarantined,
+        changed_by,
+        idle_timeout,
+        start,
+        session_scope: SessionScope::Shared,
+        roots,
+        tools,
+        tool_changes,
+        tool_acl,
+        init_timeout,
+        first_init_timeout,
+        call_tool_timeout,
+        max_concurrent_requests,
+        fingerprint,
+    };
+    Ok((entry, warnings))
+}
+
+fn read_enabled(fields: &mut Fields<'_>) -> Result<bool, BadField> {
+    match (fields.flag("enabled")?, fields.flag("disabled")?) {
+        (Some(enabled), Some(disabled)) if enabled == disabled => {
+            Err(fields.bad("disabled", "contradicts `enabled`"))
+        }
+        (Some(enabled), _) => Ok(enabled),
+        (None, disabled) => Ok(!disabled.unwrap_or(false)),
+    }
+}
+
+/// Refuses what this version cannot do, where going without would be less than was asked for.
+fn refuse_unsupported(fields: &mut Fields<'_>, isolate_all: bool) -> Result<(), BadField> {
+    const UNSUPPORTED: &str = "is not supported by this version";
+    let isolated = match fields.object("isolation")? {
+        Some(mut isolation) => isolation.flag("enabled")?,
+        None => None,
+    };
+    match isolated {
+        Some(true) => return Err(fields.bad("isolation.enabled", UNSUPPORTED)),
+        None if isolate_all => return Err(fields.bad("docker_isolation", UNSUPPORTED)),
+        _ => {}
+    }
+    let scopes = [("shared", true), ("client", false), ("workspace", false)];
+    if fields.choice("session_scope", &scopes)? == Some(false) {
+        let problem = format!("other than \"shared\" {UNSUPPORTED}");
+        return Err(fields.bad("session_scope", problem));
+    }
+    match fields.value("oauth") {
+        Some(Value::Object(oauth)) if oauth.is_empty() => Ok(()),
+        Some(_) => Err(fields.bad("oauth", UNSUPPORTED)),
+        None => Ok(()),
+    }
+}
+
+fn read_idle_timeout(
+    fields: &mut Fields<'_>,
+    is_stdio: bool,
+    warnings: &mut Vec<String>,
+) -> Result<IdleTimeout, BadField> {
+    let least = fields.duration("min_idle_timeout", SHORTEST_IDLE_TIMEOUT)?;
+    let most = fields.duration("max_idle_timeout", SHORTEST_IDLE_TIMEOUT)?;
+    let (min, max) = match (least, most) {
+        (Some(min), Some(max)) if min > max => {
+            return Err(fields.bad("min_idle_timeout", "is longer than `max_idle_timeout`"));
+        }
+        (Some(min), Some(max)) => (min, max),
+        // Where only one is given, the default of the other makes room for it.
+        (Some(min), None) => (min, min.max(MAX_IDLE_TIMEOUT)),
+        (None, Some(max)) => (max.min(MIN_IDLE_TIMEOUT), max),
+        (None, None) => (MIN_IDLE_TIMEOUT, MAX_IDLE_TIMEOUT),
+    };
+    let adaptive = IdleTimeout::Adaptive { min, max };
+    let written = fields.resolved("idle_timeout")?;
+    let chosen = match written.as_ref().map(|value| (value, value.as_str())) {
+        Some((_, Some("adaptive"))) => adaptive,
+        None if is_stdio => adaptive,
+        None | Some((_, Some("never"))) => IdleTimeout::Never,
+        Some((value, _)) => duration::from_json(value)
+            .filter(|time| *time >= SHORTEST_IDLE_TIMEOUT)
+            .map(IdleTimeout::After)
+            .ok_or_else(|| {
+                let accepted =
+                    "must be \"adaptive\", \"never\" or a duration of at least 1s such as \"2m\"";
+                fields.bad("idle_timeout", accepted)
+            })?,
+    };
+    if chosen != adaptive && (least.is_some() || most.is_some()) {
+        let ignored =
+            "`min_idle_timeout` and `max_idle_timeout` bound only \"adaptive\" and are ignored";
+        warnings.push(ignored.to_owned());
+    }
+    Ok(chosen)
+}
+
+/// How long connecting may take, and how long the first time.
+fn read_init_timeout(
+    fields: &mut Fields<'_>,
+    transport: &Transport,
+    common: &Common<'_>,
+) -> Result<(Duration, Duration), BadField> {
+    let given = fields.duration("init_timeout", SHORTEST_TIMEOUT)?;
+    if let Some(given) = given.or(common.init_timeout) {
+        return Ok((given, given));
+    }
+    let downloads = match transport {
+        Transport::Stdio(stdio) => {
+            let program = stdio.command.rsplit(['/', '\\']).next().unwrap_or_default();
+            let program = program.split('.').next().unwrap_or_default();
+            DOWNLOADERS.contains(&program)
+        }
+        Transport::Remote(_) => false,
+    };
+    let first = if downloads {
+        FIRST_INIT_TIMEOUT
+    } else {
+        INIT_TIMEOUT
+    };
+    Ok((INIT_TIMEOUT, first))
+}
+
+fn read_tool_acl(fields: &mut Fields<'_>, warnings: &mut Vec<String>) -> Result<ToolAcl, BadField> {
+    let Some(mut acl) = fields.object("tool_acl")? else {
+        return Ok(ToolAcl::default());
+    };
+    let classes = ToolAcl {
+        read: acl.globs("read")?.unwrap_or_default(),
+        write: acl.globs("write")?.unwrap_or_default(),
+        destructive: acl.globs("destructive")?.unwrap_or_default(),
+    };
+    warnings.extend(acl.unknown(&["read", "write", "destructive"]));
+    Ok(classes)
+}
+
+/// Roots are URIs, absolute paths, or objects with `uri` and `name`.
+fn read_roots(fields: &mut Fields<'_>) -> Result<Vec<Root>, BadField> {
+    let accepted = "must be an array of absolute paths, URIs or {\"uri\", \"name\"} objects";
+    let elements = match fields.value("roots") {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(elements)) => elements,
+        Some(_) => return Err(fields.bad("roots", accepted)),
+    };
+    let mut roots = Vec::with_capacity(elements.len());
+    for (index, element) in elements.into_iter().enumerate() {
+        let place = format!("roots[{index}]");
+        let mut root = match element {
+            Value::Object(root) => fields.nested(&place, root),
+            text => fields.nested(&place, Map::from_iter([("uri".to_owned(), text)])),
+        };
+        let name = root.text("name")?.map(|name| name.value);
+        let uri = root.text("uri")?.and_then(|uri| root_uri(&uri.value));
+        let uri = uri.ok_or_else(|| fields.bad(&place, "is no absolute path and no URI"))?;
+        roots.push(Root { uri, name });
+    }
+    Ok(roots)
+}
+
+/// The URI of a root written as a URI or as an absolute path.
+fn root_uri(written: &str) -> Option<String> {
+    if written.contains("://") {
+        return Some(written.to_owned());
+    }
+    if !written.starts_with('/') {
+        return None;
+    }
+    let mut uri = "file://".to_owned();
+    for byte in written.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
+            uri.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    Some(uri)
+}

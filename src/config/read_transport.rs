@@ -1,0 +1,161 @@
+//! The part of an entry that says how its server is reached: a command, or a URL.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use http::{HeaderName, HeaderValue, Uri};
+
+use super::{
+    fields::{BadField, Fields},
+    masking,
+    parse::Surroundings,
+    references::Text,
+    server_entry::{Remote, RemoteKind, Stdio, Transport},
+};
+use crate::secret::Secret;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Stdio,
+    Remote(RemoteKind),
+}
+
+/// Every spelling of `type`.
+const KINDS: &[(&str, Kind)] = &[
+    ("stdio", Kind::Stdio),
+    ("http", Kind::Remote(RemoteKind::Http)),
+    ("sse", Kind::Remote(RemoteKind::Sse)),
+    ("auto", Kind::Remote(RemoteKind::Auto)),
+    ("streamable-http", Kind::Remote(RemoteKind::Http)),
+    ("streamableHttp", Kind::Remote(RemoteKind::Http)),
+    ("streamable_http", Kind::Remote(RemoteKind::Http)),
+];
+
+/// Reads `type`, and the keys of a stdio or a remote server.
+pub(super) fn read_transport(
+    fields: &mut Fields<'_>,
+    surroundings: &Surroundings<'_>,
+) -> Result<Transport, BadField> {
+    let kind = match fields.spelling(&["type", "protocol", "transport"])? {
+        Some(key) => fields.choice(key, KINDS)?,
+        None => None,
+    };
+    let command = fields.text("command")?;
+    let url = fields.text("url")?;
+    match (kind, command, url) {
+        (_, Some(_), Some(_)) => {
+            Err(fields.bad("url", "stands beside `command`; only one can be meant"))
+        }
+        (None | Some(Kind::Stdio), Some(command), None) => {
+            read_stdio(fields, surroundings, command).map(Transport::Stdio)
+        }
+        (None, None, Some(url)) => {
+            let kind = kind_by_shape(&url.value);
+            read_remote(fields, surroundings, &url, kind).map(Transport::Remote)
+        }
+        (Some(Kind::Remote(kind)), None, Some(url)) => {
+            read_remote(fields, surroundings, &url, kind).map(Transport::Remote)
+        }
+        (Some(Kind::Remote(_)), ..) => Err(fields.bad("url", "is missing")),
+        (Some(Kind::Stdio), ..) => Err(fields.bad("command", "is missing")),
+        (None, None, None) => Err(fields.bad("command", "is missing, and so is `url`")),
+    }
+}
+
+/// By convention HTTP+SSE servers live under `/sse`; a Streamable HTTP one may still answer there.
+fn kind_by_shape(url: &str) -> RemoteKind {
+    let place = url.split(['?', '#']).next().unwrap_or_default();
+    if place.trim_end_matches('/').ends_with("/sse") {
+        RemoteKind::Auto
+    } else {
+        RemoteKind::Http
+    }
+}
+
+fn read_stdio(
+    fields: &mut Fields<'_>,
+    surroundings: &Surroundings<'_>,
+    command: Text,
+) -> Result<Stdio, BadField> {
+    let args = fields.texts("args")?.unwrap_or_default();
+    let written_env = fields.named_texts("env")?;
+    let cwd = match fields.spelling(&["cwd", "working_dir"])? {
+        Some(key) => read_path(fields, surroundings, key)?,
+        None => None,
+    };
+    let shown_args: Vec<String> = args.iter().map(|arg| arg.shown.clone()).collect();
+    let parts = args.iter().map(|arg| &arg.value).chain([&command.value]);
+    if parts.into_iter().any(|part| part.contains('\0')) {
+        return Err(fields.bad("command", "or its `args` have a NUL character in them"));
+    }
+    let mut env = BTreeMap::new();
+    for (name, text) in written_env {
+        if !is_variable(&name) || text.value.contains('\0') {
+            let key = format!("env.{name}");
+            return Err(fields.bad(&key, "cannot be an environment variable"));
+        }
+        env.insert(name, Secret::new(text.value));
+    }
+    Ok(Stdio {
+        shown_command: masking::mask_text(&command.shown),
+        shown_args: masking::mask_arguments(&shown_args),
+        command: command.value,
+        args: args.into_iter().map(|arg| arg.value).collect(),
+        env,
+        cwd,
+    })
+}
+
+/// Whether a process can have an environment variable of this name.
+pub(super) fn is_variable(name: &str) -> bool {
+    !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+fn read_remote(
+    fields: &mut Fields<'_>,
+    surroundings: &Surroundings<'_>,
+    url: &Text,
+    kind: RemoteKind,
+) -> Result<Remote, BadField> {
+    if fields.resolves() {
+        check_url(&url.value).map_err(|problem| fields.bad("url", problem))?;
+    }
+    let mut headers = Vec::new();
+    for (name, text) in fields.named_texts("headers")? {
+        let is_sound = HeaderName::from_bytes(name.as_bytes()).is_ok()
+            && HeaderValue::from_str(&text.value).is_ok();
+        if !is_sound {
+            let key = format!("headers.{name}");
+            return Err(fields.bad(&key, "cannot be an HTTP header"));
+        }
+        headers.push((name, Secret::new(text.value)));
+    }
+    Ok(Remote {
+        url: url.value.clone(),
+        shown_url: masking::mask_url(&url.shown),
+        headers,
+        ca_file: read_path(fields, surroundings, "ca_file")?,
+        client_cert: read_path(fields, surroundings, "client_cert")?,
+        kind,
+    })
+}
+
+/// The text of the problem never repeats the URL: it may hold a secret.
+fn check_url(url: &str) -> Result<(), &'static str> {
+    let uri: Uri = url.parse().map_err(|_| "is no URL")?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err("must begin with http:// or https://");
+    }
+    if uri.host().is_none_or(str::is_empty) {
+        return Err("names no host");
+    }
+    Ok(())
+}
+
+fn read_path(
+    fields: &mut Fields<'_>,
+    surroundings: &Surroundings<'_>,
+    key: &str,
+) -> Result<Option<PathBuf>, BadField> {
+    let text = fields.text(key)?;
+    Ok(text.map(|text| surroundings.path(&text.value)))
+}

@@ -1,0 +1,152 @@
+//! References inside strings: `${VAR}`, `${env:VAR}`, `${VAR:-default}`, `${keyring:NAME}`, and `$${` for a literal `${`.
+//!
+//! Where values come from is the caller's business: a lookup is passed in. What a value resolved to is never resolved again.
+
+use crate::secret::MASK;
+
+/// Gives the value of an environment variable, if it is set.
+pub type Lookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+
+/// A string of the configuration: its value, and how listings show it.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    pub(super) value: String,
+    /// The value with everything that came from a reference masked.
+    pub(super) shown: String,
+}
+
+/// Why a string could not be resolved.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadReference {
+    #[error("refers to the environment variable {0}, which is not set")]
+    Missing(String),
+    #[error("refers to the keyring entry {0:?}: the keyring is not supported by this version")]
+    Keyring(String),
+    #[error(
+        "has \"${{{0}}}\" in it, which is no reference this version knows; write \"$${{\" for a literal \"${{\""
+    )]
+    Unknown(String),
+    #[error("has a \"${{\" without its \"}}\"; write \"$${{\" for a literal \"${{\"")]
+    Unclosed,
+}
+
+/// Takes a string as it stands, references included.
+pub(super) fn literal(text: &str) -> Text {
+    Text {
+        value: text.to_owned(),
+        shown: text.to_owned(),
+    }
+}
+
+/// Resolves every reference in the text.
+pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<Text, BadReference> {
+    let mut out = literal("");
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        if let Some(before) = before.strip_suffix('$') {
+            for part in [before, "${"] {
+                out.value.push_str(part);
+                out.shown.push_str(part);
+            }
+            rest = after;
+            continue;
+        }
+        let (inside, after) = after.split_once('}').ok_or(BadReference::Unclosed)?;
+        out.value.push_str(before);
+        out.value.push_str(&resolve(inside, lookup)?);
+        out.shown.push_str(before);
+        out.shown.push_str(MASK);
+        rest = after;
+    }
+    out.value.push_str(rest);
+    out.shown.push_str(rest);
+    Ok(out)
+}
+
+/// Resolves what stands between the braces.
+fn resolve(inside: &str, lookup: Lookup<'_>) -> Result<String, BadReference> {
+    if let Some(name) = inside.strip_prefix("keyring:") {
+        return Err(BadReference::Keyring(name.to_owned()));
+    }
+    let unknown = || BadReference::Unknown(inside.to_owned());
+    let (name, default) = match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    };
+    let name = name.strip_prefix("env:").unwrap_or(name);
+    if !is_variable_name(name) || default.is_some_and(|d| d.contains("${")) {
+        return Err(unknown());
+    }
+    match (lookup(name), default) {
+        // As in a shell, `:-` also replaces an empty value.
+        (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
+        (Some(value), _) => Ok(value),
+        (None, Some(default)) => Ok(default.to_owned()),
+        (None, None) => Err(BadReference::Missing(name.to_owned())),
+    }
+}
+
+fn is_variable_name(name: &str) -> bool {
+    !name.is_empty()
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        // Windows has `ProgramFiles(x86)`.
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '(' | ')'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(name: &str) -> Option<String> {
+        match name {
+            "TOKEN" => Some("s3cret".to_owned()),
+            "EMPTY" => Some(String::new()),
+            "TRICKY" => Some("${TOKEN}".to_owned()),
+            _ => None,
+        }
+    }
+
+    #[track_caller]
+    fn check(input: &str, value: &str, shown: &str) {
+        let text = expand(input, &environment).expect("good references");
+        assert_eq!((text.value.as_str(), text.shown.as_str()), (value, shown));
+    }
+
+    #[test]
+    fn references_resolve_and_are_masked() {
+        check("plain $HOME {x}", "plain $HOME {x}", "plain $HOME {x}");
+        check("${TOKEN}", "s3cret", "***");
+        check("Bearer ${env:TOKEN}!", "Bearer s3cret!", "Bearer ***!");
+        check("${NONE:-a:b}", "a:b", "***");
+        check("${env:NONE:-}", "", "***");
+        check("${EMPTY:-x}${EMPTY}", "x", "******");
+        check("${TOKEN:-x}", "s3cret", "***");
+        check("$${TOKEN} $$ $", "${TOKEN} $$ $", "${TOKEN} $$ $");
+        check("$$${TOKEN}", "$${TOKEN}", "$${TOKEN}");
+        check("é${TOKEN}é", "és3creté", "é***é");
+    }
+
+    #[test]
+    fn what_a_reference_gave_is_not_resolved_again() {
+        check("${TRICKY}", "${TOKEN}", "***");
+    }
+
+    #[test]
+    fn a_missing_or_odd_reference_is_named() {
+        let check = |input: &str, expected: &str| {
+            let error = expand(input, &environment)
+                .err()
+                .expect("a bad reference")
+                .to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("${NONE}", "variable NONE, which is not set");
+        check("${env:NONE}", "variable NONE, which is not set");
+        check("${keyring:gh}", "\"gh\": the keyring is not supported");
+        check("${input:x}", "\"${input:x}\"");
+        check("${a b}", "\"${a b}\"");
+        check("${}", "\"${}\"");
+        check("${A:-${B}}", "no reference");
+        check("a ${TOKEN", "without its \"}\"");
+    }
+}

@@ -1,0 +1,292 @@
+//! One server of the configuration, checked and with defaults filled in. Reading it from JSON is `read_entry`'s work.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    duration,
+    tool_filter::{ToolAcl, ToolFilter},
+};
+use crate::{
+    names::ServerName,
+    secret::{MASK, Secret},
+};
+
+/// A configured server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerEntry {
+    /// Its name.
+    pub name: ServerName,
+    /// How to reach it.
+    pub transport: Transport,
+    /// Whether it may be used at all.
+    pub enabled: bool,
+    /// Whether it waits for a person's approval.
+    pub quarantined: bool,
+    /// Who wrote the entry last (`changed_by`).
+    pub changed_by: Author,
+    /// When an unused connection is closed.
+    pub idle_timeout: IdleTimeout,
+    /// When it is connected.
+    pub start: Start,
+    /// Who shares a connection.
+    pub session_scope: SessionScope,
+    /// What the server is told when it asks for roots.
+    pub roots: Vec<Root>,
+    /// Which of its tools are offered.
+    pub tools: ToolFilter,
+    /// What happens when a tool's definition changes.
+    pub tool_changes: ToolChanges,
+    /// A person's classification of its tools.
+    pub tool_acl: ToolAcl,
+    /// How long connecting may take.
+    pub init_timeout: Duration,
+    /// How long connecting may take the first time, when a package or an image may have to be downloaded.
+    pub first_init_timeout: Duration,
+    /// How long a call may go without an answer or progress.
+    pub call_tool_timeout: Duration,
+    /// How many requests may be in flight at once.
+    pub max_concurrent_requests: Option<usize>,
+    /// Changes exactly when a running connection has to be replaced. Derived from secrets: not for listings or logs.
+    pub fingerprint: String,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A child process that speaks on its standard input and output.
+    Stdio(Stdio),
+    /// A server behind a URL.
+    Remote(Remote),
+}
+
+/// A child process. `Debug` shows what listings show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Stdio {
+    /// The program.
+    pub command: String,
+    /// Its arguments, one each; no shell splits them. They may hold secrets: see `shown_args`.
+    pub args: Vec<String>,
+    /// Variables on top of the inherited ones.
+    pub env: BTreeMap<String, Secret>,
+    /// The folder it starts in.
+    pub cwd: Option<PathBuf>,
+    /// `command` with secrets masked.
+    pub shown_command: String,
+    /// `args` with secrets masked.
+    pub shown_args: Vec<String>,
+}
+
+/// A server behind a URL. `Debug` shows what listings show.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Remote {
+    /// Where it is. May hold secrets: see `shown_url`.
+    pub url: String,
+    /// `url` with secrets masked.
+    pub shown_url: String,
+    /// Headers sent with every request, valid for HTTP.
+    pub headers: Vec<(String, Secret)>,
+    /// Certificates to trust besides the system's, PEM.
+    pub ca_file: Option<PathBuf>,
+    /// Our certificate and its key, PEM in one file.
+    pub client_cert: Option<PathBuf>,
+    /// Which transport it speaks.
+    pub kind: RemoteKind,
+}
+
+/// The transport of a remote server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemoteKind {
+    /// Streamable HTTP.
+    Http,
+    /// HTTP+SSE of 2024-11-05.
+    Sse,
+    /// Streamable HTTP, then HTTP+SSE.
+    Auto,
+}
+
+/// Who wrote an entry last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// Somebody with an editor, the command line or the page.
+    Person,
+    /// An agent, through MCP. While it is quarantined such an entry is not contacted and its references stay unresolved.
+    Agent,
+}
+
+/// When an unused connection is closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdleTimeout {
+    /// By how often it is used, within these bounds.
+    Adaptive {
+        /// The shortest.
+        min: Duration,
+        /// The longest; never below `min`.
+        max: Duration,
+    },
+    /// It stays.
+    Never,
+    /// After this long.
+    After(Duration),
+}
+
+/// When a server is connected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// With the first call.
+    OnDemand,
+    /// At start, to stay.
+    Eager,
+}
+
+/// Who shares a connection to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SessionScope {
+    /// All clients.
+    Shared,
+}
+
+/// A folder or other place a server is told about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Its URI.
+    pub uri: String,
+    /// A name to show.
+    pub name: Option<String>,
+}
+
+/// What happens when the definition of a trusted server's tool changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolChanges {
+    /// The tool is held until a person approves.
+    Hold,
+    /// The new definition counts at once.
+    Allow,
+}
+
+impl ServerEntry {
+    /// Whether the server may be started or contacted at all, be it for listing only. What an agent added or changed may not
+    /// until a person has approved it.
+    pub fn may_be_contacted(&self) -> bool {
+        self.enabled && !(self.quarantined && self.changed_by == Author::Agent)
+    }
+
+    /// The entry as listings show it, under the configuration's own keys, everything secret as `***`.
+    pub fn shown(&self) -> Value {
+        let mut shown = Map::new();
+        let mut put = |key: &str, value: Value| shown.insert(key.to_owned(), value);
+        put("name", json!(self.name));
+        put("type", json!(self.transport.label()));
+        match &self.transport {
+            Transport::Stdio(stdio) => {
+                put("command", json!(stdio.shown_command));
+                put("args", json!(stdio.shown_args));
+                put("env", masked(stdio.env.keys()));
+                if let Some(cwd) = &stdio.cwd {
+                    put("cwd", json!(cwd.to_string_lossy()));
+                }
+            }
+            Transport::Remote(remote) => {
+                put("url", json!(remote.shown_url));
+                put(
+                    "headers",
+                    masked(remote.headers.iter().map(|(name, _)| name)),
+                );
+                for (key, file) in [
+                    ("ca_file", &remote.ca_file),
+                    ("client_cert", &remote.client_cert),
+                ] {
+                    if let Some(file) = file {
+                        put(key, json!(file.to_string_lossy()));
+                    }
+                }
+            }
+        }
+        put("enabled", json!(self.enabled));
+        put("quarantined", json!(self.quarantined));
+        put("idle_timeout", json!(self.idle_timeout.to_string()));
+        put(
+            "start",
+            json!(match self.start {
+                Start::OnDemand => "on_demand",
+                Start::Eager => "eager",
+            }),
+        );
+        if let Some(enabled) = &self.tools.enabled {
+            put("enabled_tools", json!(enabled.patterns()));
+        }
+        if !self.tools.disabled.is_empty() {
+            put("disabled_tools", json!(self.tools.disabled.patterns()));
+        }
+        put(
+            "tool_changes",
+            json!(match self.tool_changes {
+                ToolChanges::Hold => "hold",
+                ToolChanges::Allow => "allow",
+            }),
+        );
+        put("init_timeout", json!(duration::show(self.init_timeout)));
+        put(
+            "call_tool_timeout",
+            json!(duration::show(self.call_tool_timeout)),
+        );
+        if let Some(most) = self.max_concurrent_requests {
+            put("max_concurrent_requests", json!(most));
+        }
+        Value::Object(shown)
+    }
+}
+
+/// Names with every value masked.
+fn masked<'a>(names: impl Iterator<Item = &'a String>) -> Value {
+    names
+        .map(|name| (name.clone(), json!(MASK)))
+        .collect::<Map<_, _>>()
+        .into()
+}
+
+impl Transport {
+    /// The word for it in listings: `stdio`, `http`, `sse` or `auto`.
+    pub fn label(&self) -> &'static str {
+        match self {
+            Self::Stdio(_) => "stdio",
+            Self::Remote(remote) => match remote.kind {
+                RemoteKind::Http => "http",
+                RemoteKind::Sse => "sse",
+                RemoteKind::Auto => "auto",
+            },
+        }
+    }
+}
+
+impl fmt::Display for IdleTimeout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Adaptive { .. } => f.write_str("adaptive"),
+            Self::Never => f.write_str("never"),
+            Self::After(time) => f.write_str(&duration::show(*time)),
+        }
+    }
+}
+
+impl fmt::Debug for Stdio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stdio")
+            .field("command", &self.shown_command)
+            .field("args", &self.shown_args)
+            .field("env", &self.env)
+            .field("cwd", &self.cwd)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Remote {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Remote")
+            .field("url", &self.shown_url)
+            .field("headers", &self.headers)
+            .field("kind", &self.kind)
+            .finish_non_exhaustive()
+    }
+}

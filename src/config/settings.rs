@@ -1,0 +1,281 @@
+//! The settings in force: typed, checked, immutable. They are published whole and read where they are used.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+
+use super::{listen::Listen, server_entry::ServerEntry, tool_filter::Globs};
+use crate::{names::ServerName, secret::Secret};
+
+/// Everything the configuration says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Where the daemon listens.
+    pub listen: Listen,
+    /// Where data is kept, if the file says so.
+    pub data_dir: Option<PathBuf>,
+    /// What `/mcp` lists.
+    pub routing_mode: RoutingMode,
+    /// Default and ceiling of a search's `limit`.
+    pub tools_limit: usize,
+    /// How many search results carry the full input schema.
+    pub top_k: usize,
+    /// Whether `call_tool` is listed.
+    pub legacy_call_tool: bool,
+    /// What agents may do with `upstream_servers`.
+    pub management: Management,
+    /// How often awake servers are listed again; nothing where that is off.
+    pub tool_discovery_interval: Option<Duration>,
+    /// How often idle servers are looked for.
+    pub idle_check_interval: Duration,
+    /// How often connections are checked.
+    pub health_check_interval: Duration,
+    /// The key of the REST interface and the page, if the file sets it.
+    pub api_key: Option<Secret>,
+    /// What seals session ids, if the file or `$MCPPROXY_SESSION_KEY` sets it.
+    pub session_key: Option<Secret>,
+    /// Further `Host` values that are let in.
+    pub trusted_hosts: Vec<String>,
+    /// Further `Origin` values that are let in.
+    pub trusted_origins: Vec<String>,
+    /// Whether a call variant that contradicts a tool's annotations is refused.
+    pub strict_server_validation: bool,
+    /// Which variables children get.
+    pub environment: Environment,
+    /// The servers whose entries are sound, disabled ones included.
+    pub servers: BTreeMap<ServerName, Arc<ServerEntry>>,
+    /// The entries that cannot be used. Each disables itself only.
+    pub broken: Vec<BrokenEntry>,
+    /// What was ignored, and why.
+    pub warnings: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: Listen::default(),
+            data_dir: None,
+            routing_mode: RoutingMode::RetrieveTools,
+            tools_limit: 15,
+            top_k: 5,
+            legacy_call_tool: false,
+            management: Management::Full,
+            tool_discovery_interval: Some(Duration::from_mins(5)),
+            idle_check_interval: Duration::from_secs(30),
+            health_check_interval: Duration::from_secs(30),
+            api_key: None,
+            session_key: None,
+            trusted_hosts: Vec::new(),
+            trusted_origins: Vec::new(),
+            strict_server_validation: true,
+            environment: Environment::default(),
+            servers: BTreeMap::new(),
+            broken: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// An entry under `mcpServers` that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokenEntry {
+    /// The name as written, or the entry's place where it has none.
+    pub name: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// What `/mcp` lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoutingMode {
+    /// Search and call.
+    RetrieveTools,
+    /// Every upstream tool as `server__tool`.
+    Direct,
+    /// `code_execution` and search.
+    CodeExecution,
+    /// The one tool `proxy`.
+    Proxy,
+}
+
+impl RoutingMode {
+    /// Every mode with its spelling.
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("retrieve_tools", Self::RetrieveTools),
+        ("direct", Self::Direct),
+        ("code_execution", Self::CodeExecution),
+        ("proxy", Self::Proxy),
+    ];
+
+    /// The mode's spelling in the configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::RetrieveTools => "retrieve_tools",
+            Self::Direct => "direct",
+            Self::CodeExecution => "code_execution",
+            Self::Proxy => "proxy",
+        }
+    }
+
+    /// Reads [`RoutingMode::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        let found = Self::ALL.into_iter().find(|(word, _)| *word == text)?;
+        Some(found.1)
+    }
+}
+
+/// What agents may do with `upstream_servers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Management {
+    /// List and change.
+    Full,
+    /// List only.
+    Read,
+    /// Nothing; the tool is not offered.
+    Off,
+}
+
+/// Which variables child processes get.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// Which of our own variables they inherit.
+    pub inherit: Inherit,
+    /// Variables set for every child; an entry's `env` wins over them.
+    pub set: BTreeMap<String, Secret>,
+}
+
+/// Which of our own variables children inherit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inherit {
+    /// All of them.
+    All,
+    /// None.
+    None,
+    /// The safe list, and names or globs that the configuration adds to it.
+    Safe {
+        /// The additions.
+        also: Globs,
+    },
+}
+
+impl Default for Inherit {
+    fn default() -> Self {
+        Self::Safe {
+            also: Globs::default(),
+        }
+    }
+}
+
+/// Variables that programs need to find their way and that hold no secrets as a rule. `PATH` is here for the name's sake:
+/// children get the login shell's.
+const SAFE_VARIABLES: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TERM",
+    "TMPDIR",
+    "TMP",
+    "TEMP",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XAUTHORITY",
+    "DOCKER_HOST",
+    "DOCKER_CONTEXT",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "NIX_SSL_CERT_FILE",
+    "NVM_DIR",
+    "VOLTA_HOME",
+    "FNM_DIR",
+    "ASDF_DIR",
+    "MISE_DATA_DIR",
+    "PNPM_HOME",
+    "BUN_INSTALL",
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "GOPATH",
+    "JAVA_HOME",
+    "SYSTEMROOT",
+    "SYSTEMDRIVE",
+    "WINDIR",
+    "COMSPEC",
+    "PATHEXT",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "PROGRAMFILES",
+    "USERPROFILE",
+    "USERNAME",
+    "HOMEDRIVE",
+    "HOMEPATH",
+    "NUMBER_OF_PROCESSORS",
+    "PROCESSOR_ARCHITECTURE",
+];
+
+/// Families of such variables, by the beginning of their names.
+const SAFE_FAMILIES: &[&str] = &["LC_", "XDG_"];
+
+impl Environment {
+    /// Whether children inherit a variable of this name.
+    pub fn inherits(&self, name: &str) -> bool {
+        match &self.inherit {
+            Inherit::All => true,
+            Inherit::None => false,
+            Inherit::Safe { also } => {
+                SAFE_VARIABLES.contains(&name)
+                    || SAFE_FAMILIES.iter().any(|family| name.starts_with(family))
+                    || cfg!(windows) && SAFE_VARIABLES.contains(&name.to_ascii_uppercase().as_str())
+                    || also.matches(name)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_inherit_a_safe_list_unless_told_otherwise() {
+        let safe = Environment::default();
+        for name in ["PATH", "HOME", "LC_ALL", "XDG_CONFIG_HOME", "https_proxy"] {
+            assert!(safe.inherits(name), "{name}");
+        }
+        for name in [
+            "AWS_SECRET_ACCESS_KEY",
+            "GITHUB_TOKEN",
+            "LD_PRELOAD",
+            "MCPPROXY_TOKEN",
+        ] {
+            assert!(!safe.inherits(name), "{name}");
+        }
+        let also = Globs::new(vec!["AWS_*".to_owned()]).expect("a good glob");
+        let inherit = Inherit::Safe { also };
+        let more = Environment {
+            inherit,
+            ..Environment::default()
+        };
+        assert!(more.inherits("AWS_REGION") && more.inherits("HOME") && !more.inherits("X"));
+    }
+
+    #[test]
+    fn every_mode_reads_back() {
+        for (word, mode) in RoutingMode::ALL {
+            assert_eq!(mode.as_str(), word);
+            assert_eq!(RoutingMode::parse(word), Some(mode));
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Globs on an upstream's own tool names: which tools are offered, and how a person classified them.
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+/// A set of globs, compiled once. Equal when its patterns are.
+#[derive(Debug, Clone, Default)]
+pub struct Globs {
+    patterns: Vec<String>,
+    set: GlobSet,
+}
+
+/// A pattern that is no glob.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{pattern:?} is no glob: {problem}")]
+pub struct BadGlob {
+    /// The pattern as written.
+    pub pattern: String,
+    /// What is wrong with it.
+    pub problem: String,
+}
+
+impl Globs {
+    /// Compiles the patterns. `*` matches any run of characters, `/` included.
+    pub fn new(patterns: Vec<String>) -> Result<Self, BadGlob> {
+        let bad = |pattern: &str, error: &globset::Error| BadGlob {
+            pattern: pattern.to_owned(),
+            problem: error.kind().to_string(),
+        };
+        let mut builder = GlobSetBuilder::new();
+        for pattern in &patterns {
+            let glob = GlobBuilder::new(pattern)
+                .backslash_escape(true)
+                .build()
+                .map_err(|error| bad(pattern, &error))?;
+            builder.add(glob);
+        }
+        let set = builder
+            .build()
+            .map_err(|error| bad(&patterns.join(", "), &error))?;
+        Ok(Self { patterns, set })
+    }
+
+    /// Whether any pattern matches the whole name.
+    pub fn matches(&self, name: &str) -> bool {
+        self.set.is_match(name)
+    }
+
+    /// The patterns as written.
+    pub fn patterns(&self) -> &[String] {
+        &self.patterns
+    }
+
+    /// Whether there is no pattern, so that nothing matches.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+}
+
+impl PartialEq for Globs {
+    fn eq(&self, other: &Self) -> bool {
+        self.patterns == other.patterns
+    }
+}
+
+impl Eq for Globs {}
+
+/// `enabled_tools` and `disabled_tools` of one server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolFilter {
+    /// Only these, where given. An empty list lets nothing through.
+    pub enabled: Option<Globs>,
+    /// Never these, whatever `enabled` says.
+    pub disabled: Globs,
+}
+
+impl ToolFilter {
+    /// Whether a tool of this name is offered at all.
+    pub fn allows(&self, tool: &str) -> bool {
+        !self.disabled.matches(tool) && self.enabled.as_ref().is_none_or(|e| e.matches(tool))
+    }
+}
+
+/// What a tool does to the world, as a person classified it in `tool_acl`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolClass {
+    /// It only looks.
+    Read,
+    /// It changes something.
+    Write,
+    /// It may destroy something.
+    Destructive,
+}
+
+/// `tool_acl` of one server: a person's classification where annotations are missing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolAcl {
+    /// Tools that only look.
+    pub read: Globs,
+    /// Tools that change something.
+    pub write: Globs,
+    /// Tools that may destroy something.
+    pub destructive: Globs,
+}
+
+impl ToolAcl {
+    /// The class of a tool; the most dangerous one where several match.
+    pub fn class(&self, tool: &str) -> Option<ToolClass> {
+        if self.destructive.matches(tool) {
+            Some(ToolClass::Destructive)
+        } else if self.write.matches(tool) {
+            Some(ToolClass::Write)
+        } else if self.read.matches(tool) {
+            Some(ToolClass::Read)
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn globs(patterns: &[&str]) -> Globs {
+        Globs::new(patterns.iter().map(|p| (*p).to_owned()).collect()).expect("good globs")
+    }
+
+    #[track_caller]
+    fn check(enabled: Option<&[&str]>, disabled: &[&str], tool: &str, expected: bool) {
+        let filter = ToolFilter {
+            enabled: enabled.map(globs),
+            disabled: globs(disabled),
+        };
+        assert_eq!(filter.allows(tool), expected, "{tool}");
+    }
+
+    #[test]
+    fn tools_are_filtered_by_globs_on_their_own_names() {
+        check(None, &[], "anything", true);
+        check(Some(&["get_*"]), &[], "get_issue", true);
+        check(Some(&["get_*"]), &[], "delete_issue", false);
+        check(Some(&["get_*"]), &["*_secret"], "get_secret", false);
+        check(None, &["{delete,drop}_*"], "drop_table", false);
+        check(Some(&["files/*"]), &[], "files/deep/read", true);
+        check(Some(&["*"]), &[], "files/read", true);
+        check(Some(&["Get"]), &[], "get", false);
+        check(Some(&[]), &[], "anything", false);
+    }
+
+    #[test]
+    fn the_most_dangerous_class_wins() {
+        let acl = ToolAcl {
+            read: globs(&["*"]),
+            write: globs(&["set_*"]),
+            destructive: globs(&["*_all"]),
+        };
+        assert_eq!(acl.class("look"), Some(ToolClass::Read));
+        assert_eq!(acl.class("set_x"), Some(ToolClass::Write));
+        assert_eq!(acl.class("set_all"), Some(ToolClass::Destructive));
+        assert_eq!(ToolAcl::default().class("look"), None);
+    }
+
+    #[test]
+    fn a_bad_glob_is_named() {
+        let error = Globs::new(vec!["a[".to_owned()]).expect_err("a bad glob");
+        assert!(
+            error.to_string().starts_with("\"a[\" is no glob"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! Setting and removing values at a place in a JSON document's text. It knows the syntax tree, not what the values mean.
+//!
+//! Each step reads the text anew: places stay right because every step is one splice.
+
+use jsonc_parser::{ast, common::Ranged};
+use serde_json::{Map, Value};
+
+use super::{
+    ConfigError,
+    document::{self, tree},
+    splice::{self, Container, Member},
+};
+
+/// Where a value stands: the index of the property or element at each level.
+pub(super) type Place = Vec<usize>;
+
+/// Sets the value under the keys, from the object at a place on; what is missing on the way is made.
+pub(super) fn set(
+    text: &str,
+    place: Place,
+    keys: &[String],
+    value: &Value,
+) -> Result<String, ConfigError> {
+    let Some((key, inside)) = keys.split_first() else {
+        return assign(text, &place, value);
+    };
+    let root = tree(text)?;
+    let Some(object) = root.as_ref().and_then(|root| value_at(root, &place)) else {
+        return Ok(text.to_owned());
+    };
+    let Some(index) = property(object, key) else {
+        let value = nested(inside, value.clone());
+        let member = Member {
+            key: Some(key),
+            value: &value,
+        };
+        return Ok(splice::append(text, &container(object), &member));
+    };
+    let mut child = place;
+    child.push(index);
+    match root.as_ref().and_then(|root| value_at(root, &child)) {
+        Some(ast::Value::Object(_)) | None => set(text, child, inside, value),
+        Some(_) => assign(text, &child, &nested(inside, value.clone())),
+    }
+}
+
+/// Makes the value at a place equal to the given one with as few changes as can be.
+fn assign(text: &str, place: &[usize], value: &Value) -> Result<String, ConfigError> {
+    let root = tree(text)?;
+    let Some(current) = root.as_ref().and_then(|root| value_at(root, place)) else {
+        return Ok(text.to_owned());
+    };
+    let now = document::to_json(current, "", &mut Vec::new());
+    let (Value::Object(now), Value::Object(wanted)) = (&now, value) else {
+        if now == *value {
+            return Ok(text.to_owned());
+        }
+        return Ok(splice::replace(text, &range(current), value));
+    };
+    let mut edited = text.to_owned();
+    for key in now.keys().filter(|key| !wanted.contains_key(*key)) {
+        edited = remove(&edited, place.to_vec(), std::slice::from_ref(key))?;
+    }
+    for (key, value) in wanted {
+        edited = set(&edited, place.to_vec(), std::slice::from_ref(key), value)?;
+    }
+    Ok(edited)
+}
+
+/// Takes out what stands under the keys, if it does.
+pub(super) fn remove(text: &str, place: Place, keys: &[String]) -> Result<String, ConfigError> {
+    let Some((key, inside)) = keys.split_first() else {
+        return Ok(text.to_owned());
+    };
+    let root = tree(text)?;
+    let object = root.as_ref().and_then(|root| value_at(root, &place));
+    let Some(index) = object.and_then(|object| property(object, key)) else {
+        return Ok(text.to_owned());
+    };
+    if inside.is_empty() {
+        let text = remove_member(text, &place, index)?;
+        return remove(&text, place, keys);
+    }
+    let mut child = place;
+    child.push(index);
+    remove(text, child, inside)
+}
+
+pub(super) fn remove_member(
+    text: &str,
+    place: &[usize],
+    index: usize,
+) -> Result<String, ConfigError> {
+    let root = tree(text)?;
+    let owner = root.as_ref().and_then(|root| value_at(root, place));
+    Ok(match owner {
+        Some(owner) => splice::remove(text, &container(owner), index),
+        None => text.to_owned(),
+    })
+}
+
+/// The value at a place.
+pub(super) fn value_at<'a>(
+    root: &'a ast::Value<'a>,
+    place: &[usize],
+) -> Option<&'a ast::Value<'a>> {
+    place.iter().try_fold(root, |value, index| match value {
+        ast::Value::Object(object) => Some(&object.properties.get(*index)?.value),
+        ast::Value::Array(array) => array.elements.get(*index),
+        _ => None,
+    })
+}
+
+/// The index of a property; of repeated ones the last, which counts.
+pub(super) fn property(value: &ast::Value<'_>, key: &str) -> Option<usize> {
+    let ast::Value::Object(object) = value else {
+        return None;
+    };
+    let mut properties = object.properties.iter();
+    properties.rposition(|property| property.name.as_str() == key)
+}
+
+pub(super) fn container(value: &ast::Value<'_>) -> Container {
+    let members = match value {
+        ast::Value::Object(object) => object.properties.iter().map(range).collect(),
+        ast::Value::Array(array) => array.elements.iter().map(range).collect(),
+        _ => Vec::new(),
+    };
+    Container {
+        range: range(value),
+        members,
+    }
+}
+
+fn range(node: &impl Ranged) -> std::ops::Range<usize> {
+    node.start()..node.end()
+}
+
+/// The value inside as many objects as there are keys.
+pub(super) fn nested(keys: &[String], value: Value) -> Value {
+    keys.iter().rev().fold(value, |inner, key| {
+        Value::Object(Map::from_iter([(key.clone(), inner)]))
+    })
+}
