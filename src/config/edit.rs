@@ -7,7 +7,7 @@ use super::{
     ConfigError,
     document::{self, BYTE_ORDER_MARK, SERVERS, tree},
     splice::{self, Member},
-    tree::{Place, container, nested, property, remove, remove_member, set, value_at},
+    tree::{Place, container, property, remove, remove_member, set, value_at},
 };
 use crate::names::ServerName;
 
@@ -128,24 +128,21 @@ fn add_server(
     let entry = Value::Object(entry.clone());
     let root = tree(text)?;
     let Some(index) = root.as_ref().and_then(|root| property(root, SERVERS)) else {
-        let servers = nested(&[name.as_str().to_owned()], entry);
-        return Ok(set(text, vec![], &[SERVERS.to_owned()], &servers)?);
+        let keys = [SERVERS.to_owned(), name.as_str().to_owned()];
+        return Ok(set(text, vec![], &keys, &entry)?);
     };
-    match root.as_ref().and_then(|root| value_at(root, &[index])) {
-        Some(servers @ ast::Value::Array(_)) => {
-            let mut element = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
-            element.extend(entry.as_object().cloned().unwrap_or_default());
-            let member = Member {
-                key: None,
-                value: &Value::Object(element),
-            };
-            Ok(splice::append(text, &container(servers), &member))
-        }
-        _ => {
-            let keys = [SERVERS.to_owned(), name.as_str().to_owned()];
-            Ok(set(text, vec![], &keys, &entry)?)
-        }
+    let servers = root.as_ref().and_then(|root| value_at(root, &[index]));
+    if let Some(servers @ ast::Value::Array(_)) = servers {
+        let mut element = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
+        element.extend(entry.as_object().cloned().unwrap_or_default());
+        let member = Member {
+            key: None,
+            value: &Value::Object(element),
+        };
+        return Ok(splice::append(text, &container(servers), &member));
     }
+    let keys = [SERVERS.to_owned(), name.as_str().to_owned()];
+    Ok(set(text, vec![], &keys, &entry)?)
 }
 
 fn remove_server(text: &str, name: &str) -> Result<String, EditError> {

@@ -7,6 +7,7 @@ pub mod duration;
 mod edit;
 mod fields;
 mod fingerprint;
+mod keeper;
 mod listen;
 mod masking;
 mod parse;
@@ -16,12 +17,18 @@ mod read_transport;
 mod references;
 mod server_entry;
 mod settings;
+mod source;
 mod splice;
 mod tool_filter;
 mod tree;
+mod watching;
 mod write;
 
+#[cfg(test)]
+mod tests;
+
 pub use edit::{Change, EditError, edit, written_entry};
+pub use keeper::{Keeper, KeeperTask};
 pub use listen::{BadListen, Listen};
 pub use parse::{Surroundings, parse};
 pub use places::{Asked, NoHome, Places, Why};
@@ -31,6 +38,7 @@ pub use server_entry::{
     ToolChanges, Transport,
 };
 pub use settings::{BrokenEntry, Environment, Inherit, Management, RoutingMode, Settings};
+pub use source::{LoadError, Overrides, Variables, process_environment};
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use write::{WriteError, create_private_folder, rewrite, write};
 

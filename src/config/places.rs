@@ -139,3 +139,72 @@ fn choose(
 fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_is_found_in_the_promised_order() {
+        let folders = Folders {
+            config: "/c".into(),
+            data: "/d".into(),
+            home: "/h".into(),
+        };
+        let check =
+            |flag: Option<&str>, variables: &[&str], files: &[&str], expected: &str, why| {
+                let asked = Asked {
+                    config_file: flag.map(PathBuf::from),
+                    data_dir: None,
+                };
+                let lookup = |name: &str| variables.contains(&name).then(|| format!("/{name}"));
+                let exists = |file: &Path| files.iter().any(|known| file == Path::new(known));
+                let places = choose(&asked, &lookup, Some(&folders), &exists).expect("a place");
+                assert_eq!(places.config_file, Path::new(expected));
+                assert_eq!(places.why, why);
+                assert_eq!(places.data_dir, Path::new("/d"));
+            };
+        let both = ["MCPPROXY_CONFIG", "MCP_CONFIG_PATH"];
+        let ours = "/c/mcp_config.json";
+        let go_program = "/h/.mcpproxy/mcp_config.json";
+        check(Some("/f"), &both, &[], "/f", Why::Flag);
+        check(None, &both, &[], "/MCPPROXY_CONFIG", Why::Variable);
+        check(
+            None,
+            &both[1..],
+            &[ours],
+            "/MCP_CONFIG_PATH",
+            Why::OldVariable,
+        );
+        check(None, &[], &[ours, go_program], ours, Why::Platform);
+        check(None, &[], &[go_program], go_program, Why::GoProgram);
+        check(None, &[], &[], ours, Why::Platform);
+    }
+
+    #[test]
+    fn the_command_line_chooses_the_data_folder_before_the_file() {
+        let find = |data_dir: Option<&str>| {
+            let asked = Asked {
+                config_file: Some("/f".into()),
+                data_dir: data_dir.map(PathBuf::from),
+            };
+            choose(&asked, &|_| None, None, &|_| false)
+        };
+        let settings = Settings {
+            data_dir: Some("/of-file".into()),
+            ..Settings::default()
+        };
+        let given = find(Some("/given")).expect("a place");
+        assert_eq!(given.data_folder(&settings), Path::new("/given"));
+        let not_given = Places {
+            data_dir_given: false,
+            ..given
+        };
+        assert_eq!(not_given.data_folder(&settings), Path::new("/of-file"));
+        assert_eq!(
+            not_given.data_folder(&Settings::default()),
+            Path::new("/given")
+        );
+        assert_eq!(find(None), Err(NoHome));
+    }
+}

@@ -137,7 +137,7 @@ fn range(node: &impl Ranged) -> std::ops::Range<usize> {
 }
 
 /// The value inside as many objects as there are keys.
-pub(super) fn nested(keys: &[String], value: Value) -> Value {
+fn nested(keys: &[String], value: Value) -> Value {
     keys.iter().rev().fold(value, |inner, key| {
         Value::Object(Map::from_iter([(key.clone(), inner)]))
     })

@@ -1,0 +1,273 @@
+//! The settings in force and their one writer: a task that reads the file again when it changes and keeps the last good ones
+//! when it cannot.
+
+use std::{io, path::Path, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    edit::Change,
+    settings::Settings,
+    source::{Fixed, LoadError, Overrides, Source, Variables},
+    watching::Watching,
+    write::{WriteError, write},
+};
+
+/// A handle on the settings in force. Cheap to clone.
+#[derive(Clone)]
+pub struct Keeper {
+    file: Arc<Path>,
+    settings: watch::Receiver<Arc<Settings>>,
+    standing: watch::Receiver<Standing>,
+    reloads: mpsc::Sender<oneshot::Sender<()>>,
+}
+
+/// The only writer of the settings in force.
+pub struct KeeperTask {
+    source: Source,
+    /// The text in force; nothing where there is no file.
+    text: Option<String>,
+    first: Fixed,
+    /// Whether the file is one whose changes can be read; a pipe is not.
+    is_regular: bool,
+    settings: watch::Sender<Arc<Settings>>,
+    standing: watch::Sender<Standing>,
+    reloads: mpsc::Receiver<oneshot::Sender<()>>,
+}
+
+/// How the file stands to what is in force.
+#[derive(Clone, Default)]
+struct Standing {
+    error: Option<Arc<LoadError>>,
+    needs_restart: Vec<&'static str>,
+}
+
+/// How long the file must be quiet before it is read: editors write in several steps.
+const QUIET: Duration = Duration::from_millis(200);
+/// How long a file that never gets quiet may keep us waiting.
+const PATIENCE: Duration = Duration::from_millis(600);
+/// How often the file is looked at where changes are not noticed for certain.
+const LOOK_WITHOUT_WATCH: Duration = Duration::from_millis(500);
+/// How often it is looked at all the same: network file systems report nothing.
+const LOOK_WITH_WATCH: Duration = Duration::from_secs(10);
+/// Limit: requests to read again that wait; more callers wait for room.
+const WAITING_RELOADS: usize = 16;
+/// Limit: reading takes milliseconds, so a keeper that is silent for longer has ended.
+const RELOAD_DEADLINE: Duration = Duration::from_secs(5);
+
+impl Keeper {
+    /// Reads the file and makes the keeper. No file is no fault: the settings are then the defaults, with a hint.
+    pub fn open(
+        file: &Path,
+        overrides: Overrides,
+        variables: Variables,
+    ) -> Result<(Self, KeeperTask), LoadError> {
+        let source = Source {
+            file: file.to_owned(),
+            overrides,
+            variables,
+        };
+        let is_regular = std::fs::metadata(file).map_or(true, |metadata| metadata.is_file());
+        let text = source.read()?;
+        let first = match &text {
+            Some(text) => source.parse(text)?,
+            None => source.without_file()?,
+        };
+        let fixed = Fixed::of(&first);
+        let (settings, settings_out) = watch::channel(Arc::new(first));
+        let (standing, standing_out) = watch::channel(Standing::default());
+        let (reloads_in, reloads) = mpsc::channel(WAITING_RELOADS);
+        let keeper = Self {
+            file: file.into(),
+            settings: settings_out,
+            standing: standing_out,
+            reloads: reloads_in,
+        };
+        let task = KeeperTask {
+            source,
+            text,
+            first: fixed,
+            is_regular,
+            settings,
+            standing,
+            reloads,
+        };
+        Ok((keeper, task))
+    }
+
+    /// The settings in force now.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.borrow().clone()
+    }
+
+    /// The settings in force from now on.
+    pub fn subscribe(&self) -> watch::Receiver<Arc<Settings>> {
+        self.settings.clone()
+    }
+
+    /// The file.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Why the file as it is now is not in force, if it is not.
+    pub fn last_error(&self) -> Option<Arc<LoadError>> {
+        self.standing.borrow().error.clone()
+    }
+
+    /// Keys whose new values count only after a restart.
+    pub fn needs_restart(&self) -> Vec<&'static str> {
+        self.standing.borrow().needs_restart.clone()
+    }
+
+    /// Reads the file at once. When it returns, what the file says is in force, or the error says why not.
+    pub async fn reload_now(&self) -> Result<(), Arc<LoadError>> {
+        let (done, answer) = oneshot::channel();
+        let reload = async {
+            if self.reloads.send(done).await.is_ok() {
+                // An error means that the keeper ended; what it last said stands.
+                let _ = answer.await;
+            }
+        };
+        let _ = tokio::time::timeout(RELOAD_DEADLINE, reload).await;
+        self.last_error().map_or(Ok(()), Err)
+    }
+
+    /// Writes changes to the file and puts them in force. Says whether the text changed.
+    pub async fn change(&self, changes: Vec<Change>) -> Result<bool, WriteError> {
+        let file = self.file.to_path_buf();
+        let ended = |error| WriteError::Io {
+            doing: "write",
+            file: self.file.to_path_buf(),
+            source: io::Error::other(error),
+        };
+        let written = tokio::task::spawn_blocking(move || write(&file, &changes)).await;
+        let is_new = written.map_err(ended)??;
+        // A fault that stands in the file beside the change is shown by `last_error`.
+        let _ = self.reload_now().await;
+        Ok(is_new)
+    }
+}
+
+impl KeeperTask {
+    /// Keeps the settings until shutdown.
+    pub async fn run(mut self, shutdown: CancellationToken) {
+        report(&Settings::default(), &self.settings.borrow());
+        let (noticed, mut changed) = mpsc::channel(1);
+        let start = |file: &Path| Watching::start(file, noticed.clone());
+        let mut watching = self.is_regular.then(|| start(&self.source.file));
+        let mut first_notice = None;
+        // At once: the file may have changed between its first reading and the watch.
+        let mut wake = Instant::now();
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                Some(done) = self.reloads.recv() => {
+                    self.reload().await;
+                    // Nobody waits any more: fine.
+                    let _ = done.send(());
+                }
+                Some(()) = changed.recv() => {
+                    let now = Instant::now();
+                    let first = *first_notice.get_or_insert(now);
+                    wake = (now + QUIET).min(first + PATIENCE);
+                }
+                () = tokio::time::sleep_until(wake), if self.is_regular => {
+                    // Watch first, read second: nothing falls between.
+                    if !watching.as_ref().is_some_and(|w| w.is_current(&self.source.file)) {
+                        watching = Some(start(&self.source.file));
+                    }
+                    self.reload().await;
+                    first_notice = None;
+                    let complete = watching.as_ref().is_some_and(Watching::is_complete);
+                    wake = Instant::now() + if complete { LOOK_WITH_WATCH } else { LOOK_WITHOUT_WATCH };
+                }
+            }
+        }
+    }
+
+    /// Reads the file and publishes what is new about it.
+    async fn reload(&mut self) {
+        if !self.is_regular {
+            return;
+        }
+        let (source, known) = (self.source.clone(), self.text.clone());
+        let is_faulty = self.standing.borrow().error.is_some();
+        let read =
+            tokio::task::spawn_blocking(move || source.read_again(known.as_deref(), is_faulty));
+        match read.await {
+            Ok(Ok(None)) => self.stand(None),
+            Ok(Ok(Some((text, settings)))) => {
+                self.text = Some(text);
+                self.publish(settings);
+                self.stand(None);
+            }
+            Ok(Err(error)) => self.stand(Some(error)),
+            // The runtime is ending.
+            Err(_) => {}
+        }
+    }
+
+    fn publish(&self, mut new: Settings) {
+        let old = self.settings.borrow().clone();
+        for (name, entry) in &mut new.servers {
+            // Who holds an unchanged entry can tell by its address.
+            if let Some(same) = old.servers.get(name).filter(|known| *known == entry) {
+                *entry = Arc::clone(same);
+            }
+        }
+        if *old == new {
+            return;
+        }
+        tracing::info!(
+            servers = new.servers.len(),
+            broken = new.broken.len(),
+            "configuration read again"
+        );
+        report(&old, &new);
+        self.settings.send_replace(Arc::new(new));
+    }
+
+    /// Publishes whether the file is in force, and logs what is new about that.
+    fn stand(&self, error: Option<LoadError>) {
+        let needs_restart = self.first.differences(&Fixed::of(&self.settings.borrow()));
+        self.standing.send_if_modified(|standing| {
+            if standing.needs_restart != needs_restart && !needs_restart.is_empty() {
+                tracing::warn!(keys = ?needs_restart, "a restart is needed for changed settings to count");
+            }
+            let text = error.as_ref().map(LoadError::to_string);
+            let is_new = text != standing.error.as_ref().map(ToString::to_string);
+            if is_new && let Some(text) = text {
+                tracing::error!(error = %text, "the last good configuration stays in force");
+            }
+            if is_new {
+                standing.error = error.map(Arc::new);
+            }
+            let changed = is_new || standing.needs_restart != needs_restart;
+            standing.needs_restart = needs_restart;
+            changed
+        });
+    }
+}
+
+/// Logs what is wrong with the new settings and was not with the old ones.
+fn report(old: &Settings, new: &Settings) {
+    for warning in new
+        .warnings
+        .iter()
+        .filter(|warning| !old.warnings.contains(warning))
+    {
+        tracing::warn!(%warning, "in the configuration");
+    }
+    for entry in new
+        .broken
+        .iter()
+        .filter(|entry| !old.broken.contains(entry))
+    {
+        tracing::warn!(server = %entry.name, reason = %entry.reason, "server disabled by its entry");
+    }
+}

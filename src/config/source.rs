@@ -1,0 +1,146 @@
+//! Reading the configuration file into settings, with what the command line puts above it.
+
+use std::{io, path::PathBuf, sync::Arc};
+
+use super::{
+    ConfigError,
+    listen::Listen,
+    parse::{Surroundings, parse},
+    settings::{RoutingMode, Settings},
+    write::{folder_of, read_text},
+};
+
+/// Gives the value of an environment variable; [`process_environment`] outside tests.
+pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
+/// Variables of this process. One that is not Unicode counts as not set.
+pub fn process_environment() -> Variables {
+    Arc::new(|name| std::env::var(name).ok())
+}
+
+/// What the command line puts above the file, for every reading.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--listen`, `--http`.
+    pub listen: Option<Listen>,
+    /// `--mode`.
+    pub routing_mode: Option<RoutingMode>,
+}
+
+/// Why a file gives no settings.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It cannot be read.
+    #[error("failed to read the configuration {}: {source}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// It can be read, but not used.
+    #[error("the configuration {} cannot be used: {source}", file.display())]
+    Unusable {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        source: ConfigError,
+    },
+    /// It had something in it and now it has not; taken for an accident.
+    #[error("the configuration {} is gone or empty", .0.display())]
+    Gone(PathBuf),
+}
+
+/// Where settings come from. `read_again` is made for a blocking thread.
+#[derive(Clone)]
+pub(super) struct Source {
+    pub(super) file: PathBuf,
+    pub(super) overrides: Overrides,
+    pub(super) variables: Variables,
+}
+
+/// What is decided once, at start.
+#[derive(PartialEq)]
+pub(super) struct Fixed {
+    listen: Listen,
+    data_dir: Option<PathBuf>,
+}
+
+impl Fixed {
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self {
+            listen: settings.listen,
+            data_dir: settings.data_dir.clone(),
+        }
+    }
+
+    pub(super) fn differences(&self, now: &Self) -> Vec<&'static str> {
+        let listen = (self.listen != now.listen).then_some("listen");
+        let data_dir = (self.data_dir != now.data_dir).then_some("data_dir");
+        listen.into_iter().chain(data_dir).collect()
+    }
+}
+
+impl Source {
+    /// The text; nothing where there is no file.
+    pub(super) fn read(&self) -> Result<Option<String>, LoadError> {
+        match read_text(&self.file) {
+            Ok(text) => Ok(Some(text)),
+            Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(LoadError::Unreadable {
+                file: self.file.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// The settings, where the text is not the known one or the file is known to have a fault.
+    pub(super) fn read_again(
+        &self,
+        known: Option<&str>,
+        is_faulty: bool,
+    ) -> Result<Option<(String, Settings)>, LoadError> {
+        let is_blank = |text: &str| text.trim().is_empty();
+        match self.read()? {
+            None if known.is_none() => Ok(None),
+            None => Err(LoadError::Gone(self.file.clone())),
+            Some(text) if !is_faulty && known == Some(&text) => Ok(None),
+            // Half-written files look like this too.
+            Some(text) if is_blank(&text) && known.is_some_and(|known| !is_blank(known)) => {
+                Err(LoadError::Gone(self.file.clone()))
+            }
+            Some(text) => {
+                let settings = self.parse(&text)?;
+                Ok(Some((text, settings)))
+            }
+        }
+    }
+
+    pub(super) fn parse(&self, text: &str) -> Result<Settings, LoadError> {
+        let folder = folder_of(&self.file);
+        let surroundings = Surroundings {
+            lookup: &*self.variables,
+            folder,
+        };
+        let settings = parse(text, &surroundings).map_err(|source| LoadError::Unusable {
+            file: self.file.clone(),
+            source,
+        })?;
+        Ok(self.overridden(settings))
+    }
+
+    pub(super) fn without_file(&self) -> Result<Settings, LoadError> {
+        let mut settings = self.parse("")?;
+        settings.warnings.push(format!(
+            "there is no configuration file yet: `mcpproxy upstream add` makes {}",
+            self.file.display()
+        ));
+        Ok(settings)
+    }
+
+    fn overridden(&self, mut settings: Settings) -> Settings {
+        settings.listen = self.overrides.listen.unwrap_or(settings.listen);
+        settings.routing_mode = self.overrides.routing_mode.unwrap_or(settings.routing_mode);
+        settings
+    }
+}

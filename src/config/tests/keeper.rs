@@ -1,0 +1,280 @@
+//! Settings that follow their file.
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::{sync::watch, task::JoinHandle, time::timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::config::{Change, Keeper, LoadError, Overrides, RoutingMode, Settings};
+
+/// A keeper at work on a file of its own.
+struct Kept {
+    folder: TempDir,
+    keeper: Keeper,
+    settings: watch::Receiver<Arc<Settings>>,
+    shutdown: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+const ONE: &str = r#"{"mcpServers": {"one": {"command": "x"}}}"#;
+const TWO: &str = r#"{"mcpServers": {"one": {"command": "x"}, "two": {"command": "y"}}}"#;
+
+impl Kept {
+    fn start(text: Option<&str>) -> Self {
+        Self::start_in(
+            tempfile::tempdir().expect("a folder"),
+            text,
+            Overrides::default(),
+        )
+    }
+
+    fn start_in(folder: TempDir, text: Option<&str>, overrides: Overrides) -> Self {
+        let file = folder.path().join("mcp.json");
+        if let Some(text) = text {
+            fs::write(&file, text).expect("a file");
+        }
+        let (keeper, task) =
+            Keeper::open(&file, overrides, Arc::new(|_| None)).expect("a good configuration");
+        let shutdown = CancellationToken::new();
+        let settings = keeper.subscribe();
+        let task = tokio::spawn(task.run(shutdown.clone()));
+        Self {
+            folder,
+            keeper,
+            settings,
+            shutdown,
+            task,
+        }
+    }
+
+    fn file(&self) -> &Path {
+        self.keeper.file()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.keeper
+            .settings()
+            .servers
+            .keys()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    /// Waits until the settings in force are such.
+    async fn until(&mut self, wanted: impl FnMut(&Arc<Settings>) -> bool) {
+        let found = self.settings.wait_for(wanted);
+        timeout(Duration::from_secs(5), found)
+            .await
+            .expect("in time")
+            .expect("a keeper");
+    }
+
+    async fn stop(self) {
+        self.shutdown.cancel();
+        timeout(Duration::from_secs(5), self.task)
+            .await
+            .expect("in time")
+            .expect("no panic");
+    }
+}
+
+#[tokio::test]
+async fn an_edit_takes_effect_by_itself() {
+    let mut kept = Kept::start(Some(ONE));
+    fs::write(kept.file(), TWO).expect("a write");
+    kept.until(|settings| settings.servers.len() == 2).await;
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_replaced_or_appears_late_is_noticed() {
+    let mut kept = Kept::start(None);
+    assert!(kept.keeper.settings().warnings[0].contains("mcpproxy upstream add"));
+    let new = kept.folder.path().join("new.json");
+    for (text, count) in [(ONE, 1), (TWO, 2), (ONE, 1)] {
+        fs::write(&new, text).expect("a write");
+        fs::rename(&new, kept.file()).expect("a rename");
+        kept.until(|settings| settings.servers.len() == count).await;
+    }
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn a_folder_that_appears_late_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("later/mcp.json");
+    let (keeper, task) =
+        Keeper::open(&file, Overrides::default(), Arc::new(|_| None)).expect("no fault");
+    let shutdown = CancellationToken::new();
+    let task = tokio::spawn(task.run(shutdown.clone()));
+    let mut settings = keeper.subscribe();
+    fs::create_dir(folder.path().join("later")).expect("a folder");
+    fs::write(&file, ONE).expect("a write");
+    let found = settings.wait_for(|settings| settings.servers.len() == 1);
+    timeout(Duration::from_secs(5), found)
+        .await
+        .expect("in time")
+        .expect("a keeper");
+    shutdown.cancel();
+    task.await.expect("no panic");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn an_edit_behind_a_symbolic_link_is_noticed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let real = folder.path().join("dotfiles/real.json");
+    fs::create_dir(folder.path().join("dotfiles")).expect("a folder");
+    fs::write(&real, ONE).expect("a file");
+    let link = folder.path().join("mcp.json");
+    std::os::unix::fs::symlink("dotfiles/real.json", &link).expect("a link");
+    let mut kept = Kept::start_in(folder, None, Overrides::default());
+    assert_eq!(kept.names(), ["one"]);
+    fs::write(&real, TWO).expect("a write");
+    kept.until(|settings| settings.servers.len() == 2).await;
+    // The link itself is pointed elsewhere, and the new target is watched too.
+    let other = kept.folder.path().join("other.json");
+    fs::write(&other, "{}").expect("a write");
+    fs::remove_file(&link).expect("a link");
+    std::os::unix::fs::symlink("other.json", &link).expect("a link");
+    kept.until(|settings| settings.servers.is_empty()).await;
+    fs::write(&other, ONE).expect("a write");
+    kept.until(|settings| settings.servers.len() == 1).await;
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn a_bad_edit_leaves_the_last_good_settings_in_force() {
+    let kept = Kept::start(Some(ONE));
+    for (bad, expected) in [
+        ("{\n  \"mcpServers\": oops\n}", "line 2, column 17"),
+        (r#"{"routing_mode": "fast"}"#, "`routing_mode` is"),
+        (r#"{"serverAuth": {}}"#, "not enforced"),
+        ("", "gone or empty"),
+    ] {
+        fs::write(kept.file(), bad).expect("a write");
+        let error = kept.keeper.reload_now().await.expect_err(bad);
+        assert!(error.to_string().contains(expected), "{error}");
+        assert_eq!(kept.names(), ["one"]);
+    }
+    fs::remove_file(kept.file()).expect("a file");
+    let error = kept.keeper.reload_now().await.expect_err("no file");
+    assert!(matches!(*error, LoadError::Gone(_)));
+    // The same good text again is good again.
+    fs::write(kept.file(), ONE).expect("a write");
+    kept.keeper
+        .reload_now()
+        .await
+        .expect("a good configuration");
+    assert!(kept.keeper.last_error().is_none());
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn only_what_changed_is_new() {
+    let mut kept = Kept::start(Some(ONE));
+    let before = kept.keeper.settings();
+    kept.settings.mark_unchanged();
+    fs::write(kept.file(), format!("// a comment\n{ONE}")).expect("a write");
+    kept.keeper
+        .reload_now()
+        .await
+        .expect("a good configuration");
+    assert!(
+        !kept.settings.has_changed().expect("a keeper"),
+        "nothing to tell"
+    );
+    fs::write(kept.file(), TWO).expect("a write");
+    kept.keeper
+        .reload_now()
+        .await
+        .expect("a good configuration");
+    let after = kept.keeper.settings();
+    assert!(Arc::ptr_eq(&before.servers["one"], &after.servers["one"]));
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn a_change_of_ours_is_in_force_when_it_returns() {
+    let kept = Kept::start(Some(
+        "// mine\n{\"mcpServers\": {\"one\": {\"command\": \"x\"}}}",
+    ));
+    let change = Change::SetKey {
+        server: "one".to_owned(),
+        path: vec!["enabled".to_owned()],
+        value: json!(false),
+    };
+    assert!(
+        kept.keeper
+            .change(vec![change])
+            .await
+            .expect("a change that works")
+    );
+    assert!(!kept.keeper.settings().servers["one"].enabled);
+    assert!(
+        fs::read_to_string(kept.file())
+            .expect("a file")
+            .starts_with("// mine\n")
+    );
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn keys_that_need_a_restart_are_named() {
+    let kept = Kept::start(Some("{}"));
+    fs::write(
+        kept.file(),
+        r#"{"listen": ":9", "data_dir": "/d", "top_k": 1}"#,
+    )
+    .expect("a write");
+    kept.keeper
+        .reload_now()
+        .await
+        .expect("a good configuration");
+    assert_eq!(kept.keeper.needs_restart(), ["listen", "data_dir"]);
+    fs::write(kept.file(), "{}").expect("a write");
+    kept.keeper
+        .reload_now()
+        .await
+        .expect("a good configuration");
+    assert_eq!(kept.keeper.needs_restart(), [] as [&str; 0]);
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn the_command_line_stays_above_the_file() {
+    let overrides = Overrides {
+        listen: Some("127.0.0.1:0".parse().expect("an address")),
+        routing_mode: Some(RoutingMode::Direct),
+    };
+    let kept = Kept::start_in(tempfile::tempdir().expect("a folder"), None, overrides);
+    fs::write(kept.file(), r#"{"listen": ":9", "routing_mode": "proxy"}"#).expect("a write");
+    kept.keeper
+        .reload_now()
+        .await
+        .expect("a good configuration");
+    let settings = kept.keeper.settings();
+    assert_eq!(settings.listen.port(), 0);
+    assert_eq!(settings.routing_mode, RoutingMode::Direct);
+    assert_eq!(kept.keeper.needs_restart(), [] as [&str; 0]);
+    kept.stop().await;
+}
+
+#[tokio::test]
+async fn a_bad_file_at_start_is_fatal_with_its_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mcp.json");
+    fs::write(&file, "{\n\"a\"\n}").expect("a file");
+    let open = || Keeper::open(&file, Overrides::default(), Arc::new(|_| None)).map(|_| ());
+    let error = open().expect_err("a bad file").to_string();
+    assert!(error.contains("mcp.json cannot be used: line 3"), "{error}");
+    fs::remove_file(&file).expect("a file");
+    fs::create_dir(&file).expect("a folder");
+    let error = open().expect_err("a folder").to_string();
+    assert!(
+        error.contains("failed to read the configuration"),
+        "{error}"
+    );
+}

@@ -1,0 +1,111 @@
+//! What happens to the file on disk.
+
+use std::{fs, path::Path};
+
+use serde_json::{Map, json};
+use tempfile::TempDir;
+
+use crate::{
+    config::{Change, WriteError, rewrite, write},
+    names::ServerName,
+};
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+fn add(name: &str) -> Change {
+    let name = ServerName::parse(name).expect("a good name");
+    let entry = Map::from_iter([("command".to_owned(), json!("x"))]);
+    Change::AddServer { name, entry }
+}
+
+fn read(file: &Path) -> String {
+    fs::read_to_string(file).expect("a readable file")
+}
+
+#[test]
+fn changes_are_made_all_or_none() {
+    let folder = folder();
+    let file = folder.path().join("mcp.json");
+    let whole = write(&file, &[add("a"), add("b")]).expect("a write that works");
+    assert!(whole && read(&file).contains("\"b\""));
+    let before = read(&file);
+    let error = write(&file, &[add("c"), add("a")]).expect_err("a name that is taken");
+    assert!(matches!(error, WriteError::Edit(_)), "{error}");
+    assert_eq!(read(&file), before);
+    let unchanged = Change::RemoveKey {
+        server: "a".to_owned(),
+        path: vec!["x".to_owned()],
+    };
+    assert!(!write(&file, &[unchanged]).expect("a write that works"));
+}
+
+#[test]
+fn writers_at_the_same_time_lose_nothing() {
+    let folder = folder();
+    let file = folder.path().join("deep/er/mcp.json");
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let file = &file;
+            scope.spawn(move || {
+                for round in 0..5 {
+                    write(file, &[add(&format!("s{writer}-{round}"))]).expect("a write that works");
+                }
+            });
+        }
+    });
+    assert_eq!(read(&file).matches("\"command\"").count(), 40);
+    let left: Vec<_> = fs::read_dir(file.parent().expect("a parent"))
+        .expect("a folder")
+        .collect();
+    assert_eq!(left.len(), 2, "the file and its lock: {left:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn new_files_are_private_and_old_ones_keep_their_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| fs::metadata(path).expect("metadata").permissions().mode() & 0o777;
+    let folder = folder();
+    let file = folder.path().join("new/mcp.json");
+    write(&file, &[add("a")]).expect("a write that works");
+    assert_eq!(mode(&file), 0o600);
+    assert_eq!(mode(file.parent().expect("a parent")), 0o700);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("a change of mode");
+    write(&file, &[add("b")]).expect("a write that works");
+    assert_eq!(mode(&file), 0o640);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_write_goes_through_symbolic_links() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    let real = folder.path().join("dotfiles/real.json");
+    fs::create_dir(folder.path().join("dotfiles")).expect("a folder");
+    let (link, middle) = (
+        folder.path().join("link.json"),
+        folder.path().join("middle.json"),
+    );
+    symlink("middle.json", &link).expect("a link");
+    symlink("dotfiles/real.json", &middle).expect("a link");
+    write(&link, &[add("a")]).expect("a write through a dangling link");
+    write(&link, &[add("b")]).expect("a write through links");
+    assert!(read(&real).contains("\"b\""));
+    for path in [&link, &middle] {
+        assert!(fs::symlink_metadata(path).expect("metadata").is_symlink());
+    }
+    symlink("loop.json", folder.path().join("loop.json")).expect("a link");
+    write(&folder.path().join("loop.json"), &[add("a")]).expect_err("a link to itself");
+}
+
+#[test]
+fn a_change_sees_the_text_it_replaces() {
+    let folder = folder();
+    let file = folder.path().join("mcp.json");
+    fs::write(&file, "// one\n{}").expect("a file");
+    let changed = rewrite(&file, |text| Ok(text.replace("one", "two"))).expect("a write");
+    assert!(changed);
+    assert_eq!(read(&file), "// two\n{}");
+}
