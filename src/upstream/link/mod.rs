@@ -3,6 +3,7 @@
 //!
 //! A link knows nothing of tools, names or callers. It never reconnects by itself: when it is over, its worker makes a new one.
 
+pub mod http;
 mod in_flight;
 mod outbox;
 pub mod stdio;

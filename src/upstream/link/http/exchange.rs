@@ -1,0 +1,100 @@
+//! One forwarded request: the stream of what comes back for it, and its withdrawal when the caller leaves before the answer.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+
+use super::{HttpLink, pull::Pull, session::Session};
+use crate::{
+    upstream::link::{Inbound, LinkError},
+    wire::{Id, Raw, method, notification_frame},
+};
+
+/// How long a withdrawal may take; later it is of no use.
+const WITHDRAWAL: Duration = Duration::from_secs(5);
+
+/// The stream of one request. Dropping it before the answer cancels the request upstream.
+pub struct HttpExchange {
+    pull: Pull,
+    withdrawal: Withdrawal,
+}
+
+impl HttpExchange {
+    pub(super) fn new(pull: Pull, withdrawal: Withdrawal) -> Self {
+        Self { pull, withdrawal }
+    }
+
+    /// The next message; see [`crate::upstream::link::Exchange::next`].
+    pub async fn next(&mut self) -> Result<Inbound, LinkError> {
+        let shared = self.withdrawal.link.shared.clone();
+        let message = shared.unless_closed(self.pull.next()).await;
+        match &message {
+            Ok(Inbound::Answer(_)) => self.withdrawal.settle(),
+            Ok(_) => (),
+            Err(error) => self.withdrawal.failed(error),
+        }
+        message
+    }
+}
+
+/// Stands for a request that the server may be working on. It is made before the request is sent, because a caller may leave while
+/// the head of the response is awaited.
+pub(super) struct Withdrawal {
+    link: HttpLink,
+    id: Id,
+    /// The session in which the server knows the request; none if there is nothing to withdraw.
+    pub(super) sent_in: Option<Arc<Session>>,
+}
+
+impl Withdrawal {
+    pub(super) fn new(link: HttpLink, id: Id) -> Self {
+        Self {
+            link,
+            id,
+            sent_in: None,
+        }
+    }
+
+    /// The request is answered.
+    fn settle(&mut self) {
+        self.sent_in = None;
+    }
+
+    /// The request has failed. When it is not known to be over, the server should stop working on it.
+    pub(super) fn failed(&mut self, error: &LinkError) {
+        if matches!(error, LinkError::NotDelivered(_) | LinkError::Status { .. }) {
+            self.settle();
+        }
+    }
+}
+
+impl Drop for Withdrawal {
+    fn drop(&mut self) {
+        let Some(session) = self.sent_in.take() else {
+            return;
+        };
+        let params = Raw::author(&serde_json::json!({
+            "requestId": format!("p{}", self.id.our_number().unwrap_or_default()),
+            "reason": "the client withdrew the request",
+        }));
+        let frame = notification_frame(method::CANCELLED, Some(&params));
+        let withdrawal = withdraw(self.link.clone(), session, frame);
+        self.link.shared.spawn(withdrawal);
+    }
+}
+
+/// Takes the whole link, which must not end before this is done.
+async fn withdraw(link: HttpLink, session: Arc<Session>, frame: Bytes) {
+    let shared = &link.shared;
+    let sent = async {
+        let _turn = shared.withdrawals.acquire().await;
+        // A session that was lost has taken its requests with it.
+        if shared.session().number != session.number {
+            return Ok(());
+        }
+        shared.tell(&session, frame).await
+    };
+    if let Ok(Err(error)) = tokio::time::timeout(WITHDRAWAL, sent).await {
+        tracing::debug!(%error, "a withdrawn request could not be cancelled");
+    }
+}

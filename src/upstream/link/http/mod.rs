@@ -1,0 +1,118 @@
+//! The link over Streamable HTTP, to servers with sessions (revisions 2025-03-26 to 2025-11-25).
+//!
+//! A call is one POST whose response is its stream: the caller's own task reads it, so there is neither a table of requests in
+//! flight nor a reader. Beside the calls run only the stream of notifications, readers of control answers, a renewal of the
+//! session and withdrawals; all end with the link.
+
+mod control;
+mod dial;
+mod endpoint;
+mod exchange;
+mod listen;
+mod post;
+mod pull;
+mod renewal;
+mod reply;
+mod server;
+mod session;
+mod shared;
+mod sse;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper_util::client::proxy::matcher::Matcher;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use self::{
+    control::HttpControl,
+    endpoint::{Endpoint, EndpointError},
+    exchange::HttpExchange,
+};
+use self::{exchange::Withdrawal, server::Server, shared::Shared};
+use super::{LinkError, NEWS_CAPACITY, News};
+use crate::wire::{Id, Outcome, Raw, error_frame, notification_frame, request_frame, result_frame};
+
+/// Limit: frames waiting for the rmcp client, which has a few requests in flight at most. When it is full, who brings more waits.
+const CONTROL_CAPACITY: usize = 64;
+
+/// The link. Cheap to clone; when the last clone is gone, its tasks end.
+#[derive(Clone)]
+pub struct HttpLink {
+    shared: Arc<Shared>,
+    /// Tasks of the link hold `shared` only, so this goes when nobody uses the link any more.
+    _alive: Arc<DropGuard>,
+}
+
+/// A new link with everything that hangs on it: the raw lane, the control lane with its inbox, and what belongs to no request.
+pub type HttpConnection = (
+    HttpLink,
+    HttpControl,
+    mpsc::Receiver<Bytes>,
+    mpsc::Receiver<News>,
+);
+
+/// Prepares a link. Nothing is sent yet: the first frame of the control lane opens the connection. Proxies are those of the
+/// environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`).
+pub fn connect(endpoint: &Endpoint) -> Result<HttpConnection, EndpointError> {
+    connect_through(endpoint, &Matcher::from_env())
+}
+
+fn connect_through(
+    endpoint: &Endpoint,
+    proxies: &Matcher,
+) -> Result<HttpConnection, EndpointError> {
+    let server = Server::new(endpoint, proxies)?;
+    let (control, inbox) = mpsc::channel(CONTROL_CAPACITY);
+    let (news, news_inbox) = mpsc::channel(NEWS_CAPACITY);
+    let closed = CancellationToken::new();
+    let alive = closed.clone().drop_guard();
+    let link = HttpLink {
+        shared: Arc::new(Shared::new(server, control, news, closed)),
+        _alive: Arc::new(alive),
+    };
+    Ok((link.clone(), HttpControl::new(link), inbox, news_inbox))
+}
+
+impl HttpLink {
+    /// Sends a request; see [`super::Link::call`].
+    pub async fn call(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+    ) -> Result<HttpExchange, LinkError> {
+        let id = Id::ours(number);
+        let frame = request_frame(&id, method, params);
+        let mut withdrawal = Withdrawal::new(self.clone(), id.clone());
+        let request = self.shared.request(&id, frame, &mut withdrawal.sent_in);
+        match self.shared.unless_closed(request).await {
+            Ok(pull) => Ok(HttpExchange::new(pull, withdrawal)),
+            Err(error) => {
+                withdrawal.failed(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a notification; comes back when the server has taken it.
+    pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
+        let frame = notification_frame(method, params);
+        self.shared.unless_closed(self.shared.notify(frame)).await
+    }
+
+    /// Answers a question. A question dies with its session, so the answer is not sent in another.
+    pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
+        let frame = match outcome {
+            Outcome::Result(result) => result_frame(id, result),
+            Outcome::Error(error) => error_frame(Some(id), error),
+        };
+        let session = self.shared.session();
+        let told = self.shared.tell(&session, frame);
+        self.shared.unless_closed(told).await
+    }
+}

@@ -1,0 +1,202 @@
+//! The body of a response, read piece by piece. Whoever reads may stop at any time and go on later.
+
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::FutureExt;
+use http::{HeaderValue, Response, header};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+
+use super::{
+    server::{chain, is_event_stream},
+    sse,
+};
+use crate::upstream::link::MAX_FRAME;
+
+/// How long the rest of an answered stream may take to end. Read to its end, its connection serves again.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// Why a body gives nothing more.
+#[derive(Debug)]
+pub(super) enum End {
+    /// It ended, with or without an error.
+    Cut(String),
+    /// A message in it is larger than [`MAX_FRAME`].
+    TooLarge,
+}
+
+/// What a response to a request holds.
+pub(super) enum Reply {
+    /// One message.
+    Whole(Whole),
+    /// A stream of them.
+    Events(Events),
+}
+
+impl Reply {
+    pub(super) fn of(response: Response<Incoming>) -> Self {
+        if is_event_stream(response.headers()) {
+            Self::Events(Events::of(response, None))
+        } else {
+            Self::Whole(Whole::of(response))
+        }
+    }
+}
+
+/// A body that is one message.
+pub(super) struct Whole {
+    body: Incoming,
+    kind: Option<HeaderValue>,
+    /// The first piece, as it came: most bodies have no other.
+    first: Bytes,
+    /// All pieces, once there are several.
+    joined: BytesMut,
+}
+
+impl Whole {
+    pub(super) fn of(response: Response<Incoming>) -> Self {
+        let kind = response.headers().get(header::CONTENT_TYPE).cloned();
+        Self {
+            body: response.into_body(),
+            kind,
+            first: Bytes::new(),
+            joined: BytesMut::new(),
+        }
+    }
+
+    /// What the server says the body is.
+    pub(super) fn kind(&self) -> &str {
+        let kind = self.kind.as_ref().and_then(|kind| kind.to_str().ok());
+        kind.unwrap_or("a body without a type")
+    }
+
+    /// Reads to the end.
+    pub(super) async fn read(&mut self) -> Result<Bytes, End> {
+        while let Some(piece) = self.body.frame().await {
+            let piece = piece.map_err(|error| End::Cut(chain(&error)))?;
+            let Ok(piece) = piece.into_data() else {
+                continue;
+            };
+            let promised = usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX);
+            let so_far = self.first.len().max(self.joined.len()) + piece.len();
+            if so_far.saturating_add(promised) > MAX_FRAME {
+                return Err(End::TooLarge);
+            }
+            self.add(piece, promised);
+        }
+        if self.joined.is_empty() {
+            return Ok(std::mem::take(&mut self.first));
+        }
+        Ok(std::mem::take(&mut self.joined).freeze())
+    }
+
+    fn add(&mut self, piece: Bytes, promised: usize) {
+        if self.joined.is_empty() {
+            if self.first.is_empty() {
+                self.first = piece;
+                return;
+            }
+            self.joined
+                .reserve(self.first.len() + piece.len() + promised);
+            self.joined.put(std::mem::take(&mut self.first));
+        }
+        self.joined.put(piece);
+    }
+}
+
+/// A body that is a stream of events.
+pub(super) struct Events {
+    body: Incoming,
+    parser: sse::Parser,
+    /// The id after which the stream was resumed.
+    after: Option<Bytes>,
+    /// The wait that the server asked for before it was resumed.
+    retry: Option<Duration>,
+    /// Something has come over it.
+    fruitful: bool,
+}
+
+impl Events {
+    /// Begins to read; `after` is the id that the stream was asked to continue from.
+    pub(super) fn of(response: Response<Incoming>, after: Option<Bytes>) -> Self {
+        Self {
+            body: response.into_body(),
+            parser: sse::Parser::new(MAX_FRAME),
+            after,
+            retry: None,
+            fruitful: false,
+        }
+    }
+
+    /// Remembers a wait that the server asked for earlier.
+    pub(super) fn with_retry(mut self, retry: Duration) -> Self {
+        self.retry = Some(retry);
+        self
+    }
+
+    /// The next message.
+    pub(super) async fn next(&mut self) -> Result<Bytes, End> {
+        loop {
+            let event = self.parser.next_event().map_err(|_| End::TooLarge)?;
+            match event {
+                Some(event) if event.is_message() && !event.data.trim_ascii().is_empty() => {
+                    self.fruitful = true;
+                    return Ok(event.data);
+                }
+                // Old servers open a stream with blank data; other kinds of events are not ours.
+                Some(_) => (),
+                None => self.more().await?,
+            }
+        }
+    }
+
+    async fn more(&mut self) -> Result<(), End> {
+        match self.body.frame().await {
+            None => Err(End::Cut("the stream ended before the answer".to_owned())),
+            Some(Err(error)) => Err(End::Cut(chain(&error))),
+            Some(Ok(piece)) => {
+                if let Ok(data) = piece.into_data() {
+                    self.parser.feed(&data);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The id of the last event, from which the stream can be continued.
+    pub(super) fn last_id(&self) -> Option<&Bytes> {
+        self.parser.last_id().or(self.after.as_ref())
+    }
+
+    /// How long the server asks a client to wait before it does.
+    pub(super) fn retry(&self) -> Option<Duration> {
+        self.parser.retry().or(self.retry)
+    }
+
+    /// Whether it has come further than it was when it was opened.
+    pub(super) fn has_moved(&self) -> bool {
+        self.fruitful
+            || self
+                .parser
+                .last_id()
+                .is_some_and(|id| Some(id) != self.after.as_ref())
+    }
+
+    /// What was not read yet.
+    pub(super) fn into_body(self) -> Incoming {
+        self.body
+    }
+}
+
+/// Lets a body that nobody wants any more end on its own, for a moment; `None` if it has.
+pub(super) fn linger(mut body: Incoming) -> Option<impl Future<Output = ()> + Send> {
+    if matches!(body.frame().now_or_never(), Some(None | Some(Err(_)))) {
+        return None;
+    }
+    Some(async move {
+        let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+        // Dropped in the middle, its connection is closed; nothing else is lost.
+        let _ = tokio::time::timeout(LINGER, rest).await;
+    })
+}
