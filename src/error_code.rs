@@ -28,6 +28,8 @@ pub enum ErrorCode {
     ToolDisabled,
     /// The tool's definition is not the one that was admitted.
     ToolChanged,
+    /// The call was declared milder than the tool is.
+    WrongVariant,
     /// Access rules say no.
     AccessDenied,
     /// The server could not be started or reached.
@@ -83,6 +85,7 @@ impl ErrorCode {
         Self::ServerQuarantined,
         Self::ToolDisabled,
         Self::ToolChanged,
+        Self::WrongVariant,
         Self::AccessDenied,
         Self::ServerUnavailable,
         Self::ConnectionLost,
@@ -108,6 +111,7 @@ impl ErrorCode {
             Self::ServerQuarantined => ("server_quarantined", 403, 4),
             Self::ToolDisabled => ("tool_disabled", 403, 4),
             Self::ToolChanged => ("tool_changed", 409, 4),
+            Self::WrongVariant => ("wrong_variant", 403, 4),
             Self::AccessDenied => ("access_denied", 403, 4),
             Self::ServerUnavailable => ("server_unavailable", 502, 1),
             Self::ConnectionLost => ("connection_lost", 502, 1),

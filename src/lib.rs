@@ -11,12 +11,32 @@ pub mod names;
 pub mod secret;
 pub mod wire;
 
-// Floor 1: ground. Settings, disk.
+// Floor 1: ground. Settings, disk, one request in flight.
+pub mod call_context;
 pub mod config;
 pub mod storage;
+
+// Floor 2: what we know and say.
+pub mod logging;
 
 // Floor 3: what the upstreams offer.
 pub mod catalog;
 
+// Floor 4: the one door to an upstream.
+pub mod gate;
+
 // Floor 5: the upstream servers.
 pub mod upstream;
+
+// Floor 6: what an operator can do.
+pub mod management;
+
+// Floor 7: what an MCP client can ask.
+pub mod router;
+
+// Floor 8: the faces.
+pub mod api;
+pub mod inbound;
+
+// Floor 9: everything put together.
+pub mod daemon;

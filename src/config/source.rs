@@ -1,6 +1,12 @@
 //! Reading the configuration file into settings, with what the command line puts above it.
 
-use std::{io, path::PathBuf, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde_json::json;
 
 use super::{
     ConfigError,
@@ -25,7 +31,12 @@ pub struct Overrides {
     pub listen: Option<Listen>,
     /// `--mode`.
     pub routing_mode: Option<RoutingMode>,
+    /// `--demo`: this program, to be run as the bundled demo server.
+    pub demo: Option<PathBuf>,
 }
+
+/// The name of the bundled demo server.
+const DEMO: &str = "demo";
 
 /// Why a file gives no settings.
 #[derive(Debug, thiserror::Error)]
@@ -141,6 +152,29 @@ impl Source {
     fn overridden(&self, mut settings: Settings) -> Settings {
         settings.listen = self.overrides.listen.unwrap_or(settings.listen);
         settings.routing_mode = self.overrides.routing_mode.unwrap_or(settings.routing_mode);
+        if let Some(program) = &self.overrides.demo {
+            self.add_demo(program, &mut settings);
+        }
         settings
+    }
+
+    /// Adds the demo server, unless a server of that name is configured.
+    fn add_demo(&self, program: &Path, settings: &mut Settings) {
+        let taken = settings
+            .servers
+            .keys()
+            .any(|name| name.as_str().eq_ignore_ascii_case(DEMO));
+        let entry = json!({ "command": program.to_string_lossy().replace("${", "$${"), "args": ["demo-server"] });
+        let text = json!({ "mcpServers": { DEMO: entry } }).to_string();
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: folder_of(&self.file),
+        };
+        match parse(&text, &surroundings) {
+            Ok(demo) if !taken => settings.servers.extend(demo.servers),
+            _ => settings.warnings.push(format!(
+                "--demo was not added: a server {DEMO:?} is configured"
+            )),
+        }
     }
 }

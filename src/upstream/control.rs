@@ -25,23 +25,23 @@ use super::link::{ControlLane, ControlSender, LinkError};
 use crate::wire::{Message, Outcome, Raw, Response, Revision};
 
 /// A connection whose handshake is done.
-pub struct Control {
+pub(super) struct Control {
     service: RunningService<RoleClient, ClientConfig>,
 }
 
 /// What the handshake brought.
-pub struct Opened {
+pub(super) struct Opened {
     /// Drives the connection from here on.
-    pub control: Control,
+    pub(super) control: Control,
     /// The result of `initialize`, as it came.
-    pub initialize: Raw,
+    pub(super) initialize: Raw,
     /// The revision that was agreed.
-    pub revision: Revision,
+    pub(super) revision: Revision,
 }
 
 /// Why there is no connection. The text is for the operator and names no payload.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum OpenError {
+pub(super) enum OpenError {
     /// The transport failed.
     #[error("{0}")]
     Link(String),
@@ -51,7 +51,7 @@ pub enum OpenError {
 }
 
 /// Does the handshake. Has no deadline of its own.
-pub async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenError> {
+pub(super) async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenError> {
     let initialize = Arc::new(OnceLock::new());
     let transport = Lane {
         outgoing: lane.outgoing,
@@ -92,27 +92,28 @@ fn ourselves(roots: bool) -> ClientConfig {
 
 impl Control {
     /// Asks for a sign of life. A server that answers with an error is alive.
-    pub async fn ping(&self, deadline: Duration) -> Result<(), String> {
-        let ping = ClientRequest::PingRequest(PingRequest::default());
-        let options = PeerRequestOptions::with_timeout(deadline);
-        let asked = match self
-            .service
-            .peer()
-            .send_request_with_option(ping, options)
-            .await
-        {
-            Ok(handle) => handle.await_response().await,
-            Err(error) => Err(error),
-        };
-        match asked {
-            Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ok(()),
-            Err(ServiceError::Timeout { .. }) => Err("no answer to a ping".to_owned()),
-            Err(error) => Err(format!("a ping failed: {error}")),
+    pub(super) fn ping(
+        &self,
+        deadline: Duration,
+    ) -> impl Future<Output = Result<(), String>> + Send + use<> {
+        let peer = self.service.peer().clone();
+        async move {
+            let ping = ClientRequest::PingRequest(PingRequest::default());
+            let options = PeerRequestOptions::with_timeout(deadline);
+            let asked = match peer.send_request_with_option(ping, options).await {
+                Ok(handle) => handle.await_response().await,
+                Err(error) => Err(error),
+            };
+            match asked {
+                Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ok(()),
+                Err(ServiceError::Timeout { .. }) => Err("no answer to a ping".to_owned()),
+                Err(error) => Err(format!("a ping failed: {error}")),
+            }
         }
     }
 
     /// Says goodbye and ends the lane.
-    pub async fn close(mut self) {
+    pub(super) async fn close(mut self) {
         // A timeout is logged by rmcp; the process or the socket ends right after in any case.
         let _ = self.service.close_with_timeout(super::link::GOODBYE).await;
     }

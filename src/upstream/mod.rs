@@ -1,6 +1,18 @@
 //! Upstream servers: their processes and connections, one worker task each, and the supervisor that keeps the set as the settings
 //! want it. Accepts requests only with the gate's ticket.
 
-pub mod control;
+mod connect;
+mod control;
+mod handle;
 pub mod link;
+mod lists;
 pub mod process;
+mod state;
+mod supervisor;
+mod usage;
+mod worker;
+
+pub use connect::{ConnectError, Ground};
+pub use handle::{ActiveCall, Outgoing, Status, Upstream};
+pub use state::State;
+pub use supervisor::{Supervisor, Upstreams};

@@ -19,6 +19,12 @@ impl Id {
         matches!(text.first(), Some(b'"' | b'-' | b'0'..=b'9')).then(|| Self(frame.slice_ref(text)))
     }
 
+    /// An id that stands in params, as in `notifications/cancelled`.
+    pub fn from_raw(value: &super::Raw) -> Option<Self> {
+        matches!(value.as_bytes().first(), Some(b'"' | b'-' | b'0'..=b'9'))
+            .then(|| Self(value.bytes().clone()))
+    }
+
     /// The id of a request of ours: `"p17"`. A string, so that it never meets the integers of an rmcp client on the same wire.
     pub fn ours(number: u64) -> Self {
         Self(format!("\"p{number}\"").into())

@@ -28,6 +28,8 @@ pub const NEWS_CAPACITY: usize = 1024;
 pub enum Link {
     /// To a child process.
     Stdio(stdio::StdioLink),
+    /// To a Streamable HTTP endpoint.
+    Http(http::HttpLink),
 }
 
 impl Link {
@@ -41,6 +43,10 @@ impl Link {
     ) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link.call(number, method, params).map(Exchange::Stdio),
+            Self::Http(link) => link
+                .call(number, method, params)
+                .await
+                .map(|exchange| Exchange::Http(Box::new(exchange))),
         }
     }
 
@@ -48,6 +54,7 @@ impl Link {
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         match self {
             Self::Stdio(link) => link.notify(method, params),
+            Self::Http(link) => link.notify(method, params).await,
         }
     }
 
@@ -55,6 +62,7 @@ impl Link {
     pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
         match self {
             Self::Stdio(link) => link.answer(id, outcome),
+            Self::Http(link) => link.answer(id, outcome).await,
         }
     }
 }
@@ -64,6 +72,8 @@ impl Link {
 pub enum Exchange {
     /// From a child process.
     Stdio(stdio::StdioExchange),
+    /// From a Streamable HTTP endpoint.
+    Http(Box<http::HttpExchange>),
 }
 
 impl Exchange {
@@ -71,6 +81,7 @@ impl Exchange {
     pub async fn next(&mut self) -> Result<Inbound, LinkError> {
         match self {
             Self::Stdio(exchange) => exchange.next().await,
+            Self::Http(exchange) => exchange.next().await,
         }
     }
 }
@@ -134,6 +145,8 @@ pub struct ControlLane {
 pub enum ControlSender {
     /// To a child process.
     Stdio(stdio::StdioLink),
+    /// To a Streamable HTTP endpoint.
+    Http(http::HttpControl),
 }
 
 impl ControlSender {
@@ -141,6 +154,7 @@ impl ControlSender {
     pub async fn send(&self, frame: Bytes) -> Result<(), LinkError> {
         match self {
             Self::Stdio(link) => link.send_control(&frame),
+            Self::Http(control) => control.send(frame).await,
         }
     }
 
@@ -148,6 +162,7 @@ impl ControlSender {
     pub async fn close(&self) {
         match self {
             Self::Stdio(link) => link.close(),
+            Self::Http(control) => control.close().await,
         }
     }
 }
@@ -174,6 +189,21 @@ impl From<stdio::StdioConnection> for Connection {
             link: Link::Stdio(made.link),
             news: made.news,
             tasks: made.tasks,
+        }
+    }
+}
+
+impl From<http::HttpConnection> for Connection {
+    fn from((link, control, incoming, news): http::HttpConnection) -> Self {
+        Self {
+            control: ControlLane {
+                outgoing: ControlSender::Http(control),
+                incoming,
+            },
+            link: Link::Http(link),
+            news,
+            // They end with the last clone of the link.
+            tasks: Vec::new(),
         }
     }
 }

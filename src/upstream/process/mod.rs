@@ -37,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::group::Group;
 pub use self::{
-    environment::{BaseEnvironment, EnvironmentSettings},
+    environment::BaseEnvironment,
     launch::{Launch, SpawnError},
     ledger::{Ledger, LedgerError},
     login_path::LoginPath,

@@ -15,9 +15,7 @@ use tokio::{
     process::{ChildStdin, ChildStdout},
 };
 
-use super::{
-    BaseEnvironment, EnvironmentSettings, Launch, Ledger, Process, StderrLog, process_table, spawn,
-};
+use super::{BaseEnvironment, Launch, Ledger, Process, StderrLog, process_table, spawn};
 use crate::names::ServerName;
 
 /// Far beyond what anything here takes, even on a busy machine.
@@ -89,7 +87,7 @@ fn server() -> ServerName {
 }
 
 fn base() -> BaseEnvironment {
-    BaseEnvironment::new(&EnvironmentSettings::default(), None)
+    BaseEnvironment::new(&crate::config::Environment::default(), None)
 }
 
 fn shell(script: &str) -> Launch {

@@ -1,0 +1,247 @@
+//! Who may speak to us at all: `Host` against DNS rebinding, `Origin` against web pages (transports, "Security Warning").
+
+use std::{net::IpAddr, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use tokio::sync::watch;
+
+use crate::config::Settings;
+
+/// The settings that the guard reads at each request.
+pub(super) type Rules = watch::Receiver<Arc<Settings>>;
+
+/// Paths that monitoring asks under whatever name it knows us by.
+const OPEN_PATHS: [&str; 3] = ["/health", "/healthz", "/readyz"];
+
+/// Lets a request through, or answers 403.
+pub(super) async fn check(State(rules): State<Rules>, request: Request, next: Next) -> Response {
+    let verdict = {
+        let settings = rules.borrow();
+        judge(&settings, request.uri().path(), request.headers())
+    };
+    match verdict {
+        Verdict::Pass => next.run(request).await,
+        Verdict::Refuse(what) => refusal(what),
+        Verdict::Share(origin) if request.method() == Method::OPTIONS => {
+            shared(preflight(), &origin)
+        }
+        Verdict::Share(origin) => shared(next.run(request).await, &origin),
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Pass,
+    /// A trusted page: it may read our answers.
+    Share(HeaderValue),
+    Refuse(&'static str),
+}
+
+fn judge(settings: &Settings, path: &str, headers: &HeaderMap) -> Verdict {
+    if !OPEN_PATHS.contains(&path) && !host_is_ours(settings, headers) {
+        return Verdict::Refuse("host");
+    }
+    let Some(origin) = headers.get(header::ORIGIN) else {
+        return Verdict::Pass;
+    };
+    let Ok(text) = origin.to_str() else {
+        return Verdict::Refuse("origin");
+    };
+    if settings
+        .trusted_origins
+        .iter()
+        .any(|trusted| trusted.trim_end_matches('/').eq_ignore_ascii_case(text))
+    {
+        return Verdict::Share(origin.clone());
+    }
+    let host = text
+        .strip_prefix("http://")
+        .or_else(|| text.strip_prefix("https://"))
+        .map(without_port);
+    match host {
+        Some(host) if is_loopback_name(host) => Verdict::Pass,
+        _ => Verdict::Refuse("origin"),
+    }
+}
+
+fn host_is_ours(settings: &Settings, headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return false;
+    };
+    let Ok(host) = host.to_str() else {
+        return false;
+    };
+    let name = without_port(host);
+    // An address in place of a name cannot be rebound.
+    let is_address = || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+    is_loopback_name(name)
+        || settings
+            .trusted_hosts
+            .iter()
+            .any(|t| t.eq_ignore_ascii_case(name) || t.eq_ignore_ascii_case(host))
+        || (!settings.listen.is_loopback() && is_address())
+}
+
+/// `host`, `host:port`, `[v6]:port` without the port.
+fn without_port(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port))
+            if port.bytes().all(|c| c.is_ascii_digit())
+                && (!name.contains(':') || name.ends_with(']')) =>
+        {
+            name
+        }
+        _ => host,
+    }
+}
+
+fn is_loopback_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost")
+        || name
+            .trim_matches(['[', ']'])
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+fn refusal(what: &str) -> Response {
+    let body = format!(
+        r#"{{"error":"forbidden","hint":"This {what} is not trusted. The user can add it to trusted_{what}s in the configuration."}}"#
+    );
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = StatusCode::FORBIDDEN;
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        HeaderValue::from_static("application/json"),
+    );
+    response
+}
+
+fn preflight() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_METHODS,
+        HeaderValue::from_static("GET, POST, DELETE"),
+    );
+    headers.insert(
+        header::ACCESS_CONTROL_ALLOW_HEADERS,
+        HeaderValue::from_static(
+            "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID",
+        ),
+    );
+    headers.insert(
+        header::ACCESS_CONTROL_MAX_AGE,
+        HeaderValue::from_static("600"),
+    );
+    response
+}
+
+fn shared(mut response: Response, origin: &HeaderValue) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(
+        header::ACCESS_CONTROL_EXPOSE_HEADERS,
+        HeaderValue::from_static("Mcp-Session-Id"),
+    );
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(
+        settings: &Settings,
+        path: &str,
+        host: Option<&str>,
+        origin: Option<&str>,
+        expected: &str,
+    ) {
+        let mut headers = HeaderMap::new();
+        let value = |text: &str| HeaderValue::from_str(text).expect("a header value");
+        if let Some(host) = host {
+            headers.insert(header::HOST, value(host));
+        }
+        if let Some(origin) = origin {
+            headers.insert(header::ORIGIN, value(origin));
+        }
+        let found = match judge(settings, path, &headers) {
+            Verdict::Pass => "pass",
+            Verdict::Share(_) => "share",
+            Verdict::Refuse(what) => what,
+        };
+        assert_eq!(found, expected, "{host:?} {origin:?}");
+    }
+
+    #[test]
+    fn only_loopback_and_trusted_names_are_ours() {
+        let settings = Settings {
+            trusted_hosts: vec!["proxy.example.com".to_owned()],
+            trusted_origins: vec!["https://app.example.com".to_owned()],
+            ..Settings::default()
+        };
+        for host in [
+            "localhost",
+            "localhost:8080",
+            "127.0.0.1:8080",
+            "[::1]:8080",
+            "127.3.2.1",
+            "proxy.example.com",
+            "proxy.example.com:443",
+        ] {
+            check(&settings, "/mcp", Some(host), None, "pass");
+        }
+        for host in [
+            "evil.example.com",
+            "localhost.evil.com",
+            "192.168.1.7:8080",
+            "127.0.0.1.evil.com:80",
+            "",
+        ] {
+            check(&settings, "/mcp", Some(host), None, "host");
+        }
+        check(&settings, "/mcp", None, None, "host");
+        check(&settings, "/health", Some("evil.example.com"), None, "pass");
+    }
+
+    #[test]
+    fn pages_may_speak_to_us_only_from_here_or_when_trusted() {
+        let settings = Settings {
+            trusted_origins: vec!["https://app.example.com".to_owned()],
+            ..Settings::default()
+        };
+        let here = Some("127.0.0.1:8080");
+        for origin in [
+            "http://localhost:3000",
+            "http://127.0.0.1:6274",
+            "https://[::1]:1",
+        ] {
+            check(&settings, "/mcp", here, Some(origin), "pass");
+        }
+        check(
+            &settings,
+            "/mcp",
+            here,
+            Some("https://app.example.com"),
+            "share",
+        );
+        for origin in [
+            "https://evil.example.com",
+            "null",
+            "file://",
+            "http://localhost.evil.com",
+            "",
+        ] {
+            check(&settings, "/mcp", here, Some(origin), "origin");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Listens and serves HTTP/1.1: TCP for clients, a socket in the data folder for the command line.
+
+use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
+
+use axum::{Router as HttpRouter, body::Body};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    server::graceful::GracefulShutdown,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+};
+use tokio_util::sync::CancellationToken;
+use tower_service::Service;
+
+use super::ServeError;
+use crate::config::Listen;
+
+/// How long a connection may be silent before it has sent the head of a request.
+const HEAD_DEADLINE: Duration = Duration::from_mins(1);
+
+/// Accepting fails when file descriptors run out; it is tried again after this.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Binds every address: the first must succeed, the others are tried.
+pub(super) async fn bind(listen: &Listen) -> Result<Vec<TcpListener>, ServeError> {
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    for mut address in listen.addresses() {
+        if let Some(first) = listeners.first().and_then(|l| l.local_addr().ok()) {
+            address.set_port(first.port());
+        }
+        match TcpListener::bind(address).await {
+            Ok(listener) => listeners.push(listener),
+            Err(error) if listeners.is_empty() => return Err(refused(address, &error)),
+            Err(error) => {
+                tracing::debug!(%address, %error, "the second loopback address is not served");
+            }
+        }
+    }
+    Ok(listeners)
+}
+
+fn refused(address: SocketAddr, error: &io::Error) -> ServeError {
+    let hint = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "another program listens there; stop it, or choose another with --listen"
+        }
+        io::ErrorKind::PermissionDenied => {
+            "ports below 1024 need privileges; choose another with --listen"
+        }
+        _ => "choose another with --listen",
+    };
+    ServeError::Failed(format!("failed to listen on {address}: {error}; {hint}"))
+}
+
+/// Something that accepts connections.
+pub(super) trait Accept: Send + 'static {
+    /// A connection.
+    type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    /// The next connection.
+    fn accept(&self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+}
+
+impl Accept for TcpListener {
+    type Io = tokio::net::TcpStream;
+
+    async fn accept(&self) -> io::Result<Self::Io> {
+        let (stream, _) = TcpListener::accept(self).await?;
+        // Small answers must not wait for a full packet.
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
+#[cfg(unix)]
+impl Accept for tokio::net::UnixListener {
+    type Io = tokio::net::UnixStream;
+
+    async fn accept(&self) -> io::Result<Self::Io> {
+        tokio::net::UnixListener::accept(self)
+            .await
+            .map(|(stream, _)| stream)
+    }
+}
+
+/// Serves until `closing`, then lets the connections finish what they are at. Each connection is a task of its own: a panic in one
+/// ends that one.
+pub(super) async fn serve(
+    listener: impl Accept,
+    routes: HttpRouter,
+    closing: CancellationToken,
+    drained: Duration,
+) {
+    let graceful = GracefulShutdown::new();
+    loop {
+        let accepted = tokio::select! {
+            () = closing.cancelled() => break,
+            accepted = listener.accept() => accepted,
+        };
+        let io = match accepted {
+            Ok(io) => io,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let routes = routes.clone();
+        let service = service_fn(move |request: http::Request<Incoming>| {
+            let mut routes = routes.clone();
+            async move { Ok::<_, Infallible>(answered(routes.call(request.map(Body::new)).await)) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_DEADLINE)
+            .serve_connection(TokioIo::new(io), service);
+        let connection = graceful.watch(connection);
+        tokio::spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a client's connection ended early");
+            }
+        });
+    }
+    drop(listener);
+    if tokio::time::timeout(drained, graceful.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!("requests were still running after the grace and were cut off");
+    }
+}
+
+fn answered(answer: Result<axum::response::Response, Infallible>) -> axum::response::Response {
+    match answer {
+        Ok(response) => response,
+        Err(never) => match never {},
+    }
+}

@@ -1,0 +1,82 @@
+//! One daemon per data folder. The lock ends with the process, however that ends.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use super::ServeError;
+use crate::storage;
+
+/// Held as long as the daemon runs.
+pub(super) struct DataLock {
+    file: File,
+    address_file: PathBuf,
+}
+
+impl DataLock {
+    /// Takes the folder, or says who has it.
+    pub(super) fn take(data_dir: &Path) -> Result<Self, ServeError> {
+        let path = data_dir.join("lock");
+        let cannot = |error: std::io::Error| {
+            ServeError::failed(
+                &format!("the lock {} cannot be taken", path.display()),
+                &error,
+            )
+        };
+        if !path.exists() {
+            storage::create_private_file(&path).map_err(cannot)?;
+        }
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&path)
+            .map_err(cannot)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Self {
+                file,
+                address_file: data_dir.join("address"),
+            }),
+            Err(std::fs::TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // The text is a courtesy; the lock is what counts.
+                let _ = file.read_to_string(&mut holder);
+                Err(ServeError::Failed(format!(
+                    "another daemon{} serves the data folder {}; connect to that one, stop it, or give --data-dir",
+                    if holder.trim().is_empty() {
+                        String::new()
+                    } else {
+                        format!(" ({})", holder.trim())
+                    },
+                    data_dir.display()
+                )))
+            }
+            Err(std::fs::TryLockError::Error(error)) => Err(cannot(error)),
+        }
+    }
+
+    /// Writes down who serves, for people and for programs that look for the address.
+    pub(super) fn note_address(&mut self, url: &str) {
+        let text = format!("pid {}, {url}", std::process::id());
+        let noted = self
+            .file
+            .set_len(0)
+            .and_then(|()| self.file.rewind())
+            .and_then(|()| self.file.write_all(text.as_bytes()))
+            .and_then(|()| {
+                storage::write_atomically(&self.address_file, format!("{url}\n").as_bytes())
+            });
+        if let Err(error) = noted {
+            tracing::warn!(%error, "the address could not be written to the data folder");
+        }
+    }
+}
+
+impl Drop for DataLock {
+    fn drop(&mut self) {
+        // Gone already, or left for the next daemon to overwrite.
+        let _ = std::fs::remove_file(&self.address_file);
+        let _ = self.file.set_len(0);
+    }
+}

@@ -1,0 +1,85 @@
+//! HTTP answers.
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, StatusCode, header};
+
+use crate::{
+    error_code::{ErrorCode, Failure},
+    wire::{Id, Raw, RpcError, error_frame},
+};
+
+/// Carries the session's id both ways.
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+/// Carries the revision.
+pub(super) const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// One JSON-RPC message.
+pub(super) fn json(status: StatusCode, body: Bytes) -> Response {
+    with_type(status, "application/json", Body::from(body))
+}
+
+pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
+}
+
+/// Nothing to say.
+pub(super) fn accepted() -> Response {
+    empty(StatusCode::ACCEPTED)
+}
+
+pub(super) fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    response
+}
+
+/// A JSON-RPC error.
+pub(super) fn rpc_error(status: StatusCode, id: Option<&Id>, error: &RpcError) -> Response {
+    json(status, error_frame(id, &error.to_raw()))
+}
+
+/// No such session: the client begins anew (Streamable HTTP, "Session Management").
+pub(super) fn no_session(id: Option<&Id>) -> Response {
+    let error = RpcError::new(
+        RpcError::SESSION,
+        "Session not found: it has ended or was never here. Send initialize again.",
+    );
+    rpc_error(StatusCode::NOT_FOUND, id, &error)
+}
+
+pub(super) fn method_not_allowed(allow: &'static str) -> Response {
+    let mut response = json(
+        StatusCode::METHOD_NOT_ALLOWED,
+        Bytes::from_static(br#"{"error":"method_not_allowed"}"#),
+    );
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+/// What clients that probe for OAuth need to see: no HTML, no other status.
+pub(super) async fn not_found() -> Response {
+    json(
+        StatusCode::NOT_FOUND,
+        Bytes::from_static(br#"{"error":"not_found"}"#),
+    )
+}
+
+pub(super) fn unknown_server(name: &str) -> Response {
+    let failure = Failure::new(
+        ErrorCode::UnknownServer,
+        format!("no server {name:?} is configured"),
+        "`mcpproxy upstream list` shows the configured servers.",
+    );
+    json(
+        StatusCode::NOT_FOUND,
+        Raw::author(&failure.of_server(name)).bytes().clone(),
+    )
+}

@@ -1,0 +1,51 @@
+//! `GET` and `DELETE` on an MCP endpoint: the notification stream of a session, and its end.
+
+use axum::response::Response;
+use http::{HeaderMap, StatusCode};
+
+use super::{
+    Inbound,
+    answer::{self, SESSION},
+    session::Session,
+    stream,
+};
+use crate::router::View;
+
+impl Inbound {
+    /// The stream of a session. Without a session there is nothing to listen to.
+    pub(super) fn get(&self, view: &View, headers: &HeaderMap) -> Response {
+        if !headers.contains_key(SESSION) {
+            return answer::method_not_allowed("POST");
+        }
+        match self.session_of(view, headers) {
+            Some(session) => {
+                stream::listening(session.listen(&self.0.sessions), self.0.closing.clone())
+            }
+            None => answer::no_session(None),
+        }
+    }
+
+    /// Ends a session.
+    pub(super) fn delete(&self, view: &View, headers: &HeaderMap) -> Response {
+        if !headers.contains_key(SESSION) {
+            return answer::method_not_allowed("POST");
+        }
+        match self.session_of(view, headers) {
+            Some(session) => {
+                self.0.sessions.close(&session);
+                answer::empty(StatusCode::NO_CONTENT)
+            }
+            None => answer::no_session(None),
+        }
+    }
+
+    /// The session that the headers name, if it is here.
+    pub(super) fn session_of(
+        &self,
+        view: &View,
+        headers: &HeaderMap,
+    ) -> Option<std::sync::Arc<Session>> {
+        let id = headers.get(SESSION)?.to_str().ok()?;
+        self.0.sessions.find(id, view)
+    }
+}

@@ -1,0 +1,111 @@
+//! The faces that MCP clients connect to: from HTTP to calls and back. Knows sessions, streams and status codes, and nothing of
+//! servers or tools.
+
+mod answer;
+mod get;
+mod post;
+mod session;
+mod stream;
+
+use std::sync::Arc;
+
+use axum::{
+    Router as HttpRouter,
+    extract::{Path, Request, State},
+    response::Response,
+    routing::{any, get as on_get},
+};
+use http::Method;
+use tokio_util::sync::CancellationToken;
+
+pub use self::session::Sessions;
+use crate::{
+    config::RoutingMode,
+    names::ServerName,
+    router::{Router, View},
+};
+
+/// What the handlers share. Cheap to clone.
+#[derive(Clone)]
+pub struct Inbound(Arc<Parts>);
+
+struct Parts {
+    router: Router,
+    sessions: Sessions,
+    /// Ends open streams, so that shutdown does not wait for clients which listen.
+    closing: CancellationToken,
+}
+
+impl Inbound {
+    /// Faces over a router. `closing` ends streams that only listen.
+    pub fn new(router: Router, sessions: Sessions, closing: CancellationToken) -> Self {
+        Self(Arc::new(Parts {
+            router,
+            sessions,
+            closing,
+        }))
+    }
+
+    /// The MCP endpoints, and the answers that clients which probe for OAuth must get.
+    pub fn routes(&self) -> HttpRouter {
+        HttpRouter::new()
+            .route("/mcp", any(configured))
+            .route("/mcp/all", any(all))
+            .route("/mcp/server/{name}", any(server))
+            .route("/.well-known/{*path}", on_get(answer::not_found))
+            .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
+            .route("/register", any(answer::not_found))
+            .fallback(answer::not_found)
+            .with_state(self.clone())
+    }
+
+    /// Tells sessions of every change of the lists, until shutdown.
+    pub async fn announce_changes(self) {
+        let mut differences = self.0.router.differences();
+        loop {
+            let difference = tokio::select! {
+                () = self.0.closing.cancelled() => return,
+                difference = differences.recv() => difference,
+            };
+            match difference {
+                Ok(difference) => self.0.sessions.announce(difference),
+                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {
+                    self.0.sessions.announce(crate::catalog::Difference::ALL);
+                }
+                Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+            }
+        }
+    }
+
+    async fn handle(&self, view: View, request: Request) -> Response {
+        match *request.method() {
+            Method::POST => self.post(view, request).await,
+            Method::GET => self.get(&view, request.headers()),
+            Method::DELETE => self.delete(&view, request.headers()),
+            _ => answer::method_not_allowed("GET, POST, DELETE"),
+        }
+    }
+}
+
+async fn configured(State(inbound): State<Inbound>, request: Request) -> Response {
+    inbound.handle(View::Configured, request).await
+}
+
+async fn all(State(inbound): State<Inbound>, request: Request) -> Response {
+    inbound
+        .handle(View::Mode(RoutingMode::Direct), request)
+        .await
+}
+
+async fn server(
+    State(inbound): State<Inbound>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    match ServerName::parse(&name) {
+        Ok(name) if inbound.0.router.knows_server(name.as_str()) => {
+            inbound.handle(View::Server(name), request).await
+        }
+        _ => answer::unknown_server(&name),
+    }
+}

@@ -1,0 +1,345 @@
+//! `POST` on an MCP endpoint: one message, or a batch of the revision that has them.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::{
+    body::{Body, HttpBody},
+    extract::Request as HttpRequest,
+    response::Response,
+};
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http_body_util::BodyExt;
+
+use super::{
+    Inbound,
+    answer::{self, REVISION, SESSION},
+    session::Session,
+    stream,
+};
+use crate::{
+    call_context::{CallContext, Outlet},
+    caller::Caller,
+    router::View,
+    wire::{
+        FrameError, Id, Message, Notification, Outcome, Raw, Request, Response as RpcResponse,
+        Revision, RpcError, error_frame, method, parse_client, result_frame,
+    },
+};
+
+/// Limit: the largest request body. Files come as base64 in the arguments of a call.
+const MAX_BODY: usize = 32 << 20;
+
+/// A body that is too large is read and thrown away up to this size, because many clients cannot hear an answer before they have
+/// sent everything.
+const MAX_DISCARDED: usize = 256 << 20;
+
+/// How long a client may take to send its body.
+const BODY_DEADLINE: Duration = Duration::from_mins(2);
+
+/// A request without an answer after this time is answered by a stream, so that the client sees it alive.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is known about a POST besides its messages.
+struct Envelope {
+    view: View,
+    caller: Caller,
+    session: Option<Arc<Session>>,
+    revision: Revision,
+    /// The client reads event streams.
+    streams: bool,
+}
+
+impl Inbound {
+    pub(super) async fn post(&self, view: View, request: HttpRequest) -> Response {
+        let (head, body) = request.into_parts();
+        let body = match read(body).await {
+            Ok(body) => body,
+            Err(refusal) => return refusal,
+        };
+        let (mut messages, is_batch) = match parse_client(&body) {
+            Ok(parsed) => parsed,
+            Err(error) => return malformed(&error),
+        };
+        let envelope = match self.envelope(view, &head.headers, messages.first()) {
+            Ok(envelope) => envelope,
+            Err(refusal) => return refusal,
+        };
+        if is_batch {
+            return self.batch(&envelope, messages).await;
+        }
+        match messages.pop() {
+            Some(Ok(message)) => self.single(envelope, message).await,
+            Some(Err(error)) => malformed(&error),
+            None => answer::accepted(),
+        }
+    }
+
+    /// Finds the session and the revision. A request that opens a session needs neither.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the error is the answer, made once"
+    )]
+    fn envelope(
+        &self,
+        view: View,
+        headers: &HeaderMap,
+        first: Option<&Result<Message, FrameError>>,
+    ) -> Result<Envelope, Response> {
+        let first_id = match first {
+            Some(Ok(Message::Request(request))) => Some(&request.id),
+            _ => None,
+        };
+        let opens = matches!(first, Some(Ok(Message::Request(request))) if &*request.method == method::INITIALIZE);
+        let session = if headers.contains_key(SESSION) && !opens {
+            let found = self.session_of(&view, headers);
+            Some(found.ok_or_else(|| answer::no_session(first_id))?)
+        } else {
+            None
+        };
+        let said = headers
+            .get(REVISION)
+            .map(|value| value.to_str().unwrap_or_default());
+        let revision = match (&session, said) {
+            (Some(session), _) => session.revision,
+            (None, None) => Revision::UNSAID,
+            // A later revision than ours begins by asking what we are; the answer to its method says so.
+            (None, Some(said)) => match Revision::from_header(said) {
+                Some(revision) => revision,
+                None if is_later(said) => Revision::NEWEST_LEGACY,
+                None => {
+                    let error = RpcError::invalid_request(format!(
+                        "MCP-Protocol-Version {said:?} is not a revision"
+                    ));
+                    return Err(answer::rpc_error(StatusCode::BAD_REQUEST, first_id, &error));
+                }
+            },
+        };
+        let streams = session.is_some() && accepts_events(headers);
+        Ok(Envelope {
+            view,
+            caller: Caller::anonymous(),
+            session,
+            revision,
+            streams,
+        })
+    }
+
+    async fn single(&self, envelope: Envelope, message: Message) -> Response {
+        match message {
+            Message::Request(request) if &*request.method == method::INITIALIZE => {
+                self.initialize(&envelope, &request).await
+            }
+            Message::Request(request) => self.request(envelope, request).await,
+            Message::Notification(notification) => {
+                self.notification(&envelope, &notification).await;
+                answer::accepted()
+            }
+            Message::Response(RpcResponse { .. }) => answer::accepted(),
+        }
+    }
+
+    async fn initialize(&self, envelope: &Envelope, request: &Request) -> Response {
+        match self
+            .0
+            .router
+            .open(&envelope.caller, &envelope.view, request.params.as_ref())
+            .await
+        {
+            Ok(opening) => {
+                let session = self
+                    .0
+                    .sessions
+                    .open(envelope.view.clone(), opening.revision);
+                tracing::debug!(client = opening.client.as_str(), revision = %opening.revision, "session opened");
+                let mut response =
+                    answer::json(StatusCode::OK, result_frame(&request.id, &opening.result));
+                let id = HeaderValue::from_str(&session.id).expect("a UUID is a header value");
+                response.headers_mut().insert(SESSION, id);
+                response
+            }
+            Err(error) => answer::rpc_error(StatusCode::OK, Some(&request.id), &error),
+        }
+    }
+
+    /// JSON if the answer comes before anything else does, an event stream otherwise.
+    async fn request(&self, envelope: Envelope, request: Request) -> Response {
+        if !envelope.streams {
+            let frame = self.answer(envelope, request, Outlet::nowhere()).await;
+            return frame.map_or_else(answer::accepted, |frame| {
+                answer::json(StatusCode::OK, frame)
+            });
+        }
+        let (outlet, inlet) = Outlet::new();
+        let inbound = self.clone();
+        let mut answering: stream::Answering =
+            Box::pin(async move { inbound.answer(envelope, request, outlet).await });
+        tokio::select! {
+            biased;
+            frame = &mut answering => match (frame, inlet.take()) {
+                (Some(frame), None) => answer::json(StatusCode::OK, frame),
+                (None, _) => answer::accepted(),
+                (Some(frame), Some(notice)) => {
+                    inlet.put_back(notice);
+                    stream::answering(inlet, Box::pin(std::future::ready(Some(frame))))
+                }
+            },
+            notice = inlet.next() => {
+                inlet.put_back(notice);
+                stream::answering(inlet, answering)
+            }
+            () = tokio::time::sleep(PATIENCE) => stream::answering(inlet, answering),
+        }
+    }
+
+    /// The frame that answers a request; `None` when the client withdrew it.
+    async fn answer(&self, envelope: Envelope, request: Request, outlet: Outlet) -> Option<Bytes> {
+        let running = envelope
+            .session
+            .as_ref()
+            .map(|session| session.begin(&request.id));
+        let context = CallContext {
+            caller: envelope.caller,
+            revision: envelope.revision,
+            outlet,
+        };
+        let answering = self.0.router.request(&context, &envelope.view, &request);
+        let outcome = match &running {
+            None => answering.await,
+            Some(running) => tokio::select! {
+                outcome = answering => outcome,
+                () = running.withdrawn() => return None,
+            },
+        };
+        Some(match outcome {
+            Outcome::Result(result) => result_frame(&request.id, &result),
+            Outcome::Error(error) => error_frame(Some(&request.id), &error),
+        })
+    }
+
+    async fn notification(&self, envelope: &Envelope, notification: &Notification) {
+        if &*notification.method == method::CANCELLED {
+            let id = notification
+                .params
+                .as_ref()
+                .and_then(|params| params.get("requestId"));
+            if let (Some(session), Some(id)) =
+                (&envelope.session, id.as_ref().and_then(Id::from_raw))
+            {
+                session.cancel(&id);
+            }
+            return;
+        }
+        self.0
+            .router
+            .notification(&envelope.view, notification)
+            .await;
+    }
+
+    /// Every member on its own, all at once; one array with the answers, or 202 if nothing wants one.
+    async fn batch(
+        &self,
+        envelope: &Envelope,
+        messages: Vec<Result<Message, FrameError>>,
+    ) -> Response {
+        if !envelope.revision.has_batches() {
+            let error =
+                RpcError::invalid_request(format!("revision {} has no batches", envelope.revision));
+            return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
+        }
+        let answers =
+            futures_util::future::join_all(messages.into_iter().map(|m| self.member(envelope, m)))
+                .await;
+        let answers: Vec<Raw> = answers
+            .into_iter()
+            .flatten()
+            .filter_map(|frame| Raw::parse(&frame).ok())
+            .collect();
+        if answers.is_empty() {
+            return answer::accepted();
+        }
+        answer::json(StatusCode::OK, Raw::array(&answers).bytes().clone())
+    }
+
+    async fn member(
+        &self,
+        envelope: &Envelope,
+        message: Result<Message, FrameError>,
+    ) -> Option<Bytes> {
+        match message {
+            Err(error) => Some(error_frame(None, &error.to_rpc_error().to_raw())),
+            Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
+                let error = RpcError::invalid_request("initialize must not be part of a batch");
+                Some(error_frame(Some(&request.id), &error.to_raw()))
+            }
+            Ok(Message::Request(request)) => {
+                let envelope = Envelope {
+                    view: envelope.view.clone(),
+                    caller: envelope.caller.clone(),
+                    session: envelope.session.clone(),
+                    revision: envelope.revision,
+                    streams: false,
+                };
+                self.answer(envelope, request, Outlet::nowhere()).await
+            }
+            Ok(Message::Notification(notification)) => {
+                self.notification(envelope, &notification).await;
+                None
+            }
+            Ok(Message::Response(_)) => None,
+        }
+    }
+}
+
+async fn read(mut body: Body) -> Result<Bytes, Response> {
+    let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let reading = async {
+        let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_BODY)), 0_usize);
+        while let Some(frame) = body.frame().await {
+            let data = frame
+                .map_err(|_| answer::empty(StatusCode::BAD_REQUEST))?
+                .into_data()
+                .unwrap_or_default();
+            size = size.saturating_add(data.len());
+            if size <= MAX_BODY {
+                text.extend_from_slice(&data);
+            } else if size > MAX_DISCARDED {
+                break;
+            } else {
+                text = BytesMut::new();
+            }
+        }
+        if size > MAX_BODY {
+            let error = RpcError::invalid_request("the request is larger than 32 MiB");
+            return Err(answer::rpc_error(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                None,
+                &error,
+            ));
+        }
+        Ok(text.freeze())
+    };
+    match tokio::time::timeout(BODY_DEADLINE, reading).await {
+        Ok(body) => body,
+        Err(_) => Err(answer::empty(StatusCode::REQUEST_TIMEOUT)),
+    }
+}
+
+fn malformed(error: &FrameError) -> Response {
+    answer::rpc_error(StatusCode::BAD_REQUEST, None, &error.to_rpc_error())
+}
+
+/// A date after the revisions we know.
+fn is_later(said: &str) -> bool {
+    said > Revision::NEWEST_LEGACY.as_str() && said.starts_with("20")
+}
+
+fn accepts_events(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| {
+            value.contains("text/event-stream") || value.contains("*/*") || value.contains("text/*")
+        })
+}

@@ -1,0 +1,134 @@
+//! Answers as Server-Sent Events: notices as they come, then the answer; `:` lines when nothing comes.
+
+use std::{pin::Pin, time::Duration};
+
+use axum::{body::Body, response::Response};
+use bytes::{BufMut, Bytes, BytesMut};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+
+use super::{answer, session::Listening};
+use crate::call_context::Inlet;
+
+/// A stream on which nothing came for this long gets a comment, so that neither side nor anybody between takes it for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The frame that answers a request; `None` when the client withdrew it.
+pub(super) type Answering = Pin<Box<dyn Future<Output = Option<Bytes>> + Send>>;
+
+/// One frame as an event. Line breaks in valid JSON stand between tokens only; each line becomes a data line of its own.
+pub(super) fn event(frame: &[u8]) -> Bytes {
+    let mut text = BytesMut::with_capacity(frame.len() + 32);
+    text.put_slice(b"event: message\ndata: ");
+    let mut from = 0;
+    for at in memchr::memchr2_iter(b'\n', b'\r', frame) {
+        text.put_slice(&frame[from..at]);
+        text.put_slice(b"\ndata: ");
+        from = at + 1;
+    }
+    text.put_slice(&frame[from..]);
+    text.put_slice(b"\n\n");
+    text.freeze()
+}
+
+enum Phase {
+    Running(Answering),
+    /// Nothing but what waits in the inlet and this.
+    Ending(Option<Bytes>),
+}
+
+/// The rest of a request as a stream. Dropping it, as a client that leaves does, withdraws the request.
+pub(super) fn answering(inlet: Inlet, answering: Answering) -> Response {
+    let body = futures_util::stream::unfold(
+        (inlet, Phase::Running(answering)),
+        |(inlet, mut phase)| async move {
+            loop {
+                phase = match phase {
+                    Phase::Running(mut answering) => tokio::select! {
+                        biased;
+                        frame = inlet.next() => return item(event(&frame), inlet, Phase::Running(answering)),
+                        answer = &mut answering => Phase::Ending(answer),
+                        () = tokio::time::sleep(KEEP_ALIVE) => {
+                            return item(comment(), inlet, Phase::Running(answering));
+                        }
+                    },
+                    Phase::Ending(answer) => {
+                        if let Some(frame) = inlet.take() {
+                            return item(event(&frame), inlet, Phase::Ending(answer));
+                        }
+                        let answer = answer?;
+                        return item(event(&answer), inlet, Phase::Ending(None));
+                    }
+                }
+            }
+        },
+    );
+    events(Body::from_stream(body))
+}
+
+type Item<S> = Option<(Result<Bytes, std::convert::Infallible>, S)>;
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the shape that a stream's step returns"
+)]
+fn item(text: Bytes, inlet: Inlet, phase: Phase) -> Item<(Inlet, Phase)> {
+    Some((Ok(text), (inlet, phase)))
+}
+
+/// A client's stream of notifications, until it leaves, opens another, or `closing` comes.
+pub(super) fn listening(
+    listening: Listening,
+    closing: tokio_util::sync::CancellationToken,
+) -> Response {
+    let body = futures_util::stream::unfold(
+        (listening, closing, true),
+        |(listening, closing, first)| async move {
+            let text = if first {
+                // Sent at once, so that the client sees its stream open.
+                comment()
+            } else {
+                tokio::select! {
+                    () = closing.cancelled() => return None,
+                    () = listening.replaced.cancelled() => return None,
+                    frame = listening.inlet.next() => event(&frame),
+                    () = tokio::time::sleep(KEEP_ALIVE) => comment(),
+                }
+            };
+            Some((
+                Ok::<_, std::convert::Infallible>(text),
+                (listening, closing, false),
+            ))
+        },
+    );
+    events(Body::from_stream(body))
+}
+
+fn comment() -> Bytes {
+    Bytes::from_static(b": keep-alive\n\n")
+}
+
+fn events(body: Body) -> Response {
+    let mut response = answer::with_type(StatusCode::OK, "text/event-stream", body);
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Proxies that gather a body before they pass it on would hold the events back.
+    headers.insert(
+        HeaderName::from_static("x-accel-buffering"),
+        HeaderValue::from_static("no"),
+    );
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::event;
+
+    #[test]
+    fn a_frame_is_one_event_however_it_is_laid_out() {
+        assert_eq!(&event(b"{}")[..], b"event: message\ndata: {}\n\n");
+        assert_eq!(
+            &event(b"{\n \"a\":1\r\n}")[..],
+            b"event: message\ndata: {\ndata:  \"a\":1\ndata: \ndata: }\n\n"
+        );
+    }
+}

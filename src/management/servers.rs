@@ -1,0 +1,278 @@
+//! Servers: their rows in listings, and the changes an operator makes to them.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::Management;
+use crate::{
+    config::{Change, EditError, ServerEntry, WriteError},
+    error_code::{ErrorCode, Failure},
+    gate,
+    names::ServerName,
+    upstream::{State, Status},
+};
+
+/// One server as listings show it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ServerRow {
+    /// The name, as written in the configuration where it is no good one.
+    pub name: String,
+    /// `stdio`, `http`, `sse` or `auto`; absent where the entry is broken.
+    pub transport: Option<&'static str>,
+    /// Disconnected, Connecting, Authenticating, Ready or Error; Disabled and Quarantined where that is why nothing runs.
+    pub state: &'static str,
+    /// Whether the entry is switched on.
+    pub enabled: bool,
+    /// Whether it waits for approval.
+    pub quarantined: bool,
+    /// Tools known.
+    pub tools: usize,
+    /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
+    pub last_error: Option<String>,
+    /// What to do about it.
+    pub next_step: Option<String>,
+}
+
+impl Management {
+    /// Every server of the configuration, broken entries included, by name.
+    pub fn servers(&self) -> Vec<ServerRow> {
+        let settings = self.settings();
+        let mut rows: Vec<ServerRow> = settings
+            .servers
+            .values()
+            .map(|entry| self.row(entry))
+            .collect();
+        rows.extend(settings.broken.iter().map(|broken| ServerRow {
+            name: broken.name.clone(),
+            transport: None,
+            state: "Error",
+            enabled: false,
+            quarantined: false,
+            tools: 0,
+            last_error: Some(broken.reason.clone()),
+            next_step: Some(format!(
+                "correct the entry in {}",
+                self.config_file().display()
+            )),
+        }));
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        rows
+    }
+
+    /// One server of the configuration.
+    pub fn server(&self, name: &str) -> Result<ServerRow, Failure> {
+        let rows = self.servers();
+        let found = rows.into_iter().find(|row| row.name == name);
+        found.ok_or_else(|| match gate::entry(&self.settings(), name) {
+            Err(failure) => failure,
+            Ok(_) => Failure::new(
+                ErrorCode::UnknownServer,
+                format!("no server {name:?} is configured"),
+                "Try again.",
+            ),
+        })
+    }
+
+    fn row(&self, entry: &ServerEntry) -> ServerRow {
+        let status = self
+            .0
+            .upstreams
+            .get(entry.name.as_str())
+            .map(|upstream| upstream.status());
+        let (last_error, next_step) = match status.as_ref().and_then(|s| s.last_error.clone()) {
+            Some(error) => (Some(error.reason), Some(error.next_step)),
+            None => (None, next_step(entry)),
+        };
+        let tools = self
+            .0
+            .catalog
+            .glance()
+            .servers
+            .get(&entry.name)
+            .map_or(0, |server| server.tools.len());
+        ServerRow {
+            name: entry.name.to_string(),
+            transport: Some(entry.transport.label()),
+            state: shown_state(entry, status.as_ref()),
+            enabled: entry.enabled,
+            quarantined: entry.quarantined,
+            tools,
+            last_error,
+            next_step,
+        }
+    }
+
+    /// Adds a server. What a person adds is trusted unless the entry says otherwise.
+    pub async fn add_server(
+        &self,
+        name: &str,
+        entry: Map<String, Value>,
+    ) -> Result<ServerRow, Failure> {
+        let parsed = ServerName::parse(name).map_err(|error| {
+            Failure::new(
+                ErrorCode::InvalidArguments,
+                error.to_string(),
+                "Choose another name.",
+            )
+            .of_server(name)
+        })?;
+        self.write(vec![Change::AddServer {
+            name: parsed,
+            entry,
+        }])
+        .await?;
+        self.server(name)
+    }
+
+    /// Takes a server out of the configuration.
+    pub async fn remove_server(&self, name: &str) -> Result<ServerRow, Failure> {
+        let row = self.server(name)?;
+        self.write(vec![Change::RemoveServer {
+            name: name.to_owned(),
+        }])
+        .await?;
+        Ok(row)
+    }
+
+    /// Switches a server on or off. The flag is which of the two.
+    pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<ServerRow, Failure> {
+        self.server(name)?;
+        let changes = vec![
+            Change::SetKey {
+                server: name.to_owned(),
+                path: vec!["enabled".to_owned()],
+                value: Value::Bool(enabled == Enabled::On),
+            },
+            // The inverse spelling would contradict it.
+            Change::RemoveKey {
+                server: name.to_owned(),
+                path: vec!["disabled".to_owned()],
+            },
+        ];
+        self.write(changes).await?;
+        self.server(name)
+    }
+
+    /// Connects a server anew, also one that sleeps, and lists it at once.
+    pub async fn restart_server(&self, name: &str) -> Result<ServerRow, Failure> {
+        let settings = self.settings();
+        let entry = gate::entry(&settings, name)?;
+        match self.0.upstreams.get(name) {
+            Some(upstream) => upstream.restart().await?,
+            None if !entry.enabled => {
+                let hint = format!("Run `mcpproxy upstream enable {name}`.");
+                let error = format!("the server {name:?} is disabled");
+                return Err(Failure::new(ErrorCode::ServerDisabled, error, hint).of_server(name));
+            }
+            None => {
+                let hint =
+                    "Review the entry and set \"quarantined\": false in the configuration file.";
+                let error = format!("the server {name:?} is quarantined");
+                return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
+            }
+        }
+        self.server(name)
+    }
+
+    /// The last lines that a server wrote to its stderr.
+    pub fn server_logs(&self, name: &str, lines: usize) -> Result<Vec<String>, Failure> {
+        self.server(name)?;
+        Ok(self
+            .0
+            .upstreams
+            .get(name)
+            .map(|upstream| upstream.stderr().tail(lines))
+            .unwrap_or_default())
+    }
+
+    async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
+        self.0
+            .keeper
+            .change(changes)
+            .await
+            .map(drop)
+            .map_err(|error| not_written(&error))?;
+        match self.config_error() {
+            None => Ok(()),
+            Some(error) => {
+                let hint = "The change is in the file; correct the file's other mistake to put it in force.";
+                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
+            }
+        }
+    }
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Enabled {
+    /// On.
+    On,
+    /// Off.
+    Off,
+}
+
+/// Why a change of the configuration was not made, for every face that makes one.
+pub fn not_written(error: &WriteError) -> Failure {
+    let text = with_source(error);
+    match error {
+        WriteError::Edit(EditError::ServerExists(name)) => Failure::new(
+            ErrorCode::ServerExists,
+            text,
+            "Choose another name, or remove it first.",
+        )
+        .of_server(name),
+        WriteError::Edit(EditError::UnknownServer(name)) => Failure::new(
+            ErrorCode::UnknownServer,
+            text,
+            "`mcpproxy upstream list` shows the configured servers.",
+        )
+        .of_server(name),
+        WriteError::Edit(EditError::Unreadable(_)) => Failure::new(
+            ErrorCode::ConfigUnusable,
+            text,
+            "`mcpproxy config check` shows the mistake.",
+        ),
+        WriteError::Edit(_) => {
+            Failure::new(ErrorCode::InvalidArguments, text, "Correct the request.")
+        }
+        WriteError::Locked(_) | WriteError::Io { .. } => Failure::new(
+            ErrorCode::ConfigUnusable,
+            text,
+            "Check that the file may be written, then try again.",
+        ),
+    }
+}
+
+fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+fn shown_state(entry: &ServerEntry, status: Option<&Status>) -> &'static str {
+    if !entry.enabled {
+        return "Disabled";
+    }
+    if entry.quarantined {
+        return "Quarantined";
+    }
+    match status.map(|status| status.state) {
+        None | Some(State::Asleep) => "Disconnected",
+        Some(State::Connecting { .. }) => "Connecting",
+        Some(State::Ready { .. }) => "Ready",
+        Some(State::Waiting { .. } | State::Failed { .. }) => "Error",
+    }
+}
+
+fn next_step(entry: &ServerEntry) -> Option<String> {
+    if !entry.enabled {
+        return Some(format!(
+            "`mcpproxy upstream enable {}` switches it on",
+            entry.name
+        ));
+    }
+    entry
+        .quarantined
+        .then(|| "review it and set \"quarantined\": false in the configuration file".to_owned())
+}

@@ -1,0 +1,204 @@
+//! Tools, prompts and completions under the names that the aggregated view offers.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Refused, Router};
+use crate::{
+    call_context::CallContext,
+    error_code::{ErrorCode, Failure},
+    gate::{self, Variant, Wanted},
+    names::{self, ServerName},
+    wire::{Edit, Outcome, Raw, RpcError, method},
+};
+
+/// The part of the params of `tools/call` and `prompts/get` that we look at. A key that stands twice is an error here, so nobody
+/// can mean one thing for us and another for the upstream.
+#[derive(Deserialize)]
+struct NamedParams<'a> {
+    name: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+fn named<'a>(method: &str, params: Option<&'a Raw>) -> Result<(String, &'a Raw), RpcError> {
+    let missing = || RpcError::invalid_params(format!("{method}: `name` is missing"));
+    let params = params.ok_or_else(missing)?;
+    let view: NamedParams<'_> = params
+        .read()
+        .map_err(|error| RpcError::invalid_params(format!("{method}: wrong params: {error}")))?;
+    if view
+        .arguments
+        .is_some_and(|a| !a.get().starts_with('{') && a.get() != "null")
+    {
+        return Err(RpcError::invalid_params(format!(
+            "{method}: `arguments` is not an object"
+        )));
+    }
+    Ok((view.name.ok_or_else(missing)?, params))
+}
+
+fn text(value: &str) -> Edit<'static> {
+    Edit::Set(Raw::author(&value))
+}
+
+impl Router {
+    pub(super) async fn call_offered_tool(
+        &self,
+        context: &CallContext,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Refused> {
+        let (offered, params) = named(method::TOOLS_CALL, params)?;
+        let found = {
+            let snapshot = self.0.catalog.glance();
+            snapshot
+                .offered_tool(&offered)
+                .map(|(server, tool)| (server.clone(), tool.name.clone()))
+        };
+        let Some((server, tool)) = found else {
+            return Err(self.unknown_tool(context, &offered).into());
+        };
+        let admitted = self.admit(context, server.as_str(), Wanted::Tool(&tool))?;
+        self.forward(
+            context,
+            &admitted,
+            method::TOOLS_CALL,
+            Some(params),
+            &[("name", text(&tool))],
+        )
+        .await
+    }
+
+    /// One call by server and tool, as operators make them, declared as a variant. `args` must be an object.
+    pub async fn call_tool(
+        &self,
+        context: &CallContext,
+        variant: Variant,
+        server: &str,
+        tool: &str,
+        args: Option<&Raw>,
+    ) -> Result<Outcome, Failure> {
+        let params = match args {
+            Some(args) => Raw::author(&serde_json::json!({ "name": tool, "arguments": args })),
+            None => Raw::author(&serde_json::json!({ "name": tool })),
+        };
+        gate::entry(&self.settings(), server)?;
+        self.ensure_listed(server).await?;
+        let admitted = self.admit(context, server, Wanted::Tool(tool))?;
+        if let Some(known) = self.0.catalog.glance().tool(server, tool) {
+            gate::declared(variant, server, known)?;
+        }
+        match self
+            .forward(context, &admitted, method::TOOLS_CALL, Some(&params), &[])
+            .await
+        {
+            Ok(outcome) => Ok(outcome),
+            Err(Refused::Failed(failure)) => Err(failure),
+            Err(Refused::Rpc(error)) => Err(Failure::new(
+                ErrorCode::InvalidArguments,
+                error.message,
+                "Correct the request.",
+            )),
+        }
+    }
+
+    fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {
+        let snapshot = self.0.catalog.snapshot();
+        let visible = |name: &&str| {
+            let found = snapshot.offered_tool(name);
+            found.is_some_and(|(server, tool)| {
+                self.sees(context, server, Wanted::Tool(&tool.name)).is_ok()
+            })
+        };
+        let message = match names::closest(offered, snapshot.offered_tool_names().filter(visible)) {
+            Some(close) => {
+                format!("Unknown tool: {offered:?}. The closest known name is {close:?}.")
+            }
+            None => format!("Unknown tool: {offered:?}"),
+        };
+        RpcError::invalid_params(message)
+    }
+
+    pub(super) async fn get_offered_prompt(
+        &self,
+        context: &CallContext,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Refused> {
+        let (offered, params) = named(method::PROMPTS_GET, params)?;
+        let (server, prompt) = self.offered_prompt(&offered)?;
+        let admitted = self.admit(context, server.as_str(), Wanted::Prompt(&prompt))?;
+        self.forward(
+            context,
+            &admitted,
+            method::PROMPTS_GET,
+            Some(params),
+            &[("name", text(&prompt))],
+        )
+        .await
+    }
+
+    fn offered_prompt(&self, offered: &str) -> Result<(ServerName, Box<str>), Failure> {
+        let snapshot = self.0.catalog.glance();
+        if let Some((server, prompt)) = snapshot.offered_prompt(offered) {
+            return Ok((server.clone(), prompt.name.clone()));
+        }
+        let hint = match names::closest(offered, snapshot.offered_prompt_names()) {
+            Some(close) => format!("The closest known name is {close:?}."),
+            None => "Look the name up in the list of prompts.".to_owned(),
+        };
+        Err(Failure::new(
+            ErrorCode::UnknownPrompt,
+            format!("Unknown prompt: {offered:?}"),
+            hint,
+        ))
+    }
+
+    /// `completion/complete`: the reference names a prompt or a resource template.
+    pub(super) async fn complete_offered(
+        &self,
+        context: &CallContext,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Refused> {
+        #[derive(Deserialize)]
+        struct Params {
+            r#ref: Reference,
+        }
+        #[derive(Deserialize)]
+        #[serde(tag = "type")]
+        enum Reference {
+            #[serde(rename = "ref/prompt")]
+            Prompt { name: String },
+            #[serde(rename = "ref/resource")]
+            Resource { uri: String },
+        }
+        let wrong = |why: &dyn std::fmt::Display| {
+            RpcError::invalid_params(format!("{}: {why}", method::COMPLETE))
+        };
+        let params = params.ok_or_else(|| wrong(&"`ref` is missing"))?;
+        let view: Params = params.read().map_err(|error| wrong(&error))?;
+        let forward = async |admitted: &gate::Admitted, key: &str, value: &str| {
+            let inner = [(key, text(value))];
+            self.forward(
+                context,
+                admitted,
+                method::COMPLETE,
+                Some(params),
+                &[("ref", Edit::Within(&inner))],
+            )
+            .await
+        };
+        match view.r#ref {
+            Reference::Prompt { name } => {
+                let (server, prompt) = self.offered_prompt(&name)?;
+                let admitted = self.admit(context, server.as_str(), Wanted::Prompt(&prompt))?;
+                forward(&admitted, "name", &prompt).await
+            }
+            Reference::Resource { uri } => {
+                let owner = self.owner_of(&uri)?;
+                let admitted =
+                    self.admit(context, owner.server.as_str(), Wanted::Resource(&owner.uri))?;
+                forward(&admitted, "uri", &owner.uri).await
+            }
+        }
+    }
+}

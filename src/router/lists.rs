@@ -1,0 +1,207 @@
+//! Lists as clients see them: put together once for a state of catalog and settings, then sent as they are.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+
+use super::{FIRST_DISCOVERY, Refused, Router};
+use crate::{
+    call_context::CallContext,
+    caller::Caller,
+    catalog::{ServerCatalog, Snapshot},
+    config::Settings,
+    gate::{self, Wanted},
+    names::ServerName,
+    upstream::Upstream,
+    wire::{Edit, Raw, method, splice},
+};
+
+/// The lists of the aggregated view.
+pub(super) struct Lists {
+    settings: Arc<Settings>,
+    snapshot: Arc<Snapshot>,
+    pub(super) tools: Raw,
+    pub(super) prompts: Raw,
+    pub(super) resources: Raw,
+    pub(super) templates: Raw,
+}
+
+/// The lists that were put together last.
+#[derive(Default)]
+pub(super) struct Prepared(ArcSwapOption<Lists>);
+
+impl Router {
+    /// The lists for what is known now. Only when nothing is known at all does this wait for the first discovery.
+    pub(super) async fn lists(&self) -> Arc<Lists> {
+        if self.0.catalog.glance().servers.is_empty() {
+            self.first_discovery().await;
+        }
+        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
+        if let Some(lists) = self.0.lists.0.load_full()
+            && Arc::ptr_eq(&lists.settings, &settings)
+            && Arc::ptr_eq(&lists.snapshot, &snapshot)
+        {
+            return lists;
+        }
+        let lists = Arc::new(put_together(settings, snapshot));
+        self.0.lists.0.store(Some(lists.clone()));
+        lists
+    }
+
+    async fn first_discovery(&self) {
+        let upstreams = self.0.upstreams.all();
+        let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
+        if tokio::time::timeout(FIRST_DISCOVERY, settled)
+            .await
+            .is_err()
+        {
+            tracing::debug!("a list was asked for while the first discovery is still running");
+        }
+    }
+
+    /// The tools of one server under their own names.
+    pub(super) fn own_tools(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+    ) -> Result<Raw, Refused> {
+        let known = self.known(context, server, method::TOOLS_LIST)?;
+        let visible = |name: &str| self.sees(context, server, Wanted::Tool(name)).is_ok();
+        Ok(list(
+            "tools",
+            known
+                .tools
+                .iter()
+                .filter(|t| visible(&t.name))
+                .map(|t| t.definition.clone()),
+        ))
+    }
+
+    /// Another list of one server.
+    pub(super) fn own_list(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+        which: &str,
+    ) -> Result<Raw, Refused> {
+        let known = self.known(context, server, which)?;
+        Ok(match which {
+            method::PROMPTS_LIST => list(
+                "prompts",
+                known.prompts.iter().map(|p| p.definition.clone()),
+            ),
+            method::RESOURCES_LIST => list(
+                "resources",
+                known.resources.iter().map(|r| r.definition.clone()),
+            ),
+            _ => list(
+                "resourceTemplates",
+                known.templates.iter().map(|t| t.definition.clone()),
+            ),
+        })
+    }
+
+    fn known(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+        which: &str,
+    ) -> Result<Arc<ServerCatalog>, Refused> {
+        self.sees(context, server, Wanted::Method(which))?;
+        let known = self.0.catalog.glance().servers.get(server).cloned();
+        known.ok_or_else(|| crate::wire::RpcError::method_not_found(which).into())
+    }
+}
+
+fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
+    let everyone = Caller::anonymous();
+    let visible = |server: &ServerName, wanted: Wanted<'_>| {
+        gate::decide(&settings, &snapshot, &everyone, server.as_str(), wanted).is_ok()
+    };
+    let (mut tools, mut prompts, mut resources, mut templates) = (vec![], vec![], vec![], vec![]);
+    for (name, server) in &snapshot.servers {
+        for tool in server
+            .tools
+            .iter()
+            .filter(|t| visible(name, Wanted::Tool(&t.name)))
+        {
+            tools.push((
+                tool.offered.to_string(),
+                offered_tool(name, &tool.offered, &tool.definition),
+            ));
+        }
+        for prompt in server
+            .prompts
+            .iter()
+            .filter(|p| visible(name, Wanted::Prompt(&p.name)))
+        {
+            prompts.push((
+                prompt.offered.to_string(),
+                renamed(&prompt.definition, "name", &prompt.offered),
+            ));
+        }
+        for resource in server
+            .resources
+            .iter()
+            .filter(|r| visible(name, Wanted::Resource(&r.uri)))
+        {
+            let uri = snapshot.offered_uri(name, &resource.uri);
+            let definition = if uri == *resource.uri {
+                resource.definition.clone()
+            } else {
+                renamed(&resource.definition, "uri", &uri)
+            };
+            resources.push((uri, definition));
+        }
+        for template in server
+            .templates
+            .iter()
+            .filter(|t| visible(name, Wanted::Resource(&t.uri_template)))
+        {
+            templates.push((
+                template.uri_template.to_string(),
+                template.definition.clone(),
+            ));
+        }
+    }
+    Lists {
+        tools: sorted("tools", tools),
+        prompts: sorted("prompts", prompts),
+        resources: sorted("resources", resources),
+        templates: sorted("resourceTemplates", templates),
+        settings,
+        snapshot,
+    }
+}
+
+/// A tool's definition as it came, but for the offered name and the server's name before the description.
+pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw) -> Raw {
+    let description = definition
+        .get("description")
+        .and_then(|d| d.string())
+        .unwrap_or_default();
+    let prefixed = format!("[{server}] {description}");
+    let edits = [
+        ("name", Edit::Set(Raw::author(&offered))),
+        ("description", Edit::Set(Raw::author(&prefixed.trim_end()))),
+    ];
+    // Only objects get into the catalog.
+    splice(definition, &edits).unwrap_or_else(|_| definition.clone())
+}
+
+fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {
+    splice(definition, &[(key, Edit::Set(Raw::author(&value)))])
+        .unwrap_or_else(|_| definition.clone())
+}
+
+fn sorted(key: &str, mut items: Vec<(String, Raw)>) -> Raw {
+    items.sort_by(|a, b| a.0.cmp(&b.0));
+    list(key, items.into_iter().map(|(_, item)| item))
+}
+
+/// `{"key":[…]}`, always one page.
+fn list(key: &str, items: impl Iterator<Item = Raw>) -> Raw {
+    let items: Vec<Raw> = items.collect();
+    let edits = [(key, Edit::Set(Raw::array(&items)))];
+    splice(&Raw::empty_object(), &edits).expect("an object was given")
+}

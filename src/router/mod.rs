@@ -1,0 +1,253 @@
+//! What an MCP client can ask, in one place: each request of a client, whatever face took it, is answered here from the catalog or
+//! sent through the gate to its upstream.
+
+mod calls;
+mod forward;
+mod lists;
+mod opening;
+mod resources;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::watch;
+
+use crate::{
+    call_context::CallContext,
+    catalog::{Catalog, Difference},
+    config::{RoutingMode, Settings},
+    error_code::{ErrorCode, Failure},
+    gate,
+    names::ServerName,
+    upstream::{Upstream, Upstreams},
+    wire::{Notification, Outcome, Raw, Request, RpcError, method},
+};
+
+/// How long a list with nothing known at all waits for the first discovery.
+const FIRST_DISCOVERY: Duration = Duration::from_secs(5);
+
+/// What an endpoint shows of the house.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum View {
+    /// The configured mode.
+    Configured,
+    /// This mode.
+    Mode(RoutingMode),
+    /// One upstream, as it is.
+    Server(ServerName),
+}
+
+/// Answers clients. Cheap to clone.
+#[derive(Clone)]
+pub struct Router(Arc<Parts>);
+
+struct Parts {
+    settings: watch::Receiver<Arc<Settings>>,
+    catalog: Catalog,
+    upstreams: Upstreams,
+    lists: lists::Prepared,
+}
+
+/// Why a request got no result.
+enum Refused {
+    /// The request itself is wrong.
+    Rpc(RpcError),
+    /// We could not do it.
+    Failed(Failure),
+}
+
+impl From<RpcError> for Refused {
+    fn from(error: RpcError) -> Self {
+        Self::Rpc(error)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl Router {
+    /// A router over these parts.
+    pub fn new(
+        settings: watch::Receiver<Arc<Settings>>,
+        catalog: Catalog,
+        upstreams: Upstreams,
+    ) -> Self {
+        Self(Arc::new(Parts {
+            settings,
+            catalog,
+            upstreams,
+            lists: lists::Prepared::default(),
+        }))
+    }
+
+    /// Answers one request. Dropping the future withdraws it, upstream too.
+    pub async fn request(&self, context: &CallContext, view: &View, request: &Request) -> Outcome {
+        let answered = match view {
+            View::Server(server) => self.transparent(context, server, request).await,
+            View::Configured | View::Mode(_) => self.aggregated(context, request).await,
+        };
+        answered.unwrap_or_else(|refused| refuse(context, request, refused))
+    }
+
+    /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
+    pub async fn notification(&self, view: &View, notification: &Notification) {
+        if let View::Server(server) = view
+            && is_for_upstream(&notification.method)
+            && let Some(upstream) = self.0.upstreams.get(server.as_str())
+            && let Err(failure) = upstream
+                .notify(&notification.method, notification.params.as_ref())
+                .await
+        {
+            tracing::debug!(%server, %failure, "a notification could not be passed on");
+        }
+    }
+
+    /// Whether a server of this name is in the configuration, usable or not.
+    pub fn knows_server(&self, name: &str) -> bool {
+        let settings = self.0.settings.borrow();
+        settings.servers.contains_key(name)
+            || settings.broken.iter().any(|broken| broken.name == name)
+    }
+
+    /// Hears of every change of the lists.
+    pub fn differences(&self) -> tokio::sync::broadcast::Receiver<Difference> {
+        self.0.catalog.differences()
+    }
+
+    async fn aggregated(
+        &self,
+        context: &CallContext,
+        request: &Request,
+    ) -> Result<Outcome, Refused> {
+        let params = request.params.as_ref();
+        match &*request.method {
+            method::PING | method::SET_LEVEL => Ok(Outcome::Result(Raw::empty_object())),
+            method::TOOLS_LIST => Ok(Outcome::Result(self.lists().await.tools.clone())),
+            method::PROMPTS_LIST => Ok(Outcome::Result(self.lists().await.prompts.clone())),
+            method::RESOURCES_LIST => Ok(Outcome::Result(self.lists().await.resources.clone())),
+            method::TEMPLATES_LIST => Ok(Outcome::Result(self.lists().await.templates.clone())),
+            method::TOOLS_CALL => self.call_offered_tool(context, params).await,
+            method::PROMPTS_GET => self.get_offered_prompt(context, params).await,
+            method::RESOURCES_READ => self.read_offered_resource(context, params).await,
+            method::COMPLETE => self.complete_offered(context, params).await,
+            other => Err(RpcError::method_not_found(other).into()),
+        }
+    }
+
+    /// One upstream under its own names. Lists come from the catalog, everything else goes to it, known or not.
+    async fn transparent(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+        request: &Request,
+    ) -> Result<Outcome, Refused> {
+        if &*request.method == method::PING {
+            return Ok(Outcome::Result(Raw::empty_object()));
+        }
+        self.ensure_listed(server.as_str()).await?;
+        match &*request.method {
+            method::TOOLS_LIST => Ok(Outcome::Result(self.own_tools(context, server)?)),
+            method::PROMPTS_LIST | method::RESOURCES_LIST | method::TEMPLATES_LIST => Ok(
+                Outcome::Result(self.own_list(context, server, &request.method)?),
+            ),
+            _ => self.pass(context, server, request).await,
+        }
+    }
+
+    /// Makes sure that a server's lists are known, if that takes waking it.
+    async fn ensure_listed(&self, server: &str) -> Result<(), Failure> {
+        if self.0.catalog.glance().servers.contains_key(server) {
+            return Ok(());
+        }
+        match self.0.upstreams.get(server) {
+            Some(upstream) => upstream.wake().await,
+            // The gate knows why and says it better.
+            None => Ok(()),
+        }
+    }
+
+    /// The running upstream; the gate has let the request through, so it is there unless the settings changed this moment.
+    fn upstream(&self, server: &ServerName) -> Result<Upstream, Failure> {
+        self.0.upstreams.get(server.as_str()).ok_or_else(|| {
+            let error = format!("the server {server:?} is not running");
+            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
+        })
+    }
+
+    fn settings(&self) -> Arc<Settings> {
+        self.0.settings.borrow().clone()
+    }
+
+    /// Whether the gate lets this caller see a thing.
+    fn sees(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+        wanted: gate::Wanted<'_>,
+    ) -> Result<(), Failure> {
+        gate::decide(
+            &self.0.settings.borrow(),
+            &self.0.catalog.glance(),
+            &context.caller,
+            server.as_str(),
+            wanted,
+        )
+    }
+
+    fn admit(
+        &self,
+        context: &CallContext,
+        server: &str,
+        wanted: gate::Wanted<'_>,
+    ) -> Result<gate::Admitted, Failure> {
+        gate::admit(
+            &self.0.settings.borrow(),
+            &self.0.catalog.glance(),
+            &context.caller,
+            server,
+            wanted,
+        )
+    }
+}
+
+/// Our own failures are results for tools, so that a model reads them; for everything else they are JSON-RPC errors with the
+/// same JSON as data.
+fn refuse(context: &CallContext, request: &Request, refused: Refused) -> Outcome {
+    match refused {
+        Refused::Rpc(error) => Outcome::Error(error.to_raw()),
+        Refused::Failed(failure) if &*request.method == method::TOOLS_CALL => {
+            Outcome::Result(failed_result(&failure))
+        }
+        Refused::Failed(failure) => {
+            let code = match failure.code {
+                ErrorCode::UnknownResource => context.revision.missing_resource_code(),
+                ErrorCode::UnknownPrompt | ErrorCode::InvalidArguments => RpcError::INVALID_PARAMS,
+                _ => RpcError::INTERNAL,
+            };
+            Outcome::Error(
+                RpcError::new(code, failure.error.clone())
+                    .with_data(Raw::author(&failure))
+                    .to_raw(),
+            )
+        }
+    }
+}
+
+/// A tool result that says what failed.
+pub fn failed_result(failure: &Failure) -> Raw {
+    let text = Raw::author(failure);
+    Raw::author(&serde_json::json!({
+        "content": [{ "type": "text", "text": text.as_str() }],
+        "isError": true,
+    }))
+}
+
+/// Whether a client's notification concerns the upstream behind a transparent endpoint, rather than our connection with the client.
+fn is_for_upstream(name: &str) -> bool {
+    !matches!(
+        name,
+        method::INITIALIZED | method::CANCELLED | method::PROGRESS
+    ) && name != "notifications/roots/list_changed"
+}

@@ -1,0 +1,133 @@
+//! How we present ourselves to a client that opens a connection.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Router, View};
+use crate::{
+    caller::Caller,
+    error_code::Failure,
+    gate::{self, Wanted},
+    wire::{Edit, Raw, Revision, RpcError, method, splice},
+};
+
+/// Limit: clients cut instructions here.
+const INSTRUCTIONS_MAX: usize = 2048;
+
+/// What a client said when it opened a connection, and what it is answered.
+pub struct Opening {
+    /// The revision that was agreed.
+    pub revision: Revision,
+    /// The result of `initialize`.
+    pub result: Raw,
+    /// The client's name and version.
+    pub client: Raw,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", default)]
+struct InitializeParams {
+    protocol_version: Option<String>,
+}
+
+impl Router {
+    /// Answers `initialize`.
+    pub async fn open(
+        &self,
+        caller: &Caller,
+        view: &View,
+        params: Option<&Raw>,
+    ) -> Result<Opening, RpcError> {
+        let empty = Raw::empty_object();
+        let params = params.unwrap_or(&empty);
+        let said: InitializeParams = params.read().map_err(|error| {
+            RpcError::invalid_params(format!("initialize: wrong params: {error}"))
+        })?;
+        let revision = Revision::negotiate(said.protocol_version.as_deref().unwrap_or_default());
+        let result = match view {
+            View::Configured | View::Mode(_) => self.own_opening(revision),
+            View::Server(server) => self
+                .borrowed_opening(caller, server.as_str(), revision)
+                .await
+                .map_err(|failure| {
+                    RpcError::new(RpcError::INTERNAL, failure.error.clone())
+                        .with_data(Raw::author(&failure))
+                })?,
+        };
+        let part = |key| params.get(key).unwrap_or_else(Raw::empty_object).detached();
+        Ok(Opening {
+            revision,
+            result,
+            client: part("clientInfo"),
+        })
+    }
+
+    fn own_opening(&self, revision: Revision) -> Raw {
+        Raw::author(&json!({
+            "protocolVersion": revision.as_str(),
+            "capabilities": {
+                "tools": { "listChanged": true },
+                "prompts": { "listChanged": true },
+                "resources": { "listChanged": true },
+                "completions": {},
+                "logging": {},
+            },
+            "serverInfo": {
+                "name": env!("CARGO_PKG_NAME"),
+                "title": "mcpproxy",
+                "version": env!("CARGO_PKG_VERSION"),
+            },
+            "instructions": self.instructions(),
+        }))
+    }
+
+    fn instructions(&self) -> String {
+        let servers: Vec<String> = self
+            .0
+            .settings
+            .borrow()
+            .servers
+            .values()
+            .filter(|e| e.enabled)
+            .map(|e| e.name.to_string())
+            .collect();
+        let mut text = "mcpproxy offers the tools of several MCP servers under one roof. A tool `tool` of the server `server` is \
+            listed as `server__tool`, and its description begins with `[server]`; prompts are named the same way. A server that \
+            sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
+            `code` and `hint`; the hint names the next step."
+            .to_owned();
+        let list = format!(" Servers: {}.", servers.join(", "));
+        if !servers.is_empty() && text.len() + list.len() <= INSTRUCTIONS_MAX {
+            text.push_str(&list);
+        }
+        text
+    }
+
+    /// The upstream's own answer, with the revision that this client and we agree on.
+    async fn borrowed_opening(
+        &self,
+        caller: &Caller,
+        server: &str,
+        revision: Revision,
+    ) -> Result<Raw, Failure> {
+        let wanted = Wanted::Method(method::INITIALIZE);
+        gate::decide(
+            &self.settings(),
+            &self.0.catalog.glance(),
+            caller,
+            server,
+            wanted,
+        )?;
+        self.ensure_listed(server).await?;
+        let snapshot = self.0.catalog.snapshot();
+        let Some(known) = snapshot.servers.get(server) else {
+            return Ok(self.own_opening(revision));
+        };
+        let version = Raw::author(&revision.as_str());
+        let spliced = splice(
+            &known.listing.initialize,
+            &[("protocolVersion", Edit::Set(version))],
+        );
+        Ok(spliced.unwrap_or_else(|_| self.own_opening(revision)))
+    }
+}

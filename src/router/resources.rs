@@ -1,0 +1,134 @@
+//! Resources of the aggregated view: whose a URI is.
+
+use super::{Refused, Router};
+use crate::{
+    call_context::CallContext,
+    catalog::Owner,
+    error_code::{ErrorCode, Failure},
+    gate::Wanted,
+    wire::{Edit, Outcome, Raw, RpcError, method},
+};
+
+impl Router {
+    pub(super) async fn read_offered_resource(
+        &self,
+        context: &CallContext,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Refused> {
+        let missing =
+            || RpcError::invalid_params(format!("{}: `uri` is missing", method::RESOURCES_READ));
+        let params = params.ok_or_else(missing)?;
+        let uri = params
+            .get("uri")
+            .and_then(|uri| uri.string())
+            .ok_or_else(missing)?;
+        let owner = self.owner_of(&uri)?;
+        let admitted = self.admit(context, owner.server.as_str(), Wanted::Resource(&owner.uri))?;
+        let edits = [("uri", Edit::Set(Raw::author(&owner.uri)))];
+        self.forward(
+            context,
+            &admitted,
+            method::RESOURCES_READ,
+            Some(params),
+            &edits,
+        )
+        .await
+    }
+
+    /// Whose resource this is: one that is listed, or one that a server's template describes.
+    pub(super) fn owner_of(&self, uri: &str) -> Result<Owner, Failure> {
+        let snapshot = self.0.catalog.glance();
+        if let Some(owner) = snapshot.offered_resource(uri) {
+            return Ok(owner.clone());
+        }
+        let mut fitting = snapshot
+            .servers
+            .iter()
+            .flat_map(|(name, server)| {
+                server
+                    .templates
+                    .iter()
+                    .map(move |template| (name, template))
+            })
+            .filter(|(_, template)| {
+                *template.uri_template == *uri || fits(&template.uri_template, uri)
+            });
+        // The most specific template wins: the one with the most literal text; then the first server by name.
+        let best = fitting.next().map(|first| {
+            fitting.fold(first, |best, next| {
+                if literal_length(&next.1.uri_template) > literal_length(&best.1.uri_template) {
+                    next
+                } else {
+                    best
+                }
+            })
+        });
+        match best {
+            Some((server, _)) => Ok(Owner {
+                server: server.clone(),
+                uri: uri.into(),
+            }),
+            None => Err(Failure::new(
+                ErrorCode::UnknownResource,
+                format!("Resource not found: {uri:?}"),
+                "Look the URI up in the list of resources and resource templates.",
+            )),
+        }
+    }
+}
+
+/// The literal parts of a URI template, between its expressions.
+fn literals(template: &str) -> impl Iterator<Item = &str> {
+    template
+        .split('{')
+        .enumerate()
+        .map(|(i, part)| match part.split_once('}') {
+            Some((_, literal)) if i > 0 => literal,
+            _ => part,
+        })
+}
+
+fn literal_length(template: &str) -> usize {
+    literals(template).map(str::len).sum()
+}
+
+/// Whether a URI may be an expansion of a template (RFC 6570): the literal parts stand in it, in their order, from the first
+/// character to the last.
+fn fits(template: &str, uri: &str) -> bool {
+    let parts: Vec<&str> = literals(template).collect();
+    let [first, middle @ .., last] = &parts[..] else {
+        return false;
+    };
+    let Some(mut rest) = uri
+        .strip_prefix(first)
+        .and_then(|rest| rest.strip_suffix(last))
+    else {
+        return false;
+    };
+    for part in middle {
+        match rest.split_once(part) {
+            Some((_, after)) => rest = after,
+            None => return false,
+        }
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_fit_their_expansions() {
+        let check =
+            |template, uri, expected| assert_eq!(fits(template, uri), expected, "{template} {uri}");
+        check("file:///{path}", "file:///a/b", true);
+        check("demo://{id}/text", "demo://7/text", true);
+        check("demo://{id}/text", "demo://7/blob", false);
+        check("a://{x}/b/{y}/c", "a://1/b/2/c", true);
+        check("a://{x}/b/{y}/c", "a://1/c", false);
+        check("a://plain", "a://plain", false);
+        check("{+all}", "anything", true);
+        check("ab{x}bc", "abc", false);
+    }
+}

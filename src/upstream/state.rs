@@ -1,0 +1,215 @@
+//! The life of one upstream as a pure function. The worker owns the clock, the process and the socket; this file owns the rules.
+
+use std::time::Duration;
+
+/// Where an upstream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Not connected; the next call, or whoever wants it awake, connects it.
+    Asleep,
+    /// Being started or dialled. `failures` counts those in a row before this attempt.
+    Connecting {
+        /// Attempts in a row that came to nothing.
+        failures: u32,
+    },
+    /// Connected and listed.
+    Ready {
+        /// Attempts in a row that came to nothing before this connection; forgotten once it has proved healthy.
+        failures: u32,
+    },
+    /// Lost or not reached; tried again by itself when the pause is over, or at once when somebody asks.
+    Waiting {
+        /// Attempts in a row that came to nothing.
+        failures: u32,
+    },
+    /// Given up until somebody asks.
+    Failed {
+        /// Attempts in a row that came to nothing.
+        failures: u32,
+    },
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// A call, an operator or the settings want it connected.
+    Wanted,
+    /// Connected and listed.
+    Opened,
+    /// An attempt failed.
+    NotOpened(Wish),
+    /// The connection ended.
+    Lost(Wish, Health),
+    /// The pause before the next attempt is over.
+    PauseOver,
+    /// Nobody used it for its idle time.
+    Unused,
+}
+
+/// Whether the upstream should be connected even if nobody calls: it stays connected by its settings, or its lists are unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// It should.
+    Stay,
+    /// A call will wake it.
+    OnDemand,
+}
+
+/// How long the connection lasted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Health {
+    /// At least [`HEALTHY_AFTER`].
+    Proved,
+    /// Less: a fast exit.
+    Brief,
+}
+
+/// What the worker does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Start or dial it.
+    Connect,
+    /// Try again by itself after this time, jitter to be added.
+    Pause(Duration),
+    /// Let the connection go.
+    Disconnect,
+    /// Nothing.
+    Nothing,
+}
+
+/// A connection that lasted this long has proved healthy.
+pub(super) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+
+/// Limit: failures in a row after which nothing is tried by itself any more.
+const GIVE_UP_AFTER: u32 = 5;
+
+impl State {
+    /// The next state, and what to do.
+    #[must_use]
+    pub(super) fn on(self, event: Event) -> (Self, Action) {
+        match (self, event) {
+            (Self::Asleep, Event::Wanted) => (Self::Connecting { failures: 0 }, Action::Connect),
+            (Self::Waiting { failures }, Event::Wanted | Event::PauseOver)
+            | (Self::Failed { failures }, Event::Wanted) => {
+                (Self::Connecting { failures }, Action::Connect)
+            }
+            (Self::Connecting { failures }, Event::Opened) => {
+                (Self::Ready { failures }, Action::Nothing)
+            }
+            (Self::Connecting { failures }, Event::NotOpened(wish))
+            | (Self::Ready { failures }, Event::Lost(wish, Health::Brief)) => {
+                after_failure(failures + 1, wish)
+            }
+            (Self::Ready { .. }, Event::Lost(wish, Health::Proved)) => match wish {
+                Wish::Stay => (Self::Waiting { failures: 0 }, Action::Pause(pause(0))),
+                Wish::OnDemand => (Self::Asleep, Action::Nothing),
+            },
+            (Self::Ready { .. }, Event::Unused) => (Self::Asleep, Action::Disconnect),
+            // News that came too late, or wishes that are already on their way.
+            (state, _) => (state, Action::Nothing),
+        }
+    }
+}
+
+fn after_failure(failures: u32, wish: Wish) -> (State, Action) {
+    if failures >= GIVE_UP_AFTER {
+        return (State::Failed { failures }, Action::Nothing);
+    }
+    match wish {
+        Wish::Stay => (
+            State::Waiting { failures },
+            Action::Pause(pause(failures - 1)),
+        ),
+        // The next call asks; until then nothing burns the battery.
+        Wish::OnDemand => (State::Failed { failures }, Action::Nothing),
+    }
+}
+
+/// 1 s, 2 s, 4 s … at most a minute.
+fn pause(failures: u32) -> Duration {
+    Duration::from_secs((1 << failures.min(6)).min(60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(events: &[Event], expected: &[(State, Action)]) {
+        let mut state = State::Asleep;
+        let mut path = Vec::new();
+        for event in events {
+            let (next, action) = state.on(*event);
+            state = next;
+            path.push((next, action));
+        }
+        assert_eq!(path, expected);
+    }
+
+    const FAILED: Event = Event::NotOpened(Wish::Stay);
+
+    #[test]
+    fn a_call_wakes_and_idleness_puts_to_sleep() {
+        check(
+            &[Event::Wanted, Event::Wanted, Event::Opened, Event::Unused],
+            &[
+                (State::Connecting { failures: 0 }, Action::Connect),
+                (State::Connecting { failures: 0 }, Action::Nothing),
+                (State::Ready { failures: 0 }, Action::Nothing),
+                (State::Asleep, Action::Disconnect),
+            ],
+        );
+    }
+
+    #[test]
+    fn failures_in_a_row_pause_longer_and_end_after_five() {
+        let mut state = State::Asleep.on(Event::Wanted).0;
+        let mut pauses = Vec::new();
+        loop {
+            let (next, action) = state.on(FAILED);
+            state = next;
+            let Action::Pause(pause) = action else { break };
+            pauses.push(pause.as_secs());
+            state = state.on(Event::PauseOver).0;
+        }
+        assert_eq!(
+            (pauses, state),
+            (vec![1, 2, 4, 8], State::Failed { failures: 5 })
+        );
+        assert_eq!(state.on(Event::PauseOver), (state, Action::Nothing));
+        assert_eq!(state.on(Event::Wanted).1, Action::Connect);
+    }
+
+    #[test]
+    fn fast_exits_count_as_failures_and_a_healthy_life_forgets_them() {
+        let ready = State::Ready { failures: 3 };
+        assert_eq!(
+            ready.on(Event::Lost(Wish::Stay, Health::Brief)),
+            (
+                State::Waiting { failures: 4 },
+                Action::Pause(Duration::from_secs(8))
+            )
+        );
+        assert_eq!(
+            ready.on(Event::Lost(Wish::Stay, Health::Proved)),
+            (
+                State::Waiting { failures: 0 },
+                Action::Pause(Duration::from_secs(1))
+            )
+        );
+    }
+
+    #[test]
+    fn what_nobody_needs_is_not_restarted_by_itself() {
+        let lost = State::Ready { failures: 0 }.on(Event::Lost(Wish::OnDemand, Health::Proved));
+        assert_eq!(lost, (State::Asleep, Action::Nothing));
+        let failed = State::Connecting { failures: 0 }.on(Event::NotOpened(Wish::OnDemand));
+        assert_eq!(failed, (State::Failed { failures: 1 }, Action::Nothing));
+        assert_eq!(failed.0.on(Event::Wanted).1, Action::Connect);
+    }
+
+    #[test]
+    fn pauses_end_at_a_minute() {
+        assert_eq!(pause(40), Duration::from_mins(1));
+    }
+}

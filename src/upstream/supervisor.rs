@@ -1,0 +1,281 @@
+//! Keeps the set of workers as the settings want it: one pure comparison of wanted with running, whatever changed.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::{
+    sync::{Semaphore, mpsc, watch},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    connect::Ground,
+    handle::{COMMANDS, Shared, Slots, Status, Upstream},
+    process::StderrLog,
+    usage::Usage,
+    worker::{Common, Life, Worker},
+};
+use crate::{
+    catalog::Catalog,
+    config::{ServerEntry, Settings},
+    names::ServerName,
+};
+
+/// How many servers without known lists are discovered at the same time.
+const DISCOVERIES: usize = 4;
+
+/// The upstreams by name. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Upstreams(Arc<ArcSwap<HashMap<ServerName, Upstream>>>);
+
+impl Upstreams {
+    /// A running upstream. Servers that are disabled, or may not be contacted, do not run.
+    pub fn get(&self, name: &str) -> Option<Upstream> {
+        self.0.load().get(name).cloned()
+    }
+
+    /// All that run.
+    pub fn all(&self) -> Vec<Upstream> {
+        self.0.load().values().cloned().collect()
+    }
+}
+
+/// The task that starts and stops workers.
+pub struct Supervisor {
+    settings: watch::Receiver<Arc<Settings>>,
+    common: Arc<Common>,
+    published: Upstreams,
+    running: BTreeMap<ServerName, Running>,
+    /// Workers that were told to stop and are not done yet.
+    ending: Vec<JoinHandle<()>>,
+}
+
+struct Running {
+    upstream: Upstream,
+    fingerprint: String,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// What has to be done to one server.
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    Start(ServerName),
+    Stop(ServerName),
+    Replace(ServerName),
+}
+
+/// From what runs to what is wanted; names with the fingerprints of their connections' settings.
+fn plan(wanted: &BTreeMap<ServerName, &str>, running: &BTreeMap<ServerName, &str>) -> Vec<Change> {
+    let gone = running
+        .keys()
+        .filter(|name| !wanted.contains_key(*name))
+        .cloned()
+        .map(Change::Stop);
+    let rest = wanted
+        .iter()
+        .filter_map(|(name, fingerprint)| match running.get(name) {
+            None => Some(Change::Start(name.clone())),
+            Some(current) if current != fingerprint => Some(Change::Replace(name.clone())),
+            Some(_) => None,
+        });
+    gone.chain(rest).collect()
+}
+
+impl Supervisor {
+    /// `hurry` ends every grace of stopping children.
+    pub fn new(
+        settings: watch::Receiver<Arc<Settings>>,
+        catalog: Catalog,
+        ground: Ground,
+        hurry: CancellationToken,
+    ) -> (Upstreams, Self) {
+        let published = Upstreams::default();
+        let common = Common {
+            ground,
+            catalog,
+            discovery: Arc::new(Semaphore::new(DISCOVERIES)),
+            hurry,
+        };
+        let supervisor = Self {
+            settings,
+            common: Arc::new(common),
+            published: published.clone(),
+            running: BTreeMap::new(),
+            ending: Vec::new(),
+        };
+        (published, supervisor)
+    }
+
+    /// Starts the workers that the settings want now. Called once before requests are served, so that none of them finds an
+    /// upstream missing.
+    pub fn begin(&mut self) {
+        let settings = self.settings.borrow_and_update().clone();
+        for name in wanted(&settings).into_keys() {
+            self.start(&settings, &name, None);
+        }
+        self.publish();
+    }
+
+    /// Follows the settings until shutdown, then stops every worker and returns when all are done.
+    pub async fn run(mut self, shutdown: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => break,
+                changed = self.settings.changed() => if changed.is_err() { break },
+            }
+            self.reconcile().await;
+        }
+        for running in self.running.values() {
+            running.stop.cancel();
+        }
+        for running in std::mem::take(&mut self.running).into_values() {
+            // A worker that panicked has dropped its process, which killed it.
+            let _ = running.task.await;
+        }
+        for task in self.ending {
+            let _ = task.await;
+        }
+    }
+
+    async fn reconcile(&mut self) {
+        let settings = self.settings.borrow_and_update().clone();
+        let wanted = wanted(&settings);
+        let running = self
+            .running
+            .iter()
+            .map(|(n, r)| (n.clone(), r.fingerprint.as_str()))
+            .collect();
+        let changes = plan(&wanted, &running);
+        let replaced = |name: &ServerName| {
+            changes
+                .iter()
+                .any(|c| matches!(c, Change::Replace(n) if n == name))
+        };
+        // Lists of another configuration do not count.
+        let keep = settings
+            .servers
+            .keys()
+            .filter(|name| !replaced(name))
+            .cloned()
+            .collect();
+        self.common.catalog.keep(keep).await;
+        for change in changes {
+            match change {
+                Change::Start(name) => self.start(&settings, &name, None),
+                Change::Stop(name) => {
+                    if let Some(running) = self.running.remove(&name) {
+                        tracing::info!(server = %name, "server is no longer wanted and stopped");
+                        running.stop.cancel();
+                        self.ending.push(running.task);
+                    }
+                }
+                Change::Replace(name) => {
+                    let old = self.running.remove(&name);
+                    tracing::info!(server = %name, "the configuration of the server changed; it is connected anew");
+                    self.start(&settings, &name, old);
+                }
+            }
+        }
+        self.ending.retain(|task| !task.is_finished());
+        self.publish();
+    }
+
+    fn start(&mut self, settings: &Settings, name: &ServerName, old: Option<Running>) {
+        let Some(entry) = settings.servers.get(name) else {
+            return;
+        };
+        let (commands, inbox) = mpsc::channel(COMMANDS);
+        let stderr = match &old {
+            Some(old) => old.upstream.stderr().clone(),
+            None => StderrLog::new(&self.common.ground.data_dir, name),
+        };
+        let shared = Arc::new(Shared {
+            name: name.clone(),
+            settings: self.settings.clone(),
+            commands,
+            status: watch::Sender::new(Status::new()),
+            live: ArcSwapOption::empty(),
+            usage: Usage::default(),
+            slots: Slots::new(entry),
+            stderr,
+        });
+        let stop = CancellationToken::new();
+        let worker = Worker {
+            entry: entry.clone(),
+            shared: shared.clone(),
+            common: self.common.clone(),
+            inbox,
+            stop: stop.clone(),
+            life: Life::new(),
+        };
+        let before = old.map(|old| {
+            old.stop.cancel();
+            old.task
+        });
+        let task = tokio::spawn(async move {
+            // Two instances of one server never run side by side.
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            worker.run().await;
+        });
+        let running = Running {
+            upstream: Upstream(shared),
+            fingerprint: entry.fingerprint.clone(),
+            stop,
+            task,
+        };
+        self.running.insert(name.clone(), running);
+    }
+
+    fn publish(&self) {
+        let all = self
+            .running
+            .iter()
+            .map(|(name, running)| (name.clone(), running.upstream.clone()))
+            .collect();
+        self.published.0.store(Arc::new(all));
+    }
+}
+
+fn wanted(settings: &Settings) -> BTreeMap<ServerName, &str> {
+    let runs = |entry: &&Arc<ServerEntry>| entry.may_be_contacted();
+    settings
+        .servers
+        .values()
+        .filter(runs)
+        .map(|e| (e.name.clone(), e.fingerprint.as_str()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changed_is_touched() {
+        let set = |pairs: &[(&str, &'static str)]| -> BTreeMap<ServerName, &str> {
+            pairs
+                .iter()
+                .map(|(name, print)| (ServerName::parse(name).expect("a name"), *print))
+                .collect()
+        };
+        let name = |text| ServerName::parse(text).expect("a name");
+        let running = set(&[("same", "1"), ("changed", "1"), ("gone", "1")]);
+        let wanted = set(&[("same", "1"), ("changed", "2"), ("new", "1")]);
+        assert_eq!(
+            plan(&wanted, &running),
+            [
+                Change::Stop(name("gone")),
+                Change::Replace(name("changed")),
+                Change::Start(name("new"))
+            ]
+        );
+        assert!(plan(&running, &running).is_empty());
+    }
+}
