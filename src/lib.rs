@@ -20,3 +20,6 @@ pub mod catalog;
 
 // Floor 5: the upstream servers.
 pub mod upstream;
+
+// Floor 10: the command line.
+pub mod cli;
