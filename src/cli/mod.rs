@@ -13,6 +13,7 @@ mod offline_tools;
 mod output;
 mod platform;
 mod pretty_json;
+mod serve;
 mod status;
 mod tools;
 mod upstream;
@@ -70,6 +71,7 @@ struct Location {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(serve::Serve),
     #[command(subcommand)]
     Upstream(upstream::Upstream),
     #[command(subcommand)]
@@ -99,6 +101,7 @@ pub fn main() -> ExitCode {
 fn run(arguments: Arguments) -> Result<(), Failure> {
     let location = &arguments.location;
     match arguments.command {
+        Command::Serve(serve) => serve.run(location),
         Command::Upstream(upstream) => block_on(upstream.run(location)),
         Command::Tools(tools) => block_on(tools.run(location)),
         Command::Call(call) => block_on(call.run(location)),

@@ -29,7 +29,10 @@ impl Files {
                 tools.extend(known.tools.iter().map(|tool| row(entry, tool)));
             }
         }
-        Ok(ToolList { total: tools.len() as u64, tools })
+        Ok(ToolList {
+            total: tools.len() as u64,
+            tools,
+        })
     }
 
     /// One tool, named `server:tool` or as clients see it.
@@ -52,10 +55,13 @@ impl Files {
             }
         }
         let unknown = Failure::failed(format!("no tool {wanted:?} is known"));
-        Err(match names::closest(wanted, names.iter().map(String::as_str)) {
-            Some(close) => unknown.next(format!("did you mean {close}?")),
-            None => unknown.next("start the daemon with `mcpproxy serve`, so that it asks the servers"),
-        })
+        Err(
+            match names::closest(wanted, names.iter().map(String::as_str)) {
+                Some(close) => unknown.next(format!("did you mean {close}?")),
+                None => unknown
+                    .next("start the daemon with `mcpproxy serve`, so that it asks the servers"),
+            },
+        )
     }
 
     /// Every sound entry whose server has been listed since the entry last changed.
@@ -94,5 +100,7 @@ fn why_not_callable(entry: &ServerEntry, tool: &str) -> Option<&'static str> {
 }
 
 fn raw_value(raw: &Raw) -> Box<RawValue> {
-    raw.read::<&RawValue>().expect("a raw value is one JSON value").to_owned()
+    raw.read::<&RawValue>()
+        .expect("a raw value is one JSON value")
+        .to_owned()
 }

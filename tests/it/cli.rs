@@ -3,6 +3,7 @@
 mod calls;
 mod files;
 mod playback;
+mod serving;
 mod through_the_daemon;
 
 use std::{
