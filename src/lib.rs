@@ -40,3 +40,6 @@ pub mod inbound;
 
 // Floor 9: everything put together.
 pub mod daemon;
+
+// Floor 10: the command line.
+pub mod cli;

@@ -1,3 +1,7 @@
 //! The `mcpproxy` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    mcpproxy::cli::main()
+}

@@ -1,1 +1,5 @@
 //! The integration tests.
+
+#[cfg(unix)]
+mod cli;
+mod demo_server;

@@ -1,0 +1,249 @@
+//! `mcpproxy call`: one call through the daemon, through the same gate as an MCP client's.
+
+use std::{
+    fs::File,
+    io::{self, Read},
+};
+
+use clap::{Args, Subcommand};
+use http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    Location,
+    daemon_client::{self, Daemon, Patience},
+    failure::Failure,
+    offline::Files,
+    output::{self, Format, Output},
+    tools,
+};
+
+/// Call a tool once, saying what kind of call it is
+///
+/// The kind is what you allow the call to be: a tool that is known to do more is refused (exit code 4). Text that the tool
+/// answers goes to stdout; `-o json` prints the whole result exactly as the server gave it. Ends with 1 when the tool reports
+/// an error.
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) enum Call {
+    /// Call a tool that only reads
+    Read(Target),
+    /// Call a tool that changes something
+    Write(Target),
+    /// Call a tool that may delete or overwrite
+    Destructive(Target),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy call read demo:echo --args '{\"text\":\"hello\"}'
+  mcpproxy call write notes:create --args @note.json
+  echo '{\"path\":\"old.txt\"}' | mcpproxy call destructive files:delete --args - -o json";
+
+#[derive(Debug, Args)]
+pub(super) struct Target {
+    /// The tool, as `mcpproxy tools list` shows it
+    #[arg(value_name = "SERVER:TOOL", value_parser = tools::tool_name)]
+    name: String,
+    /// The arguments, a JSON object; @FILE reads them from a file, - from stdin
+    #[arg(long, value_name = "JSON", default_value = "{}")]
+    args: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Limit: what the daemon accepts as one request.
+const LARGEST_ARGUMENTS: u64 = 32 * 1024 * 1024;
+
+#[derive(Serialize)]
+struct Request<'a> {
+    variant: &'static str,
+    name: &'a str,
+    args: &'a RawValue,
+}
+
+/// One of the two is there.
+#[derive(Deserialize)]
+struct Answer<'a> {
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    rpc_error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct RpcError {
+    code: i64,
+    message: String,
+}
+
+/// The fields of a tool's result that are shown.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolResult<'a> {
+    #[serde(borrow, default)]
+    content: Vec<&'a RawValue>,
+    #[serde(borrow)]
+    structured_content: Option<&'a RawValue>,
+    is_error: Option<bool>,
+}
+
+impl Call {
+    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
+        let (variant, target) = match self {
+            Self::Read(target) => ("read", target),
+            Self::Write(target) => ("write", target),
+            Self::Destructive(target) => ("destructive", target),
+        };
+        let args = arguments(&target.args)?;
+        let body = serde_json::to_vec(&Request {
+            variant,
+            name: &target.name,
+            args: &args,
+        })
+        .map_err(|error| Failure::failed(format!("failed to write the request: {error}")))?;
+        let files = Files::find(location)?;
+        let mut daemon = Daemon::connect(files.data_dir()).await?;
+        let body = daemon
+            .send(Method::POST, "/api/v1/call", body, Patience::Long)
+            .await?;
+        show(&target, &body)
+    }
+}
+
+/// Reads `--args`: an object, kept as it is written.
+fn arguments(given: &str) -> Result<Box<RawValue>, Failure> {
+    let text = if given == "-" {
+        read_all(io::stdin().lock(), "stdin")?
+    } else if let Some(path) = given.strip_prefix('@') {
+        let file = File::open(path).map_err(|error| {
+            Failure::failed(format!("failed to open the arguments in {path:?}: {error}"))
+        })?;
+        read_all(file, path)?
+    } else {
+        given.to_owned()
+    };
+    let usage = |complaint: String| {
+        Failure::usage(complaint).next(
+            "give a JSON object, in single quotes for the shell: --args '{\"text\":\"hello\"}'",
+        )
+    };
+    let args = RawValue::from_string(text.trim().to_owned())
+        .map_err(|error| usage(format!("the arguments are not JSON: {error}")))?;
+    if args.get().starts_with('{') {
+        Ok(args)
+    } else {
+        Err(usage("the arguments must be a JSON object".to_owned()))
+    }
+}
+
+fn read_all(input: impl Read, name: &str) -> Result<String, Failure> {
+    let mut text = String::new();
+    let read = input
+        .take(LARGEST_ARGUMENTS + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| {
+            Failure::failed(format!("failed to read the arguments from {name}: {error}"))
+        })?;
+    if read as u64 > LARGEST_ARGUMENTS {
+        return Err(Failure::failed(format!(
+            "the arguments from {name} are larger than 32 MiB"
+        )));
+    }
+    Ok(text)
+}
+
+fn show(target: &Target, body: &[u8]) -> Result<(), Failure> {
+    let request = "POST /api/v1/call";
+    let answer: Answer<'_> = daemon_client::read(request, body)?;
+    match (answer.result, answer.rpc_error) {
+        (Some(result), _) => show_result(target, result),
+        (None, Some(error)) => show_rpc_error(target, error),
+        (None, None) => Err(
+            Failure::failed("the daemon's answer has neither result nor error")
+                .next("make sure that daemon and command line are of the same version"),
+        ),
+    }
+}
+
+fn show_result(target: &Target, raw: &RawValue) -> Result<(), Failure> {
+    // A result of an odd shape is shown as it is: the server's business, not ours.
+    let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
+    match (target.output.format, &result) {
+        (Format::Json, _) => output::exactly(raw.get())?,
+        (Format::Table, Some(result)) => show_content(result)?,
+        (Format::Table, None) => output::json(raw.get().as_bytes())?,
+    }
+    if result.is_some_and(|result| result.is_error == Some(true)) {
+        return Err(Failure::failed(format!(
+            "the tool {} reports an error",
+            target.name
+        )));
+    }
+    Ok(())
+}
+
+fn show_content(result: &ToolResult<'_>) -> Result<(), Failure> {
+    for block in &result.content {
+        show_block(block)?;
+    }
+    match result.structured_content {
+        Some(structured) if result.content.is_empty() => output::json(structured.get().as_bytes()),
+        _ => Ok(()),
+    }
+}
+
+fn show_rpc_error(target: &Target, raw: &RawValue) -> Result<(), Failure> {
+    let RpcError { code, message } =
+        daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
+    if target.output.format == Format::Json {
+        output::exactly(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
+    }
+    Err(Failure::failed(format!(
+        "the server refused the call of {}: {message} ({code})",
+        target.name
+    ))
+    .next(format!(
+        "compare the arguments with `mcpproxy tools show {}`",
+        target.name
+    )))
+}
+
+/// A content block of any kind, as far as one line tells about it.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Block {
+    r#type: String,
+    text: Option<String>,
+    data: Option<String>,
+    mime_type: Option<String>,
+    uri: Option<String>,
+    resource: Option<Box<Block>>,
+}
+
+fn show_block(raw: &RawValue) -> Result<(), Failure> {
+    let block: Block = serde_json::from_str(raw.get()).unwrap_or_default();
+    if let ("text", Some(text)) = (block.r#type.as_str(), &block.text) {
+        return output::foreign_text(text);
+    }
+    let inner = block.resource.unwrap_or_default();
+    let kind = if block.r#type.is_empty() {
+        "content of no known type"
+    } else {
+        &block.r#type
+    };
+    let data = block
+        .data
+        .map(|data| format!("(about {} bytes)", data.len() / 4 * 3));
+    let parts = [
+        Some(kind.to_owned()),
+        block.mime_type,
+        inner.mime_type,
+        block.uri,
+        inner.uri,
+        data,
+    ];
+    let line: Vec<String> = parts.into_iter().flatten().collect();
+    output::foreign_text(&format!("[{}]", line.join(" ")))
+}

@@ -1,0 +1,72 @@
+//! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
+//! parts below.
+
+use super::daemon_client::DaemonError;
+
+/// The outcome of a command that did not do what it was asked.
+#[derive(Debug)]
+pub(super) struct Failure {
+    /// What failed, with which thing.
+    pub(super) what: String,
+    pub(super) next_step: Option<String>,
+    pub(super) exit_code: u8,
+}
+
+const FAILED: u8 = 1;
+const USAGE: u8 = 2;
+const NOT_REACHABLE: u8 = 3;
+
+impl Failure {
+    /// The command was understood and failed.
+    pub(super) fn failed(what: impl Into<String>) -> Self {
+        Self::with_code(what, FAILED)
+    }
+
+    /// The command was not understood.
+    pub(super) fn usage(what: impl Into<String>) -> Self {
+        Self::with_code(what, USAGE)
+    }
+
+    /// Only a daemon could have done it, and none answers.
+    pub(super) fn not_reachable(what: impl Into<String>) -> Self {
+        Self::with_code(what, NOT_REACHABLE)
+    }
+
+    /// Failed, with an exit code from elsewhere.
+    pub(super) fn with_code(what: impl Into<String>, exit_code: u8) -> Self {
+        Self {
+            what: what.into(),
+            next_step: None,
+            exit_code,
+        }
+    }
+
+    /// Adds what the person can do about it.
+    pub(super) fn next(mut self, step: impl Into<String>) -> Self {
+        self.next_step = Some(step.into());
+        self
+    }
+}
+
+impl From<DaemonError> for Failure {
+    fn from(error: DaemonError) -> Self {
+        let what = error.to_string();
+        match error {
+            DaemonError::NotRunning(_) => Self::not_reachable(what)
+                .next("start the daemon with `mcpproxy serve`, with the same --config and --data-dir if you use them"),
+            DaemonError::Unreachable { .. } => Self::not_reachable(what)
+                .next("look at the daemon's log, or restart it"),
+            DaemonError::Refused(refusal) => Self {
+                what,
+                next_step: refusal.hint,
+                exit_code: refusal.code.map_or(FAILED, crate::error_code::ErrorCode::exit_code),
+            },
+            DaemonError::TimedOut { .. } | DaemonError::Lost { .. } => {
+                Self::failed(what).next("look at the daemon's log, then try again")
+            }
+            DaemonError::BadAnswer { .. } => {
+                Self::failed(what).next("make sure that daemon and command line are of the same version")
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The command line: reads the arguments, runs one command, turns its outcome into an exit code.
+//!
+//! The only door to clap and comfy-table. Commands talk to the daemon through `daemon_client` and print through `output`;
+//! what they can do without a daemon stands in `offline`.
+
+mod call;
+mod config;
+mod daemon_client;
+mod demo_server;
+mod failure;
+mod offline;
+mod offline_tools;
+mod output;
+mod platform;
+mod pretty_json;
+mod serve;
+mod status;
+mod tools;
+mod upstream;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+/// One daemon between every AI client and every MCP server on this machine.
+///
+/// Run `mcpproxy serve` once, point your AI clients at `http://127.0.0.1:8080/mcp`, and manage the servers behind it from here.
+#[derive(Debug, Parser)]
+#[command(name = "mcpproxy", version, max_term_width = 100, after_long_help = EXAMPLES)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
+struct Arguments {
+    #[command(flatten)]
+    location: Location,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy serve                                       run the daemon in the foreground
+  mcpproxy serve --demo                                the same, with a demo server to try
+  mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
+  mcpproxy upstream list                               the servers and how they are
+  mcpproxy tools list                                  what they offer
+  mcpproxy call read time:get_current_time --args '{\"timezone\":\"Europe/Berlin\"}'
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon not reachable, 4 refused by policy.";
+
+/// Which configuration and data folder is meant. Commands and daemon find each other through the data folder.
+#[derive(Debug, clap::Args)]
+struct Location {
+    /// The configuration file, instead of `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH` or the usual place
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Options of every command"
+    )]
+    config: Option<PathBuf>,
+    /// The folder for the local socket, logs and last-known lists, instead of the usual place
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help_heading = "Options of every command"
+    )]
+    data_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Serve(serve::Serve),
+    #[command(subcommand)]
+    Upstream(upstream::Upstream),
+    #[command(subcommand)]
+    Tools(tools::Tools),
+    #[command(subcommand)]
+    Call(call::Call),
+    Status(status::Status),
+    #[command(subcommand)]
+    Config(config::Config),
+    /// Run the bundled demo server on stdin and stdout
+    #[command(hide = true)]
+    DemoServer,
+}
+
+/// Runs the program.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(help_or_mistake) => return output::usage(&help_or_mistake),
+    };
+    match run(arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => output::failure(&failure),
+    }
+}
+
+fn run(arguments: Arguments) -> Result<(), Failure> {
+    let location = &arguments.location;
+    match arguments.command {
+        Command::Serve(serve) => serve.run(location),
+        Command::Upstream(upstream) => block_on(upstream.run(location)),
+        Command::Tools(tools) => block_on(tools.run(location)),
+        Command::Call(call) => block_on(call.run(location)),
+        Command::Status(status) => block_on(status.run(location)),
+        Command::Config(config) => config.run(location),
+        Command::DemoServer => demo_server::run().map_err(|source| {
+            Failure::failed(format!("failed to serve on stdin and stdout: {source}"))
+        }),
+    }
+}
+
+/// Runs a command that mostly waits for the daemon: one thread is enough.
+fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| Failure::failed(format!("failed to start the runtime: {source}")))?;
+    runtime.block_on(command)
+}

@@ -1,0 +1,77 @@
+//! Lays JSON text out for people without reading its values: numbers, escapes and the order of keys stay as they came.
+
+/// Indents JSON text by two spaces a level. Text that is no JSON comes out in some layout too.
+pub(super) fn pretty(json: &str) -> String {
+    let mut out = String::with_capacity(json.len() * 2);
+    let mut depth = 0_usize;
+    let mut rest = json.chars().peekable();
+    while let Some(character) = rest.next() {
+        match character {
+            ' ' | '\t' | '\r' | '\n' => {}
+            '"' => copy_string(&mut rest, &mut out),
+            '{' | '[' => {
+                out.push(character);
+                while rest.next_if(char::is_ascii_whitespace).is_some() {}
+                if let Some(closing) = rest.next_if(|c| matches!(c, '}' | ']')) {
+                    out.push(closing);
+                } else {
+                    depth += 1;
+                    new_line(&mut out, depth);
+                }
+            }
+            '}' | ']' => {
+                depth = depth.saturating_sub(1);
+                new_line(&mut out, depth);
+                out.push(character);
+            }
+            ',' => {
+                out.push(',');
+                new_line(&mut out, depth);
+            }
+            ':' => out.push_str(": "),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Copies a string whose opening quote has been read, up to its closing one.
+fn copy_string(rest: &mut impl Iterator<Item = char>, out: &mut String) {
+    out.push('"');
+    let mut escaped = false;
+    for character in rest {
+        out.push(character);
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => return,
+            _ => {}
+        }
+    }
+}
+
+fn new_line(out: &mut String, depth: usize) {
+    out.push('\n');
+    out.extend(std::iter::repeat_n("  ", depth));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pretty;
+
+    #[test]
+    fn json_is_laid_out_and_its_values_stay_as_they_came() {
+        for (json, expected) in [
+            ("1.10", "1.10"),
+            ("{ }", "{}"),
+            ("[ [],{}]", "[\n  [],\n  {}\n]"),
+            (
+                r#"{"b":1e400,"a" : [12345678901234567890123, "x\", {y: \\"]}"#,
+                "{\n  \"b\": 1e400,\n  \"a\": [\n    12345678901234567890123,\n    \"x\\\", {y: \\\\\"\n  ]\n}",
+            ),
+            ("]]\"", "\n]\n]\""),
+        ] {
+            assert_eq!(pretty(json), expected);
+        }
+    }
+}

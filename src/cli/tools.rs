@@ -1,0 +1,205 @@
+//! `mcpproxy tools`: the catalog, from a terminal.
+
+use clap::{Args, Subcommand};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    Location,
+    daemon_client::{self, Daemon},
+    failure::Failure,
+    offline::Files,
+    output::{self, Format, Output},
+};
+
+/// List the tools of all servers, or show one as its server defines it
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) enum Tools {
+    /// List the tools of all servers, also of those asleep
+    List(List),
+    /// Show one tool's definition as its server gave it
+    Show(Show),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy tools list --server github
+  mcpproxy tools show github:create_issue
+  mcpproxy tools list -o json";
+
+#[derive(Debug, Args)]
+pub(super) struct List {
+    /// Only the tools of this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// The tool, as `tools list` shows it, or under the name that clients see
+    #[arg(value_name = "SERVER:TOOL")]
+    name: String,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What is known of all tools.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ToolList {
+    pub(super) tools: Vec<ToolRow>,
+    #[serde(default)]
+    pub(super) total: u64,
+}
+
+/// What is known of one tool.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ToolRow {
+    /// `server:tool`.
+    pub(super) name: String,
+    pub(super) server: Option<String>,
+    /// The name under which clients see it.
+    pub(super) offered_name: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) annotations: Option<Box<RawValue>>,
+    pub(super) callable: bool,
+    /// Why it is not callable.
+    pub(super) reason: Option<String>,
+}
+
+/// One tool with its definition as the server gave it.
+#[derive(Serialize, Deserialize)]
+pub(super) struct ShownTool {
+    pub(super) name: String,
+    pub(super) server: Option<String>,
+    pub(super) offered_name: Option<String>,
+    pub(super) callable: bool,
+    pub(super) reason: Option<String>,
+    pub(super) definition: Box<RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Annotations {
+    read_only_hint: Option<bool>,
+    destructive_hint: Option<bool>,
+}
+
+impl Tools {
+    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
+        let files = Files::find(location)?;
+        let daemon = Daemon::running(files.data_dir()).await?;
+        if daemon.is_none() {
+            output::note("the daemon is not running; this is what the servers listed last");
+        }
+        match self {
+            Self::List(list) => list.run(&files, daemon).await,
+            Self::Show(show) => show.run(&files, daemon).await,
+        }
+    }
+}
+
+impl List {
+    async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
+        let server = self.server.as_deref();
+        let Some(mut daemon) = daemon else {
+            let known = files.tools(server)?;
+            return match self.output.format {
+                Format::Json => output::json_of(&known),
+                Format::Table => print(known),
+            };
+        };
+        let path = match server {
+            None => "/api/v1/tools".to_owned(),
+            Some(server) => format!("/api/v1/tools?server={}", daemon_client::encoded(server)),
+        };
+        let body = daemon.get(&path).await?;
+        match self.output.format {
+            Format::Json => output::json(&body),
+            Format::Table => print(daemon_client::read(&path, &body)?),
+        }
+    }
+}
+
+fn print(known: ToolList) -> Result<(), Failure> {
+    if known.tools.is_empty() {
+        output::note("no tools are known; `mcpproxy upstream list` shows how the servers are");
+        return Ok(());
+    }
+    output::table(
+        ["NAME", "KIND", "CALLABLE", "DESCRIPTION"],
+        known.tools.into_iter().map(row),
+    )
+}
+
+fn row(tool: ToolRow) -> [String; 4] {
+    // Annotations of an odd shape say nothing.
+    let annotations = tool
+        .annotations
+        .as_deref()
+        .map(RawValue::get)
+        .map(serde_json::from_str);
+    let annotations: Annotations = annotations.and_then(Result::ok).unwrap_or_default();
+    let kind = match (annotations.destructive_hint, annotations.read_only_hint) {
+        (Some(true), _) => "destructive",
+        (_, Some(true)) => "read",
+        (_, Some(false)) => "write",
+        _ => "-",
+    };
+    let callable = match (tool.callable, tool.reason) {
+        (true, _) => "yes".to_owned(),
+        (false, Some(reason)) => format!("no: {reason}"),
+        (false, None) => "no".to_owned(),
+    };
+    let description = tool.description.unwrap_or_default();
+    let first_line = description.trim_start().lines().next().unwrap_or_default();
+    [tool.name, kind.to_owned(), callable, shortened(first_line)]
+}
+
+/// A table wants a glance; `tools show` has the whole text.
+fn shortened(text: &str) -> String {
+    const SHOWN: usize = 100;
+    if text.chars().count() <= SHOWN {
+        return text.to_owned();
+    }
+    text.chars().take(SHOWN - 1).chain(['…']).collect()
+}
+
+impl Show {
+    async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
+        let Some(mut daemon) = daemon else {
+            let tool = files.tool(&self.name)?;
+            return match self.output.format {
+                Format::Json => output::json_of(&tool),
+                Format::Table => print_definition(&tool),
+            };
+        };
+        let path = format!(
+            "/api/v1/tools/show?name={}",
+            daemon_client::encoded(&self.name)
+        );
+        let body = daemon.get(&path).await?;
+        match self.output.format {
+            Format::Json => output::json(&body),
+            Format::Table => print_definition(&daemon_client::read(&path, &body)?),
+        }
+    }
+}
+
+fn print_definition(tool: &ShownTool) -> Result<(), Failure> {
+    if !tool.callable {
+        let reason = tool.reason.as_deref().unwrap_or("no reason is given");
+        output::note(&format!("{} cannot be called: {reason}", tool.name));
+    }
+    output::json(tool.definition.get().as_bytes())
+}
+
+/// Checks the form `SERVER:TOOL`; server and tool themselves are the daemon's to know.
+pub(super) fn tool_name(text: &str) -> Result<String, String> {
+    match text.split_once(':') {
+        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
+        _ => Err("write it as SERVER:TOOL, as `mcpproxy tools list` shows it".to_owned()),
+    }
+}

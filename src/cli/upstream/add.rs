@@ -1,0 +1,204 @@
+//! `mcpproxy upstream add`: from arguments to an entry of the configuration.
+
+use std::path::Path;
+
+use clap::{Args, builder::PossibleValuesParser};
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{
+        Location,
+        daemon_client::{self, Daemon, Patience},
+        failure::Failure,
+        offline::Files,
+        output,
+    },
+    Changed,
+};
+use crate::names::{BadServerName, ServerName};
+
+/// Add a server: a command that speaks MCP on stdin and stdout, or a URL
+///
+/// What you add here is trusted: it is started and its tools are offered without further questions. Use --quarantined to look
+/// at it first. Values may refer to variables of the daemon's environment as `${NAME}`; quote them, so that the shell leaves
+/// them alone.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES, override_usage = USAGE)]
+#[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command"]))]
+pub(in crate::cli) struct Add {
+    /// The server's name: letters, digits, '.', '_' and '-', at most 64, without "__"
+    #[arg(value_parser = server_name)]
+    name: ServerName,
+    /// The address of a remote server
+    #[arg(long)]
+    url: Option<String>,
+    /// The command and its arguments, after `--`; no shell splits them
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+    /// A variable for the command's environment; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = env_pair, conflicts_with = "url")]
+    env: Vec<(String, String)>,
+    /// The folder the command is started in
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    cwd: Option<String>,
+    /// A header for every request to the URL; may be repeated
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url")]
+    header: Vec<(String, String)>,
+    /// How to speak to it; without this the shape decides
+    #[arg(long = "type", value_name = "TYPE", value_parser = PossibleValuesParser::new(TYPES))]
+    kind: Option<String>,
+    /// Hold the server until it is approved
+    #[arg(long)]
+    quarantined: bool,
+    /// Add it switched off
+    #[arg(long)]
+    disabled: bool,
+}
+
+const TYPES: [&str; 5] = ["stdio", "http", "streamable-http", "sse", "auto"];
+
+const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS]...
+       mcpproxy upstream add [OPTIONS] <NAME> --url <URL>";
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy upstream add time -- uvx mcp-server-time
+  mcpproxy upstream add github --env 'TOKEN=${GITHUB_TOKEN}' -- npx -y some-github-server
+  mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'";
+
+impl Add {
+    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
+        let name = self.name.clone();
+        let entry = self.entry()?;
+        let files = Files::find(location)?;
+        let Some(mut daemon) = Daemon::running(files.data_dir()).await? else {
+            let fault = files.add(&name, entry)?;
+            output::note(&format!(
+                "added {name:?} to {}; it will be there when the daemon starts",
+                files.config_file().display()
+            ));
+            if let Some(fault) = fault {
+                output::note(&format!("as it is, the server cannot be used: {fault}"));
+            }
+            return Ok(());
+        };
+        let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
+        body.extend(entry);
+        let request = "POST /api/v1/servers";
+        let answer = daemon
+            .send(
+                Method::POST,
+                "/api/v1/servers",
+                Value::Object(body).to_string(),
+                Patience::Short,
+            )
+            .await?;
+        let changed: Changed = daemon_client::read(request, &answer)?;
+        let state = changed
+            .server
+            .map(|row| format!("; it is now {}", row.state))
+            .unwrap_or_default();
+        output::note(&format!("added {name:?}{state}"));
+        Ok(())
+    }
+
+    /// The entry as it stands in the configuration; keys with their default value are left out.
+    fn entry(self) -> Result<Map<String, Value>, Failure> {
+        let mut entry = Map::new();
+        if let Some(kind) = self.kind {
+            let is_stdio = kind == "stdio";
+            if is_stdio == self.url.is_some() {
+                let shape = if self.url.is_some() {
+                    "a URL"
+                } else {
+                    "a command"
+                };
+                return Err(
+                    Failure::usage(format!("--type {kind} does not go with {shape}"))
+                        .next("leave --type out, and the shape decides"),
+                );
+            }
+            entry.insert("type".to_owned(), json!(kind));
+        }
+        if let Some(url) = self.url {
+            entry.insert("url".to_owned(), json!(url));
+            insert_pairs(&mut entry, "headers", self.header);
+        } else {
+            let mut words = self.command.into_iter();
+            let command = words.next().unwrap_or_default();
+            entry.insert("command".to_owned(), json!(from_here(command)?));
+            let arguments: Vec<String> = words.collect();
+            if !arguments.is_empty() {
+                entry.insert("args".to_owned(), json!(arguments));
+            }
+            insert_pairs(&mut entry, "env", self.env);
+            if let Some(cwd) = self.cwd {
+                let cwd = if cwd.starts_with(['~', '$']) {
+                    cwd
+                } else {
+                    absolute(&cwd)?
+                };
+                entry.insert("cwd".to_owned(), json!(cwd));
+            }
+        }
+        if self.quarantined {
+            entry.insert("quarantined".to_owned(), json!(true));
+        }
+        if self.disabled {
+            entry.insert("enabled".to_owned(), json!(false));
+        }
+        Ok(entry)
+    }
+}
+
+fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, String)>) {
+    if !pairs.is_empty() {
+        let pairs = pairs
+            .into_iter()
+            .map(|(name, value)| (name, Value::String(value)))
+            .collect();
+        entry.insert(key.to_owned(), Value::Object(pairs));
+    }
+}
+
+/// A command given relative to this folder must mean the same to the daemon, which runs elsewhere.
+fn from_here(command: String) -> Result<String, Failure> {
+    if command.starts_with("./") || command.starts_with("../") {
+        return absolute(&command);
+    }
+    Ok(command)
+}
+
+fn absolute(path: &str) -> Result<String, Failure> {
+    let absolute = std::path::absolute(Path::new(path)).map_err(|error| {
+        Failure::failed(format!("failed to make {path:?} an absolute path: {error}"))
+    })?;
+    absolute
+        .into_os_string()
+        .into_string()
+        .map_err(|path| Failure::failed(format!("the path {} is not UTF-8", path.display())))
+}
+
+fn server_name(text: &str) -> Result<ServerName, BadServerName> {
+    ServerName::parse(text)
+}
+
+fn env_pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write it as KEY=VALUE".to_owned()),
+    }
+}
+
+fn header_pair(text: &str) -> Result<(String, String), String> {
+    let pair = text
+        .split_once(':')
+        .map(|(name, value)| (name.trim(), value.trim()));
+    match pair {
+        Some((name, value)) if http::HeaderName::try_from(name).is_ok() => {
+            Ok((name.to_owned(), value.to_owned()))
+        }
+        _ => Err("write it as \"NAME: VALUE\"".to_owned()),
+    }
+}

@@ -1,0 +1,202 @@
+//! The command line, run as the real program, against the files alone and against a daemon that plays back answers.
+
+mod calls;
+mod files;
+mod playback;
+mod serving;
+mod through_the_daemon;
+
+use std::{
+    io::Write,
+    os::unix::net::UnixListener,
+    path::PathBuf,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A fresh configuration and data folder.
+struct Place {
+    folder: TempDir,
+}
+
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self {
+            folder: tempfile::tempdir().expect("a temporary folder"),
+        }
+    }
+
+    fn config_file(&self) -> PathBuf {
+        self.folder.path().join("mcp_config.json")
+    }
+
+    fn configured(text: &str) -> Self {
+        let place = Self::new();
+        std::fs::write(place.config_file(), text).expect("the file can be written");
+        place
+    }
+
+    fn written(&self) -> String {
+        std::fs::read_to_string(self.config_file()).expect("the file is there")
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        self.run_with_input(arguments, "")
+    }
+
+    fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+        let mut child = self
+            .command()
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts");
+        // A program that fails early does not read its input.
+        let _ = child
+            .stdin
+            .take()
+            .expect("stdin is piped")
+            .write_all(input.as_bytes());
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = child.wait_with_output().expect("the program ends");
+        Ran {
+            code: status.code().expect("an exit code"),
+            stdout: String::from_utf8(stdout).expect("stdout is text"),
+            stderr: String::from_utf8(stderr).expect("stderr is text"),
+        }
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+        command
+            .env_clear()
+            .env("HOME", self.folder.path())
+            .current_dir(self.folder.path())
+            .arg("--config")
+            .arg(self.config_file())
+            .arg("--data-dir")
+            .arg(self.folder.path());
+        command
+    }
+}
+
+impl Ran {
+    #[track_caller]
+    fn ended(self, code: i32) -> Self {
+        assert_eq!(
+            self.code, code,
+            "stdout: {}\nstderr: {}",
+            self.stdout, self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    fn says(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(
+                self.stderr.contains(part),
+                "no {part:?} in: {}",
+                self.stderr
+            );
+        }
+        self
+    }
+
+    #[track_caller]
+    fn shows(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(
+                self.stdout.contains(part),
+                "no {part:?} in: {}",
+                self.stdout
+            );
+        }
+        self
+    }
+
+    #[track_caller]
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).expect("stdout is JSON")
+    }
+}
+
+#[test]
+fn wrong_usage_ends_with_2_and_help_with_0() {
+    let place = Place::new();
+    for wrong in [
+        &[][..],
+        &["nonsense"],
+        &["serve", "--mode", "nonsense"],
+        &["serve", "--listen", ":1", "--http", ":2"],
+        &["upstream", "add", "time"],
+        &["upstream", "add", "a__b", "--", "x"],
+        &["upstream", "add", "a", "--url", "http://x", "--", "x"],
+        &["upstream", "add", "a", "--url", "http://x", "--env", "A=b"],
+        &[
+            "upstream", "add", "a", "--url", "http://x", "--type", "stdio",
+        ],
+        &["upstream", "add", "a", "--type", "http", "--", "x"],
+        &["upstream", "add", "a", "--env", "novalue", "--", "x"],
+        &[
+            "upstream", "add", "a", "--url", "http://x", "--header", "novalue",
+        ],
+        &["upstream", "logs", "a", "--lines", "501"],
+        &["call", "read", "noserver"],
+        &["call", "delete", "a:b"],
+        &["call", "read", "a:b", "--args", "{"],
+        &["call", "read", "a:b", "--args", "[]"],
+        &["tools", "list", "-o", "yaml"],
+    ] {
+        let ran = place.run(wrong).ended(2);
+        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{wrong:?}");
+    }
+    for help in [
+        &["--help"][..],
+        &["upstream", "add", "--help"],
+        &["call", "-h"],
+    ] {
+        place.run(help).ended(0).shows(&["Usage: mcpproxy"]);
+    }
+    let version = concat!("mcpproxy ", env!("CARGO_PKG_VERSION"));
+    place.run(&["--version"]).ended(0).shows(&[version]);
+}
+
+#[test]
+fn what_needs_a_daemon_ends_with_3_and_says_how_to_start_one() {
+    let place = Place::new();
+    let commands: &[&[&str]] = &[
+        &["status"],
+        &["upstream", "restart", "a"],
+        &["upstream", "logs", "a"],
+        &["call", "read", "a:b"],
+    ];
+    for command in commands {
+        let ran =
+            place
+                .run(command)
+                .ended(3)
+                .says(&["not running", "mcpproxy.sock", "mcpproxy serve"]);
+        assert!(ran.stdout.is_empty());
+    }
+    // A socket that a killed daemon left behind is no daemon.
+    drop(UnixListener::bind(
+        place.folder.path().join("mcpproxy.sock"),
+    ));
+    for command in commands {
+        place.run(command).ended(3).says(&["not running"]);
+    }
+}

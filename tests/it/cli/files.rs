@@ -1,0 +1,327 @@
+//! What the commands do with the files alone, while no daemon runs.
+
+use std::{path::Path, sync::Arc};
+
+use mcpproxy::{
+    catalog::{Listing, last_known},
+    config::{Keeper, Overrides},
+    names::ServerName,
+    wire::{Raw, Revision},
+};
+use serde_json::json;
+
+use super::Place;
+
+const SERVERS: &str = r#"{
+  // My servers.
+  "mcpServers": {
+    "time": { "command": "uvx", "args": ["mcp-server-time"] }, // keep this
+    "docs": { "url": "https://example.com/mcp", "enabled": false },
+    "held": { "command": "x", "quarantined": true, "mine": 1 },
+    "broken": { "command": 7 },
+  },
+}
+"#;
+
+/// Leaves a list behind as if the server had been asked once.
+fn remember(place: &Place, server: &str, tools: &[&str]) {
+    let file = place.config_file();
+    let (keeper, _) =
+        Keeper::open(&file, Overrides::default(), Arc::new(|_| None)).expect("a sound file");
+    let server = ServerName::parse(server).expect("a good name");
+    let settings = keeper.settings();
+    let raw = |text: &&str| Raw::parse_str(text).expect("JSON");
+    let listing = Listing {
+        initialize: Raw::empty_object(),
+        revision: Revision::parse("2025-06-18").expect("a revision"),
+        tools: tools.iter().map(raw).collect(),
+        prompts: Vec::new(),
+        resources: Vec::new(),
+        templates: Vec::new(),
+    };
+    let entry = &settings.servers[&server].fingerprint;
+    last_known::save(place.folder.path(), &server, entry, &listing).expect("the list can be saved");
+}
+
+#[test]
+fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
+    let place = Place::configured(SERVERS);
+    remember(
+        &place,
+        "time",
+        &[r#"{"name":"now"}"#, r#"{"name":"convert"}"#],
+    );
+    let ran = place
+        .run(&["upstream", "list", "-o", "json"])
+        .ended(0)
+        .says(&["not running"]);
+    let listed = ran.json();
+    let states: Vec<_> = listed["servers"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|row| {
+            (
+                row["name"].as_str().expect("text"),
+                row["state"].as_str().expect("text"),
+                &row["tools"],
+            )
+        })
+        .collect();
+    let unknown = &json!(null);
+    assert_eq!(
+        states,
+        [
+            ("broken", "Error", unknown),
+            ("docs", "Disabled", unknown),
+            ("held", "Quarantined", unknown),
+            ("time", "Disconnected", &json!(2)),
+        ]
+    );
+    let error = listed["servers"][0]["last_error"].as_str().expect("text");
+    assert!(error.contains("command"), "{error}");
+    place
+        .run(&["upstream", "list"])
+        .ended(0)
+        .shows(&["time", "stdio", "Disconnected", "http"]);
+}
+
+#[test]
+fn no_file_is_an_empty_list_and_a_hint() {
+    let place = Place::new();
+    let ran = place
+        .run(&["upstream", "list"])
+        .ended(0)
+        .says(&["mcpproxy upstream add"]);
+    assert!(ran.stdout.is_empty());
+    assert_eq!(
+        place.run(&["upstream", "list", "-o", "json"]).json(),
+        json!({ "servers": [] })
+    );
+}
+
+#[test]
+fn a_server_is_added_changed_and_removed_in_the_file() {
+    let place = Place::configured(SERVERS);
+    place
+        .run(&["upstream", "add", "new", "--env", "A=b", "--", "x", "y"])
+        .ended(0)
+        .says(&["added"]);
+    place
+        .run(&["upstream", "disable", "time"])
+        .ended(0)
+        .says(&["disabled"]);
+    place
+        .run(&["upstream", "enable", "docs"])
+        .ended(0)
+        .says(&["enabled"]);
+    place
+        .run(&["upstream", "remove", "broken"])
+        .ended(0)
+        .says(&["removed"]);
+    let written = place.written();
+    for kept in ["// My servers.", "// keep this", "\"mine\": 1", "\"held\""] {
+        assert!(written.contains(kept), "no {kept} in {written}");
+    }
+    assert!(!written.contains("broken"), "{written}");
+    let listed = place.run(&["upstream", "list", "-o", "json"]).json();
+    let enabled: Vec<_> = listed["servers"]
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(|row| {
+            (
+                row["name"].as_str().expect("text"),
+                row["enabled"].as_bool().expect("a flag"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        enabled,
+        [
+            ("docs", true),
+            ("held", true),
+            ("new", true),
+            ("time", false)
+        ]
+    );
+}
+
+#[test]
+fn the_first_server_makes_the_file() {
+    let place = Place::new();
+    place
+        .run(&[
+            "upstream",
+            "add",
+            "docs",
+            "--url",
+            "https://example.com/mcp",
+        ])
+        .ended(0);
+    place.run(&["config", "check"]).ended(0).says(&["1 server"]);
+    assert!(place.written().contains("https://example.com/mcp"));
+}
+
+#[test]
+fn an_added_server_that_cannot_be_used_is_pointed_out() {
+    let place = Place::new();
+    place
+        .run(&["upstream", "add", "a", "--env", "T=${NOT_SET}", "--", "x"])
+        .ended(0)
+        .says(&["cannot be used", "NOT_SET"]);
+}
+
+#[test]
+fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
+    let place = Place::configured(SERVERS);
+    place
+        .run(&["upstream", "remove", "tme"])
+        .ended(1)
+        .says(&["\"tme\"", "did you mean \"time\"?"]);
+    place
+        .run(&["upstream", "enable", "zebra"])
+        .ended(1)
+        .says(&["\"zebra\"", "upstream list"]);
+    place
+        .run(&["upstream", "add", "TIME", "--", "x"])
+        .ended(1)
+        .says(&["exists already"]);
+    assert_eq!(place.written(), SERVERS);
+}
+
+#[test]
+fn the_path_is_that_of_the_file_that_counts() {
+    let place = Place::new();
+    let path = place.config_file();
+    assert_eq!(
+        place.run(&["config", "path"]).ended(0).stdout,
+        format!("{}\n", path.display())
+    );
+    let json = place.run(&["config", "path", "-o", "json"]).json();
+    assert_eq!(json["config_file"], path.to_str().expect("text"));
+    assert_eq!(
+        json["data_dir"],
+        place.folder.path().to_str().expect("text")
+    );
+    assert_eq!(json["exists"], false);
+}
+
+#[test]
+fn a_sound_file_passes_the_check() {
+    let place =
+        Place::configured(r#"{ "mcpServers": { "a": { "command": "x" } }, "lisen": ":1" }"#);
+    place
+        .run(&["config", "check"])
+        .ended(0)
+        .shows(&["warning", "lisen"])
+        .says(&["1 server"]);
+    let json = place
+        .run(&["config", "check", "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!((&json["ok"], &json["servers"]), (&json!(true), &json!(1)));
+    assert_eq!(json["warnings"].as_array().expect("an array").len(), 1);
+}
+
+#[test]
+fn a_broken_entry_fails_the_check_by_name() {
+    let place = Place::configured(SERVERS);
+    let ran = place.run(&["config", "check"]).ended(1);
+    ran.says(&["1 of the servers"])
+        .shows(&["broken server", "broken", "command"]);
+    let json = place
+        .run(&["config", "check", "-o", "json"])
+        .ended(1)
+        .json();
+    assert_eq!(
+        (&json["ok"], &json["broken"][0]["name"]),
+        (&json!(false), &json!("broken"))
+    );
+}
+
+#[test]
+fn an_unreadable_file_fails_the_check_with_line_and_column() {
+    let place = Place::configured("{\n  \"mcpServers\": {,\n}");
+    let ran = place
+        .run(&["config", "check"])
+        .ended(1)
+        .says(&["line 2, column"]);
+    assert!(ran.stdout.is_empty());
+    let json = place
+        .run(&["config", "check", "-o", "json"])
+        .ended(1)
+        .json();
+    assert!(json["error"].as_str().expect("text").contains("line 2"));
+    for edit in [
+        &["upstream", "list"][..],
+        &["upstream", "remove", "a"],
+        &["tools", "list"],
+    ] {
+        place.run(edit).ended(1).says(&["line 2", "config check"]);
+    }
+}
+
+#[test]
+fn a_folder_named_by_the_file_is_where_the_daemon_is_looked_for() {
+    let place = Place::configured(r#"{ "data_dir": "elsewhere" }"#);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+    command
+        .env_clear()
+        .env("HOME", place.folder.path())
+        .arg("--config")
+        .arg(place.config_file());
+    let ran = command.arg("status").output().expect("the program runs");
+    assert_eq!(ran.status.code(), Some(3));
+    let socket = Path::new("elsewhere").join("mcpproxy.sock");
+    let said = String::from_utf8(ran.stderr).expect("text");
+    assert!(said.contains(socket.to_str().expect("text")), "{said}");
+}
+
+#[test]
+fn tools_are_known_from_the_last_lists() {
+    let place = Place::configured(SERVERS);
+    let definition = r#"{"name":"now","description":"The time.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","x":1.10}}"#;
+    remember(&place, "time", &[definition]);
+    remember(
+        &place,
+        "held",
+        &[r#"{"name":"secret","inputSchema":{"type":"object"}}"#],
+    );
+    let ran = place
+        .run(&["tools", "list"])
+        .ended(0)
+        .says(&["not running"]);
+    ran.shows(&[
+        "time:now",
+        "read",
+        "The time.",
+        "held:secret",
+        "no: the server is quarantined",
+    ]);
+    let json = place
+        .run(&["tools", "list", "--server", "time", "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(
+        json,
+        json!({ "tools": [{
+        "name": "time:now", "server": "time", "offered_name": "time__now", "description": "The time.",
+        "annotations": { "readOnlyHint": true }, "callable": true, "reason": null,
+    }], "total": 1 })
+    );
+    let shown = place.run(&["tools", "show", "time:now"]).ended(0).stdout;
+    assert!(shown.contains("\"x\": 1.10\n"), "{shown}");
+    assert_eq!(
+        place.run(&["tools", "show", "time__now"]).ended(0).stdout,
+        shown
+    );
+    place
+        .run(&["tools", "show", "time:nw"])
+        .ended(1)
+        .says(&["time:nw", "did you mean time:now?"]);
+    place
+        .run(&["tools", "list", "--server", "tim"])
+        .ended(1)
+        .says(&["did you mean \"time\"?"]);
+}

@@ -1,0 +1,160 @@
+//! The command line and the daemon, both real, with the demo server behind them.
+
+use std::{
+    io::{BufRead, BufReader},
+    process::{Child, Stdio},
+};
+
+use serde_json::json;
+
+use super::Place;
+
+/// A daemon with the demo server, ended with the test.
+struct Serving(Child);
+
+impl Serving {
+    /// Starts one and returns when it is ready.
+    fn start(place: &Place) -> Self {
+        let mut daemon = place
+            .command()
+            .args(["serve", "--demo", "--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the daemon starts");
+        let mut log = BufReader::new(daemon.stderr.take().expect("stderr is piped"));
+        let serving = Self(daemon);
+        let mut line = String::new();
+        while !line.contains("is ready") {
+            line.clear();
+            let read = log.read_line(&mut line).expect("the log is text");
+            assert!(read > 0, "the daemon ended before it was ready");
+        }
+        // The daemon must not block on a log that nobody reads.
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        serving
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_demo_server_is_used_from_the_command_line() {
+    let place = Place::new();
+    let _daemon = Serving::start(&place);
+    place
+        .run(&["status"])
+        .ended(0)
+        .shows(&["http://127.0.0.1:", "1 configured"]);
+    // Waits until the server is up, so that its tools are known.
+    place
+        .run(&["upstream", "restart", "demo"])
+        .ended(0)
+        .says(&["restarted"]);
+    place
+        .run(&["upstream", "list"])
+        .ended(0)
+        .shows(&["demo", "stdio", "Ready", "7"]);
+    place.run(&["tools", "list"]).ended(0).shows(&[
+        "demo:echo",
+        "demo:notes_delete",
+        "destructive",
+    ]);
+    place
+        .run(&["tools", "show", "demo:add"])
+        .ended(0)
+        .shows(&["\"outputSchema\""]);
+
+    let echoed = place
+        .run(&["call", "read", "demo:echo", "--args", r#"{"text":"hello"}"#])
+        .ended(0);
+    assert_eq!(echoed.stdout, "hello\n");
+    let added = place.run(&[
+        "call",
+        "read",
+        "demo:add",
+        "--args",
+        r#"{"a":1,"b":2}"#,
+        "-o",
+        "json",
+    ]);
+    assert_eq!(
+        added.ended(0).json()["structuredContent"],
+        json!({ "sum": 3 })
+    );
+    let note = r#"{"title":"milk","text":"two bottles"}"#;
+    place
+        .run(&["call", "write", "demo:notes_write", "--args", note])
+        .ended(0);
+    place
+        .run(&["call", "read", "demo:notes_list"])
+        .ended(0)
+        .shows(&["milk: two bottles"]);
+
+    let delete = ["demo:notes_delete", "--args", r#"{"title":"milk"}"#];
+    for (variant, code) in [
+        ("read", 4),
+        ("write", 4),
+        ("destructive", 0),
+        ("destructive", 1),
+    ] {
+        let mut command = vec!["call", variant];
+        command.extend(delete);
+        place.run(&command).ended(code);
+    }
+    place
+        .run(&["call", "read", "demo:nothing"])
+        .ended(1)
+        .says(&["nothing"]);
+    place
+        .run(&["call", "read", "nobody:nothing"])
+        .ended(1)
+        .says(&["nobody"]);
+}
+
+#[test]
+fn a_running_daemon_takes_servers_from_the_command_line() {
+    let place = Place::new();
+    let _daemon = Serving::start(&place);
+    let program = env!("CARGO_BIN_EXE_mcpproxy");
+    place
+        .run(&[
+            "upstream",
+            "add",
+            "mine",
+            "--disabled",
+            "--",
+            program,
+            "demo-server",
+        ])
+        .ended(0);
+    assert!(place.written().contains("\"mine\""));
+    place
+        .run(&["upstream", "add", "mine", "--", "x"])
+        .ended(1)
+        .says(&["mine"]);
+    place
+        .run(&["upstream", "list"])
+        .ended(0)
+        .shows(&["mine", "Disabled"]);
+    place
+        .run(&["call", "read", "mine:echo", "--args", r#"{"text":"a"}"#])
+        .ended(4);
+    place.run(&["upstream", "enable", "mine"]).ended(0);
+    place.run(&["upstream", "restart", "mine"]).ended(0);
+    let echoed = place
+        .run(&["call", "read", "mine:echo", "--args", r#"{"text":"a"}"#])
+        .ended(0);
+    assert_eq!(echoed.stdout, "a\n");
+    place.run(&["upstream", "remove", "mine"]).ended(0);
+    place
+        .run(&["upstream", "logs", "mine"])
+        .ended(1)
+        .says(&["mine"]);
+}
