@@ -1,0 +1,201 @@
+"""The daemon under test, the real servers behind it, and a look at the processes that result."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+PEERS = Path(os.environ["MCPPROXY_PEERS_DIR"])
+BINARY = os.environ["MCPPROXY_BIN"]
+MODULES = PEERS / "node_modules" / "@modelcontextprotocol"
+TIME_SERVER = str(PEERS / "requirements" / "bin" / "mcp-server-time")
+
+# Every process of a server bears this variable, its children included.
+MARK = "MCPPROXY_PEERS_MARK"
+
+
+def until(condition, what: str, seconds: float = 60):
+    """Polls until `condition` gives something true, and returns that."""
+    deadline = time.monotonic() + seconds
+    while True:
+        if found := condition():
+            return found
+        assert time.monotonic() < deadline, f"still waiting after {seconds} s: {what}"
+        time.sleep(0.05)
+
+
+def stdio_servers(folder: Path) -> dict[str, dict]:
+    """The four servers on pipes, as entries of `mcpServers`. `memory` starts through npx, as users do."""
+    files = folder / "files"
+    files.mkdir(exist_ok=True)
+    (files / "hello.txt").write_text("Grüße aus der Datei\n", encoding="utf-8")
+    everything, filesystem = (str(MODULES / name / "dist/index.js") for name in ("server-everything", "server-filesystem"))
+    return {
+        "everything": {"command": "node", "args": [everything]},
+        "files": {"command": "node", "args": [filesystem, str(files)]},
+        "memory": {
+            "command": "npx",
+            "args": ["--no", "--prefix", str(PEERS), "mcp-server-memory"],
+            "env": {"MEMORY_FILE_PATH": str(folder / "memory.jsonl")},
+        },
+        "time": {"command": TIME_SERVER, "args": ["--local-timezone", "UTC"]},
+    }
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class EverythingOverHttp:
+    """The everything server, started by us and reached by URL."""
+
+    def __init__(self, log: Path):
+        self.log = log
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["node", str(MODULES / "server-everything/dist/index.js"), "streamableHttp"],
+            env=os.environ | {"PORT": str(self.port)},
+            stdin=subprocess.DEVNULL,
+            stdout=self.log.open("a"),
+            stderr=subprocess.STDOUT,
+        )
+        until(lambda: listens(self.port), "the everything server to listen")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Daemon:
+    """One `mcpproxy serve` with a data folder of its own."""
+
+    def __init__(self, folder: Path, servers: dict[str, dict]):
+        self.folder = folder
+        self.mark = uuid.uuid4().hex
+        self.log = folder / "daemon.log"
+        self.process: subprocess.Popen | None = None
+        self.port = 0
+        # Only what runs on a pipe has an environment.
+        self.stdio = [name for name, entry in servers.items() if "command" in entry]
+        for name in self.stdio:
+            servers[name] = servers[name] | {"env": servers[name].get("env", {}) | {MARK: f"{self.mark} {name}"}}
+        self.config = folder / "mcp_config.json"
+        self.config.write_text(json.dumps({"mcpServers": servers}, indent=2))
+
+    @property
+    def base(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def arguments(self) -> list[str]:
+        return ["--config", str(self.config), "--data-dir", str(self.folder / "data")]
+
+    def start(self):
+        self.port = free_port()
+        self.process = subprocess.Popen(
+            [BINARY, "serve", *self.arguments(), "--listen", f"127.0.0.1:{self.port}"],
+            env=os.environ | {"SHELL_SECRET": "not for children"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=self.log.open("a"),
+        )
+
+        def ready():
+            assert self.process.poll() is None, f"the daemon ended:\n{self.log.read_text()}"
+            return listens(self.port)
+
+        until(ready, "the daemon to listen")
+        return self
+
+    def cli(self, *arguments: str, code: int = 0) -> str:
+        """Runs one command against this daemon's files and returns its standard output."""
+        done = subprocess.run(
+            [BINARY, *arguments, *self.arguments()],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == code, f"{arguments}: exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def servers(self) -> dict[str, dict]:
+        listed = json.loads(self.cli("upstream", "list", "-o", "json"))
+        return {row["name"]: row for row in listed["servers"]}
+
+    def wait_until_ready(self):
+        """Wakes every server: one that has not been asked for anything may be asleep."""
+
+        def all_ready():
+            rows = self.servers()
+            return all(row["state"] == "Ready" for row in rows.values()) and rows
+
+        for name in self.servers():
+            self.cli("upstream", "restart", name)
+        return until(all_ready, "every server to be Ready", 120)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self) -> int:
+        """SIGTERM; returns the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def children(self) -> dict[str, list[int]]:
+        """The processes of each stdio server, the first of each tree only (npx has children of its own)."""
+        marked = self.marked()
+        first = {pid: name for pid, name in marked.items() if parent(pid) not in marked}
+        return {name: [pid for pid, of in first.items() if of == name] for name in self.stdio}
+
+    def marked(self) -> dict[int, str]:
+        """Every living process that bears this daemon's mark, with the server it belongs to."""
+        found = {}
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit() and (mark := mark_of(folder)) and mark[0] == self.mark:
+                found[int(folder.name)] = mark[1]
+        return found
+
+
+def mark_of(folder: Path) -> list[str] | None:
+    try:
+        environment = (folder / "environ").read_bytes()
+    except OSError:  # gone meanwhile, or not ours
+        return None
+    prefix = MARK.encode() + b"="
+    for entry in environment.split(b"\0"):
+        if entry.startswith(prefix):
+            return entry[len(prefix) :].decode().split(" ", 1)
+    return None
+
+
+def parent(pid: int) -> int:
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[1])
+
+
+def has_proc() -> bool:
+    return Path("/proc/self/environ").exists()

@@ -1,0 +1,99 @@
+"""The official Python SDK as a client. Runs under its current major version and the one before."""
+
+import anyio
+import mcp
+import pytest
+
+import sdk
+
+
+def test_it_lists_and_calls_the_tools_of_all_servers(peers):
+    async def scenario():
+        async with sdk.connect(peers.daemon.base + "/mcp/all") as session:
+            tools = [sdk.plain(tool) for tool in (await session.list_tools()).tools]
+            for server in peers.entries:
+                mine = [tool for tool in tools if tool["name"].startswith(f"{server}__")]
+                assert mine, server
+                assert all(tool["description"].startswith(f"[{server}] ") for tool in mine)
+            await sdk.every_server_answers(session, peers.folder)
+
+    anyio.run(scenario)
+
+
+def test_it_writes_and_reads_a_graph(peers):
+    async def scenario():
+        async with sdk.connect(peers.daemon.base + "/mcp/all") as session:
+            name = f"Grace Hopper, met by SDK {mcp.__name__}"
+            grace = {"name": name, "entityType": "person", "observations": ["found a moth"]}
+            await sdk.call(session, "memory__create_entities", {"entities": [grace]})
+            graph = await sdk.call(session, "memory__read_graph", {})
+            assert grace.items() <= next(e for e in graph["structuredContent"]["entities"] if e["name"] == name).items()
+
+    anyio.run(scenario)
+
+
+def test_it_sees_images_and_links(peers):
+    async def scenario():
+        async with sdk.connect(peers.daemon.base + "/mcp/all") as session:
+            image = await sdk.call(session, "everything__get-tiny-image", {})
+            assert [block["type"] for block in image["content"]] == ["text", "image", "text"]
+            links = await sdk.call(session, "web__get-resource-links", {"count": 3})
+            assert [block["type"] for block in links["content"]] == ["text", *["resource_link"] * 3]
+            resource = await sdk.call(session, "everything__get-resource-reference", {"resourceType": "Blob", "resourceId": 1})
+            assert resource["content"][1]["resource"]["blob"]
+
+    anyio.run(scenario)
+
+
+@pytest.mark.parametrize("server", ["everything", "files", "memory", "time", "web"])
+def test_it_speaks_to_one_server_natively(peers, direct_tools, server):
+    async def scenario():
+        async with sdk.connect(f"{peers.daemon.base}/mcp/server/{server}") as session:
+            names = {tool.name for tool in (await session.list_tools()).tools}
+            assert direct_tools[server][0].keys() <= names
+            if server in ("everything", "web"):
+                assert (await session.list_prompts()).prompts
+                assert (await session.list_resources()).resources
+                assert sdk.plain(await session.list_resource_templates())["resourceTemplates"]
+                prompt = sdk.plain(await session.get_prompt("args-prompt", {"city": "Rom"}))
+                assert "Rom" in prompt["messages"][0]["content"]["text"]
+
+    anyio.run(scenario)
+
+
+def test_progress_reaches_its_callback(peers):
+    async def scenario():
+        async with sdk.connect(peers.daemon.base + "/mcp/server/everything") as session:
+            steps = []
+
+            async def on_progress(progress, total, message):
+                steps.append((progress, total))
+
+            arguments = {"duration": 1, "steps": 3}
+            await session.call_tool("trigger-long-running-operation", arguments, progress_callback=on_progress)
+            assert steps == [(1, 3), (2, 3), (3, 3)]
+
+    anyio.run(scenario)
+
+
+def test_an_unknown_tool_is_an_error_that_names_it(peers):
+    async def scenario():
+        async with sdk.connect(peers.daemon.base + "/mcp/all") as session:
+            with pytest.raises(Exception, match="everything__eco"):
+                await session.call_tool("everything__eco", {})
+            # The session goes on.
+            await sdk.call(session, "everything__echo", {"message": "still here"})
+
+    anyio.run(scenario)
+
+
+@pytest.mark.skipif(not hasattr(mcp, "Client"), reason="the newer client, which probes with server/discover first")
+def test_the_client_that_asks_server_discover_first_connects(peers):
+    async def scenario():
+        async with mcp.Client(peers.daemon.base + "/mcp/all") as client:
+            names = {tool.name for tool in (await client.list_tools()).tools}
+            assert "time__get_current_time" in names
+            result = sdk.plain(await client.call_tool("everything__echo", {"message": "probe"}))
+            assert result["content"][0]["text"] == "Echo: probe"
+
+    anyio.run(scenario)
