@@ -146,12 +146,9 @@ class StdioClient(Client):
                 return reply
 
     def close(self):
-        self.process.stdin.close()
-        try:
-            self.process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        # Some of these servers take no notice of the end of their input.
+        self.process.kill()
+        self.process.wait()
 
 
 @dataclass

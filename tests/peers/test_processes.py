@@ -1,4 +1,6 @@
-"""Ten clients, one process for each server."""
+"""Ten clients, one process for each server, and nothing in it that is not its business."""
+
+import json
 
 import anyio
 import pytest
@@ -40,3 +42,10 @@ def test_ten_clients_at_once_share_one_process_of_each_server(peers):
 def test_the_processes_are_the_daemons_own_children(peers):
     for name, pids in peers.daemon.children().items():
         assert [rig.parent(pid) for pid in pids] == [peers.daemon.process.pid], name
+
+def test_children_inherit_no_secrets_of_the_shell(peers):
+    with peers.through("/mcp/all") as client:
+        # Names only: what a failure prints stays in logs.
+        names = list(json.loads(client.call("everything__get-env").value()["content"][0]["text"]))
+    assert "PATH" in names
+    assert "SHELL_SECRET" not in names
