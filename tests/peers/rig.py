@@ -15,7 +15,7 @@ MODULES = PEERS / "node_modules" / "@modelcontextprotocol"
 TIME_SERVER = str(PEERS / "requirements" / "bin" / "mcp-server-time")
 
 # Every process of a server bears this variable, its children included.
-MARK = "MCPPROXY_PEERS_MARK"
+MARK = "PEERS_MARK"
 
 
 def until(condition, what: str, seconds: float = 60):
