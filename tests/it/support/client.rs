@@ -11,6 +11,7 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     http::{self, HttpAnswer, OpenAnswer, Reachable},
+    patience::until_async,
     sse::{Event, Parser},
 };
 
@@ -94,6 +95,23 @@ impl TestClient {
             r#"{{"name":{tool},"arguments":{arguments},"_meta":{{"progressToken":{token}}}}}"#
         );
         self.request("tools/call", &params).await
+    }
+
+    /// The names that `tools/list` gives.
+    pub async fn tool_names(&self) -> Vec<String> {
+        let tools = self.request("tools/list", "{}").await.value()["tools"].take();
+        let tools = tools.as_array().expect("a list of tools");
+        let names = tools.iter().filter_map(|tool| tool["name"].as_str());
+        names.map(str::to_owned).collect()
+    }
+
+    /// Waits until this tool is listed.
+    pub async fn wait_for_tool(&self, name: &str) {
+        until_async(&format!("{name} in the list"), async || {
+            let names = self.tool_names().await;
+            names.iter().any(|known| known == name).then_some(())
+        })
+        .await;
     }
 
     /// Sends a request and waits for its answer.

@@ -320,5 +320,6 @@ fn event_stream(body: Body) -> Response {
 }
 
 fn event(frame: &str) -> Bytes {
-    format!("event: message\ndata: {frame}\n\n").into()
+    let data = frame.replace('\n', "\ndata: ");
+    format!("event: message\ndata: {data}\n\n").into()
 }

@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 
-use axum::http::{HeaderMap, Request, header::HOST};
+use axum::http::{HeaderMap, Request};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
     task::AbortHandle,
 };
@@ -106,19 +106,31 @@ pub async fn open(
     headers: &[(&str, &str)],
     body: impl Into<Bytes>,
 ) -> OpenAnswer {
+    let host = to.to_string();
+    let mut all = headers.to_vec();
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        all.push(("host", &host));
+    }
+    let stream = TcpStream::connect(to).await.expect("somebody listens");
+    open_on(stream, method, path, &all, body).await
+}
+
+/// Sends a request with exactly these headers on a fresh connection of any kind.
+pub async fn open_on(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> OpenAnswer {
     let mut request = Request::builder().method(method).uri(path);
     for (name, value) in headers {
         request = request.header(*name, *value);
-    }
-    let is_host = |name: &str| name.eq_ignore_ascii_case("host");
-    if !headers.iter().any(|(name, _)| is_host(name)) {
-        request = request.header(HOST, to.to_string());
     }
     let request = request
         .body(Full::new(body.into()))
         .expect("a good request");
     let exchange = async {
-        let stream = TcpStream::connect(to).await.expect("somebody listens");
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
             .expect("a connected stream");
