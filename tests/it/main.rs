@@ -5,6 +5,13 @@
     reason = "one binary, nothing is reached from outside"
 )]
 
+mod byte_identity;
+mod failures;
 mod house;
+mod http_answers;
+mod lifecycle;
+mod progress;
+mod reload;
+mod sharing;
 mod support;
 mod test_language;

@@ -102,6 +102,11 @@ impl Builder {
         home
     }
 
+    /// Starts the daemon in this process and waits until it serves.
+    pub async fn start(self) -> TestDaemon {
+        TestDaemon::start_in(self.home()).await
+    }
+
     /// Starts the real program and waits until it serves.
     pub async fn spawn(self) -> DaemonProcess {
         DaemonProcess::spawn_in(self.home()).await
@@ -113,6 +118,59 @@ fn merge(entry: &mut Value, more: Value) {
         panic!("an entry is an object");
     };
     entry.as_object_mut().expect("an entry").extend(more);
+}
+
+/// The daemon inside the test's own process. Dropping it ends its tasks and kills its children.
+pub struct TestDaemon {
+    process: DaemonProcess,
+}
+
+impl TestDaemon {
+    pub fn builder() -> Builder {
+        Builder {
+            servers: Map::new(),
+            settings: Map::new(),
+        }
+    }
+
+    /// Starts in a home where a daemon may have lived before.
+    pub async fn start_in(home: Home) -> Self {
+        let process = DaemonProcess::spawn_in(home).await;
+        Self { process }
+    }
+
+    pub fn home(&self) -> &Home {
+        self.process.home()
+    }
+
+    /// Ends it in order; what it has learnt stays in its home.
+    pub async fn shutdown(mut self) -> Home {
+        self.process.terminate();
+        self.process.wait().await;
+        self.process.home
+    }
+
+    /// A client of revision 2025-06-18 on this endpoint.
+    pub async fn client(&self, path: &str) -> TestClient {
+        TestClient::speaking("2025-06-18").connect(self, path).await
+    }
+
+    /// A plain GET.
+    pub async fn get(&self, path: &str) -> HttpAnswer {
+        http::send(self.address(), "GET", path, &[], "").await
+    }
+
+    /// A request on the local socket.
+    pub async fn rest(&self, method: &str, path: &str, body: &str) -> HttpAnswer {
+        let answer = self.home().rest(method, path, body).await;
+        answer.expect("the local socket is open while it serves")
+    }
+}
+
+impl Reachable for TestDaemon {
+    fn address(&self) -> SocketAddr {
+        self.process.address
+    }
 }
 
 /// The daemon as a process of its own. Dropping it kills it.

@@ -303,6 +303,12 @@ impl Upstream {
             .await;
     }
 
+    /// Makes everybody wait at this gate again.
+    pub async fn shut(&self, gate: &str) {
+        self.change(|script| script.open_gates.retain(|open| open != gate))
+            .await;
+    }
+
     /// Offers these tools from now on, and says nothing about it.
     pub async fn offer_silently(&self, tools: &[(String, Behaviour)]) {
         let offers = tools
