@@ -221,10 +221,10 @@ async fn a_native_endpoint_shows_the_server_as_it_is() {
         .template(template)
         .start()
         .await;
-    let (_daemon, direct, native) = native_and_direct(&upstream).await;
+    let (daemon, direct, native) = native_and_direct(&upstream).await;
     direct.wait_for_tool("up__echo").await;
 
-    let native_again = _daemon.client("/mcp/server/up").await;
+    let native_again = daemon.client("/mcp/server/up").await;
     let expected = format!(r#""capabilities":{capabilities}"#);
     let opened = &native_again.initialized;
     assert!(opened.contains(&expected), "{opened}");
