@@ -5,8 +5,12 @@ use std::convert::Infallible;
 use serde_json::Value;
 
 use crate::support::{
-    behaviours::*, client::call_params, daemon::TestDaemon, fake_upstream::FakeUpstream,
-    record::How, script::HttpAnswers,
+    behaviours::*,
+    client::{TestClient, call_params},
+    daemon::TestDaemon,
+    fake_upstream::FakeUpstream,
+    record::How,
+    script::HttpAnswers,
 };
 
 #[tokio::test]
