@@ -9,6 +9,7 @@ mod byte_identity;
 mod failures;
 mod house;
 mod http_answers;
+mod http_door;
 mod lifecycle;
 mod progress;
 mod reload;
