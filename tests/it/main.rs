@@ -12,6 +12,7 @@ mod http_answers;
 mod http_door;
 mod lifecycle;
 mod progress;
+mod real_peers;
 mod reload;
 mod sharing;
 mod support;
