@@ -6,6 +6,10 @@ use std::{
     process::{ExitStatus, Stdio},
 };
 
+use mcpproxy::{
+    config::{Places, Why},
+    daemon::{self, LogFormat, Running, ServeOptions},
+};
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 use tokio::{
@@ -122,7 +126,9 @@ fn merge(entry: &mut Value, more: Value) {
 
 /// The daemon inside the test's own process. Dropping it ends its tasks and kills its children.
 pub struct TestDaemon {
-    process: DaemonProcess,
+    home: Home,
+    address: SocketAddr,
+    running: Running,
 }
 
 impl TestDaemon {
@@ -135,19 +141,37 @@ impl TestDaemon {
 
     /// Starts in a home where a daemon may have lived before.
     pub async fn start_in(home: Home) -> Self {
-        let process = DaemonProcess::spawn_in(home).await;
-        Self { process }
+        let options = ServeOptions {
+            places: Places {
+                config_file: home.config_file(),
+                data_dir: home.data_dir(),
+                data_dir_given: true,
+                why: Why::Flag,
+            },
+            listen: Some("127.0.0.1:0".to_owned()),
+            mode: None,
+            insecure: false,
+            log_level: None,
+            log_format: LogFormat::Text,
+            demo: false,
+        };
+        let started = within("the daemon to start", daemon::start(options)).await;
+        let running = started.unwrap_or_else(|error| panic!("{error}"));
+        Self {
+            home,
+            address: running.addresses[0],
+            running,
+        }
     }
 
     pub fn home(&self) -> &Home {
-        self.process.home()
+        &self.home
     }
 
     /// Ends it in order; what it has learnt stays in its home.
-    pub async fn shutdown(mut self) -> Home {
-        self.process.terminate();
-        self.process.wait().await;
-        self.process.home
+    pub async fn shutdown(self) -> Home {
+        within("the daemon to end", self.running.shutdown()).await;
+        self.home
     }
 
     /// A client of revision 2025-06-18 on this endpoint.
@@ -169,7 +193,7 @@ impl TestDaemon {
 
 impl Reachable for TestDaemon {
     fn address(&self) -> SocketAddr {
-        self.process.address
+        self.address
     }
 }
 
