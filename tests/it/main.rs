@@ -1,5 +1,22 @@
-//! The integration tests.
+//! The integration tests: a file per feature, in the language of `support`.
 
+#![allow(
+    unreachable_pub,
+    reason = "one binary, nothing is reached from outside"
+)]
+
+mod byte_identity;
 #[cfg(unix)]
 mod cli;
 mod demo_server;
+mod failures;
+mod house;
+mod http_answers;
+mod http_door;
+mod lifecycle;
+mod progress;
+mod real_peers;
+mod reload;
+mod sharing;
+mod support;
+mod test_language;

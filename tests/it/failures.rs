@@ -1,0 +1,288 @@
+//! A server that dies, hangs or talks nonsense fails its own calls only, by name.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, plain_tool},
+    script::UnknownMethods,
+};
+
+async fn listed(daemon: &TestDaemon, tools: &[&str]) -> TestClient {
+    let client = daemon.client("/mcp/all").await;
+    for tool in tools {
+        client.wait_for_tool(tool).await;
+    }
+    client
+}
+
+#[tokio::test]
+async fn a_crash_fails_its_call_and_the_next_call_works() {
+    let upstream = FakeUpstream::stdio()
+        .tool("die", exit())
+        .tool("hang", hang())
+        .tool("fine", reply_text("fine"))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("frail", &upstream)
+        .start()
+        .await;
+    let client = listed(&daemon, &["frail__fine"]).await;
+    let bystander = client.call("frail__hang", "{}");
+    let culprit = async {
+        upstream.wait_for("tools/call").await;
+        client.call("frail__die", "{}").await
+    };
+    let (bystander, culprit) = tokio::join!(bystander, culprit);
+    for reply in [bystander, culprit] {
+        let failure = reply.failure();
+        assert_eq!(failure["code"], "connection_lost", "{failure}");
+        assert_eq!(failure["server"], "frail");
+    }
+    assert_eq!(client.call("frail__fine", "{}").await.text(), "fine");
+    assert_eq!(upstream.spawn_count(), 2);
+    let seen = upstream.received("tools/call");
+    assert_eq!(seen.len(), 3, "nothing is sent twice: {seen:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_initializes_delays_nobody() {
+    let silent = FakeUpstream::stdio()
+        .on("initialize", hang())
+        .unknown_methods(UnknownMethods::Ignored)
+        .start()
+        .await;
+    let good = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream_with("silent", &silent, json!({"init_timeout": "10m"}))
+        .upstream("good", &good)
+        .start()
+        .await;
+    let client = listed(&daemon, &["good__echo"]).await;
+    client.call("good__echo", "{}").await.result();
+    let health = daemon.get("/health").await;
+    assert_eq!(health.status, 200);
+    daemon.shutdown().await;
+    silent.wait_for_children(0).await;
+}
+
+#[tokio::test]
+async fn a_slow_start_is_part_of_the_call() {
+    let slow = FakeUpstream::stdio()
+        .on("initialize", gate("awake").then(reply(
+            r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"}}"#,
+        )))
+        .tool("echo", echo())
+        .start()
+        .await;
+    slow.open("awake").await;
+    let daemon = TestDaemon::builder().upstream("slow", &slow).start().await;
+    listed(&daemon, &["slow__echo"]).await;
+    let home = daemon.shutdown().await;
+
+    slow.shut("awake").await;
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    let call = client.call("slow__echo", "{}");
+    let wake = async {
+        slow.wait_for_count("initialize", 2).await;
+        slow.open("awake").await;
+    };
+    let (reply, ()) = tokio::join!(call, wake);
+    reply.result();
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_says_why_to_its_own_callers_only() {
+    let stillborn = FakeUpstream::stdio()
+        .complaint("SECRET-STDERR")
+        .stillborn(7)
+        .start()
+        .await;
+    let good = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("dead", &stillborn)
+        .upstream("good", &good)
+        .entry("absent", json!({"command": "/no/such/program-anywhere"}))
+        .entry("bad name", json!({"command": "x"}))
+        .start()
+        .await;
+    let client = listed(&daemon, &["good__echo"]).await;
+    client.call("good__echo", "{}").await.result();
+    let native = TestClient::stateless(&daemon, "/mcp/server/dead");
+    let reply = native.call("anything", "{}").await;
+    assert!(!reply.frame.contains("SECRET-STDERR"), "{}", reply.frame);
+    let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
+    let row = |name: &str| {
+        let rows = rows["servers"].as_array().expect("rows");
+        rows.iter().find(|row| row["name"] == name).cloned()
+    };
+    let absent = row("absent").expect("a row");
+    assert_eq!(absent["state"], "Error", "{absent}");
+    assert!(
+        absent["last_error"]
+            .as_str()
+            .is_some_and(|text| text.contains("program-anywhere"))
+    );
+    assert!(absent["next_step"].is_string(), "{absent}");
+}
+
+#[tokio::test]
+async fn a_broken_answer_fails_its_call_only() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let upstream = upstream
+            .tool("broken", malformed())
+            .tool("fine", reply_text("fine"))
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .upstream_with("odd", &upstream, json!({"call_tool_timeout": "2s"}))
+            .start()
+            .await;
+        let client = listed(&daemon, &["odd__fine"]).await;
+        let failure = client.call("odd__broken", "{}").await.failure();
+        assert_eq!(failure["server"], "odd", "{failure}");
+        let known = ["bad_upstream_answer", "timed_out"];
+        assert!(
+            known.iter().any(|code| failure["code"] == *code),
+            "{failure}"
+        );
+        assert_eq!(client.call("odd__fine", "{}").await.text(), "fine");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_cancelled_upstream() {
+    let upstream = FakeUpstream::stdio()
+        .tool("hang", hang())
+        .tool("fine", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream_with("slow", &upstream, json!({"call_tool_timeout": "300ms"}))
+        .start()
+        .await;
+    let client = listed(&daemon, &["slow__hang"]).await;
+    let failure = client.call("slow__hang", "{}").await.failure();
+    assert_eq!(failure["code"], "timed_out", "{failure}");
+    assert_eq!(failure["server"], "slow");
+    upstream.wait_for("notifications/cancelled").await;
+    client.call("slow__fine", "{}").await.result();
+    assert_eq!(upstream.spawn_count(), 1, "the server stays connected");
+}
+
+#[tokio::test]
+async fn pages_are_followed_and_a_circle_ends() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::stdio().cyclic_pages()] {
+        let mut upstream = upstream.pages_of(2);
+        for n in 0..5 {
+            upstream = upstream.tool(&format!("t{n}"), echo());
+        }
+        let upstream = upstream.start().await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let client = listed(&daemon, &["up__t4"]).await;
+        let names = client.tool_names().await;
+        assert_eq!(names, ["up__t0", "up__t1", "up__t2", "up__t3", "up__t4"]);
+    }
+}
+
+#[tokio::test]
+async fn one_bad_definition_spoils_no_other() {
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(r#"{"name":7}"#, echo())
+        .raw_tool(r#"{"description":"nameless"}"#, echo())
+        .tool("fine", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = listed(&daemon, &["up__fine"]).await;
+    assert_eq!(client.tool_names().await, ["up__fine"]);
+}
+
+#[tokio::test]
+async fn changed_tools_are_announced_and_listed() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let upstream = upstream.tool("old", echo()).start().await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let client = listed(&daemon, &["up__old"]).await;
+        let mut stream = client.listen().await;
+        upstream.offer(&[(plain_tool("new"), echo())]).await;
+        stream.next_frame("notifications/tools/list_changed").await;
+        client.wait_for_tool("up__new").await;
+        assert_eq!(client.tool_names().await, ["up__new"]);
+        client.call("up__new", "{}").await.result();
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_that_forgot_its_session_is_opened_again_unnoticed() {
+    for refusal in [404, 400] {
+        let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let client = listed(&daemon, &["up__echo"]).await;
+        upstream.forget_sessions(refusal);
+        client.call("up__echo", "{}").await.result();
+        assert_eq!(upstream.received("initialize").len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_cut_mid_call_fails_that_call_only() {
+    let upstream = FakeUpstream::http()
+        .tool("hang", hang())
+        .tool("fine", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = listed(&daemon, &["up__hang"]).await;
+    let call = client.call("up__hang", "{}");
+    let cut = async {
+        upstream.wait_for("tools/call").await;
+        upstream.cut_connections();
+    };
+    let (reply, ()) = tokio::join!(call, cut);
+    let failure = reply.failure();
+    assert_eq!(failure["code"], "connection_lost", "{failure}");
+    assert_eq!(failure["server"], "up");
+    client.call("up__fine", "{}").await.result();
+    assert_eq!(
+        upstream.received("tools/call").len(),
+        2,
+        "nothing is sent twice"
+    );
+}
+
+#[tokio::test]
+async fn idle_connections_that_the_server_closes_cost_no_call() {
+    let upstream = FakeUpstream::http()
+        .tool("echo", echo())
+        .closing_idle_connections_after(1)
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = listed(&daemon, &["up__echo"]).await;
+    for _ in 0..50 {
+        client.call("up__echo", "{}").await.result();
+    }
+}

@@ -1,0 +1,153 @@
+//! The daemon as a process: how it begins and ends, and that it leaves nothing behind.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::{DaemonProcess, TestDaemon},
+    fake_upstream::{FakeUpstream, Upstream},
+    patience::until,
+    processes,
+};
+
+/// Stands in the environment of every child of one test.
+const MARK: &str = "MCPPROXY_TEST_MARK";
+
+async fn two_upstreams() -> (Upstream, Upstream) {
+    let meek = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let stubborn = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .tool("late", gate("go").then(reply_text("finished")))
+        .stubborn()
+        .start()
+        .await;
+    (meek, stubborn)
+}
+
+async fn spawn(meek: &Upstream, stubborn: &Upstream, mark: &str) -> (DaemonProcess, TestClient) {
+    let env = json!({"env": {MARK: mark}});
+    let daemon = TestDaemon::builder()
+        .upstream_with("meek", meek, env.clone())
+        .upstream_with("stubborn", stubborn, env)
+        .spawn()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    for tool in ["meek__echo", "stubborn__echo"] {
+        client.wait_for_tool(tool).await;
+        client.call(tool, "{}").await.result();
+    }
+    (daemon, client)
+}
+
+fn mark() -> String {
+    uuid::Uuid::new_v4().to_string()
+}
+
+#[tokio::test]
+async fn sigterm_ends_it_and_every_child() {
+    let (meek, stubborn) = two_upstreams().await;
+    let mark = mark();
+    let (mut daemon, _client) = spawn(&meek, &stubborn, &mark).await;
+    let pids = [meek.pids(), stubborn.pids()].concat();
+    assert!(pids.iter().all(|pid| processes::runs(*pid)));
+    daemon.terminate();
+    let status = daemon.wait().await;
+    assert!(status.success(), "{status}:\n{}", daemon.log());
+    assert!(!pids.iter().any(|pid| processes::runs(*pid)));
+    assert_eq!(processes::marked(MARK, &mark), [0; 0]);
+}
+
+#[tokio::test]
+async fn sigterm_lets_a_call_in_flight_finish() {
+    let (meek, stubborn) = two_upstreams().await;
+    let (mut daemon, client) = spawn(&meek, &stubborn, "finish").await;
+    let call = client.call("stubborn__late", "{}");
+    let end = async {
+        stubborn.wait_for_count("tools/call", 2).await;
+        daemon.terminate();
+        until("the daemon to stop accepting", || {
+            std::net::TcpStream::connect(crate::support::http::Reachable::address(&daemon))
+                .is_err()
+                .then_some(())
+        })
+        .await;
+        stubborn.open("go").await;
+    };
+    let (reply, ()) = tokio::join!(call, end);
+    assert_eq!(reply.text(), "finished");
+    assert!(daemon.wait().await.success());
+}
+
+#[tokio::test]
+async fn what_a_killed_daemon_leaves_the_next_one_sweeps() {
+    let (meek, stubborn) = two_upstreams().await;
+    let mark = mark();
+    let (daemon, _client) = spawn(&meek, &stubborn, &mark).await;
+    let orphans = stubborn.pids();
+    let home = daemon.kill().await;
+    assert!(processes::runs(orphans[0]), "the stubborn one lives on");
+
+    let mut daemon = DaemonProcess::spawn_in(home).await;
+    until("the orphans to be gone", || {
+        (!processes::runs(orphans[0])).then_some(())
+    })
+    .await;
+    let client = daemon.client("/mcp/all").await;
+    let names = client.tool_names().await;
+    assert_eq!(names, ["meek__echo", "stubborn__echo", "stubborn__late"]);
+    client.call("stubborn__echo", "{}").await.result();
+    assert_eq!(stubborn.spawn_count(), 2);
+    daemon.terminate();
+    assert!(daemon.wait().await.success());
+    until("every child to be gone", || {
+        processes::marked(MARK, &mark).is_empty().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_second_daemon_on_the_same_data_gives_up() {
+    let daemon = TestDaemon::builder().spawn().await;
+    let (status, said) = daemon.spawn_rival().await;
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(
+        said.contains(&daemon.pid().to_string()) || said.contains("already"),
+        "{said}"
+    );
+    daemon.client("/mcp/all").await;
+}
+
+#[tokio::test]
+async fn the_children_of_two_daemons_are_strangers() {
+    let (a, b) = (
+        FakeUpstream::stdio()
+            .tool("echo", echo())
+            .stubborn()
+            .start()
+            .await,
+        FakeUpstream::stdio()
+            .tool("echo", echo())
+            .stubborn()
+            .start()
+            .await,
+    );
+    let one = TestDaemon::builder().upstream("up", &a).spawn().await;
+    one.client("/mcp/all").await.wait_for_tool("up__echo").await;
+    let two = TestDaemon::builder().upstream("up", &b).spawn().await;
+    two.client("/mcp/all").await.wait_for_tool("up__echo").await;
+    let home = two.kill().await;
+    let two = DaemonProcess::spawn_in(home).await;
+    two.client("/mcp/all")
+        .await
+        .call("up__echo", "{}")
+        .await
+        .result();
+    assert!(processes::runs(a.pids()[0]));
+    one.client("/mcp/all")
+        .await
+        .call("up__echo", "{}")
+        .await
+        .result();
+    assert_eq!(a.spawn_count(), 1);
+}

@@ -1,0 +1,177 @@
+//! What flows beside a call: progress, cancellation.
+
+use std::convert::Infallible;
+
+use serde_json::Value;
+
+use crate::support::{
+    behaviours::*,
+    client::{TestClient, call_params},
+    daemon::TestDaemon,
+    fake_upstream::FakeUpstream,
+    record::How,
+    script::HttpAnswers,
+};
+
+#[tokio::test]
+async fn progress_reaches_its_caller_with_its_own_token() {
+    let upstreams = [
+        FakeUpstream::stdio(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+        FakeUpstream::http().answering(HttpAnswers::SseInPieces(3)),
+    ];
+    for upstream in upstreams {
+        let upstream = upstream
+            .tool(
+                "work",
+                progress(3).then(gate("go")).then(reply_text("done")),
+            )
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let (a, b) = (
+            daemon.client("/mcp/all").await,
+            daemon.client("/mcp/all").await,
+        );
+        a.wait_for_tool("up__work").await;
+        let work = async |client: &TestClient, token: &str| {
+            let reply = client.call_with_progress("up__work", "{}", token).await;
+            assert_eq!(reply.text(), "done");
+            let heard: Vec<String> = reply.notices;
+            assert_eq!(heard.len(), 3, "{heard:?}");
+            for (n, frame) in heard.iter().enumerate() {
+                let n = n + 1;
+                let params = format!(
+                    r#""params":{{"progressToken":{token},"progress":{n},"total":3,"vendor":1.10}}"#
+                );
+                assert!(frame.contains(&params), "{frame}");
+            }
+        };
+        let open = async {
+            upstream.wait_for_count("tools/call", 3).await;
+            upstream.open("go").await;
+        };
+        // The same token from two clients, and a number beside texts.
+        tokio::join!(work(&a, r#""t""#), work(&b, r#""t""#), work(&b, "17"), open);
+    }
+}
+
+#[tokio::test]
+async fn without_a_token_nothing_is_streamed() {
+    let upstream = FakeUpstream::stdio()
+        .tool("work", progress(3).then(reply_text("done")))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__work").await;
+    let reply = client.call("up__work", "{}").await;
+    assert_eq!(reply.text(), "done");
+    assert_eq!(reply.notices, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_cancels_its_call_upstream() {
+    let upstream = FakeUpstream::stdio()
+        .tool("hang", hang())
+        .tool("fine", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__hang").await;
+    let params = call_params("up__hang", "{}");
+    tokio::select! {
+        reply = client.request("tools/call", &params) => panic!("{reply:?}"),
+        _ = upstream.wait_for("tools/call") => (),
+    }
+    let cancelled = upstream.wait_for("notifications/cancelled").await;
+    assert_eq!(
+        request_id(&cancelled.body),
+        call_id(&upstream.received("tools/call")[0])
+    );
+    client.call("up__fine", "{}").await.result();
+    assert_eq!(upstream.spawn_count(), 1);
+}
+
+#[tokio::test]
+async fn a_cancelled_call_is_cancelled_upstream() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let upstream = upstream
+            .tool("hang", hang())
+            .tool("fine", echo())
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__hang").await;
+        let params = call_params("up__hang", "{}");
+        let cancel = async {
+            upstream.wait_for("tools/call").await;
+            let params = format!(r#"{{"requestId":{},"reason":"enough"}}"#, client.last_id());
+            assert_eq!(
+                client
+                    .notify("notifications/cancelled", &params)
+                    .await
+                    .status,
+                202
+            );
+            upstream.wait_for("notifications/cancelled").await
+        };
+        let cancelled = tokio::select! {
+            cancelled = cancel => cancelled,
+            never = send_and_forget(&client, &params) => match never {},
+        };
+        assert_eq!(
+            request_id(&cancelled.body),
+            call_id(&upstream.received("tools/call")[0])
+        );
+        client.call("up__fine", "{}").await.result();
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_ends_the_call_over_http() {
+    let upstream = FakeUpstream::http().tool("hang", hang()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__hang").await;
+    let params = call_params("up__hang", "{}");
+    tokio::select! {
+        reply = client.request("tools/call", &params) => panic!("{reply:?}"),
+        _ = upstream.wait_for("tools/call") => (),
+    }
+    upstream.wait_for("notifications/cancelled").await;
+    upstream.wait_for_event(How::Abandoned).await;
+}
+
+/// Sends a call whose answer may come, or never.
+async fn send_and_forget(client: &TestClient, params: &str) -> Infallible {
+    let _ = client.start("tools/call", params).await.next().await;
+    std::future::pending().await
+}
+
+fn call_id(frame: &str) -> Value {
+    let frame: Value = serde_json::from_str(frame).expect("a frame");
+    frame["id"].clone()
+}
+
+fn request_id(frame: &str) -> Value {
+    let frame: Value = serde_json::from_str(frame).expect("a frame");
+    frame["params"]["requestId"].clone()
+}

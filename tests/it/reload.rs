@@ -1,0 +1,146 @@
+//! An edit of the configuration takes effect by itself, and touches what changed only.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    daemon::{Builder, TestDaemon},
+    fake_upstream::{FakeUpstream, Upstream},
+    patience::until_async,
+};
+
+async fn upstream(tool: &str) -> Upstream {
+    FakeUpstream::stdio().tool(tool, echo()).start().await
+}
+
+fn with(servers: &[(&str, &Upstream)]) -> Builder {
+    servers
+        .iter()
+        .fold(TestDaemon::builder(), |builder, (name, upstream)| {
+            builder.upstream(name, upstream)
+        })
+}
+
+#[tokio::test]
+async fn an_edit_touches_only_the_servers_that_changed() {
+    let (same, changed, gone, fresh) = (
+        upstream("s").await,
+        upstream("c").await,
+        upstream("g").await,
+        upstream("f").await,
+    );
+    let daemon = with(&[("same", &same), ("changed", &changed), ("gone", &gone)])
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    for tool in ["same__s", "changed__c", "gone__g"] {
+        client.wait_for_tool(tool).await;
+        client.call(tool, "{}").await.result();
+    }
+    let pids = same.pids();
+    let mut stream = client.listen().await;
+
+    let edited = with(&[("same", &same), ("fresh", &fresh)]).upstream_with(
+        "changed",
+        &changed,
+        json!({"env": {"NEW": "value"}}),
+    );
+    daemon.home().write_config(&edited.text());
+    stream.next_frame("notifications/tools/list_changed").await;
+    client.wait_for_tool("fresh__f").await;
+    gone.wait_for_children(0).await;
+    until_async("the removed server to leave the list", async || {
+        let names = client.tool_names().await;
+        (!names.iter().any(|name| name == "gone__g")).then_some(())
+    })
+    .await;
+    for tool in ["same__s", "changed__c", "fresh__f"] {
+        client.call(tool, "{}").await.result();
+    }
+    assert_eq!(client.call("gone__g", "{}").await.error_code(), -32602);
+    assert_eq!(same.pids(), pids, "it was not touched");
+    changed.wait_for_children(1).await;
+    assert_eq!(changed.spawn_count(), 2, "it was replaced");
+}
+
+#[tokio::test]
+async fn a_broken_edit_leaves_the_last_good_one_in_force() {
+    let up = upstream("echo").await;
+    let more = upstream("more").await;
+    let daemon = with(&[("up", &up)]).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    daemon.home().write_config("{ \"mcpServers\": { \"up\": ");
+    until_async("the mistake to be reported", async || {
+        let status = daemon.rest("GET", "/api/v1/status", "").await.json();
+        status["config_error"].as_str().map(|_| ())
+    })
+    .await;
+    client.call("up__echo", "{}").await.result();
+    assert_eq!(up.spawn_count(), 1);
+
+    daemon
+        .home()
+        .write_config(&with(&[("up", &up), ("more", &more)]).text());
+    client.wait_for_tool("more__more").await;
+    assert_eq!(up.spawn_count(), 1);
+}
+
+#[tokio::test]
+async fn a_broken_entry_disables_only_itself() {
+    let up = upstream("echo").await;
+    let daemon = with(&[("up", &up)])
+        .entry("bad", json!({"command": 7}))
+        .entry(
+            "missing",
+            json!({"command": "x", "args": ["${NO_SUCH_VARIABLE_ANYWHERE}"]}),
+        )
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let health = daemon.get("/health").await.json();
+    assert_eq!(health["status"], "degraded", "{health}");
+    let reasons = health["servers"].to_string();
+    assert!(reasons.contains("NO_SUCH_VARIABLE_ANYWHERE"), "{reasons}");
+}
+
+#[tokio::test]
+async fn a_disabled_server_is_neither_started_nor_listed() {
+    let (on, off) = (upstream("echo").await, upstream("echo").await);
+    let daemon = with(&[("on", &on)])
+        .upstream_with("off", &off, json!({"enabled": false}))
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("on__echo").await;
+    assert_eq!(client.tool_names().await, ["on__echo"]);
+    assert_eq!(off.spawn_count(), 0);
+    daemon
+        .home()
+        .write_config(&with(&[("on", &on), ("off", &off)]).text());
+    client.wait_for_tool("off__echo").await;
+}
+
+#[tokio::test]
+async fn disabled_tools_are_hidden_and_refused() {
+    let up = FakeUpstream::stdio()
+        .tool("read_a", echo())
+        .tool("write_a", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &up, json!({"disabled_tools": ["write_*"]}))
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__read_a").await;
+    assert_eq!(client.tool_names().await, ["up__read_a"]);
+    let reply = client.call("up__write_a", "{}").await;
+    assert!(reply.frame.contains("error"), "{}", reply.frame);
+    let native = daemon.client("/mcp/server/up").await;
+    let reply = native.call("write_a", "{}").await;
+    assert!(reply.frame.contains("rror"), "{}", reply.frame);
+    assert_eq!(up.received("tools/call"), [""; 0]);
+}

@@ -1,0 +1,374 @@
+//! An MCP client that speaks raw frames over Streamable HTTP, so that tests see every byte.
+
+use std::{
+    collections::VecDeque,
+    net::SocketAddr,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use serde::Deserialize;
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    http::{self, HttpAnswer, OpenAnswer, Reachable},
+    patience::until_async,
+    sse::{Event, Parser},
+};
+
+/// A client. Requests may run at once; each has a connection of its own.
+pub struct TestClient {
+    to: SocketAddr,
+    path: String,
+    revision: String,
+    session: Option<String>,
+    /// The raw result of `initialize`; empty without a session.
+    pub initialized: String,
+    last_id: AtomicU64,
+}
+
+/// A client that is not connected yet.
+pub struct Speaking {
+    revision: String,
+    capabilities: String,
+}
+
+impl Speaking {
+    /// Declares these capabilities (none otherwise).
+    pub fn capabilities(mut self, raw: &str) -> Self {
+        raw.clone_into(&mut self.capabilities);
+        self
+    }
+
+    /// `initialize` and `notifications/initialized`.
+    pub async fn connect(self, to: &impl Reachable, path: &str) -> TestClient {
+        let mut client = TestClient::stateless(to, path);
+        client.revision.clone_from(&self.revision);
+        let params = format!(
+            r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{{"name":"test","version":"1"}}}}"#,
+            self.revision, self.capabilities
+        );
+        let reply = client.request("initialize", &params).await;
+        reply.result().clone_into(&mut client.initialized);
+        let session = reply.header("mcp-session-id");
+        client.session = (!session.is_empty()).then(|| session.to_owned());
+        let answer = client.notify("notifications/initialized", "{}").await;
+        assert_eq!(answer.status, 202, "initialized: {}", answer.text());
+        client
+    }
+}
+
+impl TestClient {
+    /// A client of this revision.
+    pub fn speaking(revision: &str) -> Speaking {
+        Speaking {
+            revision: revision.to_owned(),
+            capabilities: "{}".to_owned(),
+        }
+    }
+
+    /// A client that never initializes.
+    pub fn stateless(to: &impl Reachable, path: &str) -> TestClient {
+        TestClient {
+            to: to.address(),
+            path: path.to_owned(),
+            revision: String::new(),
+            session: None,
+            initialized: String::new(),
+            last_id: AtomicU64::new(0),
+        }
+    }
+
+    pub fn session(&self) -> &str {
+        self.session.as_deref().expect("a client with a session")
+    }
+
+    /// Calls a tool with raw arguments.
+    pub async fn call(&self, tool: &str, arguments: &str) -> Reply {
+        self.request("tools/call", &call_params(tool, arguments))
+            .await
+    }
+
+    /// Calls a tool and asks for progress under this raw token.
+    pub async fn call_with_progress(&self, tool: &str, arguments: &str, token: &str) -> Reply {
+        let tool = Value::from(tool);
+        let params = format!(
+            r#"{{"name":{tool},"arguments":{arguments},"_meta":{{"progressToken":{token}}}}}"#
+        );
+        self.request("tools/call", &params).await
+    }
+
+    /// The names that `tools/list` gives.
+    pub async fn tool_names(&self) -> Vec<String> {
+        let tools = self.request("tools/list", "{}").await.value()["tools"].take();
+        let tools = tools.as_array().expect("a list of tools");
+        let names = tools.iter().filter_map(|tool| tool["name"].as_str());
+        names.map(str::to_owned).collect()
+    }
+
+    /// Waits until this tool is listed.
+    pub async fn wait_for_tool(&self, name: &str) {
+        until_async(&format!("{name} in the list"), async || {
+            let names = self.tool_names().await;
+            names.iter().any(|known| known == name).then_some(())
+        })
+        .await;
+    }
+
+    /// Sends a request and waits for its answer.
+    pub async fn request(&self, method: &str, params: &str) -> Reply {
+        self.start(method, params).await.finish().await
+    }
+
+    /// Sends a request and waits for the head of its answer only. Dropping the exchange leaves the server alone with it.
+    pub async fn start(&self, method: &str, params: &str) -> Exchange {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let frame =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        let answer = self.open("POST", &frame).await;
+        Exchange::new(id.to_string(), answer)
+    }
+
+    /// The id of the request that was sent last.
+    pub fn last_id(&self) -> u64 {
+        self.last_id.load(Ordering::Relaxed)
+    }
+
+    pub async fn notify(&self, method: &str, params: &str) -> HttpAnswer {
+        let frame = format!(r#"{{"jsonrpc":"2.0","method":"{method}","params":{params}}}"#);
+        self.open("POST", &frame).await.whole().await
+    }
+
+    /// Answers a question of the server.
+    pub async fn respond(&self, id: &Value, result: &str) -> HttpAnswer {
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
+        self.open("POST", &frame).await.whole().await
+    }
+
+    /// Opens the session's own stream.
+    pub async fn listen(&self) -> EventStream {
+        let answer = self.open("GET", "").await;
+        assert_eq!(answer.status, 200, "GET {}", self.path);
+        EventStream::new(answer)
+    }
+
+    pub async fn delete(&self) -> HttpAnswer {
+        self.open("DELETE", "").await.whole().await
+    }
+
+    /// Posts a body with exactly these headers.
+    pub async fn raw_post(&self, headers: &[(&str, &str)], body: &str) -> HttpAnswer {
+        http::send(self.to, "POST", &self.path, headers, body.to_owned()).await
+    }
+
+    async fn open(&self, method: &str, body: &str) -> OpenAnswer {
+        let mut headers = vec![("accept", "application/json, text/event-stream")];
+        if method == "GET" {
+            headers = vec![("accept", "text/event-stream")];
+        }
+        if method == "POST" {
+            headers.push(("content-type", "application/json"));
+        }
+        if let Some(session) = &self.session {
+            headers.push(("mcp-session-id", session));
+            headers.push(("mcp-protocol-version", &self.revision));
+        }
+        http::open(self.to, method, &self.path, &headers, body.to_owned()).await
+    }
+}
+
+/// The `params` of a `tools/call`.
+pub fn call_params(tool: &str, arguments: &str) -> String {
+    format!(
+        r#"{{"name":{},"arguments":{arguments}}}"#,
+        Value::from(tool)
+    )
+}
+
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<serde::de::IgnoredAny>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// A request whose answer is on its way.
+pub struct Exchange {
+    id: String,
+    answer: OpenAnswer,
+    streamed: bool,
+    parser: Parser,
+    frames: VecDeque<String>,
+}
+
+impl Exchange {
+    fn new(id: String, answer: OpenAnswer) -> Self {
+        let streamed = answer
+            .header("content-type")
+            .starts_with("text/event-stream");
+        Self {
+            id,
+            answer,
+            streamed,
+            parser: Parser::default(),
+            frames: VecDeque::new(),
+        }
+    }
+
+    /// The next frame as it came; nothing when the body is at its end.
+    pub async fn next(&mut self) -> Option<String> {
+        if !self.streamed {
+            let mut body = Vec::new();
+            while let Some(piece) = self.answer.next().await {
+                body.extend_from_slice(&piece);
+            }
+            let body = String::from_utf8(body).expect("answers are UTF-8");
+            return (!body.is_empty()).then_some(body);
+        }
+        while self.frames.is_empty() {
+            let events = self.parser.feed(&self.answer.next().await?);
+            let frames = events.into_iter().map(|event| event.data);
+            self.frames.extend(frames.filter(|data| !data.is_empty()));
+        }
+        self.frames.pop_front()
+    }
+
+    /// Waits for the answer; everything before it is a notice.
+    pub async fn finish(mut self) -> Reply {
+        let mut notices = Vec::new();
+        while let Some(frame) = self.next().await {
+            let parsed: Frame = serde_json::from_str(&frame)
+                .unwrap_or_else(|error| panic!("{}: {error}: {frame:?}", self.answer.status));
+            let id = parsed.id.map(RawValue::get);
+            let is_answer = parsed.method.is_none() && (id == Some(&self.id) || !self.streamed);
+            if is_answer {
+                return Reply {
+                    status: self.answer.status,
+                    headers: self.answer.headers.clone(),
+                    streamed: self.streamed,
+                    notices,
+                    result: parsed.result.map(|raw| raw.get().to_owned()),
+                    error: parsed.error.map(|raw| raw.get().to_owned()),
+                    frame,
+                };
+            }
+            notices.push(frame);
+        }
+        panic!(
+            "status {}: the answer to {} never came, only {notices:?}",
+            self.answer.status, self.id
+        );
+    }
+}
+
+/// An answer to a request.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    pub status: u16,
+    pub headers: axum::http::HeaderMap,
+    /// It came as an event stream.
+    pub streamed: bool,
+    /// The frames before the answer: notifications and questions.
+    pub notices: Vec<String>,
+    /// The whole frame.
+    pub frame: String,
+    result: Option<String>,
+    error: Option<String>,
+}
+
+impl Reply {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .map_or("", |value| value.to_str().expect("a readable header"))
+    }
+
+    /// The bytes of `result`.
+    pub fn result(&self) -> &str {
+        let failed = || panic!("status {}: no result in {}", self.status, self.frame);
+        self.result.as_deref().unwrap_or_else(failed)
+    }
+
+    /// The bytes of `error`.
+    pub fn error(&self) -> &str {
+        let succeeded = || panic!("status {}: no error in {}", self.status, self.frame);
+        self.error.as_deref().unwrap_or_else(succeeded)
+    }
+
+    pub fn error_code(&self) -> i64 {
+        let error: Value = serde_json::from_str(self.error()).expect("an error is JSON");
+        error["code"].as_i64().expect("an error has a code")
+    }
+
+    /// The result as a tree: for looking into, not for comparing bytes.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(self.result()).expect("a result is JSON")
+    }
+
+    /// The text of the first content block.
+    pub fn text(&self) -> String {
+        let text = self.value()["content"][0]["text"].take();
+        let none = || panic!("no text in {}", self.frame);
+        text.as_str().map_or_else(none, str::to_owned)
+    }
+
+    /// The JSON inside the text of a result that says `isError`.
+    pub fn failure(&self) -> Value {
+        assert_eq!(self.value()["isError"], true, "{}", self.frame);
+        let text = self.text();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text:?}"))
+    }
+}
+
+/// The raw entries of a list inside a raw result, under this key.
+pub fn entries(result: &str, key: &str) -> Vec<String> {
+    use std::collections::BTreeMap;
+    let fields: BTreeMap<String, &RawValue> =
+        serde_json::from_str(result).expect("a result is an object");
+    let list = fields
+        .get(key)
+        .unwrap_or_else(|| panic!("no {key} in {result}"));
+    let entries: Vec<&RawValue> = serde_json::from_str(list.get()).expect("a list");
+    entries.iter().map(|raw| raw.get().to_owned()).collect()
+}
+
+/// A stream of events that stands on its own.
+pub struct EventStream {
+    answer: OpenAnswer,
+    parser: Parser,
+    events: VecDeque<Event>,
+}
+
+impl EventStream {
+    pub fn new(answer: OpenAnswer) -> Self {
+        Self {
+            answer,
+            parser: Parser::default(),
+            events: VecDeque::new(),
+        }
+    }
+
+    /// The next event; nothing when the stream has ended.
+    pub async fn next(&mut self) -> Option<Event> {
+        while self.events.is_empty() {
+            let piece = self.answer.next().await?;
+            self.events.extend(self.parser.feed(&piece));
+        }
+        self.events.pop_front()
+    }
+
+    /// Reads on until a frame of this method comes.
+    pub async fn next_frame(&mut self, method: &str) -> String {
+        loop {
+            let event = self.next().await;
+            let event = event.unwrap_or_else(|| panic!("the stream ended before {method}"));
+            let frame: Value = serde_json::from_str(&event.data).unwrap_or_default();
+            if frame["method"] == method {
+                return event.data;
+            }
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The daemon under test: inside the test's own process, or as the real program.
+
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+};
+
+use mcpproxy::{
+    config::{Places, Why},
+    daemon::{self, LogFormat, Running, ServeOptions},
+};
+use serde_json::{Map, Value};
+use tempfile::TempDir;
+use tokio::{
+    net::UnixStream,
+    process::{Child, Command},
+};
+
+use super::{
+    client::TestClient,
+    fake_upstream::Upstream,
+    http::{self, HttpAnswer, Reachable},
+    patience::{until_async, within},
+    processes,
+};
+
+/// The folder that a daemon lives in. It outlives the daemon.
+pub struct Home {
+    folder: TempDir,
+}
+
+impl Home {
+    pub fn config_file(&self) -> PathBuf {
+        self.folder.path().join("mcp_config.json")
+    }
+
+    pub fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Replaces the configuration, as an editor does that writes in place.
+    pub fn write_config(&self, text: &str) {
+        std::fs::write(self.config_file(), text).expect("the folder is ours");
+    }
+
+    /// A request on the local socket; nothing while nobody listens there.
+    pub async fn rest(&self, method: &str, path: &str, body: &str) -> Option<HttpAnswer> {
+        let socket = self.data_dir().join("mcpproxy.sock");
+        let stream = UnixStream::connect(socket).await.ok()?;
+        let headers = [("host", "mcpproxy"), ("content-type", "application/json")];
+        let answer = http::open_on(stream, method, path, &headers, body.to_owned()).await;
+        Some(answer.whole().await)
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.path().join("stderr.log")
+    }
+}
+
+/// What the daemon is configured with.
+pub struct Builder {
+    servers: Map<String, Value>,
+    settings: Map<String, Value>,
+}
+
+impl Builder {
+    /// Adds an upstream under this name.
+    pub fn upstream(self, name: &str, upstream: &Upstream) -> Self {
+        self.entry(name, upstream.entry())
+    }
+
+    /// Adds an upstream whose entry says more.
+    pub fn upstream_with(self, name: &str, upstream: &Upstream, more: Value) -> Self {
+        let mut entry = upstream.entry();
+        merge(&mut entry, more);
+        self.entry(name, entry)
+    }
+
+    /// Adds an entry of `mcpServers`.
+    pub fn entry(mut self, name: &str, entry: Value) -> Self {
+        self.servers.insert(name.to_owned(), entry);
+        self
+    }
+
+    /// Sets top-level keys of the configuration.
+    pub fn config(mut self, settings: Value) -> Self {
+        let Value::Object(settings) = settings else {
+            panic!("settings are an object");
+        };
+        self.settings.extend(settings);
+        self
+    }
+
+    /// The text of the configuration file.
+    pub fn text(&self) -> String {
+        let mut config = self.settings.clone();
+        config.insert("mcpServers".to_owned(), self.servers.clone().into());
+        serde_json::to_string_pretty(&config).expect("JSON")
+    }
+
+    fn home(&self) -> Home {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let home = Home { folder };
+        home.write_config(&self.text());
+        home
+    }
+
+    /// Starts the daemon in this process and waits until it serves.
+    pub async fn start(self) -> TestDaemon {
+        TestDaemon::start_in(self.home()).await
+    }
+
+    /// Starts the real program and waits until it serves.
+    pub async fn spawn(self) -> DaemonProcess {
+        DaemonProcess::spawn_in(self.home()).await
+    }
+}
+
+fn merge(entry: &mut Value, more: Value) {
+    let Value::Object(more) = more else {
+        panic!("an entry is an object");
+    };
+    entry.as_object_mut().expect("an entry").extend(more);
+}
+
+/// The daemon inside the test's own process. Dropping it ends its tasks and kills its children.
+pub struct TestDaemon {
+    home: Home,
+    address: SocketAddr,
+    running: Running,
+}
+
+impl TestDaemon {
+    pub fn builder() -> Builder {
+        Builder {
+            servers: Map::new(),
+            settings: Map::new(),
+        }
+    }
+
+    /// Starts in a home where a daemon may have lived before.
+    pub async fn start_in(home: Home) -> Self {
+        let options = ServeOptions {
+            places: Places {
+                config_file: home.config_file(),
+                data_dir: home.data_dir(),
+                data_dir_given: true,
+                why: Why::Flag,
+            },
+            listen: Some("127.0.0.1:0".to_owned()),
+            mode: None,
+            insecure: false,
+            log_level: None,
+            log_format: LogFormat::Text,
+            demo: false,
+        };
+        let started = within("the daemon to start", daemon::start(options)).await;
+        let running = started.unwrap_or_else(|error| panic!("{error}"));
+        Self {
+            home,
+            address: running.addresses[0],
+            running,
+        }
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// Ends it in order; what it has learnt stays in its home.
+    pub async fn shutdown(self) -> Home {
+        within("the daemon to end", self.running.shutdown()).await;
+        self.home
+    }
+
+    /// A client of revision 2025-06-18 on this endpoint.
+    pub async fn client(&self, path: &str) -> TestClient {
+        TestClient::speaking("2025-06-18").connect(self, path).await
+    }
+
+    /// A plain GET.
+    pub async fn get(&self, path: &str) -> HttpAnswer {
+        http::send(self.address(), "GET", path, &[], "").await
+    }
+
+    /// A request on the local socket.
+    pub async fn rest(&self, method: &str, path: &str, body: &str) -> HttpAnswer {
+        let answer = self.home().rest(method, path, body).await;
+        answer.expect("the local socket is open while it serves")
+    }
+}
+
+impl Reachable for TestDaemon {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+/// The daemon as a process of its own. Dropping it kills it.
+pub struct DaemonProcess {
+    home: Home,
+    child: Child,
+    address: SocketAddr,
+}
+
+impl DaemonProcess {
+    /// Starts the program in a home where one may have lived before.
+    pub async fn spawn_in(home: Home) -> Self {
+        let mut child = serve(&home).spawn().expect("the program starts");
+        let waited = until_async("the daemon to serve", async || {
+            if child.try_wait().expect("our child").is_some() {
+                return Some(None);
+            }
+            let status = home.rest("GET", "/api/v1/status", "").await?.json();
+            let address = status["listen"][0].as_str()?.parse().ok();
+            address.map(Some)
+        })
+        .await;
+        let ended = || panic!("the daemon has ended:\n{}", read(&home.log_file()));
+        Self {
+            address: waited.unwrap_or_else(ended),
+            home,
+            child,
+        }
+    }
+
+    /// Runs a second daemon on the same home until it ends, and gives its code and what it said.
+    pub async fn spawn_rival(&self) -> (ExitStatus, String) {
+        let mut command = serve(&self.home);
+        command.stderr(Stdio::piped());
+        let rival = command.spawn().expect("the program starts");
+        let output = within("the second daemon to give up", rival.wait_with_output()).await;
+        let output = output.expect("our child");
+        (
+            output.status,
+            String::from_utf8_lossy(&output.stderr).into_owned(),
+        )
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
+    /// What it has written to stderr.
+    pub fn log(&self) -> String {
+        read(&self.home.log_file())
+    }
+
+    pub async fn client(&self, path: &str) -> TestClient {
+        TestClient::speaking("2025-06-18").connect(self, path).await
+    }
+
+    /// Asks it to end, as a service manager does.
+    pub fn terminate(&self) {
+        processes::terminate(self.pid());
+    }
+
+    pub async fn wait(&mut self) -> ExitStatus {
+        let status = within("the daemon to end", self.child.wait()).await;
+        status.expect("our child")
+    }
+
+    /// Kills it without a word and gives back its home.
+    pub async fn kill(mut self) -> Home {
+        self.child.kill().await.expect("our child");
+        self.home
+    }
+}
+
+impl Reachable for DaemonProcess {
+    fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+fn serve(home: &Home) -> Command {
+    let log = std::fs::File::options()
+        .create(true)
+        .append(true)
+        .open(home.log_file())
+        .expect("the folder is ours");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--config"])
+        .arg(home.config_file())
+        .arg("--data-dir")
+        .arg(home.data_dir())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .kill_on_drop(true);
+    command
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_default()
+}

@@ -1,0 +1,325 @@
+//! A scripted MCP server over Streamable HTTP, inside the test's own process.
+
+use std::{
+    collections::BTreeSet,
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use axum::{
+    Router,
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, Request, State},
+    http::{HeaderMap, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::any,
+};
+use futures_util::stream;
+use tokio::{
+    net::TcpListener,
+    sync::{broadcast, mpsc, watch},
+};
+
+use super::{
+    cuttable::{Cut, CuttableListener},
+    interpreter::{Interpreter, Output},
+    record::{How, Received, Record},
+    script::{HttpAnswers, Script},
+};
+
+/// Largest body the fake reads.
+const MAX_BODY: usize = 64 << 20;
+
+/// The running server. It stops with the test's runtime.
+pub struct FakeHttp {
+    pub address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    interpreter: Arc<Interpreter>,
+    record: Record,
+    sessions: Mutex<Sessions>,
+    /// Frames for every GET stream; `None` ends the streams.
+    pushed: broadcast::Sender<Option<String>>,
+    cut: watch::Sender<Cut>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    known: BTreeSet<String>,
+    minted: usize,
+    /// What a forgotten session is told; 404 unless the test says otherwise.
+    refusal: Option<StatusCode>,
+}
+
+impl FakeHttp {
+    pub async fn start(script: Script, record: Record) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound socket");
+        let idle_close_ms = script.http.idle_close_ms;
+        let shared = Arc::new(Shared {
+            interpreter: Arc::new(Interpreter::new(script)),
+            record,
+            sessions: Mutex::default(),
+            pushed: broadcast::Sender::new(64),
+            cut: watch::Sender::new(Cut::default()),
+        });
+        let router = Router::new()
+            .route("/mcp", any(answer))
+            .layer(DefaultBodyLimit::max(MAX_BODY))
+            .with_state(shared.clone());
+        let listener = CuttableListener::new(listener, shared.cut.subscribe(), idle_close_ms);
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { address, shared }
+    }
+
+    pub fn follow(&self, script: Script) {
+        self.shared.interpreter.follow(script);
+    }
+
+    pub fn push(&self, frame: String) {
+        // Nobody may listen.
+        let _ = self.shared.pushed.send(Some(frame));
+    }
+
+    /// Forgets every session, as a restarted server does; requests that name one get `refusal`.
+    pub fn forget_sessions(&self, refusal: StatusCode) {
+        self.shared.forget_sessions(Some(refusal));
+        let _ = self.shared.pushed.send(None);
+    }
+
+    pub fn cut_connections(&self) {
+        self.shared.cut_connections();
+    }
+
+    pub fn refuse_connections(&self, refuse: bool) {
+        self.shared.cut.send_modify(|cut| cut.refuse = refuse);
+        self.shared.cut_connections();
+    }
+}
+
+impl Shared {
+    fn forget_sessions(&self, refusal: Option<StatusCode>) {
+        let mut sessions = self.sessions.lock().expect("no panic under lock");
+        sessions.known.clear();
+        sessions.refusal = refusal;
+    }
+
+    fn cut_connections(&self) {
+        self.cut.send_modify(|cut| cut.generation += 1);
+    }
+
+    fn mint_session(&self) -> String {
+        let mut sessions = self.sessions.lock().expect("no panic under lock");
+        sessions.minted += 1;
+        let id = format!("fake-session-{}", sessions.minted);
+        sessions.known.insert(id.clone());
+        id
+    }
+
+    /// Whether the request names a session that is known, and else what it is told.
+    fn check_session(&self, headers: &HeaderMap) -> Result<String, StatusCode> {
+        let sessions = self.sessions.lock().expect("no panic under lock");
+        match headers.get("mcp-session-id").map(|id| id.to_str()) {
+            Some(Ok(id)) if sessions.known.contains(id) => Ok(id.to_owned()),
+            Some(_) => Err(sessions.refusal.unwrap_or(StatusCode::NOT_FOUND)),
+            None => Err(StatusCode::BAD_REQUEST),
+        }
+    }
+
+    fn note(&self, how: How, headers: &HeaderMap, body: &str) {
+        let text = |value: &header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
+        self.record.note(Received {
+            how,
+            headers: headers
+                .iter()
+                .map(|(name, value)| (name.to_string(), text(value)))
+                .collect(),
+            body: body.to_owned(),
+        });
+    }
+}
+
+async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    match head.method {
+        Method::POST => {
+            let Ok(body) = axum::body::to_bytes(body, MAX_BODY).await else {
+                return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+            };
+            post(shared, head.headers, &body).await
+        }
+        Method::GET => get(&shared, &head.headers),
+        Method::DELETE => delete(&shared, &head.headers),
+        _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
+    }
+}
+
+async fn post(shared: Arc<Shared>, headers: HeaderMap, body: &Bytes) -> Response {
+    let body = String::from_utf8_lossy(body).into_owned();
+    let received = Received {
+        how: How::Frame,
+        headers: Vec::new(),
+        body: body.clone(),
+    };
+    shared.note(How::Frame, &headers, &body);
+    let habits = shared.interpreter.script().http.clone();
+    let opening = received.method() == "initialize";
+    if habits.sessions
+        && !opening
+        && let Err(refusal) = shared.check_session(&headers)
+    {
+        let error =
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"no such session"}}"#;
+        return (refusal, [(header::CONTENT_TYPE, "application/json")], error).into_response();
+    }
+    if !is_request(&body) {
+        let (out, _) = mpsc::channel(1);
+        shared.interpreter.receive(&body, out).await;
+        return StatusCode::ACCEPTED.into_response();
+    }
+    let mut response = exchange(shared.clone(), habits.answer, body).await;
+    if habits.sessions && opening {
+        let id = shared.mint_session().parse().expect("plain text");
+        response.headers_mut().insert("mcp-session-id", id);
+    }
+    response
+}
+
+fn is_request(body: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Shape {
+        id: Option<serde::de::IgnoredAny>,
+        method: Option<serde::de::IgnoredAny>,
+    }
+    serde_json::from_str::<Shape>(body)
+        .map_or(true, |shape| shape.id.is_some() && shape.method.is_some())
+}
+
+/// A request on its way: what follows from it, and a note in the record if the client leaves early.
+struct Exchange {
+    outputs: mpsc::Receiver<Output>,
+    complete: bool,
+    shared: Arc<Shared>,
+    body: String,
+}
+
+impl Exchange {
+    fn start(shared: Arc<Shared>, body: String) -> Self {
+        let (out, outputs) = mpsc::channel(16);
+        let (interpreter, frame) = (shared.interpreter.clone(), body.clone());
+        tokio::spawn(async move { interpreter.receive(&frame, out).await });
+        Self {
+            outputs,
+            complete: false,
+            shared,
+            body,
+        }
+    }
+
+    /// The next frame, and whether it is the last.
+    async fn next(&mut self) -> Option<(String, bool)> {
+        if self.complete {
+            return None;
+        }
+        match self.outputs.recv().await {
+            Some(Output::Notice(frame)) => Some((frame, false)),
+            Some(Output::Answer(frame)) => {
+                self.complete = true;
+                Some((frame, true))
+            }
+            Some(Output::Death) => {
+                self.complete = true;
+                self.shared.forget_sessions(None);
+                self.shared.cut_connections();
+                std::future::pending().await
+            }
+            // A method that is never answered.
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        if !self.complete {
+            self.shared
+                .note(How::Abandoned, &HeaderMap::new(), &self.body);
+        }
+    }
+}
+
+async fn exchange(shared: Arc<Shared>, answers: HttpAnswers, body: String) -> Response {
+    let mut exchange = Exchange::start(shared, body);
+    let piece = match answers {
+        HttpAnswers::SseInPieces(size) => size,
+        HttpAnswers::Json | HttpAnswers::Sse => usize::MAX,
+    };
+    let first = match answers {
+        HttpAnswers::Json => match exchange.next().await {
+            Some((answer, true)) => {
+                return ([(header::CONTENT_TYPE, "application/json")], answer).into_response();
+            }
+            first => first.map(|(frame, _)| frame),
+        },
+        HttpAnswers::Sse | HttpAnswers::SseInPieces(_) => None,
+    };
+    let first = first.map_or(Bytes::new(), |frame| event(&frame));
+    let chunks = stream::unfold(
+        (exchange, first),
+        move |(mut exchange, mut rest)| async move {
+            if rest.is_empty() {
+                let (frame, _) = exchange.next().await?;
+                rest = event(&frame);
+            } else {
+                // Lets the server write what it has, so that pieces leave as pieces.
+                tokio::task::yield_now().await;
+            }
+            let chunk = rest.split_to(piece.min(rest.len()));
+            Some((Ok::<_, Infallible>(chunk), (exchange, rest)))
+        },
+    );
+    event_stream(Body::from_stream(chunks))
+}
+
+fn get(shared: &Arc<Shared>, headers: &HeaderMap) -> Response {
+    let habits = shared.interpreter.script().http.clone();
+    let pushed = shared.pushed.subscribe();
+    shared.note(How::Get, headers, "");
+    if !habits.stream {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    if habits.sessions
+        && let Err(refusal) = shared.check_session(headers)
+    {
+        return refusal.into_response();
+    }
+    let chunks = stream::unfold(pushed, |mut pushed| async move {
+        let frame = pushed.recv().await.ok()??;
+        Some((Ok::<_, Infallible>(event(&frame)), pushed))
+    });
+    event_stream(Body::from_stream(chunks))
+}
+
+fn delete(shared: &Arc<Shared>, headers: &HeaderMap) -> Response {
+    shared.note(How::Delete, headers, "");
+    match shared.check_session(headers) {
+        Ok(id) => {
+            let mut sessions = shared.sessions.lock().expect("no panic under lock");
+            sessions.known.remove(&id);
+            StatusCode::OK.into_response()
+        }
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+fn event_stream(body: Body) -> Response {
+    ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
+}
+
+fn event(frame: &str) -> Bytes {
+    let data = frame.replace('\n', "\ndata: ");
+    format!("event: message\ndata: {data}\n\n").into()
+}

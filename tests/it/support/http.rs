@@ -1,0 +1,193 @@
+//! Plain HTTP requests, a connection each: closing the answer closes the connection.
+
+use std::net::SocketAddr;
+
+use axum::http::{HeaderMap, Request};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::TcpStream,
+    task::AbortHandle,
+};
+
+use super::patience::within;
+
+/// Something that listens on a TCP address.
+pub trait Reachable {
+    fn address(&self) -> SocketAddr;
+}
+
+impl Reachable for SocketAddr {
+    fn address(&self) -> SocketAddr {
+        *self
+    }
+}
+
+/// A whole answer.
+#[derive(Debug, Clone)]
+pub struct HttpAnswer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl HttpAnswer {
+    pub fn header(&self, name: &str) -> &str {
+        header(&self.headers, name)
+    }
+
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("the body is text")
+    }
+
+    /// The body, which has to be JSON.
+    pub fn json(&self) -> serde_json::Value {
+        let text = self.text();
+        serde_json::from_str(text)
+            .unwrap_or_else(|error| panic!("status {}: {error}: {text:?}", self.status))
+    }
+}
+
+/// An answer whose body is still coming. Dropping it closes the connection.
+pub struct OpenAnswer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    body: Incoming,
+    _connection: Connection,
+}
+
+impl OpenAnswer {
+    pub fn header(&self, name: &str) -> &str {
+        header(&self.headers, name)
+    }
+
+    /// The next piece of the body; nothing at its end, however it ends.
+    pub async fn next(&mut self) -> Option<Bytes> {
+        let next = async {
+            loop {
+                let frame = self.body.frame().await?.ok()?;
+                if let Ok(data) = frame.into_data() {
+                    return Some(data);
+                }
+            }
+        };
+        within("more of an HTTP answer", next).await
+    }
+
+    pub async fn whole(mut self) -> HttpAnswer {
+        let mut body = Vec::new();
+        while let Some(piece) = self.next().await {
+            body.extend_from_slice(&piece);
+        }
+        HttpAnswer {
+            status: self.status,
+            headers: self.headers,
+            body: body.into(),
+        }
+    }
+}
+
+struct Connection(AbortHandle);
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Sends a request with exactly these headers (and a `Host`, unless given) and waits for the head of the answer.
+pub async fn open(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> OpenAnswer {
+    let host = to.to_string();
+    let mut all = headers.to_vec();
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        all.push(("host", &host));
+    }
+    let stream = TcpStream::connect(to).await.expect("somebody listens");
+    open_on(stream, method, path, &all, body).await
+}
+
+/// Sends a request with exactly these headers on a fresh connection of any kind.
+pub async fn open_on(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> OpenAnswer {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request
+        .body(Full::new(body.into()))
+        .expect("a good request");
+    let exchange = async {
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .expect("a connected stream");
+        let connection = Connection(tokio::spawn(connection).abort_handle());
+        let answer = sender.send_request(request).await;
+        (answer.expect("an HTTP answer"), connection)
+    };
+    let (answer, connection) = within(&format!("an answer to {method} {path}"), exchange).await;
+    let (head, body) = answer.into_parts();
+    OpenAnswer {
+        status: head.status.as_u16(),
+        headers: head.headers,
+        body,
+        _connection: connection,
+    }
+}
+
+/// [`open`], and the whole body.
+pub async fn send(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> HttpAnswer {
+    open(to, method, path, headers, body).await.whole().await
+}
+
+/// Writes bytes to a fresh connection and gives whatever comes back until the other side closes. Writing does not wait for
+/// reading, so that an answer before the end of a request is seen.
+pub async fn send_bytes(to: SocketAddr, request: impl Into<Bytes>) -> String {
+    let stream = TcpStream::connect(to).await.expect("somebody listens");
+    let (mut reader, mut writer) = stream.into_split();
+    let request = request.into();
+    let writing = tokio::spawn(async move {
+        // The other side may have heard enough.
+        let _ = writer.write_all(&request).await;
+        writer
+    });
+    let mut answer = Vec::new();
+    let reading = async {
+        let mut piece = vec![0; 64 << 10];
+        loop {
+            match reader.read(&mut piece).await {
+                // A reset after the answer ends it as well.
+                Ok(0) | Err(_) => return,
+                Ok(n) => answer.extend_from_slice(&piece[..n]),
+            }
+        }
+    };
+    within("the end of a raw answer", reading).await;
+    writing.abort();
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
+    headers
+        .get(name)
+        .map_or("", |value| value.to_str().expect("a readable header"))
+}

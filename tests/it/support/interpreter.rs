@@ -1,0 +1,347 @@
+//! Plays a [`Script`]: frames in, frames out. Knows MCP, knows no transport.
+
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::script::{Behaviour, Offer, Script, Step, UnknownMethods};
+
+/// What the interpreter wants written.
+#[derive(Debug, Clone)]
+pub enum Output {
+    /// A frame that does not end the request: a notification or a question.
+    Notice(String),
+    /// The frame that ends the request.
+    Answer(String),
+    /// The server dies.
+    Death,
+}
+
+/// Plays one script for any number of requests at once.
+pub struct Interpreter {
+    script: watch::Sender<Arc<Script>>,
+    questions: Mutex<HashMap<String, oneshot::Sender<String>>>,
+    last_question: AtomicU64,
+}
+
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize, Default)]
+struct Params<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    uri: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    cursor: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, rename = "_meta")]
+    meta: Option<Meta<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Meta<'a> {
+    #[serde(borrow, rename = "progressToken")]
+    progress_token: Option<&'a RawValue>,
+}
+
+impl Interpreter {
+    pub fn new(script: Script) -> Self {
+        Self {
+            script: watch::Sender::new(Arc::new(script)),
+            questions: Mutex::new(HashMap::new()),
+            last_question: AtomicU64::new(0),
+        }
+    }
+
+    pub fn script(&self) -> Arc<Script> {
+        self.script.borrow().clone()
+    }
+
+    pub fn follow(&self, script: Script) {
+        self.script.send_replace(Arc::new(script));
+    }
+
+    /// Takes one frame of the client and sends everything that follows from it.
+    pub async fn receive(&self, text: &str, out: mpsc::Sender<Output>) {
+        let Ok(frame) = serde_json::from_str::<Frame>(text) else {
+            let answer =
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}"#;
+            send(&out, Output::Answer(answer.to_owned())).await;
+            return;
+        };
+        match (frame.id, &frame.method) {
+            (Some(id), Some(method)) => {
+                let request = Request::new(id, method, frame.params, out);
+                self.answer(&request).await;
+            }
+            (Some(id), None) => self.note_answer(id.get(), text),
+            (None, _) => (),
+        }
+    }
+
+    fn note_answer(&self, id: &str, text: &str) {
+        let asked = self
+            .questions
+            .lock()
+            .expect("no panic under lock")
+            .remove(id);
+        if let Some(asked) = asked {
+            // The asking request may have ended meanwhile.
+            let _ = asked.send(text.to_owned());
+        }
+    }
+
+    async fn answer(&self, request: &Request<'_>) {
+        let script = self.script();
+        if let Some(behaviour) = script.answers.get(&*request.method) {
+            return self.play(behaviour, request).await;
+        }
+        let params = &request.params;
+        match &*request.method {
+            "initialize" => request.reply(&initialize_result(&script)).await,
+            "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
+                request.reply("{}").await;
+            }
+            "tools/list" => request.list("tools", &script.tools, &script).await,
+            "prompts/list" => request.list("prompts", &script.prompts, &script).await,
+            "resources/list" => {
+                request.list("resources", &script.resources, &script).await;
+            }
+            "resources/templates/list" => {
+                request
+                    .list("resourceTemplates", &script.templates, &script)
+                    .await;
+            }
+            "tools/call" => {
+                self.use_offer(&script.tools, params.name.as_deref(), -32602, request)
+                    .await;
+            }
+            "prompts/get" => {
+                self.use_offer(&script.prompts, params.name.as_deref(), -32602, request)
+                    .await;
+            }
+            "resources/read" => {
+                self.use_offer(&script.resources, params.uri.as_deref(), -32002, request)
+                    .await;
+            }
+            method => match script.unknown_methods {
+                UnknownMethods::Refused => {
+                    let message = format!("method not found: {method}");
+                    request.refuse(-32601, &message).await;
+                }
+                UnknownMethods::Ignored => (),
+                UnknownMethods::Fatal => send(&request.out, Output::Death).await,
+            },
+        }
+    }
+
+    async fn use_offer(
+        &self,
+        offers: &[Offer],
+        key: Option<&str>,
+        code: i32,
+        request: &Request<'_>,
+    ) {
+        let key = key.unwrap_or_default();
+        match offers.iter().find(|offer| offer.key == key) {
+            Some(offer) => self.play(&offer.behaviour, request).await,
+            None => request.refuse(code, &format!("unknown: {key}")).await,
+        }
+    }
+
+    async fn play(&self, behaviour: &Behaviour, request: &Request<'_>) {
+        let mut answer = String::from("null");
+        for step in &behaviour.0 {
+            match step {
+                Step::Progress(times) => request.send_progress(*times).await,
+                Step::Gate(name) => {
+                    let mut script = self.script.subscribe();
+                    // The sender lives in `self`, so this ends only with the gate open.
+                    let _ = script
+                        .wait_for(|script| script.open_gates.contains(name))
+                        .await;
+                }
+                Step::Notice(frame) => send(&request.out, Output::Notice(frame.clone())).await,
+                Step::Ask { method, params } => answer = self.ask(method, params, request).await,
+                Step::Reply(result) => return request.reply(result).await,
+                Step::ReplyWithAnswer => return request.reply(&text_result(&answer)).await,
+                Step::Error(error) => return request.end("error", error).await,
+                Step::Echo => return request.echo().await,
+                Step::Oversized(size) => {
+                    return request.reply(&text_result(&"x".repeat(*size))).await;
+                }
+                Step::Malformed => {
+                    let broken = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"#, request.id);
+                    return send(&request.out, Output::Answer(broken)).await;
+                }
+                Step::Hang => return request.out.closed().await,
+                Step::Exit => return send(&request.out, Output::Death).await,
+            }
+        }
+    }
+
+    async fn ask(&self, method: &str, params: &str, request: &Request<'_>) -> String {
+        let number = self.last_question.fetch_add(1, Ordering::Relaxed) + 1;
+        let (asked, answer) = oneshot::channel();
+        self.questions
+            .lock()
+            .expect("no panic under lock")
+            .insert(number.to_string(), asked);
+        let question =
+            format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"{method}","params":{params}}}"#);
+        send(&request.out, Output::Notice(question)).await;
+        tokio::select! {
+            answer = answer => answer.unwrap_or_default(),
+            () = request.out.closed() => String::new(),
+        }
+    }
+}
+
+struct Request<'a> {
+    id: &'a str,
+    method: Cow<'a, str>,
+    params: Params<'a>,
+    out: mpsc::Sender<Output>,
+}
+
+impl<'a> Request<'a> {
+    fn new(
+        id: &'a RawValue,
+        method: &Cow<'a, str>,
+        params: Option<&'a RawValue>,
+        out: mpsc::Sender<Output>,
+    ) -> Self {
+        let params = params
+            .and_then(|params| serde_json::from_str(params.get()).ok())
+            .unwrap_or_default();
+        Self {
+            id: id.get(),
+            method: method.clone(),
+            params,
+            out,
+        }
+    }
+
+    async fn reply(&self, result: &str) {
+        self.end("result", result).await;
+    }
+
+    async fn refuse(&self, code: i32, message: &str) {
+        let message = json_string(message);
+        self.end(
+            "error",
+            &format!(r#"{{"code":{code},"message":{message}}}"#),
+        )
+        .await;
+    }
+
+    async fn end(&self, key: &str, value: &str) {
+        let frame = format!(r#"{{"jsonrpc":"2.0","id":{},"{key}":{value}}}"#, self.id);
+        send(&self.out, Output::Answer(frame)).await;
+    }
+
+    async fn echo(&self) {
+        let arguments = self.params.arguments.map_or("{}", RawValue::get);
+        let text = json_string(arguments);
+        self.reply(&format!(
+            r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{arguments}}}"#
+        ))
+        .await;
+    }
+
+    async fn send_progress(&self, times: u32) {
+        let Some(token) = self.params.meta.as_ref().and_then(|m| m.progress_token) else {
+            return;
+        };
+        for done in 1..=times {
+            let params = format!(
+                r#"{{"progressToken":{token},"progress":{done},"total":{times},"vendor":1.10}}"#
+            );
+            let frame = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#
+            );
+            send(&self.out, Output::Notice(frame)).await;
+        }
+    }
+
+    /// Answers one page of a list. A cursor is the number of entries before the page.
+    async fn list(&self, key: &str, offers: &[Offer], script: &Script) {
+        let start = match self.params.cursor.as_deref().map(str::parse::<usize>) {
+            None => 0,
+            Some(Ok(start)) if start < offers.len() => start,
+            Some(_) => return self.refuse(-32602, "unknown cursor").await,
+        };
+        let size = script.page_size.unwrap_or(usize::MAX);
+        let end = start.saturating_add(size).min(offers.len());
+        let definitions: Vec<&str> = offers[start..end]
+            .iter()
+            .map(|offer| offer.definition.as_str())
+            .collect();
+        let next = match end < offers.len() {
+            true => format!(r#","nextCursor":"{end}""#),
+            false if script.cyclic_pages => r#","nextCursor":"0""#.to_owned(),
+            false => String::new(),
+        };
+        self.reply(&format!(r#"{{"{key}":[{}]{next}}}"#, definitions.join(",")))
+            .await;
+    }
+}
+
+async fn send(out: &mpsc::Sender<Output>, output: Output) {
+    // The other side may have left; then nobody waits for this.
+    let _ = out.send(output).await;
+}
+
+fn text_result(text: &str) -> String {
+    let text = json_string(text);
+    format!(r#"{{"content":[{{"type":"text","text":{text}}}]}}"#)
+}
+
+fn json_string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn initialize_result(script: &Script) -> String {
+    let capabilities = script
+        .capabilities
+        .clone()
+        .unwrap_or_else(|| derived_capabilities(script));
+    let instructions = match &script.instructions {
+        Some(text) => format!(r#","instructions":{}"#, json_string(text)),
+        None => String::new(),
+    };
+    format!(
+        r#"{{"protocolVersion":"{}","capabilities":{capabilities},"serverInfo":{{"name":"fake","version":"1.10"}}{instructions}}}"#,
+        script.revision
+    )
+}
+
+fn derived_capabilities(script: &Script) -> String {
+    let mut parts = vec![r#""tools":{"listChanged":true}"#, r#""logging":{}"#];
+    if !script.prompts.is_empty() {
+        parts.push(r#""prompts":{"listChanged":true}"#);
+    }
+    if !script.resources.is_empty() || !script.templates.is_empty() {
+        parts.push(r#""resources":{"subscribe":true,"listChanged":true}"#);
+    }
+    format!("{{{}}}", parts.join(","))
+}

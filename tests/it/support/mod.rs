@@ -1,0 +1,27 @@
+//! The language of the tests: fake upstreams, a raw client, and waiting with a deadline.
+
+#![allow(
+    dead_code,
+    reason = "a word of the language may wait for the test that needs it"
+)]
+
+pub mod behaviours;
+pub mod client;
+mod control;
+mod cuttable;
+pub mod daemon;
+mod fake_http;
+pub mod fake_upstream;
+pub mod http;
+mod interpreter;
+pub mod patience;
+pub mod processes;
+pub mod record;
+pub mod script;
+pub mod sse;
+
+impl http::Reachable for fake_upstream::Upstream {
+    fn address(&self) -> std::net::SocketAddr {
+        fake_upstream::Upstream::address(self)
+    }
+}

@@ -1,0 +1,181 @@
+//! What a fake upstream does, as data. One script drives the child process on stdio and the server over HTTP alike.
+//!
+//! JSON that goes over the wire is kept as text and written as it stands, so odd numbers, key order and even broken JSON survive.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+
+use serde::{Deserialize, Serialize};
+
+/// The whole behaviour of one fake upstream.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Script {
+    /// The revision that `initialize` answers.
+    pub revision: String,
+    /// `instructions` of the `initialize` result.
+    pub instructions: Option<String>,
+    /// `capabilities` as JSON text; derived from what is offered when absent.
+    pub capabilities: Option<String>,
+    pub tools: Vec<Offer>,
+    pub prompts: Vec<Offer>,
+    pub resources: Vec<Offer>,
+    pub templates: Vec<Offer>,
+    /// What a method answers instead of its usual answer.
+    pub answers: BTreeMap<String, Behaviour>,
+    /// How many entries a page of a list holds; everything when absent.
+    pub page_size: Option<usize>,
+    /// The last page points at the first again.
+    pub cyclic_pages: bool,
+    pub unknown_methods: UnknownMethods,
+    /// The gates that let everybody through.
+    pub open_gates: Vec<String>,
+    pub stdio: StdioHabits,
+    pub http: HttpHabits,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            revision: "2025-06-18".to_owned(),
+            instructions: None,
+            capabilities: None,
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            answers: BTreeMap::new(),
+            page_size: None,
+            cyclic_pages: false,
+            unknown_methods: UnknownMethods::Refused,
+            open_gates: Vec::new(),
+            stdio: StdioHabits::default(),
+            http: HttpHabits::default(),
+        }
+    }
+}
+
+/// What happens to a request of a method that the script does not know, `server/discover` for one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum UnknownMethods {
+    /// Answered with -32601.
+    Refused,
+    /// Never answered.
+    Ignored,
+    /// The server ends, as some old ones do.
+    Fatal,
+}
+
+/// A tool, prompt, resource or template: its definition as JSON text, and what using it does.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Offer {
+    /// The name or URI that a request uses.
+    pub key: String,
+    pub definition: String,
+    pub behaviour: Behaviour,
+}
+
+/// Steps taken in order until one of them ends the request.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Behaviour(pub Vec<Step>);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Step {
+    /// Sends this many `notifications/progress`, if the caller gave a token.
+    Progress(u32),
+    /// Waits until this gate is open.
+    Gate(String),
+    /// Sends a whole frame (a notification) as it stands.
+    Notice(String),
+    /// Asks the client a question and keeps its answer for [`Step::ReplyWithAnswer`].
+    Ask { method: String, params: String },
+    /// Ends with this result.
+    Reply(String),
+    /// Ends with the raw answer to the last question, inside a text block.
+    ReplyWithAnswer,
+    /// Ends with this JSON-RPC error object.
+    Error(String),
+    /// Ends with the arguments: as text, and as they came in `structuredContent`.
+    Echo,
+    /// Ends with a text block of this many characters.
+    Oversized(usize),
+    /// Ends with a line that carries the id but is no JSON.
+    Malformed,
+    /// Never ends.
+    Hang,
+    /// The server dies: the process ends, or every HTTP connection is cut.
+    Exit,
+}
+
+/// Peculiarities of a server on stdio.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct StdioHabits {
+    /// Lines written to stdout before anything else.
+    pub banner: Vec<String>,
+    /// A line written to stdout after each frame.
+    pub noise: Option<String>,
+    /// Lines written to stderr at the start.
+    pub complaints: Vec<String>,
+    /// Outlives the end of its stdin, and SIGTERM.
+    pub stubborn: bool,
+    /// Exits at once, with this code.
+    pub stillborn: Option<i32>,
+    /// Where the test listens.
+    pub control: Option<SocketAddr>,
+}
+
+/// Peculiarities of a server over HTTP.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HttpHabits {
+    pub answer: HttpAnswers,
+    /// Mints a session id and asks for it on every request.
+    pub sessions: bool,
+    /// Serves the standalone GET stream.
+    pub stream: bool,
+    /// Closes a connection that was idle for so many milliseconds.
+    pub idle_close_ms: Option<u64>,
+}
+
+impl Default for HttpHabits {
+    fn default() -> Self {
+        Self {
+            answer: HttpAnswers::Json,
+            sessions: true,
+            stream: true,
+            idle_close_ms: None,
+        }
+    }
+}
+
+/// How requests are answered over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HttpAnswers {
+    /// As JSON, unless something has to be sent before the answer.
+    Json,
+    /// As an event stream.
+    Sse,
+    /// As an event stream in pieces of this many bytes.
+    SseInPieces(usize),
+}
+
+/// What the test tells a child.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Command {
+    /// The last report was noted.
+    Noted,
+    /// From now on this script is in force.
+    Follow(Box<Script>),
+    /// Writes this frame to stdout.
+    Send(String),
+    /// Ends the process with this code.
+    Exit(i32),
+}
+
+/// What a child tells the test.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub enum Report {
+    /// The child runs.
+    Started { pid: u32 },
+    /// A frame came on stdin.
+    Received(String),
+    /// The last command was carried out.
+    Done,
+}
