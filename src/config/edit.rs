@@ -49,7 +49,7 @@ pub enum Change {
 pub enum EditError {
     /// The text to change cannot be read.
     #[error("the configuration cannot be changed while it has a fault: {0}")]
-    Unreadable(#[from] ConfigError),
+    Unreadable(ConfigError),
     /// The name to add is taken.
     #[error("a server named {0:?} exists already")]
     ServerExists(String),
@@ -62,6 +62,12 @@ pub enum EditError {
     /// No key was named.
     #[error("no key to change was named")]
     NoKey,
+}
+
+impl From<ConfigError> for EditError {
+    fn from(error: ConfigError) -> Self {
+        Self::Unreadable(error)
+    }
 }
 
 /// Makes one change. A text without a value starts as a small object.

@@ -469,4 +469,25 @@ proptest! {
             prop_assert!(serde_json::from_str::<Value>(&edited).is_ok(), "{}", edited);
         }
     }
+
+    #[test]
+    fn no_text_makes_an_edit_or_a_reading_panic(
+        text in "(\\{|\\}|\\[|\\]|\"mcpServers\"|\"s\"|\"a\"|:|,|//|/\\*|\\*/|\n|\r| |1|null|\\\\|é|\"|\u{feff}){0,40}",
+    ) {
+        let folder = std::path::Path::new("/");
+        // The outcome does not matter here, only that there is one.
+        let _ = parse(&text, &Surroundings { lookup: &|_| None, folder });
+        for change in [
+            add("new", json!({"command": "x"})),
+            remove("s"),
+            set("s", &["a"], json!({"b": 1})),
+            set("s", &["a", "b"], json!(1)),
+            unset("s", &["a"]),
+        ] {
+            if let Ok(edited) = edit(&text, &change) {
+                prop_assert!(edit(&edited, &remove("none")).is_err());
+                prop_assert!(tree(edited.trim_start_matches('\u{feff}')).is_ok(), "{} became {}", text, edited);
+            }
+        }
+    }
 }
