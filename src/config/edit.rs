@@ -49,7 +49,7 @@ pub enum Change {
 pub enum EditError {
     /// The text to change cannot be read.
     #[error("the configuration cannot be changed while it has a fault: {0}")]
-    Unreadable(#[from] ConfigError),
+    Unreadable(ConfigError),
     /// The name to add is taken.
     #[error("a server named {0:?} exists already")]
     ServerExists(String),
@@ -62,6 +62,12 @@ pub enum EditError {
     /// No key was named.
     #[error("no key to change was named")]
     NoKey,
+}
+
+impl From<ConfigError> for EditError {
+    fn from(error: ConfigError) -> Self {
+        Self::Unreadable(error)
+    }
 }
 
 /// Makes one change. A text without a value starts as a small object.
@@ -157,34 +163,32 @@ fn remove_server(text: &str, name: &str) -> Result<String, EditError> {
     Ok(text)
 }
 
+/// Sets a key under the spelling that the file has, so that no two spellings contradict each other.
 fn set_key(text: &str, server: &str, path: &[String], value: &Value) -> Result<String, EditError> {
     let place = find_entry(text, server)?;
     let (key, inside) = path.split_first().ok_or(EditError::NoKey)?;
-    let present: Vec<&str> = spellings(text, &place, key)?;
-    let (spelling, others) = match present.split_first() {
-        Some((spelling, others)) => (*spelling, others),
-        None => (key.as_str(), &[][..]),
-    };
+    let present = present(text, &place, &spellings(key))?;
+    let spelling = present.first().copied().unwrap_or(key);
     let mut text = text.to_owned();
-    for other in others {
+    for other in present.iter().skip(1).chain(&inverse(key)) {
         text = remove(&text, place.clone(), &[(*other).to_owned()])?;
     }
-    // `disabled` says the opposite of `enabled`.
-    let is_inverse = [spelling, key].contains(&"disabled") && spelling != key;
-    let value = match value {
-        Value::Bool(flag) if is_inverse => Value::Bool(!flag),
-        other => other.clone(),
-    };
     let mut keys = vec![spelling.to_owned()];
     keys.extend_from_slice(inside);
-    Ok(set(&text, place, &keys, &value)?)
+    Ok(set(&text, place, &keys, value)?)
 }
 
+/// Removes a key. Its proper name stands for every spelling, an alias for itself.
 fn remove_key(text: &str, server: &str, path: &[String]) -> Result<String, EditError> {
     let place = find_entry(text, server)?;
     let (key, inside) = path.split_first().ok_or(EditError::NoKey)?;
+    let names = if is_alias(key) {
+        vec![key.as_str()]
+    } else {
+        spellings(key)
+    };
     let mut edited = text.to_owned();
-    for spelling in spellings(text, &place, key)? {
+    for spelling in names {
         let mut keys = vec![spelling.to_owned()];
         keys.extend_from_slice(inside);
         edited = remove(&edited, place.clone(), &keys)?;
@@ -192,21 +196,39 @@ fn remove_key(text: &str, server: &str, path: &[String]) -> Result<String, EditE
     Ok(edited)
 }
 
-/// The spellings of a key that the entry has, the given one first.
-fn spellings<'a>(text: &str, entry: &[usize], key: &'a str) -> Result<Vec<&'a str>, EditError> {
-    const ALIASES: &[&[&str]] = &[
-        &["enabled", "disabled"],
-        &["cwd", "working_dir"],
-        &["type", "protocol", "transport"],
-    ];
-    let others = ALIASES.iter().find(|names| names.contains(&key));
-    let others = others.copied().unwrap_or_default().iter().copied();
+/// Keys with several spellings, the proper one first.
+const ALIASES: &[&[&str]] = &[&["cwd", "working_dir"], &["type", "protocol", "transport"]];
+
+/// Every spelling of a key, the given one first.
+fn spellings(key: &str) -> Vec<&str> {
+    let names = ALIASES.iter().find(|names| names.contains(&key));
+    let others = names.copied().unwrap_or_default().iter().copied();
+    std::iter::once(key)
+        .chain(others.filter(|other| *other != key))
+        .collect()
+}
+
+fn is_alias(key: &str) -> bool {
+    ALIASES
+        .iter()
+        .any(|names| names.iter().skip(1).any(|name| *name == key))
+}
+
+/// The key that says the opposite.
+fn inverse(key: &str) -> Option<&'static str> {
+    match key {
+        "enabled" => Some("disabled"),
+        "disabled" => Some("enabled"),
+        _ => None,
+    }
+}
+
+/// Those of the keys that the entry has.
+fn present<'a>(text: &str, entry: &[usize], keys: &[&'a str]) -> Result<Vec<&'a str>, EditError> {
     let root = tree(text)?;
     let entry = root.as_ref().and_then(|root| value_at(root, entry));
-    let candidates = std::iter::once(key).chain(others.filter(|other| *other != key));
-    Ok(candidates
-        .filter(|name| entry.is_some_and(|entry| property(entry, name).is_some()))
-        .collect())
+    let has = |key: &&&str| entry.is_some_and(|entry| property(entry, key).is_some());
+    Ok(keys.iter().filter(has).copied().collect())
 }
 
 fn find_entry(text: &str, server: &str) -> Result<Place, EditError> {

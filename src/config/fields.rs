@@ -158,10 +158,13 @@ impl<'a> Fields<'a> {
         let Some(texts) = self.texts(key)? else {
             return Ok(None);
         };
-        let patterns = texts.into_iter().map(|text| text.value).collect();
-        Globs::new(patterns)
-            .map(Some)
-            .map_err(|error| self.bad(key, format_args!("cannot be used: {error}")))
+        let patterns = texts.iter().map(|text| text.value.clone()).collect();
+        Globs::new(patterns).map(Some).map_err(|mut error| {
+            if let Some(text) = texts.iter().find(|text| text.value == error.pattern) {
+                error.pattern.clone_from(&text.shown);
+            }
+            self.bad(key, format_args!("cannot be used: {error}"))
+        })
     }
 
     pub(super) fn flag(&mut self, key: &str) -> Result<Option<bool>, BadField> {
@@ -219,6 +222,11 @@ impl<'a> Fields<'a> {
         key: &str,
         choices: &[(&str, T)],
     ) -> Result<Option<T>, BadField> {
+        let written = self
+            .left
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::to_owned);
         let Some(value) = self.resolved(key)? else {
             return Ok(None);
         };
@@ -230,9 +238,11 @@ impl<'a> Fields<'a> {
                 .iter()
                 .map(|(word, _)| format!("{word:?}"))
                 .collect();
+            // The text as written: what a reference gave may be a secret.
+            let found = written.map_or_else(|| "no word".to_owned(), |word| format!("{word:?}"));
             self.bad(
                 key,
-                format_args!("is {value}; accepted are {}", words.join(", ")),
+                format_args!("is {found}; accepted are {}", words.join(", ")),
             )
         })
     }

@@ -143,7 +143,7 @@ impl Keeper {
         let ended = |error| WriteError::Io {
             doing: "write",
             file: self.file.to_path_buf(),
-            source: io::Error::other(error),
+            reason: io::Error::other(error),
         };
         let written = tokio::task::spawn_blocking(move || write(&file, &changes)).await;
         let is_new = written.map_err(ended)??;

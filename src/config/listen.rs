@@ -23,7 +23,7 @@ enum Host {
 /// Why a text is no listen address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no listen address; accepted are \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) and \"[::1]:8080\""
+    "{0:?} is no address to listen on; accepted are \"127.0.0.1:8080\", \"localhost:8080\", \":8080\" (loopback) and \"[::1]:8080\""
 )]
 pub struct BadListen(pub String);
 

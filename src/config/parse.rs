@@ -13,7 +13,7 @@ use super::{
     ConfigError,
     document::{self, SERVERS, WrittenServer},
     fields::{BadField, Fields},
-    listen::Listen,
+    listen::{BadListen, Listen},
     read_entry::{Common, read_entry},
     read_transport::is_variable,
     references::Lookup,
@@ -84,6 +84,9 @@ const NOT_YET: &[&str] = &[
     "tool_response_limit",
 ];
 
+/// Keys that mean something to editors only.
+const NOTES: &[&str] = &["$schema"];
+
 /// Limit: `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.
 const LONGEST_MCP_TIMEOUT: u64 = 600;
 
@@ -147,10 +150,12 @@ fn read_settings(
     settings: &mut Settings,
 ) -> Result<(), BadField> {
     if let Some(listen) = fields.text("listen")? {
-        settings.listen = listen
-            .value
-            .parse::<Listen>()
-            .map_err(|error| fields.bad("listen", format_args!("is wrong: {error}")))?;
+        settings.listen = listen.value.parse::<Listen>().map_err(|_| {
+            fields.bad(
+                "listen",
+                format_args!("is wrong: {}", BadListen(listen.shown)),
+            )
+        })?;
     }
     settings.data_dir = fields
         .text("data_dir")?
@@ -185,6 +190,9 @@ fn read_settings(
         settings
             .warnings
             .extend(environment.unknown(&["inherit", "set"]));
+    }
+    for key in NOTES {
+        fields.value(key);
     }
     for key in NOT_YET {
         if fields

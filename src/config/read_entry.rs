@@ -9,7 +9,7 @@ use super::{
     fields::{BadField, Fields},
     fingerprint::fingerprint,
     parse::Surroundings,
-    read_transport::read_transport,
+    read_transport::{read_transport, without_effect},
     server_entry::{
         Author, IdleTimeout, Root, ServerEntry, SessionScope, Start, ToolChanges, Transport,
     },
@@ -63,6 +63,9 @@ const KEYS: &[&str] = &[
     "isolation",
 ];
 
+/// Keys that the Go program writes for itself.
+const NOTES: &[&str] = &["created", "updated"];
+
 /// Commands that may download a package or an image when they first run.
 const DOWNLOADERS: &[&str] = &["npx", "uvx", "docker"];
 
@@ -101,11 +104,14 @@ pub(super) fn read_entry(
     for read_above in ["enabled", "disabled", "quarantined", "changed_by"] {
         fields.value(read_above);
     }
+    for note in NOTES {
+        fields.value(note);
+    }
 
     let transport = read_transport(&mut fields, common.surroundings)?;
     let is_stdio = matches!(transport, Transport::Stdio(_));
     refuse_unsupported(&mut fields, is_stdio && common.isolate_all)?;
-    let mut warnings = Vec::new();
+    let mut warnings = without_effect(&mut fields, &transport);
     let idle_timeout = read_idle_timeout(&mut fields, is_stdio, &mut warnings)?;
     let starts = [("on_demand", Start::OnDemand), ("eager", Start::Eager)];
     let start = fields.choice("start", &starts)?.unwrap_or(Start::OnDemand);

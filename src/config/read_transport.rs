@@ -1,8 +1,9 @@
 //! The part of an entry that says how its server is reached: a command, or a URL.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::collections::BTreeMap;
 
 use http::{HeaderName, HeaderValue, Uri};
+use serde_json::Value;
 
 use super::{
     fields::{BadField, Fields},
@@ -79,7 +80,7 @@ fn read_stdio(
     let args = fields.texts("args")?.unwrap_or_default();
     let written_env = fields.named_texts("env")?;
     let cwd = match fields.spelling(&["cwd", "working_dir"])? {
-        Some(key) => read_path(fields, surroundings, key)?,
+        Some(key) => fields.text(key)?,
         None => None,
     };
     let shown_args: Vec<String> = args.iter().map(|arg| arg.shown.clone()).collect();
@@ -101,7 +102,8 @@ fn read_stdio(
         command: command.value,
         args: args.into_iter().map(|arg| arg.value).collect(),
         env,
-        cwd,
+        cwd: cwd.as_ref().map(|cwd| surroundings.path(&cwd.value)),
+        shown_cwd: cwd.map(|cwd| cwd.shown),
     })
 }
 
@@ -129,12 +131,20 @@ fn read_remote(
         }
         headers.push((name, Secret::new(text.value)));
     }
+    let ca_file = fields.text("ca_file")?;
+    let client_cert = fields.text("client_cert")?;
     Ok(Remote {
         url: url.value.clone(),
         shown_url: masking::mask_url(&url.shown),
         headers,
-        ca_file: read_path(fields, surroundings, "ca_file")?,
-        client_cert: read_path(fields, surroundings, "client_cert")?,
+        ca_file: ca_file.as_ref().map(|file| surroundings.path(&file.value)),
+        client_cert: client_cert
+            .as_ref()
+            .map(|file| surroundings.path(&file.value)),
+        shown_files: [("ca_file", ca_file), ("client_cert", client_cert)]
+            .into_iter()
+            .filter_map(|(key, file)| Some((key, file?.shown)))
+            .collect(),
         kind,
     })
 }
@@ -151,11 +161,25 @@ fn check_url(url: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn read_path(
-    fields: &mut Fields<'_>,
-    surroundings: &Surroundings<'_>,
-    key: &str,
-) -> Result<Option<PathBuf>, BadField> {
-    let text = fields.text(key)?;
-    Ok(text.map(|text| surroundings.path(&text.value)))
+/// Takes the keys that mean nothing to this kind of server, and names those that say something.
+pub(super) fn without_effect(fields: &mut Fields<'_>, transport: &Transport) -> Vec<String> {
+    let (keys, kind): (&[&str], _) = match transport {
+        Transport::Stdio(_) => (&["headers", "ca_file", "client_cert"], "a stdio"),
+        Transport::Remote(_) => (&["args", "env", "cwd", "working_dir"], "a remote"),
+    };
+    let said = keys
+        .iter()
+        .filter(|key| fields.value(key).is_some_and(|value| !is_empty(&value)));
+    said.map(|key| format!("`{key}` has no effect on {kind} server"))
+        .collect()
+}
+
+/// Empty values are what the Go program writes for absent ones.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.is_empty(),
+        Value::Array(array) => array.is_empty(),
+        Value::Object(object) => object.is_empty(),
+        _ => false,
+    }
 }

@@ -76,6 +76,8 @@ pub struct Stdio {
     pub shown_command: String,
     /// `args` with secrets masked.
     pub shown_args: Vec<String>,
+    /// `cwd` with secrets masked.
+    pub shown_cwd: Option<String>,
 }
 
 /// A server behind a URL. `Debug` shows what listings show.
@@ -91,6 +93,8 @@ pub struct Remote {
     pub ca_file: Option<PathBuf>,
     /// Our certificate and its key, PEM in one file.
     pub client_cert: Option<PathBuf>,
+    /// `ca_file` and `client_cert`, under these keys, with secrets masked.
+    pub shown_files: Vec<(&'static str, String)>,
     /// Which transport it speaks.
     pub kind: RemoteKind,
 }
@@ -183,8 +187,8 @@ impl ServerEntry {
                 put("command", json!(stdio.shown_command));
                 put("args", json!(stdio.shown_args));
                 put("env", masked(stdio.env.keys()));
-                if let Some(cwd) = &stdio.cwd {
-                    put("cwd", json!(cwd.to_string_lossy()));
+                if let Some(cwd) = &stdio.shown_cwd {
+                    put("cwd", json!(cwd));
                 }
             }
             Transport::Remote(remote) => {
@@ -193,13 +197,8 @@ impl ServerEntry {
                     "headers",
                     masked(remote.headers.iter().map(|(name, _)| name)),
                 );
-                for (key, file) in [
-                    ("ca_file", &remote.ca_file),
-                    ("client_cert", &remote.client_cert),
-                ] {
-                    if let Some(file) = file {
-                        put(key, json!(file.to_string_lossy()));
-                    }
+                for (key, file) in &remote.shown_files {
+                    put(key, json!(file));
                 }
             }
         }
@@ -233,6 +232,13 @@ impl ServerEntry {
         );
         if let Some(most) = self.max_concurrent_requests {
             put("max_concurrent_requests", json!(most));
+        }
+        if !self.roots.is_empty() {
+            let uris: Vec<&str> = self.roots.iter().map(|root| root.uri.as_str()).collect();
+            put("roots", json!(uris));
+        }
+        if self.changed_by == Author::Agent {
+            put("changed_by", json!("agent"));
         }
         Value::Object(shown)
     }
@@ -276,7 +282,7 @@ impl fmt::Debug for Stdio {
             .field("command", &self.shown_command)
             .field("args", &self.shown_args)
             .field("env", &self.env)
-            .field("cwd", &self.cwd)
+            .field("cwd", &self.shown_cwd)
             .finish_non_exhaustive()
     }
 }

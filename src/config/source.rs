@@ -42,20 +42,20 @@ const DEMO: &str = "demo";
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// It cannot be read.
-    #[error("failed to read the configuration {}: {source}", file.display())]
+    #[error("failed to read the configuration {}: {reason}", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
     /// It can be read, but not used.
-    #[error("the configuration {} cannot be used: {source}", file.display())]
+    #[error("the configuration {} cannot be used: {reason}", file.display())]
     Unusable {
         /// The file.
         file: PathBuf,
         /// What is wrong with it.
-        source: ConfigError,
+        reason: ConfigError,
     },
     /// It had something in it and now it has not; taken for an accident.
     #[error("the configuration {} is gone or empty", .0.display())]
@@ -97,10 +97,10 @@ impl Source {
     pub(super) fn read(&self) -> Result<Option<String>, LoadError> {
         match read_text(&self.file) {
             Ok(text) => Ok(Some(text)),
-            Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(LoadError::Unreadable {
+            Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(reason) => Err(LoadError::Unreadable {
                 file: self.file.clone(),
-                source,
+                reason,
             }),
         }
     }
@@ -133,9 +133,9 @@ impl Source {
             lookup: &*self.variables,
             folder,
         };
-        let settings = parse(text, &surroundings).map_err(|source| LoadError::Unusable {
+        let settings = parse(text, &surroundings).map_err(|reason| LoadError::Unusable {
             file: self.file.clone(),
-            source,
+            reason,
         })?;
         Ok(self.overridden(settings))
     }

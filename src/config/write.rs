@@ -19,14 +19,14 @@ pub enum WriteError {
     #[error("another process is writing {}", .0.display())]
     Locked(PathBuf),
     /// The disk said no.
-    #[error("failed to {doing} {}", file.display())]
+    #[error("failed to {doing} {}: {reason}", file.display())]
     Io {
         /// What was being done.
         doing: &'static str,
         /// With which file.
         file: PathBuf,
         /// What the system said.
-        source: io::Error,
+        reason: io::Error,
     },
 }
 
@@ -60,6 +60,11 @@ pub fn rewrite(
     let folder = folder_of(real);
     create_private_folder(folder).map_err(failed("create the folder", folder))?;
     let _lock = lock(real)?;
+    if fs::metadata(real).is_ok_and(|metadata| metadata.permissions().readonly()) {
+        // Replacing it would work, but somebody does not want that.
+        let error = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
+        return Err(failed("write", real)(error));
+    }
     let before = match read_text(real) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -111,10 +116,10 @@ pub(super) fn folder_of(file: &Path) -> &Path {
 
 fn failed(doing: &'static str, file: &Path) -> impl FnOnce(io::Error) -> WriteError {
     let file = file.to_owned();
-    move |source| WriteError::Io {
+    move |reason| WriteError::Io {
         doing,
         file,
-        source,
+        reason,
     }
 }
 

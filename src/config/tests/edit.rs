@@ -206,24 +206,47 @@ fn a_key_keeps_the_spelling_the_file_has() {
         "\"protocol\": \"sse\"",
     );
     check_entry(
+        "\"a\": 1, \"type\": \"x\", \"transport\": 2",
+        &set("s", &["type"], json!("sse")),
+        "\"a\": 1, \"type\": \"sse\"",
+    );
+    check_entry(
+        "\"a\": 1, \"working_dir\": 2",
+        &unset("s", &["cwd"]),
+        "\"a\": 1",
+    );
+    check_entry(
+        "\"a\": 1, \"cwd\": 2",
+        &unset("s", &["working_dir"]),
+        "\"a\": 1, \"cwd\": 2",
+    );
+}
+
+#[test]
+fn enabled_and_disabled_never_contradict_each_other() {
+    let check_entry = |before: &str, change: &Change, after: &str| {
+        let whole = |entry: &str| format!("{{\"mcpServers\": {{\"s\": {{\"a\": 1, {entry}}}}}}}");
+        check(&whole(before), change, &whole(after));
+    };
+    check_entry(
         "\"disabled\": true",
         &set("s", &["enabled"], json!(true)),
-        "\"disabled\": false",
+        "\"enabled\": true",
     );
     check_entry(
         "\"enabled\": true",
         &set("s", &["disabled"], json!(true)),
+        "\"disabled\": true",
+    );
+    check_entry(
+        "\"enabled\": false",
+        &unset("s", &["disabled"]),
         "\"enabled\": false",
     );
     check_entry(
-        "\"x\": 1, \"disabled\": true",
-        &unset("s", &["enabled"]),
-        "\"x\": 1",
-    );
-    check_entry(
-        "\"disabled\": true, \"enabled\": false",
-        &set("s", &["enabled"], json!(true)),
-        "\"enabled\": true",
+        "\"enabled\": true, \"disabled\": false",
+        &set("s", &["enabled"], json!(false)),
+        "\"enabled\": false",
     );
 }
 
@@ -444,6 +467,27 @@ proptest! {
         }
         if !trailing_commas && !edited.contains("//") && !edited.contains("/*") {
             prop_assert!(serde_json::from_str::<Value>(&edited).is_ok(), "{}", edited);
+        }
+    }
+
+    #[test]
+    fn no_text_makes_an_edit_or_a_reading_panic(
+        text in "(\\{|\\}|\\[|\\]|\"mcpServers\"|\"s\"|\"a\"|:|,|//|/\\*|\\*/|\n|\r| |1|null|\\\\|é|\"|\u{feff}){0,40}",
+    ) {
+        let folder = std::path::Path::new("/");
+        // The outcome does not matter here, only that there is one.
+        let _ = parse(&text, &Surroundings { lookup: &|_| None, folder });
+        for change in [
+            add("new", json!({"command": "x"})),
+            remove("s"),
+            set("s", &["a"], json!({"b": 1})),
+            set("s", &["a", "b"], json!(1)),
+            unset("s", &["a"]),
+        ] {
+            if let Ok(edited) = edit(&text, &change) {
+                prop_assert!(edit(&edited, &remove("none")).is_err());
+                prop_assert!(tree(edited.trim_start_matches('\u{feff}')).is_ok(), "{} became {}", text, edited);
+            }
         }
     }
 }

@@ -116,7 +116,10 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
         r#"{"routing_mode": "fast"}"#,
         "`routing_mode` is \"fast\"; accepted are \"retrieve_tools\"",
     );
-    check(r#"{"listen": "nowhere"}"#, "`listen` is wrong");
+    check(
+        r#"{"listen": "nowhere"}"#,
+        "`listen` is wrong: \"nowhere\" is no address",
+    );
     check(r#"{"listen": 8080}"#, "`listen` must be a string");
     check(
         r#"{"tools_limit": 0}"#,
@@ -512,6 +515,8 @@ fn secrets_are_masked_wherever_an_entry_is_shown() {
         r#"{"command": "run-${TOKEN}", "args": ["--x=${TOKEN}", "--api-key", "s3cret-value"], "env": {"A": "s3cret-value"}}"#,
         r#"{"url": "http://u:s3cret-value@h/${TOKEN}?key=s3cret-value", "headers": {"A": "s3cret-value"}}"#,
         r#"{"url": "http://h", "headers": {"Authorization": "Bearer ${TOKEN}"}}"#,
+        r#"{"command": "x", "cwd": "/${TOKEN}"}"#,
+        r#"{"url": "http://h", "ca_file": "${TOKEN}"}"#,
     ] {
         let entry = server(entry);
         let shown = entry.shown().to_string();
@@ -525,6 +530,38 @@ fn secrets_are_masked_wherever_an_entry_is_shown() {
     let settings =
         read(r#"{"api_key": "s3cret-value", "environment": {"set": {"A": "s3cret-value"}}}"#);
     assert!(!format!("{settings:?}").contains("s3cret"));
+}
+
+#[test]
+fn faults_never_repeat_what_a_reference_gave() {
+    for entry in [
+        r#"{"command": "x", "start": "${TOKEN}"}"#,
+        r#"{"command": "x", "enabled_tools": ["[${TOKEN}"]}"#,
+        r#"{"url": "${TOKEN}"}"#,
+        r#"{"url": "http://h", "headers": {"A": "${TOKEN}\n"}}"#,
+        r#"{"command": "x", "idle_timeout": "${TOKEN}"}"#,
+        r#"{"command": "x", "roots": ["${TOKEN}"]}"#,
+    ] {
+        let reason = fault(entry);
+        assert!(!reason.contains("s3cret"), "{reason}");
+    }
+    let error = try_read(r#"{"listen": "${TOKEN}"}"#).expect_err("a bad address");
+    assert!(!error.to_string().contains("s3cret"), "{error}");
+}
+
+#[test]
+fn keys_without_effect_are_named_unless_empty() {
+    let warnings = |entry: &str| read(&format!("{{\"mcpServers\": {{\"s\": {entry}}}}}")).warnings;
+    let quiet = r#"{"url": "http://h", "args": [], "env": {}, "cwd": "", "created": "2025"}"#;
+    assert_eq!(warnings(quiet), [] as [String; 0]);
+    assert_eq!(
+        warnings(r#"{"url": "http://h", "env": {"A": "1"}}"#),
+        ["server \"s\": `env` has no effect on a remote server"]
+    );
+    assert_eq!(
+        warnings(r#"{"command": "x", "headers": {"A": "1"}}"#),
+        ["server \"s\": `headers` has no effect on a stdio server"]
+    );
 }
 
 #[test]

@@ -75,6 +75,8 @@ fn new_files_are_private_and_old_ones_keep_their_mode() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("a change of mode");
     write(&file, &[add("b")]).expect("a write that works");
     assert_eq!(mode(&file), 0o640);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o400)).expect("a change of mode");
+    write(&file, &[add("c")]).expect_err("a read-only file");
 }
 
 #[cfg(unix)]
