@@ -22,7 +22,7 @@ pub(super) struct Serve {
         reason = "absent, present, present with a value"
     )]
     http: Option<Option<String>>,
-    /// What /mcp lists, instead of the configuration's routing_mode
+    /// What `/mcp` lists, instead of the configuration's `routing_mode`
     #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
     mode: Option<String>,
     /// Allow an address that other machines can reach
