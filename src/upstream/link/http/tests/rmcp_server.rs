@@ -19,7 +19,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 
 use super::{Client, soon};
 use crate::{
-    upstream::link::{Inbound, News},
+    upstream::link::{Connection, Inbound, News},
     wire::{Outcome, Raw},
 };
 
@@ -215,4 +215,26 @@ async fn a_session_that_rmcp_forgets_is_renewed_and_news_flow_again() {
             .expect("an answer");
         changed(&mut client).await;
     }
+}
+
+#[tokio::test]
+async fn a_client_of_rmcp_drives_the_control_lane() {
+    let server = RmcpServer::start().await;
+    let Client {
+        link,
+        control,
+        inbox,
+        news,
+    } = Client::to(&server.url);
+    let connection = Connection::from((link, control, inbox, news));
+    let handshake = Box::pin(crate::upstream::control::open(connection.control, true));
+    let opened = soon(handshake).await;
+    let opened = opened.expect("a handshake");
+    assert!(opened.initialize.get("capabilities").is_some());
+    let deadline = std::time::Duration::from_secs(10);
+    opened.control.ping(deadline).await.expect("a sign of life");
+    server.forget_everybody().await;
+    opened.control.ping(deadline).await.expect("a sign of life");
+    soon(opened.control.close()).await;
+    assert!(server.sessions.sessions.read().await.is_empty());
 }
