@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
 
 use super::{
     HttpLink,
@@ -29,7 +30,9 @@ impl HttpControl {
     /// Sends one frame. Comes back when the server has taken it, before an answer is read.
     pub async fn send(&self, frame: Bytes) -> Result<(), LinkError> {
         let shared = &self.0.shared;
-        shared.unless_closed(dispatch(shared, frame)).await
+        // Boxed, because it is large and seldom.
+        let sent = Box::pin(dispatch(shared, frame));
+        shared.unless_closed(sent).await
     }
 
     /// Ends every task of the link, and the session if there is one. Requests in flight fail.
@@ -66,20 +69,24 @@ async fn initialize(shared: &Arc<Shared>, id: Id, frame: Bytes) -> Result<(), Li
 }
 
 async fn ask(shared: &Arc<Shared>, request: &Request, frame: Bytes) -> Result<(), LinkError> {
-    let id = request.id.clone();
-    match shared.request(&id, frame, &mut None).await {
-        Ok(pull) => {
-            shared.read_for_control(id, pull);
+    let asked = Asked::note(shared, request.id.clone());
+    let mut nowhere = None;
+    let posted = shared.request(&asked.id, frame, &mut nowhere);
+    match asked.withdrawn.clone().run_until_cancelled(posted).await {
+        Some(Ok(pull)) => {
+            let reader = asked.read(pull);
+            shared.spawn(reader);
             Ok(())
         }
         // An rmcp client that probes a server goes on only after an answer.
-        Err(error @ LinkError::Status { status, .. })
+        Some(Err(error @ LinkError::Status { status, .. }))
             if (400..500).contains(&status) && !matches!(status, 401 | 403) =>
         {
-            shared.answer_control(&id, Err(error)).await;
+            shared.answer_control(&asked.id, Err(error)).await;
             Ok(())
         }
-        Err(error) => Err(error),
+        Some(Err(error)) => Err(error),
+        None => Ok(()),
     }
 }
 
@@ -95,47 +102,69 @@ async fn notify(
             Ok(())
         }
         method::CANCELLED => {
-            shared.stop_reading(notice);
+            shared.withdraw(notice);
             shared.tell(&shared.session(), frame).await
         }
         _ => shared.notify(frame).await,
     }
 }
 
-impl Shared {
-    /// Reads the answer to a request of the control lane beside its caller.
-    fn read_for_control(self: &Arc<Self>, id: Id, mut pull: Pull) {
-        // Held until the reader is noted, or its own removal could come first.
-        let mut readers = lock(&self.readers);
-        let (shared, reading) = (self.clone(), id.clone());
-        let reader = self.spawn(async move {
-            let outcome = loop {
-                match pull.next().await {
-                    Ok(Inbound::Notice(notice)) => shared.sort_control_notice(notice).await,
-                    Ok(Inbound::Question(question)) => shared.post_news(News::Question(question)),
-                    Ok(Inbound::Answer(outcome)) => break Ok(outcome),
-                    Err(error) => break Err(error),
-                }
-            };
-            shared.answer_control(&reading, outcome).await;
-            lock(&shared.readers).retain(|(id, _)| *id != reading);
-        });
-        readers.extend(reader.map(|reader| (id, reader)));
+/// A request of the control lane that waits for its answer. The rmcp client may withdraw it by its id.
+struct Asked {
+    shared: Arc<Shared>,
+    id: Id,
+    withdrawn: CancellationToken,
+}
+
+impl Asked {
+    fn note(shared: &Arc<Shared>, id: Id) -> Self {
+        let withdrawn = CancellationToken::new();
+        lock(&shared.asked).push((id.clone(), withdrawn.clone()));
+        Self {
+            shared: shared.clone(),
+            id,
+            withdrawn,
+        }
     }
 
-    /// Stops to read the answer to a request that the rmcp client withdraws.
-    fn stop_reading(&self, cancelled: &Notification) {
+    /// Reads up to the answer.
+    async fn read(self, mut pull: Pull) {
+        let reading = async {
+            loop {
+                match pull.next().await {
+                    Ok(Inbound::Notice(notice)) => self.shared.sort_control_notice(notice).await,
+                    Ok(Inbound::Question(question)) => {
+                        self.shared.post_news(News::Question(question));
+                    }
+                    Ok(Inbound::Answer(outcome)) => return Ok(outcome),
+                    Err(error) => return Err(error),
+                }
+            }
+        };
+        if let Some(outcome) = self.withdrawn.run_until_cancelled(reading).await {
+            self.shared.answer_control(&self.id, outcome).await;
+        }
+    }
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        lock(&self.shared.asked).retain(|(id, _)| *id != self.id);
+    }
+}
+
+impl Shared {
+    /// Waits no more for the answer to a request that the rmcp client withdraws.
+    fn withdraw(&self, cancelled: &Notification) {
         let id = cancelled.params.as_ref().and_then(|p| p.get("requestId"));
         let Some(withdrawn) = id else {
             return;
         };
-        lock(&self.readers).retain(|(id, reader)| {
-            let stays = id.as_bytes() != withdrawn.as_bytes();
-            if !stays {
-                reader.abort();
+        for (id, token) in lock(&self.asked).iter() {
+            if id.as_bytes() == withdrawn.as_bytes() {
+                token.cancel();
             }
-            stays
-        });
+        }
     }
 
     /// Progress of its own requests is the rmcp client's; everything else is sorted as if it belonged to none.

@@ -133,12 +133,12 @@ impl Route {
                 if let Some((user, password)) = proxy.raw_auth() {
                     socks = socks.with_auth(user.to_owned(), password.to_owned());
                 }
-                self.reach(socks, server).await
+                self.reach(socks, with_port(server)).await
             }
             Some("socks4" | "socks4a") => {
                 let local_dns = at.scheme_str() == Some("socks4");
                 let socks = SocksV4::new(at, tcp).local_dns(local_dns);
-                self.reach(socks, server).await
+                self.reach(socks, with_port(server)).await
             }
             Some("https") => {
                 let tcp = self.over_tls(tcp)?;
@@ -167,6 +167,20 @@ impl Route {
         let tls = self.tls.clone().ok_or("TLS is not set up")?;
         Ok(HttpsConnector::from((connector, tls)))
     }
+}
+
+/// The connectors for SOCKS take any address without a port to mean 443.
+fn with_port(server: Uri) -> Uri {
+    let Some(host) = server
+        .host()
+        .filter(|_| server.port().is_none() && server.scheme() == Some(&Scheme::HTTP))
+    else {
+        return server;
+    };
+    let authority = format!("{host}:80").parse();
+    let mut parts = server.into_parts();
+    parts.authority = authority.ok().or(parts.authority);
+    Uri::from_parts(parts).expect("one authority took the place of another")
 }
 
 fn through<C>(proxy: &Intercept, connector: C) -> Tunnel<C> {

@@ -80,7 +80,8 @@ impl Shared {
                 );
             }
             Err(error) => {
-                tracing::debug!(%error, "a message of the server could not be read");
+                let why = self.server.excerpt(error.to_string().as_bytes());
+                tracing::debug!(why, "a message of the server could not be read");
             }
         }
     }

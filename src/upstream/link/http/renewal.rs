@@ -23,6 +23,9 @@ use crate::{
 /// How long opening a session again may take.
 const RENEWAL: Duration = Duration::from_secs(30);
 
+/// Where in the body of a 400 the word is looked for.
+const SAID_WITHIN: usize = 4096;
+
 /// What there is to know about renewing the session of a link.
 #[derive(Default)]
 pub(super) struct Renewals {
@@ -175,8 +178,8 @@ pub(super) fn session_unknown(refusal: &Refusal, session: &Session) -> bool {
     match refusal.status {
         StatusCode::NOT_FOUND => !unknown_method(&refusal.body),
         StatusCode::BAD_REQUEST => {
-            let text = refusal.body.to_ascii_lowercase();
-            memchr::memmem::find(&text, b"session").is_some()
+            let beginning = refusal.body.get(..SAID_WITHIN).unwrap_or(&refusal.body);
+            memchr::memmem::find(&beginning.to_ascii_lowercase(), b"session").is_some()
         }
         _ => false,
     }

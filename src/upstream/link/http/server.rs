@@ -121,10 +121,10 @@ impl Server {
     async fn refusal(&self, response: Response<Incoming>) -> Refusal {
         let status = response.status();
         let target = response.headers().get(header::LOCATION).cloned();
-        // A body that ends early says what it says up to there: the status is what counts.
+        // The status is what counts: a body that cannot be read says nothing more.
         let body = Whole::of(response).read().await.unwrap_or_default();
         let text = match target.filter(|_| status.is_redirection()) {
-            Some(target) => redirected(&target),
+            Some(target) => self.excerpt(redirected(&target).as_bytes()),
             None => self.excerpt(&body),
         };
         Refusal { status, body, text }

@@ -1,8 +1,11 @@
 //! What both lanes of a link stand on: the server, the session, and the tasks that run beside the calls.
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use arc_swap::ArcSwap;
@@ -29,8 +32,8 @@ pub(super) struct Shared {
     pub(super) renewals: Renewals,
     /// The task that reads the stream of notifications.
     pub(super) listener: Mutex<Option<AbortHandle>>,
-    /// The tasks that read answers of the control lane.
-    pub(super) readers: Mutex<Vec<(Id, AbortHandle)>>,
+    /// Requests of the control lane that wait for their answers, and how to stop that.
+    pub(super) asked: Mutex<Vec<(Id, CancellationToken)>>,
     /// To the rmcp client.
     pub(super) control: mpsc::Sender<Bytes>,
     /// To the worker.
@@ -54,7 +57,7 @@ impl Shared {
             session: ArcSwap::default(),
             renewals: Renewals::default(),
             listener: Mutex::default(),
-            readers: Mutex::default(),
+            asked: Mutex::default(),
             control,
             news,
             dropped: AtomicU64::new(0),
@@ -90,7 +93,8 @@ impl Shared {
         if self.closed.is_cancelled() {
             return Err(LinkError::NotDelivered("the link is closed".to_owned()));
         }
-        let done = self.closed.run_until_cancelled(work).await;
+        // Pinned here, it is kept once, not once more in the future around it.
+        let done = self.closed.run_until_cancelled(pin!(work)).await;
         done.unwrap_or_else(|| Err(LinkError::Lost("the link was closed".to_owned())))
     }
 

@@ -9,6 +9,10 @@ use crate::upstream::link::{LinkError, News};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
 
+/// The rmcp client does not want the list any more.
+const WITHDRAWN: &str =
+    r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+
 #[tokio::test]
 async fn sending_does_not_wait_for_the_answer() {
     let mut server = OddServer::start(|seen: Seen| async move {
@@ -21,20 +25,31 @@ async fn sending_does_not_wait_for_the_answer() {
     let client = Client::opened(&server.url).await;
     soon(client.send(LIST)).await.expect("taken");
     server.sees("tools/list").await;
-    // The rmcp client withdraws it: the server hears of it.
-    let withdrawn =
-        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
-    soon(client.send(withdrawn)).await.expect("taken");
-    assert_eq!(server.sees("notifications/cancelled").await.body, withdrawn);
-    assert!(
-        client
-            .link
-            .shared
-            .readers
-            .lock()
-            .expect("a list")
-            .is_empty()
-    );
+    assert_eq!(client.link.shared.asked.lock().expect("a list").len(), 1);
+    soon(client.send(WITHDRAWN)).await.expect("taken");
+    assert_eq!(server.sees("notifications/cancelled").await.body, WITHDRAWN);
+    client.link.shared.idle().await;
+    assert!(client.link.shared.asked.lock().expect("a list").is_empty());
+}
+
+#[tokio::test]
+async fn a_withdrawn_request_is_waited_for_no_more() {
+    let mut server = OddServer::start(|seen: Seen| async move {
+        match seen.what().as_str() {
+            "tools/list" => std::future::pending().await,
+            _ => seen.handshake().expect("nothing else is sent"),
+        }
+    })
+    .await;
+    let client = Client::opened(&server.url).await;
+    let withdraw = async {
+        server.sees("tools/list").await;
+        client.send(WITHDRAWN).await
+    };
+    let (sent, told) = soon(async { tokio::join!(client.send(LIST), withdraw) }).await;
+    assert!(sent.is_ok() && told.is_ok(), "{sent:?} {told:?}");
+    assert_eq!(server.sees("notifications/cancelled").await.body, WITHDRAWN);
+    assert!(client.link.shared.asked.lock().expect("a list").is_empty());
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod refusals;
 mod rmcp_server;
 mod sessions;
 mod streams;
+mod tls_server;
 mod ways;
 
 use std::time::Duration;
@@ -26,7 +27,7 @@ use crate::{
 /// A result that a typed model would not give back as it came.
 const ODD: &str = r#"{"content":[{"type":"video","x-q":1.10}], "z":12345678901234567890123,"a":{"b":[]},"x":"\u00e9é","messages":[]}"#;
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"tests","version":"0"}}}"#;
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"tests","version":"0"}}}"#;
 
 const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 

@@ -6,6 +6,7 @@ use axum::{
     body::{Body, to_bytes},
     extract::Request,
     response::{IntoResponse, Response},
+    serve::ListenerExt,
 };
 use bytes::Bytes;
 use futures_util::{StreamExt, future::BoxFuture, stream};
@@ -107,6 +108,7 @@ impl OddServer {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}/mcp", listener.local_addr().expect("an address"));
+        let listener = listener.tap_io(|socket| socket.set_nodelay(true).expect("a socket"));
         let router = axum::Router::new().fallback(handler);
         let serving = tokio::spawn(async move { axum::serve(listener, router).await });
         Self {
