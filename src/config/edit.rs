@@ -92,6 +92,12 @@ pub fn edit(text: &str, change: &Change) -> Result<String, EditError> {
     })
 }
 
+/// Makes several changes, one after the other, all or none.
+pub fn edit_all(text: &str, changes: &[Change]) -> Result<String, EditError> {
+    let edit = |text: String, change| edit(&text, change);
+    changes.iter().try_fold(text.to_owned(), edit)
+}
+
 /// A server's entry as it is written, references unresolved, without its `name`. It may hold secrets.
 pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditError> {
     let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);

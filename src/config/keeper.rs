@@ -10,11 +10,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    edit::Change,
+    edit::{Change, EditError, edit_all},
     settings::Settings,
     source::{Fixed, LoadError, Overrides, Source, Variables},
     watching::Watching,
-    write::{WriteError, write},
+    write::{WriteError, rewrite},
 };
 
 /// A handle on the settings in force. Cheap to clone.
@@ -137,15 +137,23 @@ impl Keeper {
         self.last_error().map_or(Ok(()), Err)
     }
 
-    /// Writes changes to the file and puts them in force. Says whether the text changed.
+    /// Writes changes to the file, all or none, and puts them in force. Says whether the text changed.
     pub async fn change(&self, changes: Vec<Change>) -> Result<bool, WriteError> {
+        self.rewrite(move |text| edit_all(text, &changes)).await
+    }
+
+    /// Changes the file's text under its lock, so that the change sees what it replaces, and puts it in force.
+    pub async fn rewrite(
+        &self,
+        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+    ) -> Result<bool, WriteError> {
         let file = self.file.to_path_buf();
         let ended = |error| WriteError::Io {
             doing: "write",
             file: self.file.to_path_buf(),
             reason: io::Error::other(error),
         };
-        let written = tokio::task::spawn_blocking(move || write(&file, &changes)).await;
+        let written = tokio::task::spawn_blocking(move || rewrite(&file, change)).await;
         let is_new = written.map_err(ended)??;
         // A fault that stands in the file beside the change is shown by `last_error`.
         let _ = self.reload_now().await;

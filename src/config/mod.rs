@@ -15,6 +15,7 @@ mod places;
 mod read_entry;
 mod read_transport;
 mod references;
+mod schema;
 mod server_entry;
 mod settings;
 mod source;
@@ -27,12 +28,13 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-pub use edit::{Change, EditError, edit, written_entry};
+pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
 pub use listen::{BadListen, Listen};
 pub use parse::{Surroundings, parse};
 pub use places::{Asked, NoHome, Places, Why};
 pub use references::Lookup;
+pub use schema::SCHEMA;
 pub use server_entry::{
     Author, IdleTimeout, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start, Stdio,
     ToolChanges, Transport,

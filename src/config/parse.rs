@@ -45,7 +45,7 @@ impl Surroundings<'_> {
 }
 
 /// Every key of the top level, for suggestions.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     SERVERS,
     "listen",
     "data_dir",
@@ -85,7 +85,7 @@ const NOT_YET: &[&str] = &[
 ];
 
 /// Keys that mean something to editors only.
-const NOTES: &[&str] = &["$schema"];
+pub(super) const NOTES: &[&str] = &["$schema"];
 
 /// Limit: `$MCP_TIMEOUT` above this many seconds is taken for milliseconds, which other programs mean by it.
 const LONGEST_MCP_TIMEOUT: u64 = 600;

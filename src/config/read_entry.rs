@@ -29,7 +29,7 @@ pub(super) struct Common<'a> {
 }
 
 /// Every key of an entry, for suggestions.
-const KEYS: &[&str] = &[
+pub(super) const KEYS: &[&str] = &[
     "command",
     "args",
     "env",

@@ -17,8 +17,8 @@ use super::write::{folder_of, link_chain};
 
 /// A watch on the folders of one file. Dropping it ends it.
 pub(super) struct Watching {
-    /// Held for what its drop does.
-    _watcher: Option<RecommendedWatcher>,
+    /// Held for what its drop does. Nothing where the system gives none; then asking again is no use.
+    watcher: Option<RecommendedWatcher>,
     scene: Scene,
     complete: bool,
 }
@@ -43,7 +43,7 @@ impl Watching {
             Err(error) => {
                 tracing::warn!(%error, "cannot watch the configuration, looking at it now and then instead");
                 return Self {
-                    _watcher: None,
+                    watcher: None,
                     scene,
                     complete: false,
                 };
@@ -54,7 +54,7 @@ impl Watching {
             complete &= watcher.watch(folder, RecursiveMode::NonRecursive).is_ok();
         }
         Self {
-            _watcher: Some(watcher),
+            watcher: Some(watcher),
             scene,
             complete,
         }
@@ -67,7 +67,7 @@ impl Watching {
 
     /// Whether the folders are still the ones that are watched.
     pub(super) fn is_current(&self, file: &Path) -> bool {
-        self.complete && self.scene == scene(&link_chain(file))
+        (self.complete || self.watcher.is_none()) && self.scene == scene(&link_chain(file))
     }
 }
 

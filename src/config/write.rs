@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::edit::{Change, EditError, edit};
+use super::edit::{Change, EditError, edit_all};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -42,11 +42,7 @@ const MOST_LINKS: usize = 40;
 
 /// Makes the changes, all or none. A missing file starts as a small object. Says whether the text changed. Blocks.
 pub fn write(file: &Path, changes: &[Change]) -> Result<bool, WriteError> {
-    rewrite(file, |text| {
-        changes
-            .iter()
-            .try_fold(text.to_owned(), |text, change| edit(&text, change))
-    })
+    rewrite(file, |text| edit_all(text, changes))
 }
 
 /// Reads, changes and writes the file under its lock; the change sees the text that it replaces. Says whether the text

@@ -1,0 +1,248 @@
+//! What the top level means, and what is said and shown about all of it.
+
+use std::{path::Path, time::Duration};
+
+use super::{fault, read, server, try_read};
+use crate::config::{
+    ConfigError, Inherit, Management, RoutingMode, Settings, Surroundings, Transport, parse,
+};
+
+#[test]
+fn an_empty_text_means_the_defaults() {
+    for text in [
+        "",
+        "// nothing",
+        "{}",
+        "{\"mcpServers\": null, \"listen\": null}",
+    ] {
+        assert_eq!(read(text), Settings::default(), "{text}");
+    }
+}
+
+#[test]
+fn every_key_of_the_top_level_is_read() {
+    let settings = read(
+        r#"{
+            "listen": ":${PORT}", "data_dir": "~/data", "routing_mode": "direct", "tools_limit": 30,
+            "top_k": 0, "legacy_call_tool": true, "management": "read",
+            "tool_discovery_interval": "0s", "idle_check_interval": 10,
+            "health_check_interval": "1m30s", "api_key": "${TOKEN}", "session_key": "k",
+            "trusted_hosts": ["h"], "trusted_origins": ["https://o"],
+            "intent_declaration": {"strict_server_validation": false},
+            "environment": {"inherit": ["AWS_*"], "set": {"A": "${TOKEN}"}},
+        }"#,
+    );
+    assert_eq!(settings.warnings, [] as [String; 0]);
+    assert_eq!(settings.listen.to_string(), "localhost:9999");
+    assert_eq!(
+        settings.data_dir.as_deref(),
+        Some(Path::new("/home/me/data"))
+    );
+    assert_eq!(settings.routing_mode, RoutingMode::Direct);
+    assert_eq!((settings.tools_limit, settings.top_k), (30, 0));
+    assert!(settings.legacy_call_tool && !settings.strict_server_validation);
+    assert_eq!(settings.management, Management::Read);
+    assert_eq!(settings.tool_discovery_interval, None);
+    assert_eq!(settings.idle_check_interval, Duration::from_secs(10));
+    assert_eq!(settings.health_check_interval, Duration::from_secs(90));
+    assert_eq!(settings.api_key.expect("a key").reveal(), "s3cret-value");
+    assert_eq!(settings.session_key.expect("a key").reveal(), "k");
+    assert_eq!(settings.trusted_hosts, ["h"]);
+    assert_eq!(settings.trusted_origins, ["https://o"]);
+    assert!(settings.environment.inherits("AWS_REGION"));
+    assert_eq!(settings.environment.set["A"].reveal(), "s3cret-value");
+    let all = read(r#"{"environment": {"inherit": "all"}}"#);
+    assert_eq!(all.environment.inherit, Inherit::All);
+}
+
+#[test]
+fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
+    let check = |text: &str, expected: &str| {
+        let error = try_read(text).expect_err(text).to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    check(
+        r#"{"routing_mode": "fast"}"#,
+        "`routing_mode` is \"fast\"; accepted are \"retrieve_tools\"",
+    );
+    check(
+        r#"{"listen": "nowhere"}"#,
+        "`listen` is wrong: \"nowhere\" is no address",
+    );
+    check(r#"{"listen": 8080}"#, "`listen` must be a string");
+    check(
+        r#"{"tools_limit": 0}"#,
+        "`tools_limit` must be a whole number from 1",
+    );
+    check(
+        r#"{"tools_limit": 1.5}"#,
+        "`tools_limit` must be a whole number",
+    );
+    check(
+        r#"{"idle_check_interval": "soon"}"#,
+        "`idle_check_interval` must be a duration such as",
+    );
+    check(
+        r#"{"idle_check_interval": "0s"}"#,
+        "`idle_check_interval` must be at least 100ms",
+    );
+    check(r#"{"management": "none"}"#, "\"full\", \"read\", \"off\"");
+    check(
+        r#"{"legacy_call_tool": "yes"}"#,
+        "`legacy_call_tool` must be true or false",
+    );
+    check(
+        r#"{"trusted_hosts": "h"}"#,
+        "`trusted_hosts` must be an array of strings",
+    );
+    check(
+        r#"{"environment": {"set": {"A=B": "x"}}}"#,
+        "`environment.set.A=B` cannot be",
+    );
+    check(
+        r#"{"data_dir": "${NOPE}"}"#,
+        "`data_dir` refers to the environment variable NOPE",
+    );
+    check("{\n\"a\": }", "line 2, column 6");
+}
+
+#[test]
+fn unknown_keys_are_reported_and_never_fatal() {
+    let settings = read(
+        r#"{"listne": ":1", "profiles": {"p": {}}, "activity": {}, "enable_code_execution": false,
+            "tool_response_limit": 0, "rate_limit": {"burst": 1}, "servers": {}, "top_k": 1, "top_k": 2,
+            "mcpServers": {"s": {"command": "x", "comand": "y", "tool_acl": {"reed": []}}}}"#,
+    );
+    assert_eq!(
+        settings.warnings,
+        [
+            "`top_k` stands twice; the last one counts",
+            "`profiles` is not supported by this version and is ignored",
+            "`rate_limit` is not supported by this version and is ignored",
+            "`listne` is unknown and ignored; did you mean `listen`?",
+            "`servers` is unknown and ignored; did you mean `mcpServers`?",
+            "server \"s\": `tool_acl.reed` is unknown and ignored; did you mean `read`?",
+            "server \"s\": `comand` is unknown and ignored; did you mean `command`?",
+        ]
+    );
+    assert_eq!(settings.top_k, 2);
+}
+
+#[test]
+fn access_control_that_is_not_enforced_refuses_to_start() {
+    for text in [
+        r#"{"serverAuth": {"provider": "bearer"}}"#,
+        r#"{"serverAuth": {}}"#,
+        r#"{"server_auth": {"acl": {}}}"#,
+        r#"{"serverAuth": null, "ServerAuth": {}}"#,
+        r#"{"require_mcp_auth": true}"#,
+    ] {
+        let error = try_read(text).expect_err(text);
+        assert!(matches!(error, ConfigError::AccessControl { .. }), "{text}");
+        assert!(error.to_string().contains("not enforced by this version"));
+    }
+    read(r#"{"serverAuth": null}"#);
+}
+
+#[test]
+fn restrictions_of_the_go_program_hold() {
+    let management = |text| read(text).management;
+    assert_eq!(management(r#"{"read_only_mode": true}"#), Management::Read);
+    assert_eq!(
+        management(r#"{"disable_management": true, "management": "full"}"#),
+        Management::Off
+    );
+    assert_eq!(
+        management(r#"{"read_only_mode": true, "management": "off"}"#),
+        Management::Off
+    );
+    let isolated = read(
+        r#"{"docker_isolation": {"enabled": true}, "mcpServers": {"a": {"command": "x"},
+            "b": {"url": "http://h"}, "c": {"command": "x", "isolation": {"enabled": false}}}}"#,
+    );
+    assert_eq!(isolated.broken.len(), 1);
+    assert_eq!(isolated.broken[0].name, "a");
+    assert_eq!(isolated.servers.len(), 2);
+}
+
+#[test]
+fn mcp_timeout_counts_seconds_up_to_ten_minutes() {
+    let check = |written: &str, expected: u64, warnings: usize| {
+        let lookup = |name: &str| (name == "MCP_TIMEOUT").then(|| written.to_owned());
+        let surroundings = Surroundings {
+            lookup: &lookup,
+            folder: Path::new("/"),
+        };
+        let text = r#"{"mcpServers": {"s": {"command": "npx"}, "t": {"command": "x", "init_timeout": 5}}}"#;
+        let settings = parse(text, &surroundings).expect("a good configuration");
+        assert_eq!(
+            settings.servers["s"].init_timeout.as_secs(),
+            expected,
+            "{written}"
+        );
+        assert_eq!(settings.servers["t"].init_timeout.as_secs(), 5);
+        assert_eq!(settings.warnings.len(), warnings, "{written}");
+    };
+    check("90", 90, 0);
+    check("600", 600, 0);
+    check("", 60, 0);
+    check("601", 60, 1);
+    check("30000", 60, 1);
+    check("0", 60, 1);
+    check("1m", 60, 1);
+}
+
+#[test]
+fn secrets_are_masked_wherever_an_entry_is_shown() {
+    for entry in [
+        r#"{"command": "run-${TOKEN}", "args": ["--x=${TOKEN}", "--api-key", "s3cret-value"], "env": {"A": "s3cret-value"}}"#,
+        r#"{"url": "http://u:s3cret-value@h/${TOKEN}?key=s3cret-value", "headers": {"A": "s3cret-value"}}"#,
+        r#"{"url": "http://h", "headers": {"Authorization": "Bearer ${TOKEN}"}}"#,
+        r#"{"command": "x", "cwd": "/${TOKEN}"}"#,
+        r#"{"url": "http://h", "ca_file": "${TOKEN}"}"#,
+    ] {
+        let entry = server(entry);
+        let shown = entry.shown().to_string();
+        let debugged = format!("{entry:?}");
+        assert!(
+            shown.contains("***") && !shown.contains("s3cret"),
+            "{shown}"
+        );
+        assert!(!debugged.contains("s3cret"), "{debugged}");
+    }
+    let settings =
+        read(r#"{"api_key": "s3cret-value", "environment": {"set": {"A": "s3cret-value"}}}"#);
+    assert!(!format!("{settings:?}").contains("s3cret"));
+}
+
+#[test]
+fn faults_never_repeat_what_a_reference_gave() {
+    for entry in [
+        r#"{"command": "x", "start": "${TOKEN}"}"#,
+        r#"{"command": "x", "enabled_tools": ["[${TOKEN}"]}"#,
+        r#"{"url": "${TOKEN}"}"#,
+        r#"{"url": "http://h", "headers": {"A": "${TOKEN}\n"}}"#,
+        r#"{"command": "x", "idle_timeout": "${TOKEN}"}"#,
+        r#"{"command": "x", "roots": ["${TOKEN}"]}"#,
+    ] {
+        let reason = fault(entry);
+        assert!(!reason.contains("s3cret"), "{reason}");
+    }
+    let error = try_read(r#"{"listen": "${TOKEN}"}"#).expect_err("a bad address");
+    assert!(!error.to_string().contains("s3cret"), "{error}");
+}
+
+#[test]
+fn what_an_agent_wrote_is_neither_contacted_nor_resolved_until_approved() {
+    let entry = server(
+        r#"{"command": "x", "args": ["${TOKEN}"], "env": {"A": "${NOPE}"}, "quarantined": true, "changed_by": "agent"}"#,
+    );
+    assert!(!entry.may_be_contacted());
+    let Transport::Stdio(stdio) = &entry.transport else {
+        panic!("a stdio server");
+    };
+    assert_eq!(stdio.args, ["${TOKEN}"]);
+    assert_eq!(stdio.env["A"].reveal(), "${NOPE}");
+    assert!(server(r#"{"command": "x", "quarantined": true}"#).may_be_contacted());
+    assert!(server(r#"{"command": "x", "changed_by": "agent"}"#).may_be_contacted());
+}
