@@ -102,8 +102,17 @@ async fn a_broken_entry_disables_only_itself() {
     client.wait_for_tool("up__echo").await;
     let health = daemon.get("/health").await.json();
     assert_eq!(health["status"], "degraded", "{health}");
-    let reasons = health["servers"].to_string();
-    assert!(reasons.contains("NO_SUCH_VARIABLE_ANYWHERE"), "{reasons}");
+    assert_eq!(
+        health["servers"].as_array().map(Vec::len),
+        Some(2),
+        "{health}"
+    );
+    let rows = daemon.rest("GET", "/api/v1/servers", "").await;
+    assert!(
+        rows.text().contains("NO_SUCH_VARIABLE_ANYWHERE"),
+        "{}",
+        rows.text()
+    );
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
 //! Fake upstreams, from the test's side: first described, then started, then watched and commanded.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Mutex};
+use std::{collections::HashMap, net::SocketAddr, path::PathBuf, sync::Mutex};
 
 use axum::http::StatusCode;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use tempfile::TempDir;
 
 use super::{
@@ -201,9 +201,12 @@ pub fn plain_tool(name: &str) -> String {
 
 fn offer(key: &str, definition: &str, behaviour: Behaviour) -> Offer {
     assert!(!definition.contains('\n'), "a frame is one line");
-    let parsed: Value = serde_json::from_str(definition).expect("a definition is JSON");
+    // Not a tree: a definition may hold numbers that no tree can.
+    let fields: HashMap<String, &RawValue> =
+        serde_json::from_str(definition).expect("a definition is an object");
+    let value = fields.get(key).map_or("null", |raw| raw.get());
     Offer {
-        key: parsed[key].as_str().unwrap_or_default().to_owned(),
+        key: serde_json::from_str(value).unwrap_or_default(),
         definition: definition.to_owned(),
         behaviour,
     }
