@@ -88,6 +88,9 @@ class Daemon:
         self.folder = folder
         self.mark = uuid.uuid4().hex
         self.log = folder / "daemon.log"
+        # Nobody's shell profile is part of the test.
+        self.home = folder / "home"
+        self.home.mkdir(exist_ok=True)
         self.process: subprocess.Popen | None = None
         self.port = 0
         # Only what runs on a pipe has an environment.
@@ -108,7 +111,7 @@ class Daemon:
         self.port = free_port()
         self.process = subprocess.Popen(
             [BINARY, "serve", *self.arguments(), "--listen", f"127.0.0.1:{self.port}"],
-            env=os.environ | {"SHELL_SECRET": "not for children"},
+            env=os.environ | {"HOME": str(self.home), "SHELL_SECRET": "not for children"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=self.log.open("a"),
