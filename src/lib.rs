@@ -6,14 +6,14 @@
 // Floor 0: words. Pure, no I/O, no clock.
 pub mod caller;
 pub mod error_code;
-pub mod fingerprint;
 pub mod names;
 pub mod secret;
 pub mod wire;
 
-// Floor 1: ground. Settings, disk, one request in flight.
+// Floor 1: ground. Settings, disk, fingerprints, one request in flight.
 pub mod call_context;
 pub mod config;
+pub mod fingerprint;
 pub mod storage;
 
 // Floor 2: what we know and say.

@@ -121,6 +121,20 @@ pub fn offered(server: &ServerName, tool: &str) -> String {
     format!("{clean}_{digits}")
 }
 
+/// Whether an offered name may be that of a tool of `server`. Only a hint: the catalog knows.
+pub fn may_own(server: &ServerName, offered: &str) -> bool {
+    let prefix: String = server
+        .as_str()
+        .chars()
+        .map(|c| if is_offered_character(c) { c } else { '_' })
+        .collect();
+    // Long server names lose their end to the hash.
+    let kept = prefix.len().min(OFFERED_MAX - HASH_DIGITS - 1);
+    prefix
+        .get(..kept)
+        .is_some_and(|prefix| offered.starts_with(prefix))
+}
+
 fn is_offered_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }

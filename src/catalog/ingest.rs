@@ -33,6 +33,8 @@ pub struct Listing {
 pub struct ServerCatalog {
     /// The server.
     pub server: ServerName,
+    /// The fingerprint of the configuration that it was listed under.
+    pub entry: Box<str>,
     /// What it was made of.
     pub listing: Listing,
     /// Tools, in the server's order, each name once.
@@ -109,7 +111,7 @@ pub struct Template {
 
 impl ServerCatalog {
     /// Reads the lists.
-    pub fn ingest(server: &ServerName, listing: Listing) -> Self {
+    pub fn ingest(server: &ServerName, entry: &str, listing: Listing) -> Self {
         let mut problems = Vec::new();
         let tools = unique(
             &listing.tools,
@@ -146,6 +148,7 @@ impl ServerCatalog {
             .collect();
         Self {
             server: server.clone(),
+            entry: entry.into(),
             listing,
             tools,
             prompts,
@@ -298,7 +301,7 @@ mod tests {
             resources: vec![],
             templates: vec![],
         };
-        ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), listing)
+        ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), "e", listing)
     }
 
     #[test]

@@ -144,7 +144,7 @@ mod tests {
         };
         (
             name.clone(),
-            Arc::new(ServerCatalog::ingest(&name, listing)),
+            Arc::new(ServerCatalog::ingest(&name, "e", listing)),
         )
     }
 

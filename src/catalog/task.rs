@@ -87,7 +87,7 @@ impl Catalog {
             let listing = last_known::load(&data_dir, server, entry)?;
             Some((
                 server.clone(),
-                Arc::new(ServerCatalog::ingest(server, listing)),
+                Arc::new(ServerCatalog::ingest(server, entry, listing)),
             ))
         });
         let published = Arc::new(ArcSwap::from_pointee(Snapshot::new(0, known.collect())));
@@ -186,7 +186,7 @@ impl CatalogTask {
         done: oneshot::Sender<Arc<ServerCatalog>>,
     ) {
         let old = self.published.load_full();
-        let new = Arc::new(ServerCatalog::ingest(&server, listing));
+        let new = Arc::new(ServerCatalog::ingest(&server, &entry, listing));
         for problem in &new.problems {
             tracing::warn!(%server, problem = %problem.0, "a definition was left out");
         }
@@ -196,7 +196,9 @@ impl CatalogTask {
         tracing::info!(%server, tools = new.tools.len(), changed, "tools listed");
         // The first listing of an empty server changes no list, but it must be known and on disk.
         if !difference.is_empty()
-            || before.is_none_or(|b| b.listing.initialize != new.listing.initialize)
+            || before.is_none_or(|b| {
+                b.entry != new.entry || b.listing.initialize != new.listing.initialize
+            })
         {
             let mut servers = old.servers.clone();
             servers.insert(server.clone(), new.clone());

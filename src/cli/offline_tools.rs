@@ -69,7 +69,10 @@ impl Files {
         let entries = self.settings()?.servers.values();
         Ok(entries.filter_map(|entry| {
             let listing = last_known::load(self.data_dir(), &entry.name, &entry.fingerprint)?;
-            Some((&**entry, ServerCatalog::ingest(&entry.name, listing)))
+            Some((
+                &**entry,
+                ServerCatalog::ingest(&entry.name, &entry.fingerprint, listing),
+            ))
         }))
     }
 }

@@ -14,7 +14,7 @@ use super::{
     document::{self, SERVERS, WrittenServer},
     fields::{BadField, Fields},
     listen::{BadListen, Listen},
-    read_entry::{Common, read_entry},
+    read_entry::{Context, read_entry},
     read_transport::is_variable,
     references::Lookup,
     server_entry::ServerEntry,
@@ -108,13 +108,13 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
     read_settings(&mut fields, surroundings, &mut settings)?;
     settings.warnings.extend(fields.unknown(KEYS));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
-    let common = Common {
+    let context = Context {
         surroundings,
         environment: &settings.environment.clone(),
         init_timeout,
         isolate_all,
     };
-    read_servers(document.servers, &common, &mut settings);
+    read_servers(document.servers, &context, &mut settings);
     Ok(settings)
 }
 
@@ -313,12 +313,12 @@ fn read_mcp_timeout(lookup: Lookup<'_>, warnings: &mut Vec<String>) -> Option<Du
     }
 }
 
-fn read_servers(servers: Vec<WrittenServer>, common: &Common<'_>, settings: &mut Settings) {
+fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &mut Settings) {
     // Names without regard to case, with the spelling that came first.
     let mut taken: HashMap<String, String> = HashMap::new();
     for (index, WrittenServer { name, entry }) in servers.into_iter().enumerate() {
         let place = name.unwrap_or_else(|| format!("{SERVERS}[{index}]"));
-        match read_server(&place, entry, common, &mut taken) {
+        match read_server(&place, entry, context, &mut taken) {
             Ok((entry, warnings)) => {
                 let warnings = warnings
                     .iter()
@@ -337,7 +337,7 @@ fn read_servers(servers: Vec<WrittenServer>, common: &Common<'_>, settings: &mut
 fn read_server(
     written: &str,
     entry: Value,
-    common: &Common<'_>,
+    context: &Context<'_>,
     taken: &mut HashMap<String, String>,
 ) -> Result<(ServerEntry, Vec<String>), String> {
     if written.starts_with(SERVERS) && written.ends_with(']') {
@@ -353,5 +353,5 @@ fn read_server(
     let Value::Object(entry) = entry else {
         return Err("the entry must be an object {…}".to_owned());
     };
-    read_entry(name, entry, common).map_err(|error| error.to_string())
+    read_entry(name, entry, context).map_err(|error| error.to_string())
 }

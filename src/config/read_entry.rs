@@ -19,7 +19,7 @@ use super::{
 use crate::names::ServerName;
 
 /// What an entry needs to know of the rest of the configuration.
-pub(super) struct Common<'a> {
+pub(super) struct Context<'a> {
     pub(super) surroundings: &'a Surroundings<'a>,
     pub(super) environment: &'a Environment,
     /// `$MCP_TIMEOUT`, where it counts.
@@ -86,7 +86,7 @@ const MOST_REQUESTS: usize = 100_000;
 pub(super) fn read_entry(
     name: ServerName,
     entry: Map<String, Value>,
-    common: &Common<'_>,
+    context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
     let mut state = Fields::new(entry.clone(), None);
     let enabled = read_enabled(&mut state)?;
@@ -99,7 +99,7 @@ pub(super) fn read_entry(
     // An entry that will not be used is not resolved: a disabled server needs no variables, and what an agent wrote must not
     // reach for them before a person has agreed.
     let is_used = enabled && !(quarantined && changed_by == Author::Agent);
-    let lookup = is_used.then_some(common.surroundings.lookup);
+    let lookup = is_used.then_some(context.surroundings.lookup);
     let mut fields = Fields::new(entry, lookup);
     for read_above in ["enabled", "disabled", "quarantined", "changed_by"] {
         fields.value(read_above);
@@ -108,9 +108,9 @@ pub(super) fn read_entry(
         fields.value(note);
     }
 
-    let transport = read_transport(&mut fields, common.surroundings)?;
+    let transport = read_transport(&mut fields, context.surroundings)?;
     let is_stdio = matches!(transport, Transport::Stdio(_));
-    refuse_unsupported(&mut fields, is_stdio && common.isolate_all)?;
+    refuse_unsupported(&mut fields, is_stdio && context.isolate_all)?;
     let mut warnings = without_effect(&mut fields, &transport);
     let idle_timeout = read_idle_timeout(&mut fields, is_stdio, &mut warnings)?;
     let starts = [("on_demand", Start::OnDemand), ("eager", Start::Eager)];
@@ -128,14 +128,14 @@ pub(super) fn read_entry(
         warnings.push("`enabled_tools` is empty: none of the server's tools is offered".to_owned());
     }
     let tool_acl = read_tool_acl(&mut fields, &mut warnings)?;
-    let (init_timeout, first_init_timeout) = read_init_timeout(&mut fields, &transport, common)?;
+    let (init_timeout, first_init_timeout) = read_init_timeout(&mut fields, &transport, context)?;
     let call_tool_timeout = fields
         .duration("call_tool_timeout", SHORTEST_TIMEOUT)?
         .unwrap_or(CALL_TOOL_TIMEOUT);
     let max_concurrent_requests = fields.count("max_concurrent_requests", 1..=MOST_REQUESTS)?;
     warnings.extend(fields.unknown(KEYS));
 
-    let fingerprint = fingerprint(&transport, &roots, common.environment);
+    let fingerprint = fingerprint(&transport, &roots, context.environment);
     let entry = ServerEntry {
         name,
         transport,
@@ -236,10 +236,10 @@ fn read_idle_timeout(
 fn read_init_timeout(
     fields: &mut Fields<'_>,
     transport: &Transport,
-    common: &Common<'_>,
+    context: &Context<'_>,
 ) -> Result<(Duration, Duration), BadField> {
     let given = fields.duration("init_timeout", SHORTEST_TIMEOUT)?;
-    if let Some(given) = given.or(common.init_timeout) {
+    if let Some(given) = given.or(context.init_timeout) {
         return Ok((given, given));
     }
     let downloads = match transport {

@@ -83,7 +83,7 @@ mod tests {
             resources: vec![],
             templates: vec![],
         };
-        let server = ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), listing);
+        let server = ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), "e", listing);
         let tool = server.tool("t").expect("listed");
         let found = [Variant::Read, Variant::Write, Variant::Destructive]
             .map(|v| declared(v, "s", tool).is_ok());

@@ -43,7 +43,7 @@ impl Management {
             .iter()
             .map(|broken| Ailing {
                 name: broken.name.clone(),
-                reason: "its configuration is wrong".to_owned(),
+                reason: broken.reason.clone(),
             })
             .collect();
         let mut connected = 0;

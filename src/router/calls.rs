@@ -1,7 +1,6 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
 use super::{Refused, Router};
 use crate::{
@@ -12,30 +11,32 @@ use crate::{
     wire::{Edit, Outcome, Raw, RpcError, method},
 };
 
-/// The part of the params of `tools/call` and `prompts/get` that we look at. A key that stands twice is an error here, so nobody
-/// can mean one thing for us and another for the upstream.
-#[derive(Deserialize)]
-struct NamedParams<'a> {
-    name: Option<String>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-}
-
+/// The `name` of `tools/call` and `prompts/get`. A key that stands twice is refused, so nobody can mean one thing for us and another
+/// for the upstream.
 fn named<'a>(method: &str, params: Option<&'a Raw>) -> Result<(String, &'a Raw), RpcError> {
-    let missing = || RpcError::invalid_params(format!("{method}: `name` is missing"));
-    let params = params.ok_or_else(missing)?;
-    let view: NamedParams<'_> = params
-        .read()
-        .map_err(|error| RpcError::invalid_params(format!("{method}: wrong params: {error}")))?;
-    if view
-        .arguments
-        .is_some_and(|a| !a.get().starts_with('{') && a.get() != "null")
-    {
-        return Err(RpcError::invalid_params(format!(
-            "{method}: `arguments` is not an object"
-        )));
+    let wrong = |why: &str| RpcError::invalid_params(format!("{method}: {why}"));
+    let params = params.ok_or_else(|| wrong("`name` is missing"))?;
+    if !params.is_object() {
+        return Err(wrong("`params` is not an object"));
     }
-    Ok((view.name.ok_or_else(missing)?, params))
+    let standing = |key| {
+        params
+            .members()
+            .filter(|member| member.is(params.as_bytes(), key))
+            .count()
+    };
+    match (standing("name"), standing("arguments")) {
+        (0, _) => return Err(wrong("`name` is missing")),
+        (2.., _) => return Err(wrong("`name` stands there twice")),
+        (_, 2..) => return Err(wrong("`arguments` stands there twice")),
+        _ => (),
+    }
+    let arguments = params.get("arguments");
+    if arguments.is_some_and(|arguments| !arguments.is_object() && !arguments.is_null()) {
+        return Err(wrong("`arguments` is not an object"));
+    }
+    let name = params.get("name").and_then(|name| name.string());
+    Ok((name.ok_or_else(|| wrong("`name` is not a string"))?, params))
 }
 
 fn text(value: &str) -> Edit<'static> {
@@ -49,12 +50,10 @@ impl Router {
         params: Option<&Raw>,
     ) -> Result<Outcome, Refused> {
         let (offered, params) = named(method::TOOLS_CALL, params)?;
-        let found = {
-            let snapshot = self.0.catalog.glance();
-            snapshot
-                .offered_tool(&offered)
-                .map(|(server, tool)| (server.clone(), tool.name.clone()))
-        };
+        let mut found = self.find_tool(&offered);
+        if found.is_none() && self.discover_owner_of(&offered).await {
+            found = self.find_tool(&offered);
+        }
         let Some((server, tool)) = found else {
             return Err(self.unknown_tool(context, &offered).into());
         };
@@ -67,6 +66,33 @@ impl Router {
             &[("name", text(&tool))],
         )
         .await
+    }
+
+    fn find_tool(&self, offered: &str) -> Option<(ServerName, Box<str>)> {
+        let snapshot = self.0.catalog.glance();
+        snapshot
+            .offered_tool(offered)
+            .map(|(server, tool)| (server.clone(), tool.name.clone()))
+    }
+
+    /// A name that nobody knows may belong to a server whose lists are not known yet. Waits for the servers whose names it begins
+    /// with; whether there were any.
+    async fn discover_owner_of(&self, offered: &str) -> bool {
+        let snapshot = self.0.catalog.snapshot();
+        let unknown = |name: &ServerName| !snapshot.servers.contains_key(name);
+        let candidates: Vec<ServerName> = self
+            .settings()
+            .servers
+            .keys()
+            .filter(|name| unknown(name) && names::may_own(name, offered))
+            .cloned()
+            .collect();
+        for server in &candidates {
+            if let Err(failure) = self.ensure_listed(server.as_str()).await {
+                tracing::debug!(%server, %failure, "a server that a call may be for is not available");
+            }
+        }
+        !candidates.is_empty()
     }
 
     /// One call by server and tool, as operators make them, declared as a variant. `args` must be an object.

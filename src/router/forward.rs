@@ -4,6 +4,7 @@
 use super::{Refused, Router};
 use crate::{
     call_context::CallContext,
+    error_code::ErrorCode,
     gate::{Admitted, Wanted},
     names::ServerName,
     upstream::Outgoing,
@@ -85,7 +86,15 @@ impl Router {
             (method::RESOURCES_READ, _, Some(uri)) => Wanted::Resource(uri),
             (other, _, _) => Wanted::Method(other),
         };
-        let admitted = self.admit(context, server.as_str(), wanted)?;
+        let admitted =
+            self.admit(context, server.as_str(), wanted)
+                .map_err(|failure| match failure.code {
+                    ErrorCode::UnknownTool => {
+                        RpcError::invalid_params(format!("{}. {}", failure.error, failure.hint))
+                            .into()
+                    }
+                    _ => Refused::from(failure),
+                })?;
         // Set again, so that a name which stands twice means for the upstream what it meant for the gate.
         let edits: Vec<(&str, Edit<'_>)> = match wanted {
             Wanted::Tool(name) | Wanted::Prompt(name) => once(params, "name", name),

@@ -143,8 +143,11 @@ impl Router {
         server: &ServerName,
         request: &Request,
     ) -> Result<Outcome, Refused> {
-        if &*request.method == method::PING {
-            return Ok(Outcome::Result(Raw::empty_object()));
+        match &*request.method {
+            method::PING => return Ok(Outcome::Result(Raw::empty_object())),
+            // About our connection with the client, not about the upstream's with us.
+            method::DISCOVER => return Err(RpcError::method_not_found(method::DISCOVER).into()),
+            _ => (),
         }
         self.ensure_listed(server.as_str()).await?;
         match &*request.method {

@@ -17,7 +17,7 @@ use super::{
     handle::{COMMANDS, Shared, Slots, Status, Upstream},
     process::StderrLog,
     usage::Usage,
-    worker::{Common, Life, Worker},
+    worker::{House, Life, Worker},
 };
 use crate::{
     catalog::Catalog,
@@ -47,7 +47,7 @@ impl Upstreams {
 /// The task that starts and stops workers.
 pub struct Supervisor {
     settings: watch::Receiver<Arc<Settings>>,
-    common: Arc<Common>,
+    house: Arc<House>,
     published: Upstreams,
     running: BTreeMap<ServerName, Running>,
     /// Workers that were told to stop and are not done yet.
@@ -56,7 +56,7 @@ pub struct Supervisor {
 
 struct Running {
     upstream: Upstream,
-    fingerprint: String,
+    identity: String,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -69,8 +69,11 @@ enum Change {
     Replace(ServerName),
 }
 
-/// From what runs to what is wanted; names with the fingerprints of their connections' settings.
-fn plan(wanted: &BTreeMap<ServerName, &str>, running: &BTreeMap<ServerName, &str>) -> Vec<Change> {
+/// From what runs to what is wanted; names with their [`identity`].
+fn plan(
+    wanted: &BTreeMap<ServerName, String>,
+    running: &BTreeMap<ServerName, String>,
+) -> Vec<Change> {
     let gone = running
         .keys()
         .filter(|name| !wanted.contains_key(*name))
@@ -95,7 +98,7 @@ impl Supervisor {
         hurry: CancellationToken,
     ) -> (Upstreams, Self) {
         let published = Upstreams::default();
-        let common = Common {
+        let house = House {
             ground,
             catalog,
             discovery: Arc::new(Semaphore::new(DISCOVERIES)),
@@ -103,7 +106,7 @@ impl Supervisor {
         };
         let supervisor = Self {
             settings,
-            common: Arc::new(common),
+            house: Arc::new(house),
             published: published.clone(),
             running: BTreeMap::new(),
             ending: Vec::new(),
@@ -148,22 +151,12 @@ impl Supervisor {
         let running = self
             .running
             .iter()
-            .map(|(n, r)| (n.clone(), r.fingerprint.as_str()))
+            .map(|(n, r)| (n.clone(), r.identity.clone()))
             .collect();
         let changes = plan(&wanted, &running);
-        let replaced = |name: &ServerName| {
-            changes
-                .iter()
-                .any(|c| matches!(c, Change::Replace(n) if n == name))
-        };
-        // Lists of another configuration do not count.
-        let keep = settings
-            .servers
-            .keys()
-            .filter(|name| !replaced(name))
-            .cloned()
-            .collect();
-        self.common.catalog.keep(keep).await;
+        // A server that is replaced keeps its last known lists until it has said what it offers now.
+        let keep = settings.servers.keys().cloned().collect();
+        self.house.catalog.keep(keep).await;
         for change in changes {
             match change {
                 Change::Start(name) => self.start(&settings, &name, None),
@@ -192,7 +185,7 @@ impl Supervisor {
         let (commands, inbox) = mpsc::channel(COMMANDS);
         let stderr = match &old {
             Some(old) => old.upstream.stderr().clone(),
-            None => StderrLog::new(&self.common.ground.data_dir, name),
+            None => StderrLog::new(&self.house.ground.data_dir, name),
         };
         let shared = Arc::new(Shared {
             name: name.clone(),
@@ -208,7 +201,7 @@ impl Supervisor {
         let worker = Worker {
             entry: entry.clone(),
             shared: shared.clone(),
-            common: self.common.clone(),
+            house: self.house.clone(),
             inbox,
             stop: stop.clone(),
             life: Life::new(),
@@ -226,7 +219,7 @@ impl Supervisor {
         });
         let running = Running {
             upstream: Upstream(shared),
-            fingerprint: entry.fingerprint.clone(),
+            identity: identity(entry),
             stop,
             task,
         };
@@ -243,13 +236,21 @@ impl Supervisor {
     }
 }
 
-fn wanted(settings: &Settings) -> BTreeMap<ServerName, &str> {
+/// What a worker is made for: another one means another worker.
+fn identity(entry: &ServerEntry) -> String {
+    format!(
+        "{} {:?} {}",
+        entry.fingerprint, entry.start, entry.quarantined
+    )
+}
+
+fn wanted(settings: &Settings) -> BTreeMap<ServerName, String> {
     let runs = |entry: &&Arc<ServerEntry>| entry.may_be_contacted();
     settings
         .servers
         .values()
         .filter(runs)
-        .map(|e| (e.name.clone(), e.fingerprint.as_str()))
+        .map(|e| (e.name.clone(), identity(e)))
         .collect()
 }
 
@@ -259,10 +260,15 @@ mod tests {
 
     #[test]
     fn only_what_changed_is_touched() {
-        let set = |pairs: &[(&str, &'static str)]| -> BTreeMap<ServerName, &str> {
+        let set = |pairs: &[(&str, &str)]| -> BTreeMap<ServerName, String> {
             pairs
                 .iter()
-                .map(|(name, print)| (ServerName::parse(name).expect("a name"), *print))
+                .map(|(name, print)| {
+                    (
+                        ServerName::parse(name).expect("a name"),
+                        (*print).to_owned(),
+                    )
+                })
                 .collect()
         };
         let name = |text| ServerName::parse(text).expect("a name");

@@ -1,0 +1,184 @@
+//! Making a connection, taking it in, and letting it go.
+
+use std::{sync::Arc, time::Instant};
+
+use arc_swap::ArcSwap;
+use futures_util::future::FutureExt;
+
+use super::{Connected, Worker};
+use crate::{
+    config::Transport,
+    upstream::{
+        connect::{self, ConnectError, Open},
+        handle::Live,
+        process::Grace,
+        state::{Event, HEALTHY_AFTER, Health},
+    },
+};
+
+impl Worker {
+    pub(super) fn start_attempt(&mut self) {
+        self.life.paused_until = None;
+        let (entry, shared, house) = (self.entry.clone(), self.shared.clone(), self.house.clone());
+        let urgent = self.life.urgent.clone();
+        let known = self.is_known();
+        let deadline = if known {
+            entry.init_timeout
+        } else {
+            entry.first_init_timeout
+        };
+        let settings = self.settings();
+        if !self.life.waiters.is_empty() {
+            urgent.notify_one();
+        }
+        let attempt = async move {
+            let _turn = tokio::select! {
+                turn = house.discovery.clone().acquire_owned(), if !known => turn.ok(),
+                () = urgent.notified() => None,
+                () = std::future::ready(()), if known => None,
+            };
+            connect::connect(&entry, &settings, &house.ground, &shared.stderr, deadline).await
+        };
+        self.life.attempt = Some(attempt.boxed());
+    }
+
+    pub(super) async fn attempted(&mut self, result: Result<Open, ConnectError>) {
+        self.life.urgent = Arc::default();
+        let outcome = match result {
+            Ok(open) => self.opened(open).await,
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(live) => {
+                self.shared
+                    .status
+                    .send_modify(|status| status.last_error = None);
+                self.event(Event::Opened).await;
+                for waiter in self.life.waiters.drain(..) {
+                    // A caller that left needs no answer.
+                    let _ = waiter.send(Ok(live.clone()));
+                }
+                // A quarantined server is connected for its lists only.
+                if self.entry.quarantined {
+                    self.event(Event::Unused).await;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(server = %self.entry.name, reason = %error.reason, "server is not available");
+                self.shared
+                    .status
+                    .send_modify(|status| status.last_error = Some(error.clone()));
+                let wish = self.wish();
+                self.event(Event::NotOpened(wish)).await;
+                for waiter in self.life.waiters.drain(..) {
+                    let _ = waiter.send(Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// Takes the connection in: its lists go to the catalog, then calls may use it.
+    pub(super) async fn opened(&mut self, open: Open) -> Result<Arc<Live>, ConnectError> {
+        let listing = open.listing.clone();
+        let put = self
+            .house
+            .catalog
+            .put(&self.entry.name, &self.entry.fingerprint, listing)
+            .await;
+        let Some(catalog) = put else {
+            return Err(ConnectError {
+                reason: "the daemon is shutting down".to_owned(),
+                outside: "the daemon is shutting down".to_owned(),
+                next_step: "start it again".to_owned(),
+            });
+        };
+        self.life.incarnation += 1;
+        let live = Arc::new(Live {
+            incarnation: self.life.incarnation,
+            link: open.link.clone(),
+            catalog: ArcSwap::new(catalog.clone()),
+        });
+        if catalog.has_capability("tools.listChanged") {
+            tracing::debug!(server = %self.entry.name, "Server supports tool change notifications - registered handler");
+        }
+        tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
+        let now = Instant::now();
+        let settings = self.settings();
+        self.life.next_check = now + settings.idle_check_interval;
+        self.life.next_ping = now + settings.health_check_interval;
+        // Servers that say when their tools change need no poll.
+        self.life.next_poll = settings
+            .tool_discovery_interval
+            .filter(|_| !catalog.has_capability("tools.listChanged"))
+            .map(|i| now + i);
+        self.life.open = Some(Connected {
+            open,
+            live: live.clone(),
+            since: now,
+        });
+        if !self.entry.quarantined {
+            self.shared.live.store(Some(live.clone()));
+        }
+        Ok(live)
+    }
+
+    /// Lets the connection go: no new calls, goodbye, and the whole process group ends.
+    pub(super) async fn disconnect(&mut self) {
+        self.shared.live.store(None);
+        (self.life.relisting, self.life.relist_at, self.life.pinging) = (None, None, None);
+        let Some(connected) = self.life.open.take() else {
+            return;
+        };
+        let Open {
+            link,
+            control,
+            news,
+            process,
+            tasks,
+            listing: _,
+        } = connected.open;
+        let goodbye = async {
+            control.close().await;
+            drop((link, news));
+            if let Some(process) = process {
+                process.stop(Grace::default()).await;
+            }
+        };
+        tokio::select! {
+            () = goodbye => (),
+            // Dropping the process kills its group at once.
+            () = self.house.hurry.cancelled() => (),
+        }
+        drop(tasks);
+    }
+
+    pub(super) async fn lost(&mut self, reason: String) {
+        let Some(connected) = &self.life.open else {
+            return;
+        };
+        let health = if connected.since.elapsed() >= HEALTHY_AFTER {
+            Health::Proved
+        } else {
+            Health::Brief
+        };
+        tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
+        let next_step = match self.entry.transport {
+            Transport::Stdio(_) => format!(
+                "`mcpproxy upstream logs {}` shows what it wrote",
+                self.entry.name
+            ),
+            Transport::Remote(_) => "the next call connects again".to_owned(),
+        };
+        let error = ConnectError {
+            reason: reason.clone(),
+            outside: reason,
+            next_step,
+        };
+        self.shared
+            .status
+            .send_modify(|status| status.last_error = Some(error));
+        self.disconnect().await;
+        let wish = self.wish();
+        self.event(Event::Lost(wish, health)).await;
+    }
+}
