@@ -127,3 +127,8 @@ def test_health_needs_nothing_and_says_all_is_well(peers):
     assert answer.status == 200
     health = json.loads(answer.body)
     assert (health["status"], health["backends_configured"], health["backends_connected"]) == ("ok", 5, 5)
+
+
+@pytest.mark.parametrize("path", ["status", "servers", "tools", "config"])
+def test_the_operators_interface_is_not_on_the_network(peers, path):
+    assert http_request(f"{peers.daemon.base}/api/v1/{path}", "GET").status in (401, 403, 404)
