@@ -133,7 +133,7 @@ async fn wrong_parameters_are_named() {
     client.wait_for_tool("up__echo").await;
     for (params, named) in [
         ("{}", "name"),
-        (r#"{"name":7}"#, "name"),
+        (r#"{"name":7}"#, "string"),
         (r#"{"arguments":{}}"#, "name"),
         (r#"{"name":"up__echo","arguments":[]}"#, "arguments"),
         (r#"{"name":"up__echo","arguments":"text"}"#, "arguments"),

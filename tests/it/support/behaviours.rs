@@ -39,6 +39,11 @@ pub fn echo() -> Behaviour {
     step(Step::Echo)
 }
 
+/// Replies with the environment of the server's process, a line each.
+pub fn environment() -> Behaviour {
+    step(Step::Environment)
+}
+
 /// Never ends.
 pub fn hang() -> Behaviour {
     step(Step::Hang)

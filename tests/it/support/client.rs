@@ -99,10 +99,15 @@ impl TestClient {
 
     /// The names that `tools/list` gives.
     pub async fn tool_names(&self) -> Vec<String> {
-        let tools = self.request("tools/list", "{}").await.value()["tools"].take();
-        let tools = tools.as_array().expect("a list of tools");
-        let names = tools.iter().filter_map(|tool| tool["name"].as_str());
-        names.map(str::to_owned).collect()
+        #[derive(Deserialize)]
+        struct Named {
+            name: String,
+        }
+        let list = self.request("tools/list", "{}").await;
+        let tools = entries(list.result(), "tools");
+        let name = |tool: &String| serde_json::from_str::<Named>(tool).map(|tool| tool.name);
+        let names: Result<_, _> = tools.iter().map(name).collect();
+        names.expect("every tool has a name")
     }
 
     /// Waits until this tool is listed.

@@ -115,6 +115,14 @@ impl Builder {
     pub async fn spawn(self) -> DaemonProcess {
         DaemonProcess::spawn_in(self.home()).await
     }
+
+    /// [`Builder::spawn`], with one more variable in the daemon's environment.
+    pub async fn spawn_with_env(self, name: &str, value: &str) -> DaemonProcess {
+        let home = self.home();
+        let mut command = serve(&home);
+        command.env(name, value);
+        DaemonProcess::wait_until_it_serves(command, home).await
+    }
 }
 
 fn merge(entry: &mut Value, more: Value) {
@@ -207,7 +215,12 @@ pub struct DaemonProcess {
 impl DaemonProcess {
     /// Starts the program in a home where one may have lived before.
     pub async fn spawn_in(home: Home) -> Self {
-        let mut child = serve(&home).spawn().expect("the program starts");
+        let command = serve(&home);
+        Self::wait_until_it_serves(command, home).await
+    }
+
+    async fn wait_until_it_serves(mut command: Command, home: Home) -> Self {
+        let mut child = command.spawn().expect("the program starts");
         let waited = until_async("the daemon to serve", async || {
             if child.try_wait().expect("our child").is_some() {
                 return Some(None);
@@ -290,6 +303,9 @@ fn serve(home: &Home) -> Command {
         .arg(home.config_file())
         .arg("--data-dir")
         .arg(home.data_dir())
+        // Start-up files of whoever runs the tests must not matter, and must not be cut short.
+        .env("SHELL", "/bin/sh")
+        .env("HOME", home.folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(log)

@@ -328,6 +328,22 @@ impl Upstream {
             .await;
     }
 
+    /// Offers one more prompt or resource and sends `list_changed`.
+    pub async fn offer_more(&self, kind: &str, definition: &str) {
+        let frame = format!(r#"{{"jsonrpc":"2.0","method":"notifications/{kind}/list_changed"}}"#);
+        self.change(|script| match kind {
+            "prompts" => script
+                .prompts
+                .push(offer("name", definition, Behaviour::default())),
+            "resources" => script
+                .resources
+                .push(offer("uri", definition, Behaviour::default())),
+            _ => panic!("{kind} are not offered this way"),
+        })
+        .await;
+        self.push(&frame).await;
+    }
+
     /// Sends a frame of its own accord: on stdout, or on every GET stream.
     pub async fn push(&self, frame: &str) {
         match &self.face {

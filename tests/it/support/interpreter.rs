@@ -186,6 +186,7 @@ impl Interpreter {
                 Step::ReplyWithAnswer => return request.reply(&text_result(&answer)).await,
                 Step::Error(error) => return request.end("error", error).await,
                 Step::Echo => return request.echo().await,
+                Step::Environment => return request.reply(&text_result(&environment())).await,
                 Step::Oversized(size) => {
                     return request.reply(&text_result(&"x".repeat(*size))).await;
                 }
@@ -314,6 +315,12 @@ async fn send(out: &mpsc::Sender<Output>, output: Output) {
 fn text_result(text: &str) -> String {
     let text = json_string(text);
     format!(r#"{{"content":[{{"type":"text","text":{text}}}]}}"#)
+}
+
+fn environment() -> String {
+    let variables = std::env::vars_os()
+        .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()));
+    variables.collect::<Vec<_>>().join("\n")
 }
 
 fn json_string(text: &str) -> String {

@@ -95,6 +95,8 @@ pub enum Step {
     Error(String),
     /// Ends with the arguments: as text, and as they came in `structuredContent`.
     Echo,
+    /// Ends with the environment of the server's process, a line each.
+    Environment,
     /// Ends with a text block of this many characters.
     Oversized(usize),
     /// Ends with a line that carries the id but is no JSON.

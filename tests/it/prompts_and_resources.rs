@@ -1,0 +1,178 @@
+//! Prompts, resources, templates and completions of several servers under one roof.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::{TestClient, entries},
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+};
+
+const GREETING: &str =
+    r#"{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"x":1.10}"#;
+
+/// A server with a prompt, two resources and a template; the first resource is everybody's.
+async fn library(name: &str) -> Upstream {
+    let contents =
+        |uri: &str| format!(r#"{{"contents":[{{"uri":"{uri}","text":"{name}","n":1.10}}]}}"#);
+    let own = format!("lib://{name}/own");
+    FakeUpstream::stdio()
+        .tool("echo", echo())
+        .prompt(r#"{"name":"greet","x":1.10}"#, reply(GREETING))
+        .resource(
+            r#"{"uri":"lib://common","name":"c","x":1e400}"#,
+            reply(contents("lib://common")),
+        )
+        .resource(
+            &format!(r#"{{"uri":"{own}","name":"o"}}"#),
+            reply(contents(&own)),
+        )
+        .template(&format!(
+            r#"{{"uriTemplate":"tpl://{name}/{{id}}","name":"t","x":1.0}}"#
+        ))
+        .on(
+            "completion/complete",
+            reply(r#"{"completion":{"values":["a"],"x":1.10}}"#),
+        )
+        .start()
+        .await
+}
+
+async fn two_libraries() -> (Upstream, Upstream, TestDaemon, TestClient) {
+    let (a, b) = (library("a").await, library("b").await);
+    let daemon = TestDaemon::builder()
+        .upstream("a", &a)
+        .upstream("b", &b)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("a__echo").await;
+    client.wait_for_tool("b__echo").await;
+    (a, b, daemon, client)
+}
+
+#[tokio::test]
+async fn prompts_are_offered_by_server_and_reach_it() {
+    let (a, b, _daemon, client) = two_libraries().await;
+    let list = client.request("prompts/list", "{}").await;
+    let expected = [
+        r#"{"name":"a__greet","x":1.10}"#,
+        r#"{"name":"b__greet","x":1.10}"#,
+    ];
+    assert_eq!(entries(list.result(), "prompts"), expected);
+    let got = client
+        .request(
+            "prompts/get",
+            r#"{"name":"b__greet","arguments":{"who":"é\u00e9"}}"#,
+        )
+        .await;
+    assert_eq!(got.result(), GREETING);
+    assert!(b.received("prompts/get")[0].contains(r#""arguments":{"who":"é\u00e9"}"#));
+    assert_eq!(a.received("prompts/get"), [""; 0]);
+    let reply = client.request("prompts/get", r#"{"name":"a__gret"}"#).await;
+    assert_eq!(reply.error_code(), -32602);
+    assert!(reply.error().contains("a__greet"), "{}", reply.error());
+}
+
+#[tokio::test]
+async fn resources_keep_their_uris_unless_two_servers_share_one() {
+    let (_a, _b, _daemon, client) = two_libraries().await;
+    let list = client.request("resources/list", "{}").await;
+    let mut listed = entries(list.result(), "resources");
+    listed.sort();
+    let expected = [
+        r#"{"uri":"lib://a/own","name":"o"}"#,
+        r#"{"uri":"lib://b/common","name":"c","x":1e400}"#,
+        r#"{"uri":"lib://b/own","name":"o"}"#,
+        r#"{"uri":"lib://common","name":"c","x":1e400}"#,
+    ];
+    assert_eq!(listed, expected);
+    for (uri, text) in [
+        ("lib://common", "a"),
+        ("lib://b/common", "b"),
+        ("lib://b/own", "b"),
+    ] {
+        let read = client
+            .request("resources/read", &json!({"uri": uri}).to_string())
+            .await;
+        assert_eq!(read.value()["contents"][0]["text"], text, "{uri}");
+    }
+    let read = client
+        .request("resources/read", r#"{"uri":"lib://a/own"}"#)
+        .await;
+    let whole = r#"{"contents":[{"uri":"lib://a/own","text":"a","n":1.10}]}"#;
+    assert_eq!(read.result(), whole);
+    let reply = client
+        .request("resources/read", r#"{"uri":"lib://nobody/knows"}"#)
+        .await;
+    assert_eq!(reply.error_code(), -32002);
+}
+
+#[tokio::test]
+async fn templates_are_listed_as_they_are_and_lead_to_their_server() {
+    let (a, b, _daemon, client) = two_libraries().await;
+    let list = client.request("resources/templates/list", "{}").await;
+    let expected = [
+        r#"{"uriTemplate":"tpl://a/{id}","name":"t","x":1.0}"#,
+        r#"{"uriTemplate":"tpl://b/{id}","name":"t","x":1.0}"#,
+    ];
+    assert_eq!(entries(list.result(), "resourceTemplates"), expected);
+    client
+        .request("resources/read", r#"{"uri":"tpl://b/7"}"#)
+        .await;
+    assert_eq!(
+        b.wait_for("resources/read").await.method(),
+        "resources/read"
+    );
+    assert_eq!(a.received("resources/read"), [""; 0]);
+}
+
+#[tokio::test]
+async fn completions_reach_the_server_of_their_reference() {
+    let (a, b, _daemon, client) = two_libraries().await;
+    for reference in [
+        r#"{"type":"ref/prompt","name":"b__greet"}"#,
+        r#"{"type":"ref/resource","uri":"tpl://b/{id}"}"#,
+    ] {
+        let params = format!(r#"{{"ref":{reference},"argument":{{"name":"x","value":"é"}}}}"#);
+        let reply = client.request("completion/complete", &params).await;
+        assert_eq!(
+            reply.result(),
+            r#"{"completion":{"values":["a"],"x":1.10}}"#
+        );
+    }
+    let seen = b.received("completion/complete");
+    assert!(seen[0].contains(r#""name":"greet""#), "{}", seen[0]);
+    assert!(seen[1].contains(r#""uri":"tpl://b/{id}""#), "{}", seen[1]);
+    assert_eq!(a.received("completion/complete"), [""; 0]);
+}
+
+#[tokio::test]
+async fn changed_prompts_and_resources_are_announced() {
+    let upstream = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .capabilities(
+            r#"{"tools":{},"prompts":{"listChanged":true},"resources":{"listChanged":true}}"#,
+        )
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let mut stream = client.listen().await;
+    for kind in ["prompts", "resources"] {
+        let (definition, key) = match kind {
+            "prompts" => (r#"{"name":"new"}"#, "up__new"),
+            _ => (r#"{"uri":"lib://new","name":"new"}"#, "lib://new"),
+        };
+        upstream.offer_more(kind, definition).await;
+        let method = format!("notifications/{kind}/list_changed");
+        stream.next_frame(&method).await;
+        let list = client.request(&format!("{kind}/list"), "{}").await;
+        assert!(list.result().contains(key), "{}", list.result());
+    }
+}
