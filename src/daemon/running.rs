@@ -23,6 +23,9 @@ use crate::{
 /// How long calls in flight may take to end after the first signal.
 const DRAIN: Duration = Duration::from_secs(10);
 
+/// What is killed in a hurry is gone after this.
+const LAST_MOMENT: Duration = Duration::from_secs(2);
+
 /// How often silent sessions are looked for.
 const HOUSEKEEPING: Duration = Duration::from_mins(10);
 
@@ -218,7 +221,14 @@ impl Parts {
             () = self.hurry.cancelled() => self.faces.abort_all(),
         }
         self.ending.cancel();
-        all(&mut self.tasks).await;
+        let hurried = async {
+            self.hurry.cancelled().await;
+            tokio::time::sleep(LAST_MOMENT).await;
+        };
+        tokio::select! {
+            () = all(&mut self.tasks) => (),
+            () = hurried => self.tasks.abort_all(),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ mod byte_identity;
 #[cfg(unix)]
 mod cli;
 mod demo_server;
+mod examples;
 mod failures;
 mod house;
 mod http_answers;

@@ -132,7 +132,7 @@ pub enum LinkError {
     },
 }
 
-/// What the rmcp client sees of a link: frames in, frames out. [`ControlLane::send`] returns before an answer is read.
+/// What the rmcp client sees of a link: frames in, frames out. [`ControlSender::send`] returns before an answer is read.
 pub struct ControlLane {
     /// Where frames of the control lane go.
     pub outgoing: ControlSender,

@@ -30,7 +30,7 @@ pub(super) async fn follow(group: &mut Group, mut wishes: watch::Receiver<Option
 
 /// Waits for the leader, whose input has ended; what is left then gets SIGTERM. Members that outlive the leader get the rest of
 /// the grace: behind a wrapper that dies at once may be a server that still has things to put in order.
-async fn ask(group: &mut Group, grace: Grace) {
+pub(super) async fn ask(group: &mut Group, grace: Grace) {
     let ended = timeout(grace.after_eof, group.leader_exit()).await.is_ok();
     if ended && !group.has_living().await {
         return;

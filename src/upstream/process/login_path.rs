@@ -1,22 +1,37 @@
 //! The `PATH` of the person's login shell, found once for the whole daemon. A service manager starts us with a bare one, on which
 //! no `npx` or `uvx` is found.
 
-use std::{ffi::OsString, sync::Arc};
+use std::{
+    ffi::OsString,
+    sync::{Arc, OnceLock},
+};
 
-use tokio::sync::OnceCell;
+use tokio::sync::watch;
+
+/// Nothing yet, or what the shell said.
+type Answer = Option<Option<OsString>>;
 
 /// Finds the login shell's `PATH` once, when first asked. Clones share the answer.
 #[derive(Debug, Clone, Default)]
 pub struct LoginPath {
-    found: Arc<OnceCell<Option<OsString>>>,
+    found: Arc<OnceLock<watch::Receiver<Answer>>>,
 }
 
 impl LoginPath {
     /// The `PATH`, or nothing if there is no login shell to ask, or it does not answer. The first call asks, for at most
     /// 5 s, and others wait for it; a daemon that calls it at its start, beside other things, has the answer when a child needs
-    /// it. A call that is dropped before its answer leaves the question to the next one.
+    /// it. The question is asked to its end even when nobody waits for the answer any more: a shell that is killed in the
+    /// middle of its start-up files leaves their locks behind.
     pub async fn get(&self) -> Option<OsString> {
-        self.found.get_or_init(ask).await.clone()
+        let asked = || {
+            let (answer, answered) = watch::channel(None);
+            tokio::spawn(async move { answer.send_replace(Some(ask().await)) });
+            answered
+        };
+        let mut answered = self.found.get_or_init(asked).clone();
+        // Gone without an answer: the runtime is ending.
+        let answer = answered.wait_for(Option::is_some).await.ok()?;
+        answer.clone().flatten()
     }
 }
 

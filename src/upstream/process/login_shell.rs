@@ -15,10 +15,16 @@ use tokio::{
     time::timeout,
 };
 
-use super::{group::Group, ladder};
+use super::{Grace, group::Group, ladder};
 
 /// Limit: a shell that has not answered by then (a prompt, a network folder) is given up.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the shell gets to end by itself: start-up files leave locks behind when the traps that remove them never run.
+const GRACE: Grace = Grace {
+    after_eof: Duration::from_millis(250),
+    after_term: Duration::from_secs(1),
+};
 
 /// Limit: how long the answer waits for what the shell started to be gone. It is killed in any case.
 const BURIAL: Duration = Duration::from_millis(500);
@@ -56,6 +62,7 @@ pub(super) async fn path_of(
     let stdout = group.leader().stdout.take()?;
     let answer = timeout(patience, read_between(stdout, mark.as_bytes())).await;
     // Also after a good answer: start-up files leave things running.
+    ladder::ask(&mut group, GRACE).await;
     let _ = timeout(BURIAL, ladder::kill(&mut group)).await;
     answer
         .ok()
@@ -107,6 +114,17 @@ mod tests {
         let path = path_with_profile(profile, LONG).await.expect("an answer");
         assert!(path.starts_with("/from/profile:"), "{path}");
         assert!(!path.contains("Welcome") && !path.contains('\n'), "{path}");
+    }
+
+    #[tokio::test]
+    async fn a_shell_that_is_given_up_may_clear_its_locks() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let lock = home.path().join("lock");
+        let profile = r#"trap 'rm -f "$HOME/lock"; exit 1' TERM; : > "$HOME/lock"; while :; do sleep 0.1; done"#;
+        fs::write(home.path().join(".profile"), profile).expect("writable");
+        let shell = OsStr::new("/bin/sh");
+        let path = path_of(shell, Some(home.path()), Duration::from_millis(500)).await;
+        assert_eq!((path, lock.exists()), (None, false));
     }
 
     #[tokio::test]
