@@ -1,6 +1,6 @@
 //! Listens and serves HTTP/1.1: TCP for clients, a socket in the data folder for the command line.
 
-use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, path::Path, time::Duration};
 
 use axum::{Router as HttpRouter, body::Body};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -53,6 +53,44 @@ fn refused(address: SocketAddr, error: &io::Error) -> ServeError {
         _ => "choose another with --listen",
     };
     ServeError::Failed(format!("failed to listen on {address}: {error}; {hint}"))
+}
+
+/// The command line's socket: whoever may open it is the operator.
+#[cfg(unix)]
+pub(super) type LocalSocket = tokio::net::UnixListener;
+
+/// There is none yet on this platform.
+#[cfg(not(unix))]
+pub(super) type LocalSocket = TcpListener;
+
+/// Opens the socket in the data folder. We hold the folder's lock, so a socket that is there belongs to a daemon that is gone.
+#[cfg(unix)]
+pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = data_dir.join("mcpproxy.sock");
+    let cannot = |error: io::Error| {
+        let hint = "a shorter path may help: give --data-dir";
+        ServeError::Failed(format!(
+            "failed to open the socket {}: {error}; {hint}",
+            path.display()
+        ))
+    };
+    if let Err(error) = std::fs::remove_file(&path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(cannot(error));
+    }
+    let socket = tokio::net::UnixListener::bind(&path).map_err(cannot)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(cannot)?;
+    Ok(Some(socket))
+}
+
+/// Opens nothing.
+#[cfg(not(unix))]
+pub(super) fn bind_locally(_: &Path) -> Result<Option<LocalSocket>, ServeError> {
+    tracing::warn!("the command line cannot speak to the daemon on this platform yet");
+    Ok(None)
 }
 
 /// Something that accepts connections.

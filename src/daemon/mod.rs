@@ -129,6 +129,8 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
         )
     })?;
     let lock = DataLock::take(&data_dir)?;
+    // The local socket first: who sees the address answer may count on it.
+    let local = http::bind_locally(&data_dir)?;
     let listeners = http::bind(&settings.listen).await?;
     running::begin(Beginning {
         keeper,
@@ -136,6 +138,7 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
         data_dir,
         lock,
         listeners,
+        local,
     })
 }
 

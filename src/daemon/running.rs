@@ -2,11 +2,14 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use axum::Router as HttpRouter;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::{Running, ServeError, guard, http, lock::DataLock};
+use super::{
+    Running, ServeError, guard,
+    http::{self, LocalSocket},
+    lock::DataLock,
+};
 use crate::{
     api::{Api, Standing},
     catalog::Catalog,
@@ -36,6 +39,8 @@ pub(super) struct Beginning {
     pub(super) data_dir: PathBuf,
     pub(super) lock: DataLock,
     pub(super) listeners: Vec<TcpListener>,
+    /// The command line's socket.
+    pub(super) local: Option<LocalSocket>,
 }
 
 /// What has to be ended.
@@ -60,6 +65,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
         data_dir,
         mut lock,
         listeners,
+        local,
     } = beginning;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
@@ -133,7 +139,9 @@ pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
             DRAIN,
         ));
     }
-    serve_locally(&mut faces, &data_dir, api.routes(), &closing)?;
+    if let Some(socket) = local {
+        faces.spawn(http::serve(socket, api.routes(), closing.clone(), DRAIN));
+    }
     lock.note_address(&url);
     let parts = Parts {
         closing,
@@ -148,46 +156,6 @@ pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
         data_dir,
         parts,
     })
-}
-
-/// The command line's socket: whoever may open it is the operator.
-#[cfg(unix)]
-fn serve_locally(
-    faces: &mut JoinSet<()>,
-    data_dir: &std::path::Path,
-    routes: HttpRouter,
-    closing: &CancellationToken,
-) -> Result<(), ServeError> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let path = data_dir.join("mcpproxy.sock");
-    let cannot = |error: std::io::Error| {
-        ServeError::failed(
-            &format!("the socket {} cannot be opened", path.display()),
-            &error,
-        )
-    };
-    // We hold the folder's lock, so a socket that is there belongs to a daemon that is gone.
-    if let Err(error) = std::fs::remove_file(&path)
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        return Err(cannot(error));
-    }
-    let listener = tokio::net::UnixListener::bind(&path).map_err(cannot)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(cannot)?;
-    faces.spawn(http::serve(listener, routes, closing.clone(), DRAIN));
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn serve_locally(
-    _: &mut JoinSet<()>,
-    _: &std::path::Path,
-    _: HttpRouter,
-    _: &CancellationToken,
-) -> Result<(), ServeError> {
-    tracing::warn!("the command line cannot speak to the daemon on this platform yet");
-    Ok(())
 }
 
 async fn sweep(ledger: Ledger) {
