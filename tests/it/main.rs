@@ -23,3 +23,4 @@ mod sharing;
 mod support;
 mod test_language;
 mod trust;
+mod upstream_habits;

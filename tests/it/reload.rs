@@ -55,6 +55,7 @@ async fn an_edit_touches_only_the_servers_that_changed() {
     })
     .await;
     for tool in ["same__s", "changed__c", "fresh__f"] {
+        // A server that is being replaced is waited for.
         client.call(tool, "{}").await.result();
     }
     assert_eq!(client.call("gone__g", "{}").await.error_code(), -32602);

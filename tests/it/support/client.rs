@@ -29,23 +29,16 @@ pub struct TestClient {
 /// A client that is not connected yet.
 pub struct Speaking {
     revision: String,
-    capabilities: String,
 }
 
 impl Speaking {
-    /// Declares these capabilities (none otherwise).
-    pub fn capabilities(mut self, raw: &str) -> Self {
-        raw.clone_into(&mut self.capabilities);
-        self
-    }
-
     /// `initialize` and `notifications/initialized`.
     pub async fn connect(self, to: &impl Reachable, path: &str) -> TestClient {
         let mut client = TestClient::stateless(to, path);
         client.revision.clone_from(&self.revision);
         let params = format!(
-            r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{{"name":"test","version":"1"}}}}"#,
-            self.revision, self.capabilities
+            r#"{{"protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}"#,
+            self.revision
         );
         let reply = client.request("initialize", &params).await;
         reply.result().clone_into(&mut client.initialized);
@@ -62,7 +55,6 @@ impl TestClient {
     pub fn speaking(revision: &str) -> Speaking {
         Speaking {
             revision: revision.to_owned(),
-            capabilities: "{}".to_owned(),
         }
     }
 

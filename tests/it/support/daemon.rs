@@ -251,10 +251,6 @@ impl DaemonProcess {
         )
     }
 
-    pub fn home(&self) -> &Home {
-        &self.home
-    }
-
     pub fn pid(&self) -> u32 {
         self.child.id().expect("it runs")
     }

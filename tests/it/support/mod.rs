@@ -1,10 +1,5 @@
 //! The language of the tests: fake upstreams, a raw client, and waiting with a deadline.
 
-#![allow(
-    dead_code,
-    reason = "a word of the language may wait for the test that needs it"
-)]
-
 pub mod behaviours;
 pub mod client;
 mod control;

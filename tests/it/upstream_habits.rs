@@ -1,0 +1,114 @@
+//! Servers as they are: every legacy revision, with and without sessions and streams, chatty, absent for a while.
+
+use crate::support::{
+    behaviours::*,
+    daemon::TestDaemon,
+    fake_upstream::FakeUpstream,
+    patience::until_async,
+    script::{HttpAnswers, UnknownMethods},
+};
+
+#[tokio::test]
+async fn servers_of_every_legacy_revision_work() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+            let upstream = upstream
+                .speaking(revision)
+                .tool("echo", echo())
+                .start()
+                .await;
+            let daemon = TestDaemon::builder()
+                .upstream("up", &upstream)
+                .start()
+                .await;
+            let client = daemon.client("/mcp/all").await;
+            client.wait_for_tool("up__echo").await;
+            client.call("up__echo", "{}").await.result();
+            upstream.wait_for("notifications/initialized").await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn servers_without_sessions_or_streams_work() {
+    let upstream = FakeUpstream::http()
+        .without_sessions()
+        .without_stream()
+        .tool("echo", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    assert_eq!(
+        upstream
+            .wait_for("tools/call")
+            .await
+            .header("mcp-session-id"),
+        None
+    );
+}
+
+#[tokio::test]
+async fn servers_that_cannot_bear_strange_requests_work() {
+    let upstream = FakeUpstream::stdio()
+        .unknown_methods(UnknownMethods::Fatal)
+        .tool("echo", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+}
+
+#[tokio::test]
+async fn what_a_call_says_meanwhile_reaches_its_caller_byte_for_byte() {
+    let line = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","logger":"x","data":{"n":1.10,"e":"\u00e9"}}}"#;
+    let upstream = FakeUpstream::http()
+        .answering(HttpAnswers::Sse)
+        .tool("talk", notice(line).then(reply_text("done")))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__talk").await;
+    let reply = client.call("up__talk", "{}").await;
+    assert_eq!(reply.text(), "done");
+    assert_eq!(reply.notices, [line]);
+}
+
+#[tokio::test]
+async fn a_server_that_was_away_is_reached_again_without_a_word() {
+    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    upstream.refuse_connections(true);
+    let failure = client.call("up__echo", "{}").await.failure();
+    assert_eq!(failure["server"], "up", "{failure}");
+    assert_eq!(
+        client.tool_names().await,
+        ["up__echo"],
+        "its tools stay listed"
+    );
+    upstream.refuse_connections(false);
+    until_async("a call that works again", async || {
+        let reply = client.call("up__echo", "{}").await;
+        (reply.value()["isError"] != true).then_some(())
+    })
+    .await;
+}
