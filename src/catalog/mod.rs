@@ -6,7 +6,9 @@ mod ingest;
 pub mod last_known;
 mod snapshot;
 mod task;
+mod tokenizer;
 
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use snapshot::{Owner, Snapshot};
 pub use task::{Catalog, CatalogTask, Difference};
+pub use tokenizer::words_of;

@@ -3,8 +3,10 @@
 //! [`admit`] is the only maker of [`Admitted`], and `upstream` accepts nothing else: a new face (REST, a script, a built-in tool)
 //! cannot forget a check, it would not compile. Lists and searches ask the same [`decide`].
 
+mod classify;
 mod variant;
 
+pub use classify::{Effect, call_with, effect};
 pub use variant::{Variant, declared};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Refused, Router};
+use super::{Refused, Router, built_in};
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
@@ -50,6 +50,9 @@ impl Router {
         params: Option<&Raw>,
     ) -> Result<Outcome, Refused> {
         let (offered, params) = named(method::TOOLS_CALL, params)?;
+        if let Some(tool) = built_in::find(&offered) {
+            return tool.run(self, context, params).await;
+        }
         let mut found = self.find_tool(&offered);
         if found.is_none() && self.discover_owner_of(&offered).await {
             found = self.find_tool(&offered);
@@ -136,7 +139,8 @@ impl Router {
                 self.sees(context, server, Wanted::Tool(&tool.name)).is_ok()
             })
         };
-        let message = match names::closest(offered, snapshot.offered_tool_names().filter(visible)) {
+        let known = snapshot.offered_tool_names().filter(visible);
+        let message = match names::closest(offered, built_in::names().chain(known)) {
             Some(close) => {
                 format!("Unknown tool: {offered:?}. The closest known name is {close:?}.")
             }

@@ -1,15 +1,19 @@
 //! What an MCP client can ask, in one place: each request of a client, whatever face took it, is answered here from the catalog or
 //! sent through the gate to its upstream.
 
+mod built_in;
 mod calls;
 mod forward;
 mod lists;
 mod opening;
 mod resources;
+mod search;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
+
+pub use self::search::{Found, FoundTool, Matching, Search};
 
 use crate::{
     call_context::CallContext,

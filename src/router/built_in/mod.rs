@@ -1,0 +1,95 @@
+//! The tools of our own. Each stands in a file of its own and in one line of [`ALL`]; every name answers in every mode, whatever
+//! the mode lists.
+
+mod retrieve_tools;
+
+use futures_util::future::BoxFuture;
+use serde_json::json;
+
+use super::{Refused, Router};
+use crate::{
+    call_context::CallContext,
+    config::Settings,
+    error_code::{ErrorCode, Failure},
+    wire::{Outcome, Raw},
+};
+
+/// Every built-in tool.
+const ALL: &[BuiltIn] = &[retrieve_tools::TOOL];
+
+/// A tool of our own.
+pub(super) struct BuiltIn {
+    /// Its name. Has no `__`, so no upstream's tool is offered under it.
+    pub(super) name: &'static str,
+    /// Its definition; limits in it are the configured ones.
+    define: fn(&Settings) -> serde_json::Value,
+    run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Outcome, Refused>>,
+}
+
+/// One call of a built-in tool.
+pub(super) struct Call<'a> {
+    pub(super) router: &'a Router,
+    pub(super) context: &'a CallContext,
+    /// All params, `_meta` included.
+    pub(super) params: &'a Raw,
+    /// The arguments; an empty object if there are none.
+    pub(super) arguments: Raw,
+}
+
+/// The built-in tool of this name.
+pub(super) fn find(name: &str) -> Option<&'static BuiltIn> {
+    ALL.iter().find(|tool| tool.name == name)
+}
+
+/// Every built-in name.
+pub(super) fn names<'a>() -> impl Iterator<Item = &'a str> {
+    ALL.iter().map(|tool| tool.name)
+}
+
+impl BuiltIn {
+    /// The definition as clients see it.
+    pub(super) fn definition(&self, settings: &Settings) -> Raw {
+        let mut definition = (self.define)(settings);
+        // Clients that load tools on demand must not have to search for the search.
+        definition["_meta"]["anthropic/alwaysLoad"] = true.into();
+        Raw::author(&definition)
+    }
+
+    /// Runs one call.
+    pub(super) async fn run(
+        &self,
+        router: &Router,
+        context: &CallContext,
+        params: &Raw,
+    ) -> Result<Outcome, Refused> {
+        let arguments = params
+            .get("arguments")
+            .filter(|arguments| !arguments.is_null());
+        let call = Call {
+            router,
+            context,
+            params,
+            arguments: arguments.unwrap_or_else(Raw::empty_object),
+        };
+        (self.run)(call).await
+    }
+}
+
+/// The failure of a call whose arguments are wrong.
+fn wrong_arguments(tool: &str, why: impl std::fmt::Display) -> Refused {
+    let error = format!("{tool}: {why}");
+    Failure::new(
+        ErrorCode::InvalidArguments,
+        error,
+        "Correct the arguments and call again; the tool's inputSchema names them.",
+    )
+    .into()
+}
+
+/// A result with an output schema: the JSON as one text block, and as it is.
+fn structured(answer: &Raw) -> Outcome {
+    Outcome::Result(Raw::author(&json!({
+        "content": [{ "type": "text", "text": answer.as_str() }],
+        "structuredContent": answer,
+    })))
+}
