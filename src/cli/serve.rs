@@ -3,7 +3,10 @@
 use clap::{Args, builder::PossibleValuesParser};
 
 use super::{Location, failure::Failure, offline::Files};
-use crate::daemon::{self, LogFormat, ServeOptions};
+use crate::{
+    daemon::{self, LogFormat, ServeOptions},
+    upstream::process::LoginPath,
+};
 
 /// Run the daemon in the foreground: HTTP on 127.0.0.1:8080, logs on stderr
 ///
@@ -66,6 +69,7 @@ impl Serve {
                 Lines::Json => LogFormat::Json,
             },
             demo: self.demo,
+            login_path: LoginPath::default(),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()

@@ -15,6 +15,7 @@ pub use crate::logging::LogFormat;
 use crate::{
     config::{self, Keeper, Listen, Overrides, Places, RoutingMode},
     logging, storage,
+    upstream::process::LoginPath,
 };
 
 /// What the command line says about serving.
@@ -34,6 +35,8 @@ pub struct ServeOptions {
     pub log_format: LogFormat,
     /// The bundled demo server is added.
     pub demo: bool,
+    /// Where commands of servers are found.
+    pub login_path: LoginPath,
 }
 
 /// Why the daemon does not run.
@@ -133,6 +136,7 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
     let local = http::bind_locally(&data_dir)?;
     let listeners = http::bind(&settings.listen).await?;
     running::begin(Beginning {
+        login_path: options.login_path,
         keeper,
         keeper_task,
         data_dir,

@@ -37,6 +37,7 @@ pub(super) struct Beginning {
     pub(super) keeper: Keeper,
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
+    pub(super) login_path: LoginPath,
     pub(super) lock: DataLock,
     pub(super) listeners: Vec<TcpListener>,
     /// The command line's socket.
@@ -63,6 +64,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
         keeper,
         keeper_task,
         data_dir,
+        login_path,
         mut lock,
         listeners,
         local,
@@ -78,9 +80,8 @@ pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
     let ground = Ground {
         data_dir: data_dir.clone(),
         ledger: ledger.clone(),
-        login_path: LoginPath::default(),
+        login_path: login_path.clone(),
     };
-    let login_path = ground.login_path.clone();
 
     let known: Vec<_> = settings
         .servers

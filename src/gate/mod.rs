@@ -7,7 +7,7 @@ mod classify;
 mod variant;
 
 pub use classify::{Effect, call_with, effect};
-pub use variant::{Variant, declared};
+pub use variant::Variant;
 
 use crate::{
     caller::Caller,
@@ -170,4 +170,36 @@ pub fn admit(
         server: entry.name.clone(),
         tool,
     })
+}
+
+/// [`admit`] for a tool that is called as `variant`: no milder than what is known of it, unless the settings leave that to the caller.
+pub fn admit_as(
+    settings: &Settings,
+    snapshot: &Snapshot,
+    caller: &Caller,
+    variant: Variant,
+    server: &str,
+    tool: &str,
+) -> Result<Admitted, Failure> {
+    let admitted = admit(settings, snapshot, caller, server, Wanted::Tool(tool))?;
+    let Some(known) = snapshot.tool(server, tool) else {
+        return Ok(admitted);
+    };
+    match variant::declared(variant, entry(settings, server).ok(), known) {
+        Ok(()) => Ok(admitted),
+        Err(needed) if settings.strict_server_validation => {
+            Err(variant::too_mild(variant, needed, server, tool))
+        }
+        Err((needed, why)) => {
+            tracing::warn!(
+                server,
+                tool,
+                declared = variant.as_str(),
+                needed = needed.as_str(),
+                why,
+                "a call was declared too mild"
+            );
+            Ok(admitted)
+        }
+    }
 }

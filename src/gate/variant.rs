@@ -1,7 +1,9 @@
 //! A call declared as reading, writing or destroying, held against what the server says of the tool.
 
+use super::{Effect, effect};
 use crate::{
     catalog::Tool,
+    config::ServerEntry,
     error_code::{ErrorCode, Failure},
 };
 
@@ -37,30 +39,56 @@ impl Variant {
     }
 }
 
-/// Whether a tool may be called as declared. What its server calls destructive needs that declaration; what its server says is not
-/// read-only is no reading. Destructive is always allowed, and so is what the server says nothing about.
-pub fn declared(variant: Variant, server: &str, tool: &Tool) -> Result<(), Failure> {
-    let needed = match (variant, tool.hints.destructive, tool.hints.read_only) {
-        (Variant::Read | Variant::Write, Some(true), read_only) if read_only != Some(true) => {
-            Variant::Destructive
-        }
-        (Variant::Read, _, Some(false)) => Variant::Write,
-        (Variant::Read | Variant::Write | Variant::Destructive, _, _) => return Ok(()),
-    };
-    let name = &*tool.name;
-    let error = format!(
-        "the tool {name:?} of server {server:?} was called as {} but its server declares it {}",
-        variant.as_str(),
-        if needed == Variant::Destructive {
-            "destructive"
-        } else {
-            "not read-only"
+/// Whether a tool may be called as declared: destructive always; otherwise no milder than its server says, or than our own
+/// classification is sure of where the server says nothing.
+pub(super) fn declared(
+    variant: Variant,
+    entry: Option<&ServerEntry>,
+    tool: &Tool,
+) -> Result<(), (Variant, &'static str)> {
+    if variant == Variant::Destructive {
+        return Ok(());
+    }
+    let said = (tool.hints.destructive, tool.hints.read_only);
+    let needed = match said {
+        (Some(true), _) => (Variant::Destructive, "its server declares it destructive"),
+        (_, Some(true)) => return Ok(()),
+        (_, read_only) => match effect(entry, tool) {
+            Effect::Deletes => (Variant::Destructive, "its name says that it deletes"),
+            Effect::Reads => return Ok(()),
+            _ if read_only == Some(false) => {
+                (Variant::Write, "its server declares it not read-only")
+            }
+            Effect::Writes => (Variant::Write, "its name says that it writes"),
+            Effect::Unsure => return Ok(()),
         },
+    };
+    if needed.0 == variant {
+        Ok(())
+    } else {
+        Err(needed)
+    }
+}
+
+/// The refusal of a call that was declared too mild.
+pub(super) fn too_mild(
+    variant: Variant,
+    needed: (Variant, &str),
+    server: &str,
+    tool: &str,
+) -> Failure {
+    let (needed, why) = needed;
+    let error = format!(
+        "the tool {tool:?} of server {server:?} was called as {}, but {why}",
+        variant.as_str()
     );
-    let hint = format!("Call it as {} if that is meant.", needed.as_str());
-    Err(Failure::new(ErrorCode::WrongVariant, error, hint)
+    let needed = needed.as_str();
+    let hint = format!(
+        "Call it with call_tool_{needed} (on the command line: `mcpproxy call {needed}`) if that is meant."
+    );
+    Failure::new(ErrorCode::WrongVariant, error, hint)
         .of_server(server)
-        .of_tool(name))
+        .of_tool(tool)
 }
 
 #[cfg(test)]
@@ -73,8 +101,8 @@ mod tests {
     };
 
     #[track_caller]
-    fn check(annotations: &str, allowed: [bool; 3]) {
-        let tool = format!(r#"{{"name":"t","inputSchema":{{}},"annotations":{annotations}}}"#);
+    fn check(name: &str, annotations: &str, allowed: [bool; 3]) {
+        let tool = format!(r#"{{"name":"{name}","inputSchema":{{}},"annotations":{annotations}}}"#);
         let listing = Listing {
             initialize: Raw::empty_object(),
             revision: Revision::NEWEST_LEGACY,
@@ -84,27 +112,46 @@ mod tests {
             templates: vec![],
         };
         let server = ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), "e", listing);
-        let tool = server.tool("t").expect("listed");
+        let tool = server.tool(name).expect("listed");
         let found = [Variant::Read, Variant::Write, Variant::Destructive]
-            .map(|v| declared(v, "s", tool).is_ok());
-        assert_eq!(found, allowed, "{annotations}");
+            .map(|v| declared(v, None, tool).is_ok());
+        assert_eq!(found, allowed, "{name} {annotations}");
     }
 
     #[test]
     fn a_call_may_be_declared_no_milder_than_its_server_says() {
-        check("{}", [true, true, true]);
-        check(r#"{"readOnlyHint":true}"#, [true, true, true]);
-        check(r#"{"readOnlyHint":false}"#, [false, true, true]);
-        check(r#"{"destructiveHint":true}"#, [false, false, true]);
-        check(r#"{"destructiveHint":false}"#, [true, true, true]);
+        check("t", "{}", [true, true, true]);
+        check("t", r#"{"readOnlyHint":true}"#, [true, true, true]);
+        check("t", r#"{"readOnlyHint":false}"#, [false, true, true]);
+        check("t", r#"{"destructiveHint":true}"#, [false, false, true]);
+        check("t", r#"{"destructiveHint":false}"#, [true, true, true]);
         check(
+            "t",
             r#"{"readOnlyHint":false,"destructiveHint":true}"#,
             [false, false, true],
         );
-        // The specification gives destructiveHint a meaning only where readOnlyHint is false.
         check(
+            "t",
             r#"{"readOnlyHint":true,"destructiveHint":true}"#,
+            [false, false, true],
+        );
+    }
+
+    #[test]
+    fn where_the_server_is_silent_the_name_speaks_if_it_is_sure() {
+        check("delete_repo", "{}", [false, false, true]);
+        check("create_issue", "{}", [false, true, true]);
+        check("list_repos", "{}", [true, true, true]);
+        check("frobnicate", "{}", [true, true, true]);
+        check(
+            "delete_repo",
+            r#"{"readOnlyHint":true}"#,
             [true, true, true],
+        );
+        check(
+            "delete_repo",
+            r#"{"readOnlyHint":false}"#,
+            [false, false, true],
         );
     }
 }

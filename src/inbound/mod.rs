@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::session::Sessions;
 use crate::{
+    catalog::Difference,
     config::RoutingMode,
     names::ServerName,
     router::{Router, View},
@@ -51,6 +52,7 @@ impl Inbound {
         HttpRouter::new()
             .route("/mcp", any(configured))
             .route("/mcp/all", any(all))
+            .route("/mcp/call", any(call))
             .route("/mcp/server/{name}", any(server))
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
@@ -68,13 +70,19 @@ impl Inbound {
                 difference = differences.recv() => difference,
             };
             match difference {
-                Ok(difference) => self.0.sessions.announce(difference),
+                Ok(difference) => self.announce(difference),
                 Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {
-                    self.0.sessions.announce(crate::catalog::Difference::ALL);
+                    self.announce(Difference::ALL);
                 }
                 Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
             }
         }
+    }
+
+    fn announce(&self, difference: Difference) {
+        self.0
+            .sessions
+            .announce(difference, |view| self.0.router.lists_upstream_tools(view));
     }
 
     async fn handle(&self, view: View, request: Request) -> Response {
@@ -94,6 +102,12 @@ async fn configured(State(inbound): State<Inbound>, request: Request) -> Respons
 async fn all(State(inbound): State<Inbound>, request: Request) -> Response {
     inbound
         .handle(View::Mode(RoutingMode::Direct), request)
+        .await
+}
+
+async fn call(State(inbound): State<Inbound>, request: Request) -> Response {
+    inbound
+        .handle(View::Mode(RoutingMode::RetrieveTools), request)
         .await
 }
 

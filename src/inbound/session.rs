@@ -10,7 +10,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -96,21 +95,20 @@ impl Sessions {
         lock(&self.0.by_id).len()
     }
 
-    /// Tells every listening client which lists changed, and forgets sessions that are silent.
-    pub(super) fn announce(&self, difference: Difference) {
-        let frames: Vec<Bytes> = [
+    /// Tells every listening client which of its lists changed.
+    pub(super) fn announce(&self, difference: Difference, lists_tools: impl Fn(&View) -> bool) {
+        let frames = [
             (difference.tools, method::TOOLS_CHANGED),
             (difference.prompts, method::PROMPTS_CHANGED),
             (difference.resources, method::RESOURCES_CHANGED),
         ]
-        .into_iter()
-        .filter(|(changed, _)| *changed)
-        .map(|(_, name)| notification_frame(name, None))
-        .collect();
+        .map(|(changed, name)| (changed, name, notification_frame(name, None)));
         for session in lock(&self.0.by_id).values() {
             let outlet = lock(&session.listener).outlet.clone();
-            for frame in &frames {
-                outlet.send(frame.clone());
+            for (changed, name, frame) in &frames {
+                if *changed && (*name != method::TOOLS_CHANGED || lists_tools(&session.view)) {
+                    outlet.send(frame.clone());
+                }
             }
         }
     }

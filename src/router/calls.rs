@@ -71,7 +71,7 @@ impl Router {
         .await
     }
 
-    fn find_tool(&self, offered: &str) -> Option<(ServerName, Box<str>)> {
+    pub(super) fn find_tool(&self, offered: &str) -> Option<(ServerName, Box<str>)> {
         let snapshot = self.0.catalog.glance();
         snapshot
             .offered_tool(offered)
@@ -111,12 +111,8 @@ impl Router {
             Some(args) => Raw::author(&serde_json::json!({ "name": tool, "arguments": args })),
             None => Raw::author(&serde_json::json!({ "name": tool })),
         };
-        gate::entry(&self.settings(), server)?;
-        self.ensure_listed(server).await?;
-        let admitted = self.admit(context, server, Wanted::Tool(tool))?;
-        if let Some(known) = self.0.catalog.glance().tool(server, tool) {
-            gate::declared(variant, server, known)?;
-        }
+        self.ensure_known(server).await?;
+        let admitted = self.admit_as(context, variant, server, tool)?;
         match self
             .forward(context, &admitted, method::TOOLS_CALL, Some(&params), &[])
             .await

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, Refused, Router};
+use super::{FIRST_DISCOVERY, Refused, Router, built_in};
 use crate::{
     call_context::CallContext,
     caller::Caller,
     catalog::{ServerCatalog, Snapshot},
-    config::Settings,
+    config::{RoutingMode, Settings},
     gate::{self, Wanted},
     names::ServerName,
     upstream::Upstream,
@@ -20,7 +21,10 @@ use crate::{
 pub(super) struct Lists {
     settings: Arc<Settings>,
     snapshot: Arc<Snapshot>,
-    pub(super) tools: Raw,
+    /// The upstreams' tools.
+    direct: Raw,
+    /// Our own tools, which find and call those.
+    built_in: Raw,
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
@@ -36,6 +40,10 @@ impl Router {
         if self.0.catalog.glance().servers.is_empty() {
             self.first_discovery().await;
         }
+        self.prepared()
+    }
+
+    fn prepared(&self) -> Arc<Lists> {
         let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
         if let Some(lists) = self.0.lists.0.load_full()
             && Arc::ptr_eq(&lists.settings, &settings)
@@ -48,13 +56,37 @@ impl Router {
         lists
     }
 
+    /// The tools that a mode lists.
+    pub(super) async fn tools_of(&self, mode: RoutingMode) -> Raw {
+        match mode {
+            RoutingMode::Direct => self.lists().await.direct.clone(),
+            // Of ours, which need no discovery.
+            _ => self.prepared().built_in.clone(),
+        }
+    }
+
+    /// Waits until every server has said what it offers or failed; once something is known, only a moment for the rest.
     async fn first_discovery(&self) {
+        let mut differences = self.0.catalog.differences();
         let upstreams = self.0.upstreams.all();
         let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
-        if tokio::time::timeout(FIRST_DISCOVERY, settled)
-            .await
-            .is_err()
-        {
+        let quiet = async {
+            let mut pause = FIRST_DISCOVERY;
+            // A lagging receiver has heard of a change all the same.
+            while !matches!(
+                tokio::time::timeout(pause, differences.recv()).await,
+                Err(_) | Ok(Err(RecvError::Closed))
+            ) {
+                pause = FIRST_DISCOVERY / 10;
+            }
+        };
+        let enough = async {
+            tokio::select! {
+                _ = settled => (),
+                () = quiet => (),
+            }
+        };
+        if tokio::time::timeout(FIRST_DISCOVERY, enough).await.is_err() {
             tracing::debug!("a list was asked for while the first discovery is still running");
         }
     }
@@ -165,7 +197,8 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
         }
     }
     Lists {
-        tools: sorted("tools", tools),
+        direct: sorted("tools", tools),
+        built_in: list("tools", built_in::listed(&settings).into_iter()),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
@@ -176,17 +209,30 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
 
 /// A tool's definition as it came, but for the offered name and the server's name before the description.
 pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw) -> Raw {
-    let description = definition
-        .get("description")
-        .and_then(|d| d.string())
-        .unwrap_or_default();
-    let prefixed = format!("[{server}] {description}");
     let edits = [
         ("name", Edit::Set(Raw::author(&offered))),
-        ("description", Edit::Set(Raw::author(&prefixed.trim_end()))),
+        (
+            "description",
+            Edit::Set(prefixed(server, definition.get("description").as_ref())),
+        ),
     ];
     // Only objects get into the catalog.
     splice(definition, &edits).unwrap_or_else(|_| definition.clone())
+}
+
+/// `[server] ` and the description, whose own text stays as it is written.
+fn prefixed(server: &ServerName, description: Option<&Raw>) -> Raw {
+    let written = description
+        .map(Raw::as_bytes)
+        .and_then(|text| text.strip_prefix(b"\""));
+    match written {
+        // What follows the opening quote, the closing one included. A server's name needs no escapes.
+        Some(rest) if rest != b"\"" => {
+            let text = [format!("\"[{server}] ").as_bytes(), rest].concat();
+            Raw::parse(&text.into()).unwrap_or_else(|_| Raw::author(&format!("[{server}]")))
+        }
+        _ => Raw::author(&format!("[{server}]")),
+    }
 }
 
 fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {

@@ -17,7 +17,7 @@ pub use self::search::{Found, FoundTool, Matching, Search};
 
 use crate::{
     call_context::CallContext,
-    catalog::{Catalog, Difference},
+    catalog::{Catalog, Difference, Snapshot},
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
     gate,
@@ -90,7 +90,7 @@ impl Router {
     pub async fn request(&self, context: &CallContext, view: &View, request: &Request) -> Outcome {
         let answered = match view {
             View::Server(server) => self.transparent(context, server, request).await,
-            View::Configured | View::Mode(_) => self.aggregated(context, request).await,
+            View::Configured | View::Mode(_) => self.aggregated(context, view, request).await,
         };
         answered.unwrap_or_else(|refused| refuse(context, request, refused))
     }
@@ -120,15 +120,29 @@ impl Router {
         self.0.catalog.differences()
     }
 
+    /// What an endpoint lists.
+    fn mode(&self, view: &View) -> RoutingMode {
+        match view {
+            View::Mode(mode) => *mode,
+            View::Configured | View::Server(_) => self.0.settings.borrow().routing_mode,
+        }
+    }
+
+    /// Whether the tools of upstreams are listed on an endpoint, so that a change of them changes its list.
+    pub fn lists_upstream_tools(&self, view: &View) -> bool {
+        matches!(view, View::Server(_)) || self.mode(view) == RoutingMode::Direct
+    }
+
     async fn aggregated(
         &self,
         context: &CallContext,
+        view: &View,
         request: &Request,
     ) -> Result<Outcome, Refused> {
         let params = request.params.as_ref();
         match &*request.method {
             method::PING | method::SET_LEVEL => Ok(Outcome::Result(Raw::empty_object())),
-            method::TOOLS_LIST => Ok(Outcome::Result(self.lists().await.tools.clone())),
+            method::TOOLS_LIST => Ok(Outcome::Result(self.tools_of(self.mode(view)).await)),
             method::PROMPTS_LIST => Ok(Outcome::Result(self.lists().await.prompts.clone())),
             method::RESOURCES_LIST => Ok(Outcome::Result(self.lists().await.resources.clone())),
             method::TEMPLATES_LIST => Ok(Outcome::Result(self.lists().await.templates.clone())),
@@ -175,12 +189,39 @@ impl Router {
         }
     }
 
+    /// [`Router::ensure_listed`] for a name that a caller gave.
+    async fn ensure_known(&self, server: &str) -> Result<(), Failure> {
+        gate::entry(&self.settings(), server)?;
+        self.ensure_listed(server).await
+    }
+
     /// The running upstream; the gate has let the request through, so it is there unless the settings changed this moment.
     fn upstream(&self, server: &ServerName) -> Result<Upstream, Failure> {
         self.0.upstreams.get(server.as_str()).ok_or_else(|| {
             let error = format!("the server {server:?} is not running");
             Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
         })
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        self.0.catalog.snapshot()
+    }
+
+    fn admit_as(
+        &self,
+        context: &CallContext,
+        variant: gate::Variant,
+        server: &str,
+        tool: &str,
+    ) -> Result<gate::Admitted, Failure> {
+        gate::admit_as(
+            &self.0.settings.borrow(),
+            &self.0.catalog.glance(),
+            &context.caller,
+            variant,
+            server,
+            tool,
+        )
     }
 
     fn settings(&self) -> Arc<Settings> {

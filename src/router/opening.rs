@@ -6,6 +6,7 @@ use serde_json::json;
 use super::{Router, View};
 use crate::{
     caller::Caller,
+    config::RoutingMode,
     error_code::Failure,
     gate::{self, Wanted},
     wire::{Edit, Raw, Revision, RpcError, method, splice},
@@ -13,6 +14,20 @@ use crate::{
 
 /// Limit: clients cut instructions here.
 const INSTRUCTIONS_MAX: usize = 2048;
+
+/// How to use the mode that lists tools.
+const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one roof. A tool `tool` of the server `server` is listed as \
+    `server__tool`, and its description begins with `[server]`; prompts are named the same way. A server that sleeps is started by the \
+    first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the \
+    next step.";
+
+/// How to use the mode that finds tools by search.
+const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search. To do something: \
+    (1) call retrieve_tools with a few words that describe the task, in any language; each result has a `name` (server:tool), its input \
+    schema or a short signature, and `call_with`. (2) Call the tool that `call_with` names, call_tool_read, call_tool_write or \
+    call_tool_destructive, with that `name` and the arguments in `args`. describe_tool gives whole definitions by name. Search again with \
+    other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \
+    take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the next step.";
 
 /// What a client said when it opened a connection, and what it is answered.
 pub struct Opening {
@@ -45,9 +60,9 @@ impl Router {
         })?;
         let revision = Revision::negotiate(said.protocol_version.as_deref().unwrap_or_default());
         let result = match view {
-            View::Configured | View::Mode(_) => self.own_opening(revision),
+            View::Configured | View::Mode(_) => self.own_opening(view, revision),
             View::Server(server) => self
-                .borrowed_opening(caller, server.as_str(), revision)
+                .borrowed_opening(caller, view, server.as_str(), revision)
                 .await
                 .map_err(|failure| {
                     RpcError::new(RpcError::INTERNAL, failure.error.clone())
@@ -62,7 +77,7 @@ impl Router {
         })
     }
 
-    fn own_opening(&self, revision: Revision) -> Raw {
+    fn own_opening(&self, view: &View, revision: Revision) -> Raw {
         Raw::author(&json!({
             "protocolVersion": revision.as_str(),
             "capabilities": {
@@ -77,25 +92,23 @@ impl Router {
                 "title": "mcpproxy",
                 "version": env!("CARGO_PKG_VERSION"),
             },
-            "instructions": self.instructions(),
+            "instructions": self.instructions(view),
         }))
     }
 
-    fn instructions(&self) -> String {
-        let servers: Vec<String> = self
-            .0
-            .settings
-            .borrow()
+    fn instructions(&self, view: &View) -> String {
+        let mut text = match self.mode(view) {
+            RoutingMode::Direct => DIRECT,
+            _ => SEARCH,
+        }
+        .to_owned();
+        let settings = self.settings();
+        let servers: Vec<&str> = settings
             .servers
             .values()
-            .filter(|e| e.enabled)
-            .map(|e| e.name.to_string())
+            .filter(|e| e.enabled && !e.quarantined)
+            .map(|e| e.name.as_str())
             .collect();
-        let mut text = "mcpproxy offers the tools of several MCP servers under one roof. A tool `tool` of the server `server` is \
-            listed as `server__tool`, and its description begins with `[server]`; prompts are named the same way. A server that \
-            sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
-            `code` and `hint`; the hint names the next step."
-            .to_owned();
         let list = format!(" Servers: {}.", servers.join(", "));
         if !servers.is_empty() && text.len() + list.len() <= INSTRUCTIONS_MAX {
             text.push_str(&list);
@@ -107,6 +120,7 @@ impl Router {
     async fn borrowed_opening(
         &self,
         caller: &Caller,
+        view: &View,
         server: &str,
         revision: Revision,
     ) -> Result<Raw, Failure> {
@@ -121,13 +135,13 @@ impl Router {
         self.ensure_listed(server).await?;
         let snapshot = self.0.catalog.snapshot();
         let Some(known) = snapshot.servers.get(server) else {
-            return Ok(self.own_opening(revision));
+            return Ok(self.own_opening(view, revision));
         };
         let version = Raw::author(&revision.as_str());
         let spliced = splice(
             &known.listing.initialize,
             &[("protocolVersion", Edit::Set(version))],
         );
-        Ok(spliced.unwrap_or_else(|_| self.own_opening(revision)))
+        Ok(spliced.unwrap_or_else(|_| self.own_opening(view, revision)))
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     catalog::Listing,
-    config::{Remote, RemoteKind, ServerEntry, Settings, Stdio, Transport},
+    config::{Remote, RemoteKind, ServerEntry, Settings, Stdio, Transport, duration},
 };
 
 /// How long the lists of a server may take, all together.
@@ -97,7 +97,10 @@ pub(super) async fn connect(
         Ok(Ok(listing)) => listing,
         Ok(Err(error)) => return Err(ConnectError::plain(&error.to_string(), &logs_hint(entry))),
         Err(_) => {
-            let reason = format!("it did not list its tools within {} s", LISTING.as_secs());
+            let reason = format!(
+                "it did not list its tools within {}",
+                duration::show(LISTING)
+            );
             return Err(ConnectError::plain(&reason, &logs_hint(entry)));
         }
     };

@@ -12,12 +12,13 @@ use super::{
     connect::ConnectError,
     link::{Exchange, Inbound, Link, LinkError},
     process::StderrLog,
+    questions::own_answer,
     state::State,
     usage::Usage,
 };
 use crate::{
     catalog::ServerCatalog,
-    config::{ServerEntry, Settings},
+    config::{Root, ServerEntry, Settings, duration},
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
@@ -268,6 +269,15 @@ impl Upstream {
         Err(Failure::new(ErrorCode::Overloaded, error, "Try again later.").of_server(self.name()))
     }
 
+    fn roots(&self) -> Vec<Root> {
+        let settings = self.0.settings.borrow();
+        settings
+            .servers
+            .get(self.name())
+            .map(|entry| entry.roots.clone())
+            .unwrap_or_default()
+    }
+
     fn timeout(&self) -> Duration {
         let settings = self.0.settings.borrow();
         settings
@@ -342,8 +352,23 @@ pub struct ActiveCall {
 }
 
 impl ActiveCall {
-    /// The next message; the answer is the last. The clock restarts at each progress notification.
+    /// The next message; the answer is the last. The clock restarts at each progress notification. Questions that need no client
+    /// are answered on the way.
     pub async fn next(&mut self) -> Result<Inbound, Failure> {
+        loop {
+            let inbound = self.next_of_all().await?;
+            let Inbound::Question(question) = &inbound else {
+                return Ok(inbound);
+            };
+            let Some(outcome) = own_answer(question, &self.counted.0.roots()) else {
+                return Ok(inbound);
+            };
+            let id = question.id.clone();
+            self.answer(&id, &outcome).await?;
+        }
+    }
+
+    async fn next_of_all(&mut self) -> Result<Inbound, Failure> {
         let deadline = self.deadline.min(self.end).into();
         let upstream = &self.counted.0;
         match tokio::time::timeout_at(deadline, self.exchange.next()).await {
@@ -356,11 +381,8 @@ impl ActiveCall {
             }
             Ok(Err(error)) => Err(upstream.failure(&error)),
             Err(_) => {
-                let name = upstream.name();
-                let error = format!(
-                    "the server {name:?} did not answer within {} s",
-                    self.timeout.as_secs()
-                );
+                let (name, time) = (upstream.name(), duration::show(self.timeout));
+                let error = format!("the server {name:?} did not answer within {time}");
                 let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";
                 Err(Failure::new(ErrorCode::TimedOut, error, hint).of_server(name))
             }

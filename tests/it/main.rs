@@ -6,6 +6,7 @@
 )]
 
 mod byte_identity;
+mod call_variants;
 #[cfg(unix)]
 mod cli;
 mod demo_server;

@@ -1,6 +1,7 @@
 //! The tools of our own. Each stands in a file of its own and in one line of [`ALL`]; every name answers in every mode, whatever
 //! the mode lists.
 
+mod call_tools;
 mod retrieve_tools;
 
 use futures_util::future::BoxFuture;
@@ -15,7 +16,13 @@ use crate::{
 };
 
 /// Every built-in tool.
-const ALL: &[BuiltIn] = &[retrieve_tools::TOOL];
+const ALL: &[BuiltIn] = &[
+    retrieve_tools::TOOL,
+    call_tools::READ,
+    call_tools::WRITE,
+    call_tools::DESTRUCTIVE,
+    call_tools::ANY,
+];
 
 /// A tool of our own.
 pub(super) struct BuiltIn {
@@ -39,6 +46,16 @@ pub(super) struct Call<'a> {
 /// The built-in tool of this name.
 pub(super) fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|tool| tool.name == name)
+}
+
+/// The definitions that the mode `retrieve_tools` lists.
+pub(super) fn listed(settings: &Settings) -> Vec<Raw> {
+    let is_listed =
+        |tool: &&BuiltIn| tool.name != call_tools::ANY.name || call_tools::lists_any(settings);
+    ALL.iter()
+        .filter(is_listed)
+        .map(|tool| tool.definition(settings))
+        .collect()
 }
 
 /// Every built-in name.
@@ -84,6 +101,22 @@ fn wrong_arguments(tool: &str, why: impl std::fmt::Display) -> Refused {
         "Correct the arguments and call again; the tool's inputSchema names them.",
     )
     .into()
+}
+
+/// An argument that is a text; `None` if it is absent or null. The error names it.
+fn string(arguments: &Raw, key: &str) -> Result<Option<String>, String> {
+    match arguments.get(key).filter(|value| !value.is_null()) {
+        None => Ok(None),
+        Some(value) => value
+            .string()
+            .map(Some)
+            .ok_or_else(|| format!("`{key}` is not a string")),
+    }
+}
+
+/// The same for one that must be there.
+fn required(arguments: &Raw, key: &str) -> Result<String, String> {
+    string(arguments, key)?.ok_or_else(|| format!("`{key}` is missing"))
 }
 
 /// A result with an output schema: the JSON as one text block, and as it is.

@@ -18,6 +18,15 @@ pub struct LoginPath {
 }
 
 impl LoginPath {
+    /// One that asks nobody: for a daemon whose own `PATH` is the right one.
+    pub fn unasked() -> Self {
+        let (answer, answered) = watch::channel(Some(None));
+        drop(answer);
+        Self {
+            found: Arc::new(OnceLock::from(answered)),
+        }
+    }
+
     /// The `PATH`, or nothing if there is no login shell to ask, or it does not answer. The first call asks, for at most
     /// 5 s, and others wait for it; a daemon that calls it at its start, beside other things, has the answer when a child needs
     /// it. The question is asked to its end even when nobody waits for the answer any more: a shell that is killed in the

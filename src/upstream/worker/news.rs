@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use super::Worker;
 use crate::{
-    upstream::link::News,
-    wire::{Notification, Outcome, Raw, Request, RpcError, method},
+    upstream::{link::News, questions::own_answer},
+    wire::{Notification, Outcome, Request, RpcError, method},
 };
 
 /// Rapid `list_changed` notifications become one listing.
@@ -64,31 +64,15 @@ impl Worker {
 
     /// Questions that belong to no caller: life signs and roots are answered by us, the rest is refused with its reason.
     pub(super) async fn question(&mut self, question: &Request) {
-        let outcome = match &*question.method {
-            method::PING => Outcome::Result(Raw::empty_object()),
-            method::ROOTS_LIST if !self.entry.roots.is_empty() => Outcome::Result(self.roots()),
-            other => {
-                tracing::debug!(server = %self.entry.name, method = other, "a question of the server was refused");
-                Outcome::Error(RpcError::method_not_found(other).to_raw())
-            }
-        };
+        let outcome = own_answer(question, &self.entry.roots).unwrap_or_else(|| {
+            let method = &*question.method;
+            tracing::debug!(server = %self.entry.name, method, "a question of the server was refused");
+            Outcome::Error(RpcError::method_not_found(method).to_raw())
+        });
         if let Some(connected) = &self.life.open
             && let Err(error) = connected.open.link.answer(&question.id, &outcome).await
         {
             tracing::debug!(server = %self.entry.name, %error, "a question of the server could not be answered");
         }
-    }
-
-    pub(super) fn roots(&self) -> Raw {
-        let roots: Vec<_> = self
-            .entry
-            .roots
-            .iter()
-            .map(|root| match &root.name {
-                Some(name) => serde_json::json!({ "uri": root.uri, "name": name }),
-                None => serde_json::json!({ "uri": root.uri }),
-            })
-            .collect();
-        Raw::author(&serde_json::json!({ "roots": roots }))
     }
 }

@@ -9,6 +9,7 @@ use std::{
 use mcpproxy::{
     config::{Places, Why},
     daemon::{self, LogFormat, Running, ServeOptions},
+    upstream::process::LoginPath,
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -162,6 +163,8 @@ impl TestDaemon {
             log_level: None,
             log_format: LogFormat::Text,
             demo: false,
+            // The developer's own start-up files are none of a test's business.
+            login_path: LoginPath::unasked(),
         };
         let started = within("the daemon to start", daemon::start(options)).await;
         let running = started.unwrap_or_else(|error| panic!("{error}"));

@@ -1,0 +1,341 @@
+//! `call_tool_read`, `call_tool_write`, `call_tool_destructive` and `call_tool`: the matrix, the intent, and what reaches the upstream.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+};
+
+const ODD: &str =
+    r#"{"content":[{"type":"video","x":1.10}],"z":12345678901234567890123,"isError":false}"#;
+
+fn annotated(name: &str, annotations: &str) -> String {
+    format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}},"annotations":{annotations}}}"#)
+}
+
+async fn with_tools() -> (Upstream, TestDaemon, TestClient) {
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(&annotated("look", r#"{"readOnlyHint":true}"#), reply(ODD))
+        .raw_tool(
+            &annotated("change", r#"{"readOnlyHint":false}"#),
+            reply(ODD),
+        )
+        .raw_tool(
+            &annotated("wreck", r#"{"destructiveHint":true}"#),
+            reply(ODD),
+        )
+        .tool("delete_repo", reply(ODD))
+        .tool("create_issue", reply(ODD))
+        .tool("frobnicate", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__look")
+        .await;
+    let client = daemon.client("/mcp/call").await;
+    (upstream, daemon, client)
+}
+
+#[tokio::test]
+async fn each_variant_calls_what_it_may() {
+    let (_upstream, _daemon, client) = with_tools().await;
+    for (tool, read, write) in [
+        ("look", true, true),
+        ("change", false, true),
+        ("wreck", false, false),
+        ("delete_repo", false, false),
+        ("create_issue", false, true),
+        ("frobnicate", true, true),
+    ] {
+        for (variant, allowed) in [("read", read), ("write", write), ("destructive", true)] {
+            let arguments = json!({"name": format!("up:{tool}"), "args": {}});
+            let reply = client
+                .call(&format!("call_tool_{variant}"), &arguments.to_string())
+                .await;
+            if allowed {
+                assert_ne!(
+                    reply.value()["isError"],
+                    json!(true),
+                    "{tool} {variant}: {}",
+                    reply.frame
+                );
+            } else {
+                let failure = reply.failure();
+                assert_eq!(failure["code"], "wrong_variant", "{tool} {variant}");
+                let hint = failure["hint"].as_str().expect("a hint");
+                assert!(hint.contains("call_tool_"), "{hint}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn arguments_and_results_pass_as_they_are() {
+    let (upstream, _daemon, client) = with_tools().await;
+    let reply = client
+        .call(
+            "call_tool_read",
+            r#"{"name":"up:look","args":{"b": 1.10,"a":1e400}}"#,
+        )
+        .await;
+    assert_eq!(reply.result(), ODD);
+    let sent = upstream.received("tools/call");
+    assert!(
+        sent[0].contains(r#""arguments":{"b": 1.10,"a":1e400}"#),
+        "{}",
+        sent[0]
+    );
+    let arguments = json!({"name": "up:look", "args_json": r#"{"n":12345678901234567890123}"#});
+    client.call("call_tool_read", &arguments.to_string()).await;
+    let sent = upstream.received("tools/call");
+    assert!(
+        sent[1].contains(r#""arguments":{"n":12345678901234567890123}"#),
+        "{}",
+        sent[1]
+    );
+    assert!(
+        !sent[1].contains("args_json") && !sent[1].contains("call_tool_read"),
+        "{}",
+        sent[1]
+    );
+    client.call("call_tool_read", r#"{"name":"up:look"}"#).await;
+    let sent = upstream.received("tools/call");
+    assert!(!sent[2].contains("arguments"), "{}", sent[2]);
+}
+
+#[tokio::test]
+async fn progress_and_vendor_metadata_belong_to_the_inner_call() {
+    let upstream = FakeUpstream::stdio()
+        .tool("work", progress(3).then(reply(ODD)))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/call").await;
+    let params = r#"{"name":"call_tool_write","arguments":{"name":"up:work"},"_meta":{"progressToken":"mine","x-trace":7}}"#;
+    let reply = client.request("tools/call", params).await;
+    assert_eq!(reply.result(), ODD);
+    assert_eq!(reply.notices.len(), 3, "{:?}", reply.notices);
+    assert!(
+        reply
+            .notices
+            .iter()
+            .all(|notice| notice.contains(r#""progressToken":"mine""#)),
+        "{:?}",
+        reply.notices
+    );
+    assert!(upstream.received("tools/call")[0].contains(r#""x-trace":7"#));
+}
+
+#[tokio::test]
+async fn wrong_arguments_say_what_is_wrong() {
+    let (upstream, _daemon, client) = with_tools().await;
+    for (arguments, word) in [
+        (json!({}), "name"),
+        (json!({"name": 7}), "name"),
+        (
+            json!({"name": "up:look", "args": {}, "args_json": "{}"}),
+            "args_json",
+        ),
+        (json!({"name": "up:look", "args": [1]}), "object"),
+        (json!({"name": "up:look", "args_json": "{"}), "args_json"),
+        (json!({"name": "up:look", "args_json": "7"}), "object"),
+        (json!({"name": "up:look", "intent": {}}), "operation_type"),
+        (
+            json!({"name": "up:look", "intent": {"operation_type": "write"}}),
+            "operation_type",
+        ),
+        (
+            json!({"name": "up:look", "intent": {"operation_type": "read", "data_sensitivity": "secret"}}),
+            "data_sensitivity",
+        ),
+        (
+            json!({"name": "up:look", "intent_data_sensitivity": "secret"}),
+            "data_sensitivity",
+        ),
+        (
+            json!({"name": "up:look", "intent_reason": "x".repeat(1001)}),
+            "reason",
+        ),
+    ] {
+        let failure = client
+            .call("call_tool_read", &arguments.to_string())
+            .await
+            .failure();
+        assert_eq!(failure["code"], "invalid_arguments", "{arguments}");
+        assert!(
+            failure["error"].as_str().expect("text").contains(word),
+            "{arguments}: {failure}"
+        );
+    }
+    for (name, code) in [
+        ("up:nothing", "unknown_tool"),
+        ("nobody:look", "unknown_server"),
+        ("nothing", "unknown_tool"),
+    ] {
+        let failure = client
+            .call("call_tool_read", &json!({"name": name}).to_string())
+            .await
+            .failure();
+        assert_eq!(failure["code"], code, "{name}");
+    }
+    assert!(upstream.received("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn a_fitting_intent_is_accepted_in_both_spellings() {
+    let (_upstream, _daemon, client) = with_tools().await;
+    for arguments in [
+        json!({"name": "up:look", "intent": {"operation_type": "read", "data_sensitivity": "private", "reason": "because"}}),
+        json!({"name": "up:look", "intent_data_sensitivity": "public", "intent_reason": "because"}),
+        json!({"name": "up__look"}),
+    ] {
+        let reply = client.call("call_tool_read", &arguments.to_string()).await;
+        assert_eq!(reply.result(), ODD, "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn call_tool_does_all_but_destroy() {
+    let (_upstream, _daemon, client) = with_tools().await;
+    for (tool, allowed) in [
+        ("look", true),
+        ("change", true),
+        ("frobnicate", true),
+        ("wreck", false),
+        ("delete_repo", false),
+    ] {
+        let reply = client
+            .call(
+                "call_tool",
+                &json!({"server": "up", "tool": tool, "arguments": {}}).to_string(),
+            )
+            .await;
+        if allowed {
+            assert_ne!(
+                reply.value()["isError"],
+                json!(true),
+                "{tool}: {}",
+                reply.frame
+            );
+        } else {
+            assert!(
+                reply.failure()["hint"]
+                    .as_str()
+                    .expect("a hint")
+                    .contains("call_tool_destructive")
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn without_strict_validation_the_caller_decides() {
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(
+            &annotated("wreck", r#"{"destructiveHint":true}"#),
+            reply(ODD),
+        )
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .config(json!({"intent_declaration": {"strict_server_validation": false}}))
+        .start()
+        .await;
+    let client = daemon.client("/mcp/call").await;
+    assert_eq!(
+        client
+            .call("call_tool_read", r#"{"name":"up:wreck"}"#)
+            .await
+            .result(),
+        ODD
+    );
+}
+
+#[tokio::test]
+async fn modes_choose_what_is_listed_and_every_name_answers_in_each() {
+    let (_upstream, daemon, search) = with_tools().await;
+    let direct = daemon.client("/mcp/all").await;
+    let configured = daemon.client("/mcp").await;
+    let ours = search.tool_names().await;
+    for name in [
+        "retrieve_tools",
+        "call_tool_read",
+        "call_tool_write",
+        "call_tool_destructive",
+    ] {
+        assert!(ours.iter().any(|n| n == name), "{name}: {ours:?}");
+    }
+    assert!(
+        !ours
+            .iter()
+            .any(|name| name == "call_tool" || name.contains("__")),
+        "{ours:?}"
+    );
+    assert_eq!(configured.tool_names().await, ours);
+    assert!(
+        direct
+            .tool_names()
+            .await
+            .iter()
+            .all(|name| name.contains("__"))
+    );
+    for client in [&direct, &search, &configured] {
+        assert_eq!(client.call("up__look", "{}").await.result(), ODD);
+        assert_eq!(
+            client
+                .call("call_tool_read", r#"{"name":"up:look"}"#)
+                .await
+                .result(),
+            ODD
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_variants_can_be_told_apart_by_clients() {
+    let (_upstream, _daemon, client) = with_tools().await;
+    let listed: Value =
+        serde_json::from_str(client.request("tools/list", "{}").await.result()).expect("JSON");
+    let tool = |name: &str| {
+        let tools = listed["tools"].as_array().expect("a list");
+        tools
+            .iter()
+            .find(|tool| tool["name"] == name)
+            .cloned()
+            .expect("listed")
+    };
+    assert_eq!(tool("call_tool_read")["annotations"]["readOnlyHint"], true);
+    assert_eq!(
+        tool("call_tool_write")["annotations"]["destructiveHint"],
+        false
+    );
+    assert_eq!(
+        tool("call_tool_destructive")["annotations"]["destructiveHint"],
+        true
+    );
+    assert_eq!(
+        tool("call_tool_destructive")["_meta"]["anthropic/requiresUserInteraction"],
+        true
+    );
+    for name in [
+        "retrieve_tools",
+        "call_tool_read",
+        "call_tool_write",
+        "call_tool_destructive",
+    ] {
+        assert_eq!(tool(name)["_meta"]["anthropic/alwaysLoad"], true, "{name}");
+    }
+}
