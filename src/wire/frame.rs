@@ -134,10 +134,11 @@ impl Message {
 /// Reads what a client sent: one message, or a batch of them (revision 2025-03-26, "Batching"). The flag says whether it was a
 /// batch. Strict about `"jsonrpc": "2.0"`; a batch's members fail one by one.
 pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, bool), FrameError> {
-    let whole = Raw::parse(body).map_err(|e| FrameError::NotJson(e.into_inner()))?;
-    if whole.as_bytes().first() != Some(&b'[') {
-        return Ok((vec![strict(whole.bytes())], false));
+    if body.trim_ascii_start().first() != Some(&b'[') {
+        // One parse, which also tells what is no JSON.
+        return strict(body).map(|message| (vec![Ok(message)], false));
     }
+    let whole = Raw::parse(body).map_err(|e| FrameError::NotJson(e.into_inner()))?;
     let members: Vec<_> = whole
         .elements()
         .map(|element| strict(element.bytes()))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 PEERS = Path(os.environ["MCPPROXY_PEERS_DIR"])
 BINARY = os.environ["MCPPROXY_BIN"]
+RUST_CLIENT = os.environ["MCPPROXY_RUST_CLIENT"]
 MODULES = PEERS / "node_modules" / "@modelcontextprotocol"
 TIME_SERVER = str(PEERS / "requirements" / "bin" / "mcp-server-time")
 

@@ -1,0 +1,41 @@
+//! The official Rust SDK as a client of a running daemon: connects to the URL given, writes the names of the tools it sees, then
+//! makes the calls that it reads, one JSON object `{"name", "arguments"}` a line, and writes each result as a line.
+
+use std::io::{BufRead, Write};
+
+use rmcp::{
+    ServiceExt,
+    model::{CallToolRequestParams, ClientConfig},
+    transport::{
+        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+    },
+};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let url = std::env::args()
+        .nth(1)
+        .ok_or("the first argument is the URL")?;
+    // The client wants a provider even where it never speaks TLS.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let transport = StreamableHttpClientTransport::from_config(
+        StreamableHttpClientTransportConfig::with_uri(url),
+    );
+    let client = ClientConfig::default().serve(transport).await?;
+    let names: Vec<String> = client
+        .peer()
+        .list_all_tools()
+        .await?
+        .into_iter()
+        .map(|tool| tool.name.into_owned())
+        .collect();
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{}", serde_json::to_string(&names)?)?;
+    for line in std::io::stdin().lock().lines() {
+        let call: CallToolRequestParams = serde_json::from_str(&line?)?;
+        let result = client.peer().call_tool(call).await?;
+        writeln!(output, "{}", serde_json::to_string(&result)?)?;
+    }
+    client.cancel().await?;
+    Ok(())
+}
