@@ -162,6 +162,12 @@ fn read_settings(
         .map(|written| surroundings.path(&written.value));
     if let Some(mode) = fields.choice("routing_mode", &RoutingMode::ALL)? {
         settings.routing_mode = mode;
+        if matches!(mode, RoutingMode::CodeExecution | RoutingMode::Proxy) {
+            settings.warnings.push(format!(
+                "`routing_mode` {:?} is not supported by this version: /mcp lists what \"retrieve_tools\" does",
+                mode.as_str()
+            ));
+        }
     }
     if let Some(limit) = fields.count("tools_limit", 1..=MOST_RESULTS)? {
         settings.tools_limit = limit;
