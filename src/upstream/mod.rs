@@ -7,6 +7,7 @@ mod handle;
 pub mod link;
 mod lists;
 pub mod process;
+mod remote;
 mod state;
 mod supervisor;
 mod usage;
