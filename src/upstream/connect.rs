@@ -10,10 +10,11 @@ use super::{
     link::{self, Connection, Link, News},
     lists,
     process::{self, BaseEnvironment, Launch, Ledger, LoginPath, Process, StderrLog},
+    remote,
 };
 use crate::{
     catalog::Listing,
-    config::{Remote, RemoteKind, ServerEntry, Settings, Stdio, Transport, duration},
+    config::{ServerEntry, Settings, Stdio, Transport, duration},
 };
 
 /// How long the lists of a server may take, all together.
@@ -59,28 +60,16 @@ pub(super) async fn connect(
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
     let opening = async {
-        let (connection, process) = match &entry.transport {
-            Transport::Stdio(stdio) => start(entry, stdio, settings, ground, stderr).await?,
-            Transport::Remote(remote) => {
-                if remote.kind == RemoteKind::Sse {
-                    return Err(ConnectError::plain(
-                        "the HTTP+SSE transport is not supported by this version",
-                        "use \"type\": \"http\" if the server offers Streamable HTTP",
-                    ));
-                }
-                (dial(remote)?, None)
+        match &entry.transport {
+            Transport::Stdio(stdio) => {
+                let (connection, process) = start(entry, stdio, settings, ground, stderr).await?;
+                let shaken = shake_hands(connection, entry).await;
+                let shaken =
+                    shaken.map_err(|e| ConnectError::plain(&e.to_string(), &logs_hint(entry)))?;
+                Ok((shaken, Some(process)))
             }
-        };
-        let Connection {
-            link,
-            control,
-            news,
-            tasks,
-        } = connection;
-        let opened = control::open(control, !entry.roots.is_empty())
-            .await
-            .map_err(|e| refused(entry, &e))?;
-        Ok((link, news, tasks, process, opened))
+            Transport::Remote(remote) => Ok((remote::reach(entry, remote).await?, None)),
+        }
     };
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
         return Err(ConnectError::plain(
@@ -91,7 +80,13 @@ pub(super) async fn connect(
             &logs_hint(entry),
         ));
     };
-    let (link, news, tasks, process, opened) = opened?;
+    let (shaken, process) = opened?;
+    let Shaken {
+        link,
+        news,
+        tasks,
+        opened,
+    } = shaken;
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listing = match tokio::time::timeout(LISTING, reading).await {
         Ok(Ok(listing)) => listing,
@@ -120,7 +115,7 @@ async fn start(
     settings: &Settings,
     ground: &Ground,
     stderr: &StderrLog,
-) -> Result<(Connection, Option<Process>), ConnectError> {
+) -> Result<(Connection, Process), ConnectError> {
     let login_path = ground.login_path.get().await;
     let environment = BaseEnvironment::new(&settings.environment, login_path.as_deref());
     let launch = Launch {
@@ -142,34 +137,38 @@ async fn start(
         })?;
     let exited = process.exited();
     let ended = async move { exited.await.to_string() };
-    Ok((
-        link::stdio::connect(input, output, ended).into(),
-        Some(process),
-    ))
+    Ok((link::stdio::connect(input, output, ended).into(), process))
 }
 
-fn dial(remote: &Remote) -> Result<Connection, ConnectError> {
-    let endpoint = link::http::Endpoint {
-        url: remote.url.clone(),
-        headers: remote.headers.clone(),
-        ca_file: remote.ca_file.clone(),
-        client_cert: remote.client_cert.clone(),
-    };
-    match link::http::connect(&endpoint) {
-        Ok(connection) => Ok(connection.into()),
-        Err(error) => Err(ConnectError {
-            reason: error.to_string(),
-            outside: "its configuration cannot be used".to_owned(),
-            next_step: "correct the entry in the configuration".to_owned(),
-        }),
-    }
+/// A connection whose handshake is done.
+pub(super) struct Shaken {
+    pub(super) link: Link,
+    pub(super) news: mpsc::Receiver<News>,
+    pub(super) tasks: Vec<AbortOnDropHandle<()>>,
+    pub(super) opened: control::Opened,
 }
 
-fn refused(entry: &ServerEntry, error: &OpenError) -> ConnectError {
-    ConnectError::plain(&error.to_string(), &logs_hint(entry))
+/// Does the handshake on a new connection.
+pub(super) async fn shake_hands(
+    connection: Connection,
+    entry: &ServerEntry,
+) -> Result<Shaken, OpenError> {
+    let Connection {
+        link,
+        control,
+        news,
+        tasks,
+    } = connection;
+    let opened = control::open(control, !entry.roots.is_empty()).await?;
+    Ok(Shaken {
+        link,
+        news,
+        tasks,
+        opened,
+    })
 }
 
-fn logs_hint(entry: &ServerEntry) -> String {
+pub(super) fn logs_hint(entry: &ServerEntry) -> String {
     match entry.transport {
         Transport::Stdio(_) => format!(
             "`mcpproxy upstream logs {}` shows what it wrote",
@@ -180,7 +179,7 @@ fn logs_hint(entry: &ServerEntry) -> String {
 }
 
 impl ConnectError {
-    fn plain(reason: &str, next_step: &str) -> Self {
+    pub(super) fn plain(reason: &str, next_step: &str) -> Self {
         Self {
             reason: reason.to_owned(),
             outside: reason.to_owned(),

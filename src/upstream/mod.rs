@@ -8,6 +8,7 @@ pub mod link;
 mod lists;
 pub mod process;
 mod questions;
+mod remote;
 mod state;
 mod supervisor;
 mod usage;

@@ -1,4 +1,4 @@
-//! Requests that wait for their answers on a pipe: callers insert, the one reader removes.
+//! Requests that wait for their answers on a connection that all share: callers insert, the one reader removes.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -69,6 +69,11 @@ impl InFlight {
         numbers.next().copied().filter(|_| numbers.next().is_none())
     }
 
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.0).slots.is_empty()
+    }
+
     /// Fails everything in flight and refuses what comes later.
     pub(super) fn close(&self, reason: &str) {
         let slots = {
@@ -101,6 +106,25 @@ impl Slot {
         arrived.push_back(message);
         drop(arrived);
         self.news.notify_one();
+    }
+
+    /// Returns when something has arrived.
+    pub(super) async fn stirred(&self) {
+        while lock(&self.arrived).is_empty() {
+            self.news.notified().await;
+        }
+    }
+
+    /// The failure that has arrived before anything else, if one has.
+    pub(super) fn failure(&self) -> Option<LinkError> {
+        let mut arrived = lock(&self.arrived);
+        match arrived.pop_front()? {
+            Err(error) => Some(error),
+            message => {
+                arrived.push_front(message);
+                None
+            }
+        }
     }
 
     /// The next message. Safe to drop while it waits.

@@ -5,7 +5,10 @@
 
 pub mod http;
 mod in_flight;
+pub mod legacy_sse;
 mod outbox;
+mod remote;
+mod sorter;
 pub mod stdio;
 
 use std::time::Duration;
@@ -14,10 +17,17 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::wire::{Id, Notification, Outcome, Raw, Request};
+pub use self::remote::{Endpoint, EndpointError};
+use crate::wire::{Id, Notification, Outcome, Raw, Request, method, notification_frame};
 
 /// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
 pub const MAX_FRAME: usize = 64 << 20;
+
+/// What is said of a larger one.
+const TOO_LARGE: &str = "it is larger than 64 MiB";
+
+/// Limit: frames waiting for the rmcp client, which has a few requests in flight at most.
+const CONTROL_CAPACITY: usize = 64;
 
 /// Limit: messages that belong to no call, waiting for the worker. A worker only sorts them, so this fills up only under attack;
 /// further ones are dropped and counted.
@@ -30,6 +40,8 @@ pub enum Link {
     Stdio(stdio::StdioLink),
     /// To a Streamable HTTP endpoint.
     Http(http::HttpLink),
+    /// To an HTTP+SSE server.
+    LegacySse(legacy_sse::LegacySseLink),
 }
 
 impl Link {
@@ -47,6 +59,10 @@ impl Link {
                 .call(number, method, params)
                 .await
                 .map(|exchange| Exchange::Http(Box::new(exchange))),
+            Self::LegacySse(link) => link
+                .call(number, method, params)
+                .await
+                .map(Exchange::LegacySse),
         }
     }
 
@@ -55,6 +71,7 @@ impl Link {
         match self {
             Self::Stdio(link) => link.notify(method, params),
             Self::Http(link) => link.notify(method, params).await,
+            Self::LegacySse(link) => link.notify(method, params).await,
         }
     }
 
@@ -63,6 +80,7 @@ impl Link {
         match self {
             Self::Stdio(link) => link.answer(id, outcome),
             Self::Http(link) => link.answer(id, outcome).await,
+            Self::LegacySse(link) => link.answer(id, outcome).await,
         }
     }
 }
@@ -74,6 +92,8 @@ pub enum Exchange {
     Stdio(stdio::StdioExchange),
     /// From a Streamable HTTP endpoint.
     Http(Box<http::HttpExchange>),
+    /// From an HTTP+SSE server.
+    LegacySse(legacy_sse::LegacySseExchange),
 }
 
 impl Exchange {
@@ -82,6 +102,7 @@ impl Exchange {
         match self {
             Self::Stdio(exchange) => exchange.next().await,
             Self::Http(exchange) => exchange.next().await,
+            Self::LegacySse(exchange) => exchange.next().await,
         }
     }
 }
@@ -147,6 +168,8 @@ pub enum ControlSender {
     Stdio(stdio::StdioLink),
     /// To a Streamable HTTP endpoint.
     Http(http::HttpControl),
+    /// To an HTTP+SSE server.
+    LegacySse(legacy_sse::LegacySseLink),
 }
 
 impl ControlSender {
@@ -155,6 +178,7 @@ impl ControlSender {
         match self {
             Self::Stdio(link) => link.send_control(&frame),
             Self::Http(control) => control.send(frame).await,
+            Self::LegacySse(link) => link.send_control(frame).await,
         }
     }
 
@@ -163,6 +187,7 @@ impl ControlSender {
         match self {
             Self::Stdio(link) => link.close(),
             Self::Http(control) => control.close().await,
+            Self::LegacySse(link) => link.close().await,
         }
     }
 }
@@ -208,5 +233,37 @@ impl From<http::HttpConnection> for Connection {
     }
 }
 
+impl From<legacy_sse::LegacySseConnection> for Connection {
+    fn from(made: legacy_sse::LegacySseConnection) -> Self {
+        Self {
+            control: ControlLane {
+                outgoing: ControlSender::LegacySse(made.link.clone()),
+                incoming: made.control,
+            },
+            link: Link::LegacySse(made.link),
+            news: made.news,
+            tasks: vec![made.reader],
+        }
+    }
+}
+
+/// How long a server over HTTP may take to accept a message that wants no answer.
+const ACCEPTANCE: Duration = Duration::from_secs(30);
+
+/// How long telling a server over HTTP of a withdrawal may take; later it is of no use.
+const WITHDRAWAL: Duration = Duration::from_secs(5);
+
+/// Limit: such withdrawals on their way at once. Further ones wait for their turn, or their deadline.
+const WITHDRAWALS: usize = 16;
+
 /// How long a goodbye may take.
 pub const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Tells a server that nobody waits for the answer to a request of ours any more.
+fn withdrawal_frame(number: u64) -> Bytes {
+    let params = Raw::author(&serde_json::json!({
+        "requestId": format!("p{number}"),
+        "reason": "the client withdrew the request",
+    }));
+    notification_frame(method::CANCELLED, Some(&params))
+}

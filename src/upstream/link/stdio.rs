@@ -14,20 +14,18 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Inbound, LinkError, MAX_FRAME, NEWS_CAPACITY, News,
+    CONTROL_CAPACITY, Inbound, LinkError, MAX_FRAME, NEWS_CAPACITY, News, TOO_LARGE,
     in_flight::{InFlight, Slot},
     outbox::Outbox,
+    sorter::Sorter,
+    withdrawal_frame,
 };
 use crate::wire::{
-    Id, IdFinder, Message, Notification, Outcome, Raw, Response, error_frame, method,
-    notification_frame, request_frame, result_frame,
+    Id, IdFinder, Outcome, Raw, error_frame, notification_frame, request_frame, result_frame,
 };
 
 /// How much is asked of the pipe at once.
 const READ_SIZE: usize = 64 << 10;
-
-/// Limit: answers waiting for the rmcp client, which has a few requests in flight at most.
-const CONTROL_CAPACITY: usize = 64;
 
 /// The link. Cheap to clone.
 #[derive(Clone)]
@@ -63,9 +61,7 @@ pub fn connect(
     let (news_in, news) = mpsc::channel(NEWS_CAPACITY);
     let reader = Reader {
         shared: link.0.clone(),
-        control: control_in,
-        news: news_in,
-        strays: 0,
+        sorter: Sorter::new(control_in, news_in),
     };
     let shared = link.0.clone();
     let tasks = vec![
@@ -157,12 +153,8 @@ impl StdioExchange {
 impl Drop for StdioExchange {
     fn drop(&mut self) {
         if self.open && self.link.0.in_flight.remove(self.number) {
-            let params = Raw::author(&serde_json::json!({
-                "requestId": format!("p{}", self.number),
-                "reason": "the client withdrew the request",
-            }));
             // An error says that the link is over, and the request with it.
-            let _ = self.link.notify(method::CANCELLED, Some(&params));
+            let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
         }
     }
 }
@@ -170,10 +162,7 @@ impl Drop for StdioExchange {
 /// The task that sorts what arrives.
 struct Reader {
     shared: Arc<Shared>,
-    control: mpsc::Sender<Bytes>,
-    news: mpsc::Sender<News>,
-    /// Lines so far that were no messages.
-    strays: u64,
+    sorter: Sorter,
 }
 
 impl Reader {
@@ -190,8 +179,7 @@ impl Reader {
         };
         self.shared.outbox.close();
         self.shared.in_flight.close(&reason);
-        // The one message that must not be dropped.
-        let _ = self.news.send(News::Closed(reason)).await;
+        self.sorter.close(reason).await;
     }
 
     async fn read_lines(&mut self, mut stdout: impl AsyncRead + Unpin) -> std::io::Result<()> {
@@ -204,10 +192,11 @@ impl Reader {
                 let line = buffer.split_to(seen + at + 1).freeze();
                 seen = 0;
                 match oversized.take() {
-                    None => self.line(&line),
+                    None => self.sorter.sort(&self.shared.in_flight, &line),
                     Some(mut finder) => {
                         finder.feed(&line);
-                        self.broken(finder, "it is larger than 64 MiB");
+                        self.sorter
+                            .broken(&self.shared.in_flight, finder, TOO_LARGE);
                     }
                 }
             }
@@ -227,93 +216,4 @@ impl Reader {
             }
         }
     }
-
-    fn line(&mut self, line: &Bytes) {
-        let text = line.trim_ascii();
-        if text.is_empty() {
-            return;
-        }
-        match Message::parse(&line.slice_ref(text)) {
-            Ok(message) => self.sort(message, line),
-            Err(error) if text.first() == Some(&b'{') => {
-                let mut finder = IdFinder::default();
-                finder.feed(text);
-                self.broken(finder, &error.to_string());
-            }
-            Err(_) => self.stray(),
-        }
-    }
-
-    fn sort(&mut self, message: Message, line: &Bytes) {
-        match message {
-            Message::Response(Response {
-                id: Some(id),
-                outcome,
-            }) => match id.our_number() {
-                Some(number) => self.shared.in_flight.finish(number, Ok(outcome)),
-                None => drop(self.control.try_send(line.clone())),
-            },
-            Message::Response(Response { id: None, .. }) => self.unattributed_error(),
-            Message::Notification(notice) => self.notice(notice),
-            Message::Request(question) => self.post(News::Question(question)),
-        }
-    }
-
-    /// Progress belongs to the request that its token names; a log line to the only request in flight, if there is one.
-    fn notice(&mut self, notice: Notification) {
-        let number = match &*notice.method {
-            method::PROGRESS => progress_token(&notice),
-            method::LOG_MESSAGE => self.shared.in_flight.only(),
-            _ => return self.post(News::Notification(notice)),
-        };
-        let stranger = match number {
-            Some(number) => self.shared.in_flight.notice(number, notice).err(),
-            None => Some(notice),
-        };
-        if let Some(notice) = stranger.filter(|n| &*n.method == method::LOG_MESSAGE) {
-            self.post(News::Notification(notice));
-        }
-    }
-
-    fn broken(&mut self, finder: IdFinder, why: &str) {
-        match finder.finish().and_then(|id| id.our_number()) {
-            Some(number) => {
-                let error = LinkError::Broken(format!("a message could not be read: {why}"));
-                self.shared.in_flight.finish(number, Err(error));
-            }
-            None => self.stray(),
-        }
-    }
-
-    /// The server could not read a request and does not say which. With one in flight it is that one.
-    fn unattributed_error(&mut self) {
-        match self.shared.in_flight.only() {
-            Some(number) => {
-                let error =
-                    LinkError::Broken("the server rejected the request as unreadable".to_owned());
-                self.shared.in_flight.finish(number, Err(error));
-            }
-            None => self.stray(),
-        }
-    }
-
-    fn stray(&mut self) {
-        self.strays += 1;
-        if self.strays == 1 {
-            tracing::warn!(
-                "the server writes lines to its output that are no messages; they are passed over"
-            );
-        }
-    }
-
-    fn post(&self, news: News) {
-        if self.news.try_send(news).is_err() {
-            tracing::warn!("a message of the server was dropped: too many wait");
-        }
-    }
-}
-
-fn progress_token(notice: &Notification) -> Option<u64> {
-    let token = notice.params.as_ref()?.get("progressToken")?.string()?;
-    token.strip_prefix('p')?.parse().ok()
 }

@@ -1,17 +1,14 @@
 //! One forwarded request: the stream of what comes back for it, and its withdrawal when the caller leaves before the answer.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::{HttpLink, pull::Pull, session::Session};
 use crate::{
-    upstream::link::{Inbound, LinkError},
-    wire::{Id, Raw, method, notification_frame},
+    upstream::link::{Inbound, LinkError, WITHDRAWAL, withdrawal_frame},
+    wire::Id,
 };
-
-/// How long a withdrawal may take; later it is of no use.
-const WITHDRAWAL: Duration = Duration::from_secs(5);
 
 /// The stream of one request. Dropping it before the answer cancels the request upstream.
 pub struct HttpExchange {
@@ -73,11 +70,7 @@ impl Drop for Withdrawal {
         let Some(session) = self.sent_in.take() else {
             return;
         };
-        let params = Raw::author(&serde_json::json!({
-            "requestId": format!("p{}", self.id.our_number().unwrap_or_default()),
-            "reason": "the client withdrew the request",
-        }));
-        let frame = notification_frame(method::CANCELLED, Some(&params));
+        let frame = withdrawal_frame(self.id.our_number().unwrap_or_default());
         let withdrawal = withdraw(self.link.clone(), session, frame);
         self.link.shared.spawn(withdrawal);
     }

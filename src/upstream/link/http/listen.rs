@@ -11,13 +11,14 @@ use http::{Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::{
-    reply::Events,
-    server::is_event_stream,
     session::Session,
     shared::{Shared, lock},
 };
 use crate::{
-    upstream::link::News,
+    upstream::link::{
+        News,
+        remote::{Events, is_event_stream},
+    },
     wire::{Message, Notification, Response as Answer, method, notification_frame},
 };
 

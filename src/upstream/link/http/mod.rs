@@ -5,21 +5,16 @@
 //! session and withdrawals; all end with the link.
 
 mod control;
-mod dial;
-mod endpoint;
 mod exchange;
 mod listen;
 mod post;
 mod pull;
 mod renewal;
-mod reply;
 mod server;
 mod session;
 mod shared;
-mod sse;
 #[cfg(test)]
 mod tests;
-mod tls;
 
 use std::sync::Arc;
 
@@ -28,17 +23,10 @@ use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use self::{
-    control::HttpControl,
-    endpoint::{Endpoint, EndpointError},
-    exchange::HttpExchange,
-};
+pub use self::{control::HttpControl, exchange::HttpExchange};
 use self::{exchange::Withdrawal, server::Server, shared::Shared};
-use super::{LinkError, NEWS_CAPACITY, News};
+use super::{CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, NEWS_CAPACITY, News};
 use crate::wire::{Id, Outcome, Raw, error_frame, notification_frame, request_frame, result_frame};
-
-/// Limit: frames waiting for the rmcp client, which has a few requests in flight at most. When it is full, who brings more waits.
-const CONTROL_CAPACITY: usize = 64;
 
 /// The link. Cheap to clone; when the last clone is gone, its tasks end.
 #[derive(Clone)]
@@ -103,6 +91,12 @@ impl HttpLink {
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         let frame = notification_frame(method, params);
         self.shared.unless_closed(self.shared.notify(frame)).await
+    }
+
+    /// The HTTP status with which the server refused to open a session, be it with or without a JSON-RPC error. Servers of the older
+    /// transport refuse with 400, 404 or 405.
+    pub fn refused_with(&self) -> Option<u16> {
+        self.shared.refused_with()
     }
 
     /// Answers a question. A question dies with its session, so the answer is not sent in another.

@@ -1,18 +1,18 @@
 //! Sending messages in the session of the moment. What a server refused because it does not know the session was not read, so it
 //! is sent once more in the next one.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{
-    pull::Pull, renewal::session_unknown, reply::linger, server::Posted, session::Session,
-    shared::Shared,
+use super::{pull::Pull, renewal::session_unknown, session::Session, shared::Shared};
+use crate::{
+    upstream::link::{
+        ACCEPTANCE, LinkError,
+        remote::{Posted, linger},
+    },
+    wire::Id,
 };
-use crate::{upstream::link::LinkError, wire::Id};
-
-/// How long the server may take to accept a message that wants no answer.
-const ACCEPTANCE: Duration = Duration::from_secs(30);
 
 /// What became of a message that wants no answer.
 enum Told {

@@ -6,15 +6,13 @@ use bytes::Bytes;
 use http::Response;
 use hyper::body::Incoming;
 
-use super::{
-    reply::{End, Events, Reply, Whole, linger},
-    server::{Posted, Refusal},
-    session::Session,
-    shared::Shared,
-};
+use super::{session::Session, shared::Shared};
 use crate::{
-    upstream::link::{Inbound, LinkError},
-    wire::{Id, Message, Outcome, Raw, Response as Answer},
+    upstream::link::{
+        Inbound, LinkError, TOO_LARGE,
+        remote::{End, Events, Posted, Reply, Whole, answers, linger},
+    },
+    wire::{Id, Message, Raw, Response as Answer},
 };
 
 /// Limit: how often a stream is resumed in vain before it counts as lost.
@@ -70,7 +68,7 @@ impl Pull {
     ) -> Result<Self, LinkError> {
         let state = match posted {
             Posted::Accepted(response) => State::Reading(Reply::of(response)),
-            Posted::Refused(refusal) if is_answer(&refusal, id) => State::Read(refusal.body),
+            Posted::Refused(refusal) if refusal.is_answer_to(id) => State::Read(refusal.body),
             Posted::Refused(refusal) => return Err(refusal.into_error()),
         };
         Ok(Self {
@@ -145,7 +143,7 @@ impl Pull {
                 }
                 State::Reading(Reply::Events(events)) => match events.next().await {
                     Ok(frame) => return Ok(frame),
-                    Err(End::TooLarge) => return Err(self.broken(too_large())),
+                    Err(End::TooLarge) => return Err(self.broken(TOO_LARGE.to_owned())),
                     Err(End::Cut(why)) => self.cut(why)?,
                 },
                 State::Resuming(resuming) => {
@@ -223,15 +221,11 @@ impl Pull {
     }
 }
 
-fn too_large() -> String {
-    "it is larger than 64 MiB".to_owned()
-}
-
 async fn whole(body: &mut Whole) -> Result<Bytes, LinkError> {
     let text = match body.read().await {
         Ok(text) => text,
         Err(End::Cut(why)) => return Err(LinkError::Lost(why)),
-        Err(End::TooLarge) => return Err(LinkError::Broken(too_large())),
+        Err(End::TooLarge) => return Err(LinkError::Broken(TOO_LARGE.to_owned())),
     };
     match text.trim_ascii_start().first() {
         Some(b'{' | b'[') => Ok(text),
@@ -240,29 +234,5 @@ async fn whole(body: &mut Whole) -> Result<Bytes, LinkError> {
             Err(LinkError::Broken(why))
         }
         None => Err(LinkError::Broken("the body is empty".to_owned())),
-    }
-}
-
-/// Whether this is the answer to the request `id`. A server that could not read a request answers without id.
-fn answers(answer: &Answer, id: &Id) -> bool {
-    match (&answer.id, &answer.outcome) {
-        (Some(theirs), _) => theirs == id,
-        (None, Outcome::Error(error)) => error.is_object(),
-        (None, Outcome::Result(_)) => false,
-    }
-}
-
-/// Whether a refusal is a JSON-RPC error for the request `id`: that is an answer, whatever the status. Only a missing login or
-/// permission is for the operator, in whatever words it comes.
-fn is_answer(refusal: &Refusal, id: &Id) -> bool {
-    if matches!(refusal.status.as_u16(), 401 | 403) {
-        return false;
-    }
-    match Message::parse(&refusal.body) {
-        Ok(Message::Response(answer)) => {
-            matches!(&answer.outcome, Outcome::Error(error) if error.is_object())
-                && answers(&answer, id)
-        }
-        _ => false,
     }
 }

@@ -1,30 +1,29 @@
 //! Opening a session, and opening it again when the server has forgotten it: once, for all who find out.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode};
+use http::HeaderValue;
 use tokio::sync::watch;
 
 use super::{
     pull::Pull,
-    server::{Posted, Refusal},
-    session::{SESSION_ID, Session},
+    session::Session,
     shared::{Shared, lock},
 };
 use crate::{
-    upstream::link::{Inbound, LinkError, News},
-    wire::{Id, Message, Outcome, Raw, Response, RpcError, method, notification_frame},
+    upstream::link::{
+        Inbound, LinkError, News,
+        remote::{Posted, Refusal, SESSION_ID},
+    },
+    wire::{Id, Outcome, Raw, method, notification_frame},
 };
 
 /// How long opening a session again may take.
 const RENEWAL: Duration = Duration::from_secs(30);
-
-/// Where in the body of a 400 the word is looked for.
-const SAID_WITHIN: usize = 4096;
 
 /// What there is to know about renewing the session of a link.
 #[derive(Default)]
@@ -32,6 +31,8 @@ pub(super) struct Renewals {
     /// The `initialize` request that opened the first session.
     opening: Mutex<Option<(Id, Bytes)>>,
     newest: Mutex<Option<Renewal>>,
+    /// The HTTP status with which the first `initialize` was refused.
+    refused: OnceLock<u16>,
 }
 
 /// A renewal under way or done.
@@ -54,10 +55,19 @@ impl Shared {
         let posted = self.server.post(&none, frame).await?;
         let session_id = match &posted {
             Posted::Accepted(response) => response.headers().get(SESSION_ID).cloned(),
-            Posted::Refused(_) => None,
+            Posted::Refused(refusal) => {
+                // Set once; what a later session is told does not matter.
+                let _ = self.renewals.refused.set(refusal.status());
+                None
+            }
         };
         let pull = Pull::of(self, id, none, posted)?;
         Ok(Opening { pull, session_id })
+    }
+
+    /// The HTTP status with which the server refused the first `initialize`, if it did.
+    pub(super) fn refused_with(&self) -> Option<u16> {
+        self.renewals.refused.get().copied()
     }
 
     /// Opens the session again after the one of this number was lost. The work goes on when a caller leaves.
@@ -172,28 +182,5 @@ impl Opening {
 
 /// Whether a refusal says that the server does not know the session: 404, in older servers 400 with a word about it.
 pub(super) fn session_unknown(refusal: &Refusal, session: &Session) -> bool {
-    if !session.has_id() {
-        return false;
-    }
-    match refusal.status {
-        StatusCode::NOT_FOUND => !unknown_method(&refusal.body),
-        StatusCode::BAD_REQUEST => {
-            let beginning = refusal.body.get(..SAID_WITHIN).unwrap_or(&refusal.body);
-            memchr::memmem::find(&beginning.to_ascii_lowercase(), b"session").is_some()
-        }
-        _ => false,
-    }
-}
-
-/// A server that says of a request's method that it does not know it has accepted the session.
-fn unknown_method(body: &Bytes) -> bool {
-    let Ok(Message::Response(Response {
-        id: Some(_),
-        outcome: Outcome::Error(error),
-    })) = Message::parse(body)
-    else {
-        return false;
-    };
-    let code = error.get("code").and_then(|code| code.read::<i64>().ok());
-    code == Some(RpcError::METHOD_NOT_FOUND)
+    session.has_id() && refusal.means_no_session()
 }

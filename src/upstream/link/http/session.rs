@@ -2,10 +2,7 @@
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use crate::wire::Raw;
-
-/// Names a session in every request after `initialize`.
-pub(super) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+use crate::{upstream::link::remote::SESSION_ID, wire::Raw};
 
 /// Says which revision was agreed (revision 2025-06-18 and later).
 const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");

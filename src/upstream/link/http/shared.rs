@@ -19,12 +19,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{renewal::Renewals, server::Server, session::Session};
 use crate::{
-    upstream::link::{GOODBYE, LinkError, News},
+    upstream::link::{GOODBYE, LinkError, News, WITHDRAWALS},
     wire::Id,
 };
-
-/// Limit: withdrawals on their way at once. Further ones wait for their turn, or their deadline.
-const WITHDRAWALS: usize = 16;
 
 pub(super) struct Shared {
     pub(super) server: Server,

@@ -14,10 +14,7 @@ use super::{
     soon,
     tls_server::{Authority, HOST},
 };
-use crate::upstream::link::{
-    LinkError,
-    http::{Endpoint, EndpointError, connect},
-};
+use crate::upstream::link::{Endpoint, EndpointError, LinkError, http::connect};
 
 fn at(url: String) -> Endpoint {
     Endpoint {

@@ -71,12 +71,12 @@ const OURS: [HeaderName; 10] = [
     header::TRANSFER_ENCODING,
     header::UPGRADE,
     header::ACCEPT_ENCODING,
-    super::session::SESSION_ID,
+    super::SESSION_ID,
 ];
 
 impl Endpoint {
     /// The address without user and password, and all headers that every request bears.
-    pub(super) fn parse(&self) -> Result<(Uri, HeaderMap), EndpointError> {
+    pub(crate) fn parse(&self) -> Result<(Uri, HeaderMap), EndpointError> {
         let (uri, user) = address(&self.url)?;
         let mut headers = HeaderMap::new();
         for (name, value) in &self.headers {

@@ -1,6 +1,6 @@
 //! The body of a response, read piece by piece. Whoever reads may stop at any time and go on later.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::FutureExt;
@@ -9,7 +9,7 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
 
 use super::{
-    server::{chain, is_event_stream},
+    client::{chain, is_event_stream},
     sse,
 };
 use crate::upstream::link::MAX_FRAME;
@@ -19,7 +19,7 @@ const LINGER: Duration = Duration::from_millis(50);
 
 /// Why a body gives nothing more.
 #[derive(Debug)]
-pub(super) enum End {
+pub(crate) enum End {
     /// It ended, with or without an error.
     Cut(String),
     /// A message in it is larger than [`MAX_FRAME`].
@@ -27,7 +27,7 @@ pub(super) enum End {
 }
 
 /// What a response to a request holds.
-pub(super) enum Reply {
+pub(crate) enum Reply {
     /// One message.
     Whole(Whole),
     /// A stream of them.
@@ -35,7 +35,7 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    pub(super) fn of(response: Response<Incoming>) -> Self {
+    pub(crate) fn of(response: Response<Incoming>) -> Self {
         if is_event_stream(response.headers()) {
             Self::Events(Events::of(response, None))
         } else {
@@ -45,7 +45,7 @@ impl Reply {
 }
 
 /// A body that is one message.
-pub(super) struct Whole {
+pub(crate) struct Whole {
     body: Incoming,
     kind: Option<HeaderValue>,
     /// The first piece, as it came: most bodies have no other.
@@ -55,7 +55,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    pub(super) fn of(response: Response<Incoming>) -> Self {
+    pub(crate) fn of(response: Response<Incoming>) -> Self {
         let kind = response.headers().get(header::CONTENT_TYPE).cloned();
         Self {
             body: response.into_body(),
@@ -66,13 +66,13 @@ impl Whole {
     }
 
     /// What the server says the body is.
-    pub(super) fn kind(&self) -> &str {
+    pub(crate) fn kind(&self) -> &str {
         let kind = self.kind.as_ref().and_then(|kind| kind.to_str().ok());
         kind.unwrap_or("a body without a type")
     }
 
     /// Reads to the end.
-    pub(super) async fn read(&mut self) -> Result<Bytes, End> {
+    pub(crate) async fn read(&mut self) -> Result<Bytes, End> {
         while let Some(piece) = self.body.frame().await {
             let piece = piece.map_err(|error| End::Cut(chain(&error)))?;
             let Ok(piece) = piece.into_data() else {
@@ -106,56 +106,75 @@ impl Whole {
 }
 
 /// A body that is a stream of events.
-pub(super) struct Events {
+pub(crate) struct Events {
     body: Incoming,
     parser: sse::Parser,
     /// The id after which the stream was resumed.
     after: Option<Bytes>,
-    /// The wait that the server asked for before it was resumed.
-    retry: Option<Duration>,
     /// Something has come over it.
     fruitful: bool,
+    /// When the last bytes came, comments included.
+    heard: Instant,
 }
 
 impl Events {
     /// Begins to read; `after` is the id that the stream was asked to continue from.
-    pub(super) fn of(response: Response<Incoming>, after: Option<Bytes>) -> Self {
+    pub(crate) fn of(response: Response<Incoming>, after: Option<Bytes>) -> Self {
         Self {
             body: response.into_body(),
             parser: sse::Parser::new(MAX_FRAME),
             after,
-            retry: None,
             fruitful: false,
+            heard: Instant::now(),
         }
     }
 
     /// Remembers a wait that the server asked for earlier.
-    pub(super) fn with_retry(mut self, retry: Duration) -> Self {
-        self.retry = Some(retry);
+    pub(crate) fn with_retry(mut self, retry: Duration) -> Self {
+        self.parser.remember_retry(retry);
         self
     }
 
     /// The next message.
-    pub(super) async fn next(&mut self) -> Result<Bytes, End> {
+    pub(crate) async fn next(&mut self) -> Result<Bytes, End> {
         loop {
-            let event = self.parser.next_event().map_err(|_| End::TooLarge)?;
-            match event {
-                Some(event) if event.is_message() && !event.data.trim_ascii().is_empty() => {
-                    self.fruitful = true;
-                    return Ok(event.data);
-                }
-                // Old servers open a stream with blank data; other kinds of events are not ours.
-                Some(_) => (),
-                None => self.more().await?,
+            let event = self.next_event().await?;
+            // Old servers open a stream with blank data; other kinds of events are not ours.
+            if event.is_message() && !event.data.trim_ascii().is_empty() {
+                self.fruitful = true;
+                return Ok(event.data);
             }
         }
     }
 
+    /// The next event of any kind.
+    pub(crate) async fn next_event(&mut self) -> Result<sse::Event, End> {
+        loop {
+            match self.parser.next_event() {
+                Ok(Some(event)) => return Ok(event),
+                Ok(None) => self.more().await?,
+                Err(sse::TooLarge) => return Err(End::TooLarge),
+            }
+        }
+    }
+
+    /// After [`End::TooLarge`], passes over the rest of that event, so that the next one can be read; gives the beginning of its
+    /// data.
+    pub(crate) fn skip(&mut self) -> Bytes {
+        self.parser.skip()
+    }
+
+    /// When the last bytes came, of whatever.
+    pub(crate) fn heard(&self) -> Instant {
+        self.heard
+    }
+
     async fn more(&mut self) -> Result<(), End> {
         match self.body.frame().await {
-            None => Err(End::Cut("the stream ended before the answer".to_owned())),
+            None => Err(End::Cut("the stream ended".to_owned())),
             Some(Err(error)) => Err(End::Cut(chain(&error))),
             Some(Ok(piece)) => {
+                self.heard = Instant::now();
                 if let Ok(data) = piece.into_data() {
                     self.parser.feed(&data);
                 }
@@ -165,17 +184,17 @@ impl Events {
     }
 
     /// The id of the last event, from which the stream can be continued.
-    pub(super) fn last_id(&self) -> Option<&Bytes> {
+    pub(crate) fn last_id(&self) -> Option<&Bytes> {
         self.parser.last_id().or(self.after.as_ref())
     }
 
     /// How long the server asks a client to wait before it does.
-    pub(super) fn retry(&self) -> Option<Duration> {
-        self.parser.retry().or(self.retry)
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.parser.retry()
     }
 
     /// Whether it has come further than it was when it was opened.
-    pub(super) fn has_moved(&self) -> bool {
+    pub(crate) fn has_moved(&self) -> bool {
         self.fruitful
             || self
                 .parser
@@ -184,13 +203,13 @@ impl Events {
     }
 
     /// What was not read yet.
-    pub(super) fn into_body(self) -> Incoming {
+    pub(crate) fn into_body(self) -> Incoming {
         self.body
     }
 }
 
 /// Lets a body that nobody wants any more end on its own, for a moment; `None` if it has.
-pub(super) fn linger(mut body: Incoming) -> Option<impl Future<Output = ()> + Send> {
+pub(crate) fn linger(mut body: Incoming) -> Option<impl Future<Output = ()> + Send> {
     if matches!(body.frame().now_or_never(), Some(None | Some(Err(_)))) {
         return None;
     }

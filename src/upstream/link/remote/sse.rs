@@ -50,6 +50,19 @@ pub(crate) struct Parser {
     last_id: Option<Bytes>,
     retry: Option<Duration>,
     limit: usize,
+    /// What is passed over of an event that was too large.
+    excess: Excess,
+}
+
+/// How much of an event that was too large has been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Excess {
+    /// There is no such event.
+    None,
+    /// All of it; it stands at the beginning of the buffer.
+    Whole,
+    /// A part; what comes up to the next blank line belongs to it.
+    Skipping,
 }
 
 impl Parser {
@@ -67,6 +80,7 @@ impl Parser {
             last_id: None,
             retry: None,
             limit,
+            excess: Excess::None,
         }
     }
 
@@ -85,6 +99,11 @@ impl Parser {
         self.retry
     }
 
+    /// Notes a wait that the server asked for on an earlier stream.
+    pub(crate) fn remember_retry(&mut self, retry: Duration) {
+        self.retry = Some(retry);
+    }
+
     /// The next complete event; `None` asks for more bytes.
     pub(crate) fn next_event(&mut self) -> Result<Option<Event>, TooLarge> {
         if !self.past_mark() {
@@ -94,6 +113,10 @@ impl Parser {
             self.pass_line_feed();
             let rest = self.buffer.get(self.searched..).unwrap_or_default();
             let Some(length) = memchr::memchr2(b'\n', b'\r', rest) else {
+                if self.excess == Excess::Skipping {
+                    // One byte says that the line under way is not blank.
+                    self.buffer.truncate(self.line + 1);
+                }
                 self.searched = self.buffer.len();
                 return self.within_limit(self.buffer.len()).map(|()| None);
             };
@@ -101,7 +124,11 @@ impl Parser {
             let line = self.line..end;
             self.after_return = self.buffer[end] == b'\r';
             (self.line, self.searched) = (end + 1, end + 1);
-            if line.is_empty() {
+            if self.excess == Excess::Skipping {
+                if line.is_empty() {
+                    self.excess = Excess::None;
+                }
+            } else if line.is_empty() {
                 if let Some(event) = self.complete()? {
                     return Ok(Some(event));
                 }
@@ -174,23 +201,53 @@ impl Parser {
 
     /// A blank line has come.
     fn complete(&mut self) -> Result<Option<Event>, TooLarge> {
-        if let Some(id) = self.id.take() {
-            self.last_id = Some(id);
+        let (id, name) = (self.id.take(), self.name.take());
+        if !self.data.is_empty() {
+            self.within_limit(self.line)
+                .inspect_err(|_| self.excess = Excess::Whole)?;
         }
-        let name = self.name.take();
+        if id.is_some() {
+            self.last_id = id;
+        }
         if self.data.is_empty() {
             return Ok(None);
         }
-        self.within_limit(self.line)?;
+        let data = self.take_data();
+        Ok((!data.is_empty()).then_some(Event { name, data }))
+    }
+
+    /// The data of the event that ends where the line under way begins.
+    fn take_data(&mut self) -> Bytes {
         let event = self.buffer.split_to(self.line).freeze();
         (self.line, self.searched) = (0, 0);
         let data = match &self.data[..] {
+            [] => Bytes::new(),
             [one] => event.slice(one.clone()),
             many => joined(&event, many),
         };
         self.data.clear();
         self.data.shrink_to(16);
-        Ok((!data.is_empty()).then_some(Event { name, data }))
+        data
+    }
+
+    /// After [`TooLarge`]: gives what was read of that event's data, and passes over the rest of it.
+    pub(crate) fn skip(&mut self) -> Bytes {
+        if self.excess == Excess::Whole {
+            self.excess = Excess::None;
+            return self.take_data();
+        }
+        self.excess = Excess::Skipping;
+        let under_way = self.line..self.buffer.len();
+        let first = self.buffer.get(self.line).copied();
+        if first.is_some() {
+            self.field(under_way);
+        }
+        (self.name, self.id) = (None, None);
+        self.line = self.buffer.len();
+        let data = self.take_data();
+        self.buffer.extend(first);
+        self.searched = self.buffer.len();
+        data
     }
 
     /// Many empty data lines cost more than their bytes.
@@ -356,6 +413,44 @@ mod tests {
                 }
                 assert_eq!(matches!(outcome, Ok(Some(_))), expected, "pieces of {size}");
                 assert_eq!(outcome == Err(TooLarge), !expected, "pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_passed_over_and_the_rest_read() {
+        let large = format!("id: 7\nevent: x\ndata: {{\"id\":7,{}", "x".repeat(300));
+        let streams = [
+            format!("data: a\n\n{large}\n\ndata: b\n\n"),
+            format!("data: a\n\n{large}\r\n\r\n: c\ndata: b\n\n"),
+            format!("data: a\r\r{large}\rdata: more\r\rdata: b\r\r"),
+            format!("data: a\n\n{large}\n: more\nid: 8\n\ndata: b\n\n"),
+        ];
+        for stream in &streams {
+            for size in [1, 7, 99, 1000] {
+                let mut parser = Parser::new(100);
+                let mut seen = Vec::new();
+                for piece in stream.as_bytes().chunks(size) {
+                    parser.feed(piece);
+                    loop {
+                        match parser.next_event() {
+                            Ok(Some(event)) => seen.push(text(&event.data)),
+                            Ok(None) => break,
+                            Err(TooLarge) => {
+                                let beginning = text(&parser.skip());
+                                assert!(beginning.starts_with("{\"id\":7,xxx"), "{beginning}");
+                                seen.push("too large".to_owned());
+                            }
+                        }
+                    }
+                    assert!(parser.buffer.len() <= 100 + size);
+                }
+                assert_eq!(
+                    seen,
+                    ["a", "too large", "b"],
+                    "{stream:?} in pieces of {size}"
+                );
+                assert_eq!(parser.last_id(), None);
             }
         }
     }

@@ -1,0 +1,23 @@
+//! What every link over HTTP stands on: the address and headers of a server, the way to it, and the bodies that come back. Knows
+//! neither sessions nor lanes.
+
+mod client;
+mod dial;
+mod endpoint;
+mod refusal;
+mod reply;
+mod sse;
+mod tls;
+
+use http::HeaderName;
+
+pub use self::endpoint::{Endpoint, EndpointError};
+pub(crate) use self::{
+    client::{Client, is_event_stream},
+    refusal::{Posted, Refusal, answers},
+    reply::{End, Events, Reply, Whole, linger},
+    sse::Event,
+};
+
+/// Names a session in every request of Streamable HTTP after `initialize`.
+pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -1,0 +1,127 @@
+//! Sorts what arrives on a connection that all requests share: to the request it belongs to, to the control lane, or to the worker.
+//! Knows no transport.
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::{LinkError, News, in_flight::InFlight};
+use crate::wire::{IdFinder, Message, Notification, Response, method};
+
+/// Where messages go that belong to no request of the raw lane.
+pub(super) struct Sorter {
+    control: mpsc::Sender<Bytes>,
+    news: mpsc::Sender<News>,
+    /// What has come so far that was no message.
+    strays: u64,
+}
+
+impl Sorter {
+    /// Answers of the control lane go to `control`, everything that belongs to no request to `news`.
+    pub(super) fn new(control: mpsc::Sender<Bytes>, news: mpsc::Sender<News>) -> Self {
+        Self {
+            control,
+            news,
+            strays: 0,
+        }
+    }
+
+    /// Takes what should be one message. What is none is counted and passed over; what is broken fails the request whose id it
+    /// bears.
+    pub(super) fn sort(&mut self, in_flight: &InFlight, text: &Bytes) {
+        let trimmed = text.trim_ascii();
+        if trimmed.is_empty() {
+            return;
+        }
+        match Message::parse(&text.slice_ref(trimmed)) {
+            Ok(message) => self.message(in_flight, message, text),
+            Err(error) if trimmed.first() == Some(&b'{') => {
+                let mut finder = IdFinder::default();
+                finder.feed(trimmed);
+                self.broken(in_flight, finder, &error.to_string());
+            }
+            Err(_) => self.stray(),
+        }
+    }
+
+    /// Fails the request whose answer cannot be read. Whether it could be told which.
+    pub(super) fn broken(&mut self, in_flight: &InFlight, finder: IdFinder, why: &str) -> bool {
+        let number = finder.finish().and_then(|id| id.our_number());
+        match number {
+            Some(number) => {
+                let error = LinkError::Broken(format!("a message could not be read: {why}"));
+                in_flight.finish(number, Err(error));
+            }
+            None => self.stray(),
+        }
+        number.is_some()
+    }
+
+    /// Tells the worker that the connection is over.
+    pub(super) async fn close(self, reason: String) {
+        // The one message that must not be dropped.
+        let _ = self.news.send(News::Closed(reason)).await;
+    }
+
+    fn message(&mut self, in_flight: &InFlight, message: Message, frame: &Bytes) {
+        match message {
+            Message::Response(Response {
+                id: Some(id),
+                outcome,
+            }) => match id.our_number() {
+                Some(number) => in_flight.finish(number, Ok(outcome)),
+                None => drop(self.control.try_send(frame.clone())),
+            },
+            Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
+            Message::Notification(notice) => self.notice(in_flight, notice),
+            Message::Request(question) => self.post(News::Question(question)),
+        }
+    }
+
+    /// Progress belongs to the request that its token names; a log line to the only request in flight, if there is one.
+    fn notice(&mut self, in_flight: &InFlight, notice: Notification) {
+        let number = match &*notice.method {
+            method::PROGRESS => progress_token(&notice),
+            method::LOG_MESSAGE => in_flight.only(),
+            _ => return self.post(News::Notification(notice)),
+        };
+        let stranger = match number {
+            Some(number) => in_flight.notice(number, notice).err(),
+            None => Some(notice),
+        };
+        if let Some(notice) = stranger.filter(|n| &*n.method == method::LOG_MESSAGE) {
+            self.post(News::Notification(notice));
+        }
+    }
+
+    /// The server could not read a request and does not say which. With one in flight it is that one.
+    fn unattributed_error(&mut self, in_flight: &InFlight) {
+        match in_flight.only() {
+            Some(number) => {
+                let error =
+                    LinkError::Broken("the server rejected the request as unreadable".to_owned());
+                in_flight.finish(number, Err(error));
+            }
+            None => self.stray(),
+        }
+    }
+
+    fn stray(&mut self) {
+        self.strays += 1;
+        if self.strays == 1 {
+            tracing::warn!(
+                "the server writes what is no message of the protocol; it is passed over"
+            );
+        }
+    }
+
+    fn post(&self, news: News) {
+        if self.news.try_send(news).is_err() {
+            tracing::warn!("a message of the server was dropped: too many wait");
+        }
+    }
+}
+
+fn progress_token(notice: &Notification) -> Option<u64> {
+    let token = notice.params.as_ref()?.get("progressToken")?.string()?;
+    token.strip_prefix('p')?.parse().ok()
+}
