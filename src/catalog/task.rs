@@ -3,10 +3,10 @@
 use std::{path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{Listing, ServerCatalog, Snapshot, last_known};
+use super::{Listing, Searcher, ServerCatalog, Snapshot, indexer::Indexer, last_known};
 use crate::names::ServerName;
 
 /// Limit: hand-overs that wait. Workers wait for their turn when it is full.
@@ -19,6 +19,7 @@ const DIFFERENCES: usize = 64;
 #[derive(Clone)]
 pub struct Catalog {
     published: Arc<ArcSwap<Snapshot>>,
+    searcher: Arc<ArcSwap<Searcher>>,
     commands: mpsc::Sender<Command>,
     differences: broadcast::Sender<Difference>,
 }
@@ -91,17 +92,26 @@ impl Catalog {
             ))
         });
         let published = Arc::new(ArcSwap::from_pointee(Snapshot::new(0, known.collect())));
+        let searcher = Arc::new(ArcSwap::from_pointee(Searcher::default()));
+        let news = Arc::new(Notify::new());
         let (commands, inbox) = mpsc::channel(CAPACITY);
         let (differences, _) = broadcast::channel(DIFFERENCES);
         let catalog = Self {
             published: published.clone(),
+            searcher: searcher.clone(),
             commands,
             differences: differences.clone(),
         };
         (
             catalog,
             CatalogTask {
+                indexer: Indexer {
+                    snapshots: published.clone(),
+                    searcher,
+                    news: news.clone(),
+                },
                 published,
+                news,
                 inbox,
                 differences,
                 data_dir,
@@ -117,6 +127,11 @@ impl Catalog {
     /// What is known now, for a glance on the hot path.
     pub fn glance(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.published.load()
+    }
+
+    /// Searches what is known. It follows the snapshot in the background; its own snapshot says how far it is.
+    pub fn searcher(&self) -> Arc<Searcher> {
+        self.searcher.load_full()
     }
 
     /// Puts a server's lists in place of its last known ones; comes back when they are published. `None` while shutting down.
@@ -152,14 +167,22 @@ impl Catalog {
 /// The one writer.
 pub struct CatalogTask {
     published: Arc<ArcSwap<Snapshot>>,
+    indexer: Indexer,
+    /// Wakes the indexer.
+    news: Arc<Notify>,
     inbox: mpsc::Receiver<Command>,
     differences: broadcast::Sender<Difference>,
     data_dir: PathBuf,
 }
 
 impl CatalogTask {
-    /// Runs until shutdown.
-    pub async fn run(mut self, shutdown: CancellationToken) {
+    /// Runs until shutdown, and the indexer beside it.
+    pub async fn run(self, shutdown: CancellationToken) {
+        let indexer = self.indexer.clone().run(shutdown.clone());
+        tokio::join!(self.follow_commands(shutdown), indexer);
+    }
+
+    async fn follow_commands(mut self, shutdown: CancellationToken) {
         loop {
             let command = tokio::select! {
                 () = shutdown.cancelled() => return,
@@ -250,6 +273,7 @@ impl CatalogTask {
     ) {
         self.published
             .store(Arc::new(Snapshot::new(generation, servers)));
+        self.news.notify_one();
     }
 
     fn announce(&self, difference: Difference) {

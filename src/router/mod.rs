@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
-pub use self::search::{Found, FoundTool, Matching, Search};
+pub use self::search::{Found, FoundTool, Search};
 
 use crate::{
     call_context::CallContext,

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::Router;
 use crate::{
     caller::Caller,
-    catalog::{ServerCatalog, Tool, words_of},
+    catalog::{Matching, Query, ServerCatalog, Tool},
+    error_code::{ErrorCode, Failure},
     gate::{self, Variant, Wanted},
+    names::ServerName,
     upstream::State,
 };
 
@@ -23,27 +25,6 @@ pub struct Search {
     pub server: Option<String>,
     /// Only tools that may be called with this variant or a milder one.
     pub up_to: Variant,
-}
-
-/// How many of the query's words a tool must have.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Matching {
-    /// One is enough; more rank higher.
-    #[default]
-    Any,
-    /// All of them.
-    All,
-}
-
-impl Matching {
-    /// Reads the spelling that requests use.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "any" => Some(Self::Any),
-            "all" => Some(Self::All),
-            _ => None,
-        }
-    }
 }
 
 /// What a search found.
@@ -79,46 +60,56 @@ impl FoundTool {
 
 impl Router {
     /// Searches what is known now; never waits.
-    pub fn search(&self, caller: &Caller, search: &Search) -> Found {
+    pub fn search(&self, caller: &Caller, search: &Search) -> Result<Found, Failure> {
         let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        let words = words_of(&search.query);
-        let mut tools = Vec::new();
-        for server in snapshot.servers.values() {
-            for (place, tool) in server.tools.iter().enumerate() {
-                let name = server.server.as_str();
-                let text = words_of(&format!("{name} {} {}", tool.name, tool.description));
-                let hits = words.iter().filter(|word| text.contains(word)).count();
-                let wanted = Wanted::Tool(&tool.name);
-                if hits == 0 || gate::decide(&settings, &snapshot, caller, name, wanted).is_err() {
-                    continue;
-                }
-                tools.push(FoundTool {
-                    server: server.clone(),
-                    place,
-                    score: hits as f32 / words.len() as f32,
-                    call_with: gate::call_with(settings.servers.get(name).map(AsRef::as_ref), tool),
+        let searcher = self.0.catalog.searcher();
+        let servers: Vec<&str> = settings.servers.keys().map(ServerName::as_str).collect();
+        let mut query = Query::parse(&search.query, &servers);
+        if let Some(server) = &search.server {
+            query = query.of_server(server);
+        }
+        let hits = searcher.search(&query, search.matching).map_err(|error| {
+            tracing::error!(%error, "a search failed");
+            Failure::new(
+                ErrorCode::Internal,
+                "the search failed",
+                "Try again; the daemon's log has the reason.",
+            )
+        })?;
+        let limit = search
+            .limit
+            .unwrap_or(settings.tools_limit)
+            .clamp(1, settings.tools_limit);
+        let mut found = Found {
+            tools: Vec::new(),
+            total: 0,
+            notice: None,
+        };
+        for hit in hits {
+            let name = hit.server.server.as_str();
+            let wanted = Wanted::Tool(&hit.tool().name);
+            if gate::decide(&settings, &snapshot, caller, name, wanted).is_err() {
+                continue;
+            }
+            let call_with =
+                gate::call_with(settings.servers.get(name).map(AsRef::as_ref), hit.tool());
+            found.total += 1;
+            if found.tools.len() < limit {
+                found.tools.push(FoundTool {
+                    server: hit.server,
+                    place: hit.place,
+                    score: hit.score,
+                    call_with,
                 });
             }
         }
-        tools.sort_by(|a, b| b.score.total_cmp(&a.score));
-        let total = tools.len();
-        tools.truncate(
-            search
-                .limit
-                .unwrap_or(settings.tools_limit)
-                .min(settings.tools_limit),
-        );
         let discovering = self
             .0
             .upstreams
             .all()
             .iter()
             .any(|upstream| matches!(upstream.status().state, State::Connecting { .. }));
-        let notice = discovering.then(|| "Discovery is still running.".to_owned());
-        Found {
-            tools,
-            total,
-            notice,
-        }
+        found.notice = discovering.then(|| "Discovery is still running.".to_owned());
+        Ok(found)
     }
 }

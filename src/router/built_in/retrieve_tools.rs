@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 
 use super::{BuiltIn, Call, structured, wrong_arguments};
 use crate::{
+    catalog::Matching,
     config::Settings,
     gate::Variant,
     router::{
         Refused,
-        search::{FoundTool, Matching, Search},
+        search::{FoundTool, Search},
     },
     wire::{Outcome, Raw},
 };
@@ -79,7 +80,7 @@ fn run(call: &Call<'_>) -> Result<Outcome, Refused> {
         server: None,
         up_to: Variant::Destructive,
     };
-    let found = call.router.search(&call.context.caller, &search);
+    let found = call.router.search(&call.context.caller, &search)?;
     let answer = Answer {
         tools: found.tools.iter().map(row).collect(),
         query: &search.query,

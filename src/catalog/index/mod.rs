@@ -1,0 +1,49 @@
+//! The full text index of the tools: one writer, and searchers that are published. The only door to tantivy.
+//!
+//! tantivy keeps the words, who has them how often, and where; the ranking across fields ([`bm25f`]) is ours, because tantivy's own
+//! scores each field by itself.
+
+mod bm25f;
+#[cfg(test)]
+mod oracle;
+mod searcher;
+mod texts;
+mod writer;
+
+pub use searcher::{Hit, Hits, Searcher};
+pub use writer::{Changes, Writer};
+
+/// The index failed. It lives in memory, so this is a fault, not a state of a disk.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to {doing}")]
+pub struct IndexError {
+    doing: &'static str,
+    source: tantivy::TantivyError,
+}
+
+impl IndexError {
+    fn new(doing: &'static str) -> impl Fn(tantivy::TantivyError) -> Self {
+        move |source| Self { doing, source }
+    }
+}
+
+/// How many of a query's words a tool must have.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Matching {
+    /// One is enough; more rank higher.
+    #[default]
+    Any,
+    /// All of them.
+    All,
+}
+
+impl Matching {
+    /// Reads the spelling that requests use.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "any" => Some(Self::Any),
+            "all" => Some(Self::All),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! The same ranking by plain means, a hash map over all tools, to hold the index against; and what must be true of the index
+//! whatever is put into it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::{Changes, Matching, Searcher, Writer, bm25f, texts};
+use crate::{
+    catalog::{
+        Listing, Query, ServerCatalog, Snapshot,
+        tokenizer::{Kind, tokens_of},
+    },
+    names::ServerName,
+    wire::{Raw, Revision},
+};
+
+/// `(server, tool, description, parameter)`.
+type Tools<'a> = &'a [(&'a str, &'a str, &'a str, &'a str)];
+
+fn snapshot(tools: Tools<'_>) -> Arc<Snapshot> {
+    let mut definitions: BTreeMap<&str, Vec<Raw>> = BTreeMap::new();
+    for (server, name, description, parameter) in tools {
+        let schema = json!({ "properties": { *parameter: { "description": "what it is" } } });
+        let definition = json!({ "name": name, "description": description, "inputSchema": schema });
+        definitions
+            .entry(server)
+            .or_default()
+            .push(Raw::author(&definition));
+    }
+    let ingested = definitions.into_iter().map(|(server, tools)| {
+        let server = ServerName::parse(server).expect("a name");
+        let listing = Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools,
+            prompts: vec![],
+            resources: vec![],
+            templates: vec![],
+        };
+        (
+            server.clone(),
+            Arc::new(ServerCatalog::ingest(&server, "e", listing)),
+        )
+    });
+    Arc::new(Snapshot::new(1, ingested.collect()))
+}
+
+fn index(writer: &mut Writer, tools: Tools<'_>) -> (Searcher, Changes) {
+    writer
+        .update(snapshot(tools))
+        .expect("memory does not fail")
+}
+
+fn indexed(tools: Tools<'_>) -> Searcher {
+    index(&mut Writer::new().expect("memory does not fail"), tools).0
+}
+
+fn search(searcher: &Searcher, query: &str, matching: Matching) -> Vec<(String, f32)> {
+    let snapshot = searcher.snapshot();
+    let servers: Vec<&str> = snapshot.servers.keys().map(ServerName::as_str).collect();
+    let query = Query::parse(query, &servers);
+    let hits = searcher
+        .search(&query, matching)
+        .expect("memory does not fail");
+    hits.map(|hit| {
+        (
+            format!("{}:{}", hit.server.server, hit.tool().name),
+            hit.score,
+        )
+    })
+    .collect()
+}
+
+fn names(searcher: &Searcher, query: &str) -> Vec<String> {
+    search(searcher, query, Matching::Any)
+        .into_iter()
+        .map(|(name, _)| name)
+        .collect()
+}
+
+/// Every tool's score by plain means, before it is made a share of the most.
+fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
+    let mut tools = Vec::new();
+    for server in snapshot.servers.values() {
+        for tool in &server.tools {
+            let tokens = texts::tokens_of_fields(&texts::texts_of(&server.server, tool));
+            let lengths = texts::lengths(&tokens);
+            tools.push((format!("{}:{}", server.server, tool.name), tokens, lengths));
+        }
+    }
+    let means = bm25f::Means::of(tools.iter().map(|(_, _, lengths)| lengths));
+    let mut terms: HashMap<String, usize> = HashMap::new();
+    let asked = tokens_of(query);
+    for token in asked.iter().filter(|token| token.kind.ranks()) {
+        *terms.entry(token.text.clone()).or_default() += 1;
+    }
+    let required: BTreeSet<&str> = asked
+        .iter()
+        .filter(|t| t.kind.is_required())
+        .map(|t| &*t.text)
+        .collect();
+    let weight = |term: &str, tokens: &[Vec<_>; 4], lengths: &[u16; 4]| -> f32 {
+        let of_field = |(field, tokens): (usize, &Vec<crate::catalog::tokenizer::Token>)| {
+            let times = tokens.iter().filter(|token| token.text == term).count();
+            means.weigh(field, lengths[field], u32::try_from(times).expect("few"))
+        };
+        tokens.iter().enumerate().map(of_field).sum()
+    };
+    let mut scores = BTreeMap::new();
+    for (name, tokens, lengths) in &tools {
+        let mut score = 0.0;
+        for (term, times) in &terms {
+            let having = tools
+                .iter()
+                .filter(|(_, tokens, lengths)| weight(term, tokens, lengths) > 0.0)
+                .count();
+            let factor = bm25f::repeated(*times) * bm25f::rarity(having, tools.len());
+            score += factor * bm25f::saturated(weight(term, tokens, lengths));
+        }
+        let has = |term: &str| tokens.iter().flatten().any(|token| token.text == term);
+        if required.iter().all(|term| has(term)) {
+            score *= bm25f::all_words();
+        }
+        if score > 0.0 {
+            scores.insert(name.clone(), score);
+        }
+    }
+    scores
+}
+
+const WORDS: &[&str] = &[
+    "create",
+    "list",
+    "issue",
+    "file",
+    "read",
+    "user2",
+    "the",
+    "of",
+    "page",
+    "searching",
+    "搜索",
+    "件",
+];
+
+prop_compose! {
+    fn texts_from(most: usize)(picked in prop::collection::vec(prop::sample::select(WORDS), 0..most)) -> String {
+        picked.join(" ")
+    }
+}
+
+prop_compose! {
+    fn tool()(server in "[ab]", name in texts_from(3), number in 0..99, description in texts_from(12), parameter in texts_from(3))
+        -> (String, String, String, String) {
+        (server, format!("{}_{number}", name.replace(' ', "_")), description, parameter)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn the_index_ranks_as_plain_arithmetic_does(
+        states in prop::collection::vec(prop::collection::vec(tool(), 0..12), 1..4),
+        query in prop::collection::vec(prop::sample::select(WORDS).prop_filter("ranks", |w| !["the", "of"].contains(w)), 1..5),
+    ) {
+        let query = query.join(" ");
+        let mut writer = Writer::new().expect("memory does not fail");
+        // The same writer goes through several states, so deleted and changed tools must leave no trace.
+        for state in &states {
+            let tools: Vec<_> = state.iter().map(|t| (&*t.0, &*t.1, &*t.2, &*t.3)).collect();
+            let (searcher, _) = index(&mut writer, &tools);
+            let expected = oracle(searcher.snapshot(), &query);
+            let found = search(&searcher, &query, Matching::Any);
+            prop_assert_eq!(found.len(), expected.len());
+            let shares = |name: &str| expected.get(name).copied();
+            let most = found.first().and_then(|(name, score)| Some(shares(name)? / score)).unwrap_or(1.0);
+            for (name, score) in &found {
+                let wanted = shares(name).expect("the plain way finds it too") / most;
+                prop_assert!((score - wanted).abs() < 1e-4, "{name} has {score}, not {wanted}");
+                prop_assert!(0.0 < *score && *score <= 1.0);
+            }
+            prop_assert!(found.is_sorted_by(|a, b| a.1 >= b.1));
+        }
+    }
+}
+
+const SOME: Tools<'static> = &[
+    ("files", "read_file", "Reads a file from the disk.", "path"),
+    (
+        "files",
+        "write_file",
+        "Writes text to a file. Creates the file where it is missing.",
+        "path",
+    ),
+    (
+        "github",
+        "create_issue",
+        "Creates an issue in a repository.",
+        "title",
+    ),
+    (
+        "github",
+        "list_issues",
+        "Lists the issues of a repository.",
+        "state",
+    ),
+    ("time", "getCurrentTime", "Says what time it is.", "zone"),
+];
+
+#[test]
+fn only_tools_that_changed_are_indexed_again() {
+    let mut writer = Writer::new().expect("memory does not fail");
+    let mut check = |tools: Tools<'_>, indexed, removed| {
+        assert_eq!(index(&mut writer, tools).1, Changes { indexed, removed });
+    };
+    check(SOME, 5, 0);
+    check(SOME, 0, 0);
+    check(&SOME[..3], 0, 2);
+    let mut changed = SOME.to_vec();
+    changed[0].2 = "Reads.";
+    check(&changed, 3, 0);
+    check(&[], 0, 5);
+}
+
+#[test]
+fn a_changed_tool_is_found_by_its_new_words_only() {
+    let mut writer = Writer::new().expect("memory does not fail");
+    index(&mut writer, SOME);
+    for round in 0..20 {
+        let description = format!("Fetches round{round} rubber ducks.");
+        let mut tools = SOME.to_vec();
+        tools[0].2 = &description;
+        let (searcher, _) = index(&mut writer, &tools);
+        assert_eq!(
+            names(&searcher, &format!("round{round}")),
+            ["files:read_file"]
+        );
+        assert_eq!(names(&searcher, "disk"), [""; 0]);
+        assert_eq!(names(&searcher, "repository").len(), 2);
+    }
+}
+
+#[test]
+fn a_tool_with_all_the_words_comes_before_comparable_others() {
+    let tools: Tools<'_> = &[
+        ("s", "a", "apple", ""),
+        ("s", "b", "apple banana", ""),
+        ("s", "c", "banana", ""),
+        ("s", "d", "other", ""),
+    ];
+    assert_eq!(names(&indexed(tools), "apple banana")[0], "s:b");
+}
+
+#[test]
+fn all_means_all_but_common_words() {
+    let searcher = indexed(SOME);
+    let check = |query: &str, expected: &[&str]| {
+        let found: Vec<String> = search(&searcher, query, Matching::All)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(found, expected, "{query:?}");
+    };
+    check("create an issue", &["github:create_issue"]);
+    check("creating issues in GitHub", &["github:create_issue"]);
+    check("file issue", &[]);
+    check("current time", &["time:getCurrentTime"]);
+}
+
+#[test]
+fn phrases_are_exact() {
+    let searcher = indexed(SOME);
+    let check =
+        |query: &str, expected: &[&str]| assert_eq!(names(&searcher, query), expected, "{query:?}");
+    check("\"create issue\"", &["github:create_issue"]);
+    check("\"an issue in\"", &["github:create_issue"]);
+    check("\"issue create\"", &[]);
+    check("\"creating issue\"", &[]);
+    check("\"file\" \"reads a\"", &["files:read_file"]);
+    check("\"what time\"", &["time:getCurrentTime"]);
+}
+
+#[test]
+fn filters_narrow_to_a_server_and_to_beginnings_of_names() {
+    let searcher = indexed(SOME);
+    let check =
+        |query: &str, expected: &[&str]| assert_eq!(names(&searcher, query), expected, "{query:?}");
+    check("github:create", &["github:create_issue"]);
+    check("github:", &["github:create_issue", "github:list_issues"]);
+    check("files:write file", &["files:write_file"]);
+    check("github: file", &[]);
+    // Nothing begins so; it is a word then.
+    check(
+        "github:issue",
+        &["github:create_issue", "github:list_issues"],
+    );
+    check(
+        "nobody:create",
+        &["github:create_issue", "files:write_file"],
+    );
+}
+
+#[test]
+fn odd_queries_are_no_trouble() {
+    let searcher = indexed(SOME);
+    for query in [
+        "",
+        "   ",
+        "\"",
+        "\"\"",
+        ":",
+        "*",
+        "a:b:c",
+        "AND OR NOT ( [ ~ ^ \\",
+        "\u{0}",
+        "github:\"",
+        "of the",
+        &"x ".repeat(9999),
+    ] {
+        search(&searcher, query, Matching::Any);
+        search(&searcher, query, Matching::All);
+    }
+    // Only common words: they have to do.
+    assert_eq!(
+        names(&searcher, "what it is").first().map(String::as_str),
+        Some("time:getCurrentTime")
+    );
+    assert!(names(&Searcher::default(), "file").is_empty());
+}
+
+#[test]
+fn words_of_scripts_without_blanks_are_found() {
+    let tools: Tools<'_> = &[
+        ("s", "search", "使用必应搜索指定的关键词", ""),
+        ("s", "fetch", "获取对应网页的内容", ""),
+    ];
+    let searcher = indexed(tools);
+    assert_eq!(names(&searcher, "搜索网络")[0], "s:search");
+    assert_eq!(names(&searcher, "网页")[0], "s:fetch");
+    assert_eq!(names(&searcher, "\"关键词\""), ["s:search"]);
+    let all: Vec<_> = search(&searcher, "网页内容", Matching::All);
+    assert!(all.is_empty(), "{all:?}");
+}
+
+#[test]
+fn the_kinds_of_tokens_are_told_apart() {
+    let required: Vec<Kind> = tokens_of("GitHub user2 搜索 the")
+        .into_iter()
+        .map(|t| t.kind)
+        .filter(|k| k.is_required())
+        .collect();
+    assert_eq!(required, [Kind::Word, Kind::Word, Kind::Word, Kind::Pair]);
+}

@@ -1,0 +1,69 @@
+//! What of a tool is searched: the texts of its fields and their lengths. Pure.
+
+use std::fmt::Write as _;
+
+use crate::{
+    catalog::{
+        Tool,
+        tokenizer::{Token, tokens_of},
+    },
+    names::ServerName,
+};
+
+/// How many fields a tool has.
+pub(super) const FIELDS: usize = 4;
+
+/// Their names, in the order of everything else about fields.
+pub(super) const NAMES: [&str; FIELDS] = ["name", "description", "parameters", "server"];
+
+/// Limit: longer texts help no search, and a hostile server shall not fill the index.
+const LONGEST: usize = 20_000;
+
+/// The texts of a tool's fields.
+pub(super) fn texts_of(server: &ServerName, tool: &Tool) -> [String; FIELDS] {
+    let cut = |text: &str| text.chars().take(LONGEST).collect();
+    [
+        cut(&tool.name),
+        cut(&tool.description),
+        cut(&parameters(tool)),
+        server.to_string(),
+    ]
+}
+
+/// Names and descriptions of the parameters.
+fn parameters(tool: &Tool) -> String {
+    let mut text = String::new();
+    let Some(properties) = tool
+        .definition
+        .get("inputSchema")
+        .and_then(|schema| schema.get("properties"))
+    else {
+        return text;
+    };
+    for member in properties.members() {
+        let name = member.name(properties.as_bytes()).unwrap_or_default();
+        let said = properties
+            .part(member.value)
+            .get("description")
+            .and_then(|said| said.string());
+        // Writing into a text cannot fail.
+        let _ = writeln!(text, "{name} {}", said.unwrap_or_default());
+    }
+    text
+}
+
+/// The terms of the fields.
+pub(super) fn tokens_of_fields(texts: &[String; FIELDS]) -> [Vec<Token>; FIELDS] {
+    texts.each_ref().map(|text| tokens_of(text))
+}
+
+/// How many words count in the length of each field.
+pub(super) fn lengths(tokens: &[Vec<Token>; FIELDS]) -> [u16; FIELDS] {
+    tokens.each_ref().map(|tokens| {
+        let counted = tokens
+            .iter()
+            .filter(|token| token.kind.has_length())
+            .count();
+        u16::try_from(counted).unwrap_or(u16::MAX)
+    })
+}

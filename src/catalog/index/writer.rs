@@ -1,0 +1,201 @@
+//! The one writer: brings the index to a snapshot, touching only the tools whose hash changed.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tantivy::{
+    Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term,
+    indexer::{IndexWriterOptions, NoMergePolicy},
+    schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
+    store::Compressor,
+    tokenizer::{PreTokenizedString, Token as IndexedToken},
+};
+
+use super::{
+    IndexError, Searcher,
+    searcher::Fields,
+    texts::{self, FIELDS},
+};
+use crate::{
+    catalog::{Snapshot, Tool, tokenizer::Token},
+    fingerprint::Fingerprint,
+    names::ServerName,
+};
+
+/// Limit: what the writer may hold before it writes a segment; the least that tantivy takes.
+const BUDGET: usize = 15_000_000;
+
+/// Limit: more segments make each search slower, so they become one.
+const SEGMENTS: usize = 6;
+
+/// Builds the index. Blocks while it works; belongs on no runtime thread.
+pub struct Writer {
+    index: Index,
+    writer: IndexWriter,
+    reader: IndexReader,
+    fields: Fields,
+    known: HashMap<Key, Known>,
+    /// Numbers of tools that are gone.
+    free: Vec<u64>,
+}
+
+type Key = (ServerName, Box<str>);
+
+/// An indexed tool.
+struct Known {
+    number: u64,
+    fingerprint: Fingerprint,
+    lengths: [u16; FIELDS],
+}
+
+/// What an update did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Tools that were indexed, for the first time or anew.
+    pub indexed: usize,
+    /// Tools that were taken out.
+    pub removed: usize,
+}
+
+impl Writer {
+    /// An empty index in memory.
+    pub fn new() -> Result<Self, IndexError> {
+        let failed = IndexError::new("create the index");
+        let mut schema = Schema::builder();
+        let number = schema.add_u64_field("number", INDEXED | FAST);
+        let positions = TextFieldIndexing::default()
+            .set_index_option(IndexRecordOption::WithFreqsAndPositions)
+            // The lengths that rank are exact and ours.
+            .set_fieldnorms(false);
+        let options = TextOptions::default().set_indexing_options(positions);
+        let texts = texts::NAMES.map(|name| schema.add_text_field(name, options.clone()));
+        let settings = IndexSettings {
+            docstore_compression: Compressor::None,
+            ..IndexSettings::default()
+        };
+        let index = Index::builder()
+            .schema(schema.build())
+            .settings(settings)
+            .create_in_ram()
+            .map_err(&failed)?;
+        let options = IndexWriterOptions::builder()
+            .num_worker_threads(1)
+            .num_merge_threads(1)
+            .memory_budget_per_thread(BUDGET)
+            .build();
+        let writer = index.writer_with_options(options).map_err(&failed)?;
+        // Merging is done by `update`, so that it has an end before the searcher is published.
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        let reader = index
+            .reader_builder()
+            .reload_policy(ReloadPolicy::Manual)
+            .try_into()
+            .map_err(&failed)?;
+        Ok(Self {
+            index,
+            writer,
+            reader,
+            fields: Fields { number, texts },
+            known: HashMap::new(),
+            free: Vec::new(),
+        })
+    }
+
+    /// Brings the index to the snapshot.
+    pub fn update(&mut self, snapshot: Arc<Snapshot>) -> Result<(Searcher, Changes), IndexError> {
+        let mut changes = Changes::default();
+        self.remove_unknown(&snapshot, &mut changes);
+        for server in snapshot.servers.values() {
+            for tool in &server.tools {
+                self.put(&server.server, tool, &mut changes)
+                    .map_err(IndexError::new("index a tool"))?;
+            }
+        }
+        if changes != Changes::default() {
+            self.commit().map_err(IndexError::new("commit the index"))?;
+        }
+        let known = |server: &ServerName, tool: &Tool| {
+            let known = self.known.get(&(server.clone(), tool.name.clone()));
+            known.map(|known| (known.number, known.lengths))
+        };
+        let searcher = Searcher::new(snapshot, self.reader.searcher(), &self.fields, known)?;
+        Ok((searcher, changes))
+    }
+
+    fn remove_unknown(&mut self, snapshot: &Snapshot, changes: &mut Changes) {
+        let (writer, number, free) = (&self.writer, self.fields.number, &mut self.free);
+        self.known.retain(|(server, tool), known| {
+            let kept = snapshot.tool(server.as_str(), tool).is_some();
+            if !kept {
+                writer.delete_term(Term::from_field_u64(number, known.number));
+                free.push(known.number);
+                changes.removed += 1;
+            }
+            kept
+        });
+    }
+
+    fn put(
+        &mut self,
+        server: &ServerName,
+        tool: &Tool,
+        changes: &mut Changes,
+    ) -> tantivy::Result<()> {
+        let key = (server.clone(), tool.name.clone());
+        let number = match self.known.get(&key) {
+            Some(known) if known.fingerprint == tool.fingerprint => return Ok(()),
+            Some(known) => {
+                // Deletes what was added before, not what follows.
+                self.writer
+                    .delete_term(Term::from_field_u64(self.fields.number, known.number));
+                known.number
+            }
+            None => self.free.pop().unwrap_or(self.known.len() as u64),
+        };
+        let texts = texts::texts_of(server, tool);
+        let tokens = texts::tokens_of_fields(&texts);
+        let lengths = texts::lengths(&tokens);
+        let mut document = TantivyDocument::new();
+        document.add_u64(self.fields.number, number);
+        for (field, tokens) in self.fields.texts.iter().zip(tokens) {
+            document.add_pre_tokenized_text(*field, indexed(tokens));
+        }
+        self.writer.add_document(document)?;
+        self.known.insert(
+            key,
+            Known {
+                number,
+                fingerprint: tool.fingerprint,
+                lengths,
+            },
+        );
+        changes.indexed += 1;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> tantivy::Result<()> {
+        self.writer.commit()?;
+        let segments = self.index.searchable_segment_ids()?;
+        if segments.len() > SEGMENTS {
+            self.writer.merge(&segments).wait()?;
+        }
+        self.reader.reload()
+    }
+}
+
+/// Our terms as tantivy takes them. The text itself is stored nowhere.
+fn indexed(tokens: Vec<Token>) -> PreTokenizedString {
+    let tokens = tokens.into_iter().map(|token| IndexedToken {
+        position: token.position,
+        text: token.text,
+        ..IndexedToken::default()
+    });
+    PreTokenizedString {
+        text: String::new(),
+        tokens: tokens.collect(),
+    }
+}
+
+/// Keeps the type of a field in one place.
+pub(super) fn term(field: Field, text: &str) -> Term {
+    Term::from_field_text(field, text)
+}

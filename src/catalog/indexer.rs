@@ -1,0 +1,75 @@
+//! Keeps the index behind the newest snapshot: takes what is published, indexes what changed on a blocking thread, and publishes a
+//! searcher. Nobody waits for it.
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{Changes, IndexError, Searcher, Snapshot, Writer};
+
+/// How long it lets snapshots gather before it works: at a start dozens come within a second.
+const GATHERING: Duration = Duration::from_millis(50);
+
+/// Follows the snapshots.
+#[derive(Clone)]
+pub(super) struct Indexer {
+    pub(super) snapshots: Arc<ArcSwap<Snapshot>>,
+    pub(super) searcher: Arc<ArcSwap<Searcher>>,
+    /// A snapshot was published.
+    pub(super) news: Arc<Notify>,
+}
+
+impl Indexer {
+    /// Runs until shutdown. What is known at the start is indexed at once.
+    pub(super) async fn run(self, shutdown: CancellationToken) {
+        let mut writer = None;
+        loop {
+            let snapshot = self.snapshots.load_full();
+            // Dropping this future would leave the writer with its thread; it ends soon by itself.
+            let worked = tokio::task::spawn_blocking(move || update(writer, snapshot)).await;
+            writer = match worked {
+                Ok(Ok((writer, searcher))) => {
+                    self.searcher.store(Arc::new(searcher));
+                    Some(writer)
+                }
+                Ok(Err(error)) => {
+                    let cause = std::error::Error::source(&error).map(ToString::to_string);
+                    tracing::error!(%error, cause, "the index is built anew at the next change");
+                    None
+                }
+                Err(error) => {
+                    tracing::error!(%error, "indexing was cut short; the index is built anew at the next change");
+                    None
+                }
+            };
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = self.news.notified() => (),
+            }
+            tokio::select! {
+                () = shutdown.cancelled() => return,
+                () = tokio::time::sleep(GATHERING) => (),
+            }
+        }
+    }
+}
+
+fn update(
+    writer: Option<Writer>,
+    snapshot: Arc<Snapshot>,
+) -> Result<(Writer, Searcher), IndexError> {
+    let began = std::time::Instant::now();
+    let mut writer = match writer {
+        Some(writer) => writer,
+        None => Writer::new()?,
+    };
+    let generation = snapshot.generation;
+    let (searcher, Changes { indexed, removed }) = writer.update(snapshot)?;
+    tracing::debug!(generation, indexed, removed, took = ?began.elapsed(), "the index follows the catalog");
+    if indexed + removed > 0 {
+        tracing::info!(indexed, removed, "tools indexed");
+    }
+    Ok((writer, searcher))
+}
