@@ -16,7 +16,7 @@ mod reply;
 mod server;
 mod session;
 mod shared;
-mod sse;
+pub mod sse;
 #[cfg(test)]
 mod tests;
 mod tls;
