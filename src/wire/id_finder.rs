@@ -62,7 +62,7 @@ impl IdFinder {
             b'{' | b'[' => {
                 self.end_scalar();
                 self.after_id = false;
-                self.depth += 1;
+                self.depth = self.depth.saturating_add(1);
             }
             b'}' | b']' => {
                 self.end_scalar();
@@ -70,7 +70,7 @@ impl IdFinder {
             }
             b',' => self.end_scalar(),
             b':' => {
-                self.after_id = self.depth == 1 && self.token == b"\"id\"" && self.found.is_none();
+                self.after_id = self.depth == 1 && self.found.is_none() && is_id(&self.token);
                 self.token.clear();
             }
             b' ' | b'\t' | b'\r' | b'\n' => (),
@@ -78,19 +78,27 @@ impl IdFinder {
         }
     }
 
+    /// One byte past the limit is kept too: it tells what was cut, and half an id is another id.
     fn remember(&mut self, byte: u8) {
-        if self.depth == 1 && self.token.len() < MAX_ID {
+        if self.depth == 1 && self.token.len() <= MAX_ID {
             self.token.push(byte);
         }
     }
 
     fn end_scalar(&mut self) {
-        if self.after_id && !self.token.is_empty() {
+        if self.after_id && (1..=MAX_ID).contains(&self.token.len()) {
             self.found = Some(std::mem::take(&mut self.token));
         }
         self.after_id = false;
         self.token.clear();
     }
+}
+
+/// Whether a key spells `id`, escapes resolved.
+fn is_id(key: &[u8]) -> bool {
+    key == b"\"id\""
+        || (key.contains(&b'\\')
+            && serde_json::from_slice(key).is_ok_and(|name: String| name == "id"))
 }
 
 #[cfg(test)]
@@ -125,6 +133,16 @@ mod tests {
         check(r#"{"id":42}"#, Some("42"));
         check(r#"{"id":42"#, Some("42"));
         check(r#"{"id":"p9" oops"#, Some("\"p9\""));
+        check(r#"{"i\u0064":"p9"}"#, Some("\"p9\""));
+    }
+
+    #[test]
+    fn half_an_id_is_none() {
+        for (length, expected) in [(256, true), (257, false), (1000, false)] {
+            let id = "1".repeat(length);
+            let text = format!("{{\"id\":{id},\"result\":1}}");
+            check(&text, expected.then_some(&id));
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod cli;
 mod demo_server;
 mod examples;
 mod failures;
+mod fuzz_corpus;
 mod house;
 mod http_answers;
 mod http_door;

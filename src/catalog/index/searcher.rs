@@ -350,7 +350,9 @@ fn wanted(words: &str) -> (Vec<Wanted>, u64) {
         tokens.retain(|token| token.kind.ranks());
     } else {
         // All that was typed are common words: they have to do.
-        tokens.iter_mut().for_each(|token| token.kind = Kind::Word);
+        for token in &mut tokens {
+            token.kind = Kind::Word;
+        }
     }
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut places = HashMap::new();

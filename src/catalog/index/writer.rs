@@ -30,7 +30,7 @@ const SEGMENTS: usize = 6;
 /// Builds the index. Blocks while it works; belongs on no runtime thread.
 pub struct Writer {
     index: Index,
-    writer: IndexWriter,
+    inner: IndexWriter,
     reader: IndexReader,
     fields: Fields,
     known: HashMap<Key, Known>,
@@ -92,7 +92,7 @@ impl Writer {
             .map_err(&failed)?;
         Ok(Self {
             index,
-            writer,
+            inner: writer,
             reader,
             fields: Fields { number, texts },
             known: HashMap::new(),
@@ -159,7 +159,7 @@ impl Writer {
         for (field, tokens) in self.fields.texts.iter().zip(tokens) {
             document.add_pre_tokenized_text(*field, indexed(tokens));
         }
-        self.writer.add_document(document)?;
+        self.inner.add_document(document)?;
         self.known.insert(
             key,
             Known {
@@ -173,10 +173,10 @@ impl Writer {
     }
 
     fn commit(&mut self) -> tantivy::Result<()> {
-        self.writer.commit()?;
+        self.inner.commit()?;
         let segments = self.index.searchable_segment_ids()?;
         if segments.len() > SEGMENTS {
-            self.writer.merge(&segments).wait()?;
+            self.inner.merge(&segments).wait()?;
         }
         self.reader.reload()
     }

@@ -7,7 +7,7 @@ pub mod http;
 mod in_flight;
 pub mod legacy_sse;
 mod outbox;
-mod remote;
+pub mod remote;
 mod sorter;
 pub mod stdio;
 

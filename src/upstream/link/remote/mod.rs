@@ -6,7 +6,7 @@ mod dial;
 mod endpoint;
 mod refusal;
 mod reply;
-mod sse;
+pub mod sse;
 mod tls;
 
 use http::HeaderName;

@@ -11,16 +11,16 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event. An event without data is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Event {
+pub struct Event {
     /// The `event` field; none means `message`.
-    pub(crate) name: Option<Bytes>,
+    pub name: Option<Bytes>,
     /// The data. One line is a slice of what was read; several are joined.
-    pub(crate) data: Bytes,
+    pub data: Bytes,
 }
 
 impl Event {
     /// Whether it is of the default kind.
-    pub(crate) fn is_message(&self) -> bool {
+    pub fn is_message(&self) -> bool {
         self.name.as_deref().is_none_or(|name| name == b"message")
     }
 }
@@ -28,11 +28,11 @@ impl Event {
 /// An event passed the size limit.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is too large")]
-pub(crate) struct TooLarge;
+pub struct TooLarge;
 
 /// The state between chunks.
 #[derive(Debug)]
-pub(crate) struct Parser {
+pub struct Parser {
     /// Begins with the first data line of the event under way, or where the line under way begins.
     buffer: BytesMut,
     /// Where the line under way begins.
@@ -67,7 +67,7 @@ enum Excess {
 
 impl Parser {
     /// Begins a stream whose events may take `limit` bytes.
-    pub(crate) fn new(limit: usize) -> Self {
+    pub fn new(limit: usize) -> Self {
         Self {
             buffer: BytesMut::new(),
             line: 0,
@@ -85,17 +85,17 @@ impl Parser {
     }
 
     /// Takes the next bytes of the stream.
-    pub(crate) fn feed(&mut self, chunk: &[u8]) {
+    pub fn feed(&mut self, chunk: &[u8]) {
         self.buffer.extend_from_slice(chunk);
     }
 
     /// The id of the last complete event that bore one.
-    pub(crate) fn last_id(&self) -> Option<&Bytes> {
+    pub fn last_id(&self) -> Option<&Bytes> {
         self.last_id.as_ref().filter(|id| !id.is_empty())
     }
 
     /// How long the server wants a client to wait before it connects again.
-    pub(crate) fn retry(&self) -> Option<Duration> {
+    pub fn retry(&self) -> Option<Duration> {
         self.retry
     }
 
@@ -105,7 +105,7 @@ impl Parser {
     }
 
     /// The next complete event; `None` asks for more bytes.
-    pub(crate) fn next_event(&mut self) -> Result<Option<Event>, TooLarge> {
+    pub fn next_event(&mut self) -> Result<Option<Event>, TooLarge> {
         if !self.past_mark() {
             return Ok(None);
         }
@@ -123,6 +123,7 @@ impl Parser {
             let end = self.searched + length;
             let line = self.line..end;
             self.after_return = self.buffer[end] == b'\r';
+            self.within_limit(end)?;
             (self.line, self.searched) = (end + 1, end + 1);
             if self.excess == Excess::Skipping {
                 if line.is_empty() {
@@ -185,7 +186,7 @@ impl Parser {
         let value = &text[start..];
         match &text[..colon] {
             b"data" => self.data.push(line.start + start..line.end),
-            b"event" => self.name = Some(Bytes::copy_from_slice(value)),
+            b"event" => self.name = (!value.is_empty()).then(|| Bytes::copy_from_slice(value)),
             b"id" if !value.contains(&0) && value.len() <= MAX_ID => {
                 self.id = Some(Bytes::copy_from_slice(value));
             }
@@ -388,6 +389,14 @@ mod tests {
     }
 
     #[test]
+    fn an_empty_name_is_none() {
+        let mut parser = Parser::new(1000);
+        parser.feed(b"event: x\nevent:\ndata: a\n\n");
+        let event = parser.next_event().expect("small").expect("an event");
+        assert!(event.is_message());
+    }
+
+    #[test]
     fn one_line_of_data_is_not_copied_again() {
         let mut parser = Parser::new(1000);
         parser.feed(b"data: abc\n\n");
@@ -400,8 +409,15 @@ mod tests {
     fn the_limit_holds_in_pieces_and_in_whole() {
         let fits = format!("data: {}\n\n", "x".repeat(92));
         let large = format!("data: {}\n\n", "x".repeat(93));
+        let comment = format!(": {}\ndata: a\n\n", "x".repeat(99));
+        let many = format!("{}\n", "data\n".repeat(8));
         for size in [1, 10, 1000] {
-            for (stream, expected) in [(&fits, true), (&large, false)] {
+            for (stream, expected) in [
+                (&fits, true),
+                (&large, false),
+                (&comment, false),
+                (&many, false),
+            ] {
                 let mut parser = Parser::new(100);
                 let mut outcome = Ok(None);
                 for piece in stream.as_bytes().chunks(size) {

@@ -1,0 +1,298 @@
+//! Configuration: no text upsets us, and an edit changes what it names and nothing else.
+
+use std::path::Path;
+
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
+use mcpproxy::{
+    config::{Change, ConfigError, EditError, Settings, Surroundings, edit, parse, written_entry},
+    names::ServerName,
+};
+use serde_json::{Map, Value, json};
+
+/// Limit: servers of one text that are edited, for the sake of speed.
+const SERVERS_TRIED: usize = 3;
+
+/// Any bytes as the text of a configuration file.
+pub fn check(input: &[u8]) {
+    let Ok(text) = str::from_utf8(input) else {
+        return;
+    };
+    let settings = read(text);
+    let Some(tree) = Tree::of(text) else {
+        let broken = matches!(settings, Err(ConfigError::Syntax { .. }));
+        assert!(broken, "it is no JSON");
+        return;
+    };
+    let mut names = tree.server_names();
+    names.truncate(SERVERS_TRIED);
+    for name in names.iter().map(String::as_str).chain(["unknown"]) {
+        for change in changes(name) {
+            if let Ok(edited) = edit(text, &change) {
+                check_edit(text, &settings, &edited, name, &change);
+            }
+        }
+    }
+    check_addition(text, &settings);
+}
+
+fn read(text: &str) -> Result<Settings, ConfigError> {
+    // Some variables are set and some are not.
+    let lookup = |name: &str| (name.len().is_multiple_of(2)).then(|| "4".to_owned());
+    let surroundings = Surroundings {
+        lookup: &lookup,
+        folder: Path::new("/folder"),
+    };
+    parse(text, &surroundings)
+}
+
+/// Changes of a server that may be there.
+fn changes(server: &str) -> Vec<Change> {
+    let set = |path: &[&str], value: Value| Change::SetKey {
+        server: server.to_owned(),
+        path: path.iter().map(|key| (*key).to_owned()).collect(),
+        value,
+    };
+    let remove = |path: &[&str]| Change::RemoveKey {
+        server: server.to_owned(),
+        path: path.iter().map(|key| (*key).to_owned()).collect(),
+    };
+    vec![
+        Change::RemoveServer {
+            name: server.to_owned(),
+        },
+        set(&["enabled"], json!(false)),
+        set(&["env", "TOKEN"], json!("a \"b\"\n")),
+        set(&["args"], json!(["a", 1.5, null])),
+        set(&["headers"], json!({"a": {"b": []}, "c": "d"})),
+        remove(&["command"]),
+        remove(&["cwd"]),
+        remove(&["env", "TOKEN"]),
+    ]
+}
+
+/// What holds after every edit that was made.
+fn check_edit(
+    text: &str,
+    settings: &Result<Settings, ConfigError>,
+    edited: &str,
+    server: &str,
+    change: &Change,
+) {
+    let (before, after) = (Tree::of(text), Tree::of(edited));
+    let after = after.unwrap_or_else(|| panic!("no JSON any more: {edited}"));
+    let before = before.unwrap_or(Tree::Object(Vec::new()));
+    assert_eq!(
+        before.without_server(server),
+        after.without_server(server),
+        "{text}\nbecame\n{edited}"
+    );
+    same_but_for(settings, &read(edited), server);
+    is_done(edited, change);
+    let may_only_lose = matches!(
+        change,
+        Change::RemoveServer { .. } | Change::RemoveKey { .. }
+    );
+    assert!(
+        !may_only_lose || is_subsequence(edited, text),
+        "{text}\nbecame\n{edited}"
+    );
+}
+
+/// The edit has its effect, and made again it has none.
+fn is_done(edited: &str, change: &Change) {
+    let again = edit(edited, change);
+    match change {
+        Change::RemoveServer { name } => {
+            assert_eq!(again, Err(EditError::UnknownServer(name.clone())));
+        }
+        Change::AddServer { name, entry } => {
+            let found = written_entry(edited, name.as_str());
+            assert_eq!(found.as_ref(), Ok(entry), "{edited}");
+            assert_eq!(again, Err(EditError::ServerExists(name.to_string())));
+        }
+        Change::SetKey {
+            server,
+            path,
+            value,
+        } => {
+            let entry = written_entry(edited, server).expect("an entry that was edited");
+            assert_eq!(value_at(&entry, path), Some(value), "{edited}");
+            assert_eq!(again.as_deref(), Ok(edited));
+        }
+        Change::RemoveKey { server, path } => {
+            let entry = written_entry(edited, server).expect("an entry that was edited");
+            assert_eq!(value_at(&entry, path), None, "{edited}");
+            assert_eq!(again.as_deref(), Ok(edited));
+        }
+    }
+}
+
+fn value_at<'a>(entry: &'a Map<String, Value>, path: &[String]) -> Option<&'a Value> {
+    let (first, inside) = path.split_first()?;
+    inside
+        .iter()
+        .try_fold(entry.get(first)?, |value, key| value.get(key))
+}
+
+fn check_addition(text: &str, settings: &Result<Settings, ConfigError>) {
+    let name = "added-by-us";
+    let entry = json!({"command": "x", "env": {"A": "1"}, "args": []});
+    let change = Change::AddServer {
+        name: ServerName::parse(name).expect("a good name"),
+        entry: entry.as_object().cloned().expect("an object"),
+    };
+    if let Ok(edited) = edit(text, &change) {
+        check_edit(text, settings, &edited, name, &change);
+        // A list of servers that is `null` gives way to one.
+        let nothing_goes = is_subsequence(text, &edited) || text.contains("null");
+        assert!(nothing_goes, "{text}\nbecame\n{edited}");
+        let removal = Change::RemoveServer {
+            name: name.to_owned(),
+        };
+        let without = edit(&edited, &removal).expect("it was just added");
+        assert_eq!(
+            Tree::of(&without).map(|tree| tree.without_server(name)),
+            Tree::of(&edited).map(|tree| tree.without_server(name)),
+        );
+    }
+}
+
+/// Whether `text` is left when some characters of `longer` go.
+fn is_subsequence(text: &str, longer: &str) -> bool {
+    let mut longer = longer.chars();
+    text.chars().all(|c| longer.any(|other| other == c))
+}
+
+/// Everything but one server reads as before.
+fn same_but_for(
+    before: &Result<Settings, ConfigError>,
+    after: &Result<Settings, ConfigError>,
+    server: &str,
+) {
+    match (before, after) {
+        (Ok(before), Ok(after)) => {
+            assert_eq!(without(before, server), without(after, server));
+        }
+        (before, after) => assert_eq!(before, after),
+    }
+}
+
+/// Entries that are broken because of the one that is edited, and warnings, may change with it.
+fn without(settings: &Settings, server: &str) -> Settings {
+    let mut rest = settings.clone();
+    rest.servers
+        .retain(|name, _| !name.as_str().eq_ignore_ascii_case(server));
+    rest.broken.clear();
+    rest.warnings.clear();
+    rest
+}
+
+/// The text as values, with keys that stand twice and everything in its order.
+#[derive(Debug, Clone, PartialEq)]
+enum Tree {
+    Leaf(String),
+    Array(Vec<Tree>),
+    Object(Vec<(String, Tree)>),
+}
+
+impl Tree {
+    /// The value of a text, an empty one being an empty object; `None` if it is no JSON with comments and trailing commas.
+    fn of(text: &str) -> Option<Self> {
+        let options = ParseOptions {
+            allow_comments: true,
+            allow_trailing_commas: true,
+            allow_loose_object_property_names: false,
+            allow_missing_commas: false,
+            allow_single_quoted_strings: false,
+            allow_hexadecimal_numbers: false,
+            allow_unary_plus_numbers: false,
+            allow_bare_decimal_point_numbers: false,
+            allow_non_finite_numbers: false,
+            allow_extended_string_escapes: false,
+        };
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let result = parse_to_ast(text, &CollectOptions::default(), &options).ok()?;
+        let root = result.value.as_ref().map(Self::from_ast);
+        Some(root.unwrap_or(Self::Object(Vec::new())))
+    }
+
+    fn from_ast(value: &ast::Value<'_>) -> Self {
+        match value {
+            ast::Value::NullKeyword(_) => Self::Leaf("null".to_owned()),
+            ast::Value::BooleanLit(literal) => Self::Leaf(literal.value.to_string()),
+            ast::Value::NumberLit(literal) => Self::Leaf(literal.value.to_owned()),
+            ast::Value::StringLit(literal) => Self::Leaf(json!(literal.value).to_string()),
+            ast::Value::Array(array) => {
+                Self::Array(array.elements.iter().map(Self::from_ast).collect())
+            }
+            ast::Value::Object(object) => Self::Object(
+                object
+                    .properties
+                    .iter()
+                    .map(|property| {
+                        let name = property.name.as_str().to_owned();
+                        (name, Self::from_ast(&property.value))
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// The values under `mcpServers`, which may stand there twice.
+    fn server_lists(&self) -> impl Iterator<Item = &Self> {
+        let members = match self {
+            Self::Object(members) => &members[..],
+            _ => &[],
+        };
+        members
+            .iter()
+            .filter(|(key, _)| key == "mcpServers")
+            .map(|(_, list)| list)
+    }
+
+    fn server_names(&self) -> Vec<String> {
+        self.server_lists()
+            .flat_map(|list| match list {
+                Self::Object(members) => members.iter().map(|(name, _)| name.clone()).collect(),
+                Self::Array(elements) => elements.iter().filter_map(Self::own_name).collect(),
+                Self::Leaf(_) => Vec::new(),
+            })
+            .collect()
+    }
+
+    /// The name that an entry in an array gives itself.
+    fn own_name(&self) -> Option<String> {
+        let Self::Object(members) = self else {
+            return None;
+        };
+        let (_, name) = members.iter().rfind(|(key, _)| key == "name")?;
+        match name {
+            Self::Leaf(text) => serde_json::from_str(text).ok(),
+            _ => None,
+        }
+    }
+
+    /// Everything but the servers of that name. No servers and no list of servers are the same.
+    fn without_server(&self, server: &str) -> Self {
+        let Self::Object(members) = self else {
+            return self.clone();
+        };
+        let rest = members.iter().filter_map(|(key, value)| {
+            let value = match value {
+                _ if key != "mcpServers" => value.clone(),
+                Self::Object(servers) => {
+                    let others = servers.iter().filter(|(name, _)| name != server);
+                    Self::Object(others.cloned().collect())
+                }
+                Self::Array(servers) => {
+                    let is_other = |entry: &&Self| entry.own_name().as_deref() != Some(server);
+                    Self::Array(servers.iter().filter(is_other).cloned().collect())
+                }
+                Self::Leaf(_) => Self::Object(Vec::new()),
+            };
+            let is_empty = matches!(&value, Self::Object(list) if list.is_empty());
+            (key != "mcpServers" || !is_empty).then(|| (key.clone(), value))
+        });
+        Self::Object(rest.collect())
+    }
+}

@@ -1,0 +1,9 @@
+//! What holds for every input, whoever wrote it: each `check` takes any bytes and panics where a property is broken.
+//!
+//! The fuzz targets look for such inputs; `tests/it/fuzz_corpus.rs` replays the ones that are kept in `corpus`.
+
+pub mod config;
+pub mod frames;
+mod json;
+pub mod splice;
+pub mod sse;

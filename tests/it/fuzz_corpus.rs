@@ -1,0 +1,59 @@
+//! Replays the inputs that the fuzz targets begin with, and those they have found, through the same properties.
+
+use std::{
+    fs,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
+
+#[path = "../fuzz/properties/mod.rs"]
+mod properties;
+
+#[track_caller]
+fn replay(target: &str, check: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fuzz/corpus");
+    let mut broken = Vec::new();
+    let mut n_inputs = 0;
+    for entry in fs::read_dir(folder.join(target)).expect("a folder of the repository") {
+        let file = entry.expect("a readable folder").path();
+        let input = fs::read(&file).expect("a readable file");
+        n_inputs += 1;
+        if catch_unwind(AssertUnwindSafe(|| check(&input))).is_err() {
+            broken.push(file);
+        }
+    }
+    assert!(n_inputs > 0, "{target} has no inputs");
+    assert!(
+        broken.is_empty(),
+        "these inputs break a property: {broken:#?}"
+    );
+}
+
+#[test]
+fn frames_say_what_they_said() {
+    replay("frames", properties::frames::check);
+}
+
+#[test]
+fn a_splice_changes_what_it_names_only() {
+    replay("splice", properties::splice::check);
+}
+
+#[test]
+fn events_do_not_depend_on_how_they_arrive() {
+    replay("sse", properties::sse::check);
+}
+
+#[test]
+fn an_edit_of_the_configuration_changes_what_it_names_only() {
+    replay("config", properties::config::check);
+}
+
+#[test]
+fn the_examples_can_be_edited() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    for entry in fs::read_dir(folder).expect("a folder of the repository") {
+        let file = entry.expect("a readable folder").path();
+        properties::config::check(&fs::read(file).expect("a readable file"));
+    }
+}
