@@ -122,7 +122,7 @@ impl Writer {
     }
 
     fn remove_unknown(&mut self, snapshot: &Snapshot, changes: &mut Changes) {
-        let (writer, number, free) = (&self.writer, self.fields.number, &mut self.free);
+        let (writer, number, free) = (&self.inner, self.fields.number, &mut self.free);
         self.known.retain(|(server, tool), known| {
             let kept = snapshot.tool(server.as_str(), tool).is_some();
             if !kept {
@@ -145,7 +145,7 @@ impl Writer {
             Some(known) if known.fingerprint == tool.fingerprint => return Ok(()),
             Some(known) => {
                 // Deletes what was added before, not what follows.
-                self.writer
+                self.inner
                     .delete_term(Term::from_field_u64(self.fields.number, known.number));
                 known.number
             }
