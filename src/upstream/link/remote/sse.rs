@@ -61,6 +61,8 @@ enum Excess {
     None,
     /// All of it; it stands at the beginning of the buffer.
     Whole,
+    /// Up to the end of this line, which is too much already; further lines may belong to it.
+    Line(usize),
     /// A part; what comes up to the next blank line belongs to it.
     Skipping,
 }
@@ -122,8 +124,9 @@ impl Parser {
             };
             let end = self.searched + length;
             let line = self.line..end;
+            self.within_limit(end)
+                .inspect_err(|_| self.excess = Excess::Line(end))?;
             self.after_return = self.buffer[end] == b'\r';
-            self.within_limit(end)?;
             (self.line, self.searched) = (end + 1, end + 1);
             if self.excess == Excess::Skipping {
                 if line.is_empty() {
@@ -237,6 +240,9 @@ impl Parser {
             self.excess = Excess::None;
             return self.take_data();
         }
+        if let Excess::Line(end) = self.excess {
+            return self.skip_line(end);
+        }
         self.excess = Excess::Skipping;
         let under_way = self.line..self.buffer.len();
         let first = self.buffer.get(self.line).copied();
@@ -249,6 +255,20 @@ impl Parser {
         self.buffer.extend(first);
         self.searched = self.buffer.len();
         data
+    }
+
+    /// Goes on after a line that ends at `end`; a blank one was the event's last.
+    fn skip_line(&mut self, end: usize) -> Bytes {
+        if end > self.line {
+            self.excess = Excess::Skipping;
+            self.field(self.line..end);
+        } else {
+            self.excess = Excess::None;
+        }
+        (self.name, self.id) = (None, None);
+        self.after_return = self.buffer[end] == b'\r';
+        self.line = end + 1;
+        self.take_data()
     }
 
     /// Many empty data lines cost more than their bytes.
