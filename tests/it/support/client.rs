@@ -1,4 +1,4 @@
-//! An MCP client that speaks raw frames over Streamable HTTP, so that tests see every byte.
+//! An MCP client that speaks raw frames over Streamable HTTP or HTTP+SSE, so that tests see every byte.
 
 use std::{
     collections::VecDeque,
@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    feed::{Feed, Heard},
     http::{self, HttpAnswer, OpenAnswer, Reachable},
     patience::until_async,
     sse::{Event, Parser},
@@ -21,6 +22,8 @@ pub struct TestClient {
     path: String,
     revision: String,
     session: Option<String>,
+    /// The stream of a client over HTTP+SSE.
+    feed: Option<Feed>,
     /// The raw result of `initialize`; empty without a session.
     pub initialized: String,
     last_id: AtomicU64,
@@ -29,12 +32,24 @@ pub struct TestClient {
 /// A client that is not connected yet.
 pub struct Speaking {
     revision: String,
+    over_sse: bool,
 }
 
 impl Speaking {
+    /// Speaks HTTP+SSE.
+    pub fn over_sse(mut self) -> Self {
+        self.over_sse = true;
+        self
+    }
+
     /// `initialize` and `notifications/initialized`.
     pub async fn connect(self, to: &impl Reachable, path: &str) -> TestClient {
         let mut client = TestClient::stateless(to, path);
+        if self.over_sse {
+            let feed = Feed::open(to.address(), path).await;
+            client.path.clone_from(&feed.address);
+            client.feed = Some(feed);
+        }
         client.revision.clone_from(&self.revision);
         let params = format!(
             r#"{{"protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}"#,
@@ -55,6 +70,7 @@ impl TestClient {
     pub fn speaking(revision: &str) -> Speaking {
         Speaking {
             revision: revision.to_owned(),
+            over_sse: false,
         }
     }
 
@@ -65,6 +81,7 @@ impl TestClient {
             path: path.to_owned(),
             revision: String::new(),
             session: None,
+            feed: None,
             initialized: String::new(),
             last_id: AtomicU64::new(0),
         }
@@ -121,8 +138,13 @@ impl TestClient {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let frame =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        let heard = self.feed.as_ref().map(Feed::hear);
         let answer = self.open("POST", &frame).await;
-        Exchange::new(id.to_string(), answer)
+        match heard {
+            Some(_) => assert_eq!(answer.status, 202, "POST {}", self.path),
+            None => (),
+        }
+        Exchange::new(id.to_string(), answer, heard)
     }
 
     /// The id of the request that was sent last.
@@ -139,6 +161,11 @@ impl TestClient {
     pub async fn respond(&self, id: &Value, result: &str) -> HttpAnswer {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
         self.open("POST", &frame).await.whole().await
+    }
+
+    /// Over HTTP+SSE: everything that comes from now on.
+    pub fn hear(&self) -> Heard {
+        self.feed.as_ref().expect("a client over HTTP+SSE").hear()
     }
 
     /// Opens the session's own stream.
@@ -196,20 +223,21 @@ struct Frame<'a> {
 pub struct Exchange {
     id: String,
     answer: OpenAnswer,
+    /// Where the answer comes if not in the response.
+    heard: Option<Heard>,
     streamed: bool,
     parser: Parser,
     frames: VecDeque<String>,
 }
 
 impl Exchange {
-    fn new(id: String, answer: OpenAnswer) -> Self {
-        let streamed = answer
-            .header("content-type")
-            .starts_with("text/event-stream");
+    fn new(id: String, answer: OpenAnswer, heard: Option<Heard>) -> Self {
+        let kind = answer.header("content-type");
         Self {
             id,
+            streamed: heard.is_some() || kind.starts_with("text/event-stream"),
             answer,
-            streamed,
+            heard,
             parser: Parser::default(),
             frames: VecDeque::new(),
         }
@@ -217,6 +245,9 @@ impl Exchange {
 
     /// The next frame as it came; nothing when the body is at its end.
     pub async fn next(&mut self) -> Option<String> {
+        if let Some(heard) = &mut self.heard {
+            return heard.next().await;
+        }
         if !self.streamed {
             let mut body = Vec::new();
             while let Some(piece) = self.answer.next().await {
@@ -346,6 +377,12 @@ impl EventStream {
             parser: Parser::default(),
             events: VecDeque::new(),
         }
+    }
+
+    /// Somebody reads it for as long as the test runs.
+    pub fn without_deadline(mut self) -> Self {
+        self.answer.wait_for_ever();
+        self
     }
 
     /// The next event; nothing when the stream has ended.

@@ -190,6 +190,12 @@ impl TestDaemon {
         TestClient::speaking("2025-06-18").connect(self, path).await
     }
 
+    /// The same over HTTP+SSE.
+    pub async fn sse_client(&self, path: &str) -> TestClient {
+        let speaking = TestClient::speaking("2024-11-05").over_sse();
+        speaking.connect(self, path).await
+    }
+
     /// A plain GET.
     pub async fn get(&self, path: &str) -> HttpAnswer {
         http::send(self.address(), "GET", path, &[], "").await

@@ -13,7 +13,7 @@ use axum::{
     extract::{DefaultBodyLimit, Request, State},
     http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse, Response},
-    routing::any,
+    routing::{any, get as on_get, post as on_post},
 };
 use futures_util::stream;
 use tokio::{
@@ -23,6 +23,7 @@ use tokio::{
 
 use super::{
     cuttable::{Cut, CuttableListener},
+    fake_sse,
     interpreter::{Interpreter, Output},
     record::{How, Received, Record},
     script::{HttpAnswers, Script},
@@ -37,12 +38,14 @@ pub struct FakeHttp {
     shared: Arc<Shared>,
 }
 
-struct Shared {
-    interpreter: Arc<Interpreter>,
+pub struct Shared {
+    pub interpreter: Arc<Interpreter>,
     record: Record,
     sessions: Mutex<Sessions>,
     /// Frames for every GET stream; `None` ends the streams.
-    pushed: broadcast::Sender<Option<String>>,
+    pub pushed: broadcast::Sender<Option<String>>,
+    /// The streams of HTTP+SSE.
+    pub streams: fake_sse::Streams,
     cut: watch::Sender<Cut>,
 }
 
@@ -64,10 +67,13 @@ impl FakeHttp {
             record,
             sessions: Mutex::default(),
             pushed: broadcast::Sender::new(64),
+            streams: fake_sse::Streams::default(),
             cut: watch::Sender::new(Cut::default()),
         });
         let router = Router::new()
             .route("/mcp", any(answer))
+            .route("/sse", on_get(fake_sse::open))
+            .route("/messages", on_post(fake_sse::message))
             .layer(DefaultBodyLimit::max(MAX_BODY))
             .with_state(shared.clone());
         let listener = CuttableListener::new(listener, shared.cut.subscribe(), idle_close_ms);
@@ -101,13 +107,14 @@ impl FakeHttp {
 }
 
 impl Shared {
-    fn forget_sessions(&self, refusal: Option<StatusCode>) {
+    pub fn forget_sessions(&self, refusal: Option<StatusCode>) {
+        self.streams.forget();
         let mut sessions = self.sessions.lock().expect("no panic under lock");
         sessions.known.clear();
         sessions.refusal = refusal;
     }
 
-    fn cut_connections(&self) {
+    pub fn cut_connections(&self) {
         self.cut.send_modify(|cut| cut.generation += 1);
     }
 
@@ -129,7 +136,7 @@ impl Shared {
         }
     }
 
-    fn note(&self, how: How, headers: &HeaderMap, body: &str) {
+    pub fn note(&self, how: How, headers: &HeaderMap, body: &str) {
         let text = |value: &header::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into();
         self.record.note(Received {
             how,
@@ -188,7 +195,7 @@ async fn post(shared: Arc<Shared>, headers: HeaderMap, body: &Bytes) -> Response
     response
 }
 
-fn is_request(body: &str) -> bool {
+pub fn is_request(body: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Shape {
         id: Option<serde::de::IgnoredAny>,
@@ -315,11 +322,11 @@ fn delete(shared: &Arc<Shared>, headers: &HeaderMap) -> Response {
     }
 }
 
-fn event_stream(body: Body) -> Response {
+pub fn event_stream(body: Body) -> Response {
     ([(header::CONTENT_TYPE, "text/event-stream")], body).into_response()
 }
 
-fn event(frame: &str) -> Bytes {
+pub fn event(frame: &str) -> Bytes {
     let data = frame.replace('\n', "\ndata: ");
     format!("event: message\ndata: {data}\n\n").into()
 }

@@ -18,30 +18,30 @@ use super::{
 #[derive(Clone)]
 pub struct FakeUpstream {
     script: Script,
-    over: Over,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Over {
-    Stdio,
-    Http,
+    /// As the configuration names it.
+    transport: &'static str,
 }
 
 impl FakeUpstream {
     /// A real child process.
     pub fn stdio() -> Self {
-        Self::new(Over::Stdio)
+        Self::new("stdio")
     }
 
     /// A server over Streamable HTTP on a port of its own.
     pub fn http() -> Self {
-        Self::new(Over::Http)
+        Self::new("http")
     }
 
-    fn new(over: Over) -> Self {
+    /// A server over HTTP+SSE on a port of its own.
+    pub fn sse() -> Self {
+        Self::new("sse")
+    }
+
+    fn new(transport: &'static str) -> Self {
         Self {
             script: Script::default(),
-            over,
+            transport,
         }
     }
 
@@ -173,18 +173,18 @@ impl FakeUpstream {
     /// Makes it reachable. A child is started by whoever runs [`Upstream::command_line`].
     pub async fn start(mut self) -> Upstream {
         let record = Record::new();
-        let face = match self.over {
-            Over::Http => Face::Http(FakeHttp::start(self.script.clone(), record.clone()).await),
-            Over::Stdio => {
-                let control = Control::listen(record.clone()).await;
-                self.script.stdio.control = Some(control.address);
-                let folder = tempfile::tempdir().expect("a temporary folder");
-                Face::Stdio { control, folder }
-            }
+        let face = if self.transport == "stdio" {
+            let control = Control::listen(record.clone()).await;
+            self.script.stdio.control = Some(control.address);
+            let folder = tempfile::tempdir().expect("a temporary folder");
+            Face::Stdio { control, folder }
+        } else {
+            Face::Http(FakeHttp::start(self.script.clone(), record.clone()).await)
         };
         let upstream = Upstream {
             record,
             script: Mutex::new(self.script.clone()),
+            transport: self.transport,
             face,
         };
         upstream.write_script(&self.script);
@@ -216,6 +216,7 @@ fn offer(key: &str, definition: &str, behaviour: Behaviour) -> Offer {
 pub struct Upstream {
     record: Record,
     script: Mutex<Script>,
+    transport: &'static str,
     face: Face,
 }
 
@@ -228,7 +229,7 @@ impl Upstream {
     /// This upstream as an entry of `mcpServers`.
     pub fn entry(&self) -> Value {
         match &self.face {
-            Face::Http(_) => json!({"url": self.url(), "type": "http"}),
+            Face::Http(_) => json!({"url": self.url(), "type": self.transport}),
             Face::Stdio { .. } => {
                 let (command, args) = self.command_line();
                 json!({"command": command, "args": args})
@@ -242,7 +243,8 @@ impl Upstream {
     }
 
     pub fn url(&self) -> String {
-        format!("http://{}/mcp", self.address())
+        let path = self.transport.replace("http", "mcp");
+        format!("http://{}/{path}", self.address())
     }
 
     pub fn address(&self) -> SocketAddr {

@@ -56,6 +56,7 @@ pub struct OpenAnswer {
     pub status: u16,
     pub headers: HeaderMap,
     body: Incoming,
+    patient: bool,
     _connection: Connection,
 }
 
@@ -74,7 +75,15 @@ impl OpenAnswer {
                 }
             }
         };
+        if self.patient {
+            return next.await;
+        }
         within("more of an HTTP answer", next).await
+    }
+
+    /// More of the body may come at any time.
+    pub fn wait_for_ever(&mut self) {
+        self.patient = true;
     }
 
     pub async fn whole(mut self) -> HttpAnswer {
@@ -144,6 +153,7 @@ pub async fn open_on(
         status: head.status.as_u16(),
         headers: head.headers,
         body,
+        patient: false,
         _connection: connection,
     }
 }

@@ -173,14 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for reference in [
-            "javascript:x",
-            "mailto:a@b",
-            "http:",
-            "http://",
-            "/a b",
-            "/\u{e9}",
-        ] {
+        for reference in ["javascript:x", "mailto:a@b", "http:", "http://", "/a b"] {
             let outcome = at("http://a/sse", reference);
             assert_eq!(outcome, Err(BadAddress::Unusable), "{reference:?}");
         }
