@@ -140,20 +140,11 @@ impl Searcher {
         &self.snapshot
     }
 
-    /// Searches.
+    /// Searches. What the query filters by is never relaxed; [`Query::attempts`] is for that.
     pub fn search(&self, query: &Query, matching: Matching) -> Result<Hits<'_>, IndexError> {
-        let found = self.ranked(query, matching)?;
-        if !found.is_empty() || query.filters.iter().all(|filter| filter.prefix.is_empty()) {
-            return Ok(Hits {
-                tools: &self.tools,
-                heap: found.into(),
-            });
-        }
-        // No tool begins so, but some may be about it.
-        let found = self.ranked(&query.clone().with_prefixes_as_words(), matching)?;
         Ok(Hits {
             tools: &self.tools,
-            heap: found.into(),
+            heap: self.ranked(query, matching)?.into(),
         })
     }
 
@@ -350,7 +341,9 @@ fn wanted(words: &str) -> (Vec<Wanted>, u64) {
         tokens.retain(|token| token.kind.ranks());
     } else {
         // All that was typed are common words: they have to do.
-        tokens.iter_mut().for_each(|token| token.kind = Kind::Word);
+        for token in &mut tokens {
+            token.kind = Kind::Word;
+        }
     }
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut places = HashMap::new();
