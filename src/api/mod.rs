@@ -18,10 +18,11 @@ use serde_json::{Map, Value, json, value::RawValue};
 use crate::{
     call_context::{CallContext, Outlet},
     caller::Caller,
+    catalog::Matching,
     error_code::{ErrorCode, Failure},
     gate::Variant,
     management::{Enabled, Management, ServerRow},
-    router::Router,
+    router::{Detail, Router, Search},
     wire::{Outcome, Raw, Revision},
 };
 
@@ -237,10 +238,36 @@ async fn server_tools(State(api): State<Api>, Path(name): Path<String>) -> Answe
 #[derive(Deserialize)]
 struct ToolsQuery {
     server: Option<String>,
+    /// Turns the list into a search.
+    q: Option<String>,
+    limit: Option<usize>,
+    r#match: Option<String>,
+    detail: Option<String>,
 }
 
 async fn tools(State(api): State<Api>, Query(query): Query<ToolsQuery>) -> Answer {
-    list_tools(&api, query.server.as_deref())
+    let Some(text) = query.q else {
+        return list_tools(&api, query.server.as_deref());
+    };
+    let matching = match query.r#match.as_deref() {
+        None => Matching::default(),
+        Some(text) => Matching::parse(text)
+            .ok_or_else(|| wrong(format!("`match` is any or all, not {text:?}")))?,
+    };
+    let detail = match query.detail.as_deref() {
+        None => Detail::default(),
+        Some(text) => Detail::parse(text)
+            .ok_or_else(|| wrong(format!("`detail` is full or compact, not {text:?}")))?,
+    };
+    let search = Search {
+        query: text,
+        limit: query.limit,
+        matching,
+        server: query.server,
+        up_to: Variant::Destructive,
+    };
+    let router = &api.0.router;
+    ok(&router.search_answer(&Caller::operator(), &search, detail)?)
 }
 
 fn list_tools(api: &Api, server: Option<&str>) -> Answer {

@@ -1,7 +1,7 @@
 //! What the words of a search mean: plain words, `"exact phrases"`, and `server:` or `server:prefix` filters. Pure. Whatever is
 //! none of these is plain words, so no query is wrong.
 
-use super::tokenizer::words_of;
+use super::{Matching, tokenizer::words_of};
 
 /// A query, understood.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -71,14 +71,32 @@ impl Query {
         self
     }
 
-    /// Takes the prefixes of the filters for words: for when no tool begins so.
-    #[must_use]
-    pub fn with_prefixes_as_words(mut self) -> Self {
-        for i in 0..self.filters.len() {
-            let prefix = std::mem::take(&mut self.filters[i].prefix);
-            self.add_words(&prefix);
+    /// The query as it stands, and then what to try in turn as long as nothing is found: the beginnings of names that filters ask
+    /// for become words; where some of the words are enough, so are those of phrases.
+    pub fn attempts(&self, matching: Matching) -> Vec<Self> {
+        let mut attempts = vec![self.clone()];
+        if self.filters.iter().any(|filter| !filter.prefix.is_empty()) {
+            attempts.extend(attempts.last().map(Self::with_prefixes_as_words));
         }
-        self
+        if !self.phrases.is_empty() && matching == Matching::Any {
+            let without = attempts.last().map(|last| Self {
+                phrases: Vec::new(),
+                ..last.clone()
+            });
+            attempts.extend(without);
+        }
+        attempts
+    }
+
+    fn with_prefixes_as_words(&self) -> Self {
+        let mut query = self.clone();
+        for filter in &self.filters {
+            query.add_words(&filter.prefix);
+        }
+        for filter in &mut query.filters {
+            filter.prefix.clear();
+        }
+        query
     }
 
     /// Whether it asks for nothing at all.

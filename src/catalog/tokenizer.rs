@@ -1,7 +1,7 @@
 //! Cuts texts and identifiers into the terms that are indexed and searched: `createIssue`, `create_issue` and "creates issues"
 //! meet in the same two. Pure; knows nothing of fields, weights and indexes.
 
-use std::cell::RefCell;
+use std::{cell::RefCell, collections::HashSet, sync::LazyLock};
 
 use frostem::{Algorithm, Stemmer};
 
@@ -56,16 +56,10 @@ impl Kind {
 }
 
 /// Words that say nothing about a tool. The last are what apostrophes leave.
-const COMMON: &[&str] = &[
-    "a", "about", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but",
-    "by", "can", "could", "did", "do", "does", "each", "for", "from", "had", "has", "have", "he",
-    "her", "here", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just", "like",
-    "me", "more", "most", "must", "my", "no", "not", "of", "on", "only", "or", "other", "our",
-    "out", "over", "own", "please", "shall", "she", "should", "so", "some", "such", "than", "that",
-    "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "too", "up",
-    "us", "very", "want", "was", "we", "were", "what", "when", "where", "which", "who", "why",
-    "will", "with", "would", "you", "your", "don", "ll", "re", "s", "t", "ve",
-];
+const COMMON: &str = "a about all also am an and any are as at be been but by can could did do does each for from had has have he her \
+     here him his how i if in into is it its just like me more most must my no not of on only or other our out over \
+     own please shall she should so some such than that the their them then there these they this those to too up us \
+     very want was we were what when where which who why will with would you your don ll re s t ve";
 
 /// Limit: a longer word is no word, and an index term must be bounded.
 const LONGEST: usize = 64;
@@ -127,7 +121,7 @@ fn push(tokens: &mut Vec<Token>, text: String, position: usize, kind: Kind) {
 }
 
 fn letters(word: &str, position: usize, tokens: &mut Vec<Token>) {
-    if COMMON.contains(&word) {
+    if is_common(word) {
         return push(tokens, word.to_owned(), position, Kind::Common);
     }
     push(tokens, stem(word), position, Kind::Word);
@@ -154,6 +148,12 @@ fn characters(run: &str, position: &mut usize, tokens: &mut Vec<Token>) {
         }
         *position += 1;
     }
+}
+
+fn is_common(word: &str) -> bool {
+    static WORDS: LazyLock<HashSet<&str>> =
+        LazyLock::new(|| COMMON.split_ascii_whitespace().collect());
+    WORDS.contains(word)
 }
 
 fn stem(word: &str) -> String {

@@ -16,6 +16,7 @@ mod pretty_json;
 mod serve;
 mod status;
 mod tools;
+mod tools_search;
 mod upstream;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -44,6 +45,7 @@ Examples:
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
   mcpproxy tools list                                  what they offer
+  mcpproxy tools search create issue                   what an AI client finds for these words
   mcpproxy call read time:get_current_time --args '{\"timezone\":\"Europe/Berlin\"}'
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon not reachable, 4 refused by policy.";

@@ -65,7 +65,9 @@ impl Files {
     }
 
     /// Every sound entry whose server has been listed since the entry last changed.
-    fn last_known(&self) -> Result<impl Iterator<Item = (&ServerEntry, ServerCatalog)>, Failure> {
+    pub(super) fn last_known(
+        &self,
+    ) -> Result<impl Iterator<Item = (&ServerEntry, ServerCatalog)>, Failure> {
         let entries = self.settings()?.servers.values();
         Ok(entries.filter_map(|entry| {
             let listing = last_known::load(self.data_dir(), &entry.name, &entry.fingerprint)?;

@@ -10,14 +10,17 @@ use super::{
     failure::Failure,
     offline::Files,
     output::{self, Format, Output},
+    tools_search::Search,
 };
 
-/// List the tools of all servers, or show one as its server defines it
+/// List the tools of all servers, search them as AI clients do, or show one as its server defines it
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum Tools {
     /// List the tools of all servers, also of those asleep
     List(List),
+    /// Search the tools by what they do, ranked as for AI clients
+    Search(Search),
     /// Show one tool's definition as its server gave it
     Show(Show),
 }
@@ -25,6 +28,8 @@ pub(super) enum Tools {
 const EXAMPLES: &str = "\
 Examples:
   mcpproxy tools list --server github
+  mcpproxy tools search create issue
+  mcpproxy tools search 'github: \"pull request\"' --limit 5
   mcpproxy tools show github:create_issue
   mcpproxy tools list -o json";
 
@@ -96,6 +101,7 @@ impl Tools {
         }
         match self {
             Self::List(list) => list.run(&files, daemon).await,
+            Self::Search(search) => search.run(&files, daemon).await,
             Self::Show(show) => show.run(&files, daemon).await,
         }
     }
@@ -159,7 +165,7 @@ fn row(tool: ToolRow) -> [String; 4] {
 }
 
 /// A table wants a glance; `tools show` has the whole text.
-fn shortened(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     const SHOWN: usize = 100;
     if text.chars().count() <= SHOWN {
         return text.to_owned();

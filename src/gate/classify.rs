@@ -1,5 +1,5 @@
-//! What a tool does to the world, as far as that is known: its server's word first, then the person's `tool_acl`, then the words of
-//! its name and description. Pure; decides nothing.
+//! What a tool does to the world where its server does not say: the person's `tool_acl` first, then the words of its name, then how
+//! its description begins. Pure; decides nothing.
 
 use super::Variant;
 use crate::{
@@ -7,7 +7,7 @@ use crate::{
     config::{ServerEntry, ToolClass},
 };
 
-/// What our own classification says of a tool whose server says nothing.
+/// What our own classification says of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// A person says that it only looks.
@@ -20,151 +20,18 @@ pub enum Effect {
     Unsure,
 }
 
-/// Words that delete, whatever stands beside them.
-const DELETING: &[&str] = &[
-    "delete",
-    "deletes",
-    "destroy",
-    "destroys",
-    "drop",
-    "drops",
-    "erase",
-    "erases",
-    "purge",
-    "purges",
-    "remove",
-    "removes",
-    "truncate",
-    "truncates",
-    "uninstall",
-    "uninstalls",
-    "unlink",
-    "unlinks",
-    "wipe",
-    "wipes",
-];
+/// Verbs that delete, wherever they stand in a name: `bulk_delete_rows`, `issue_remove`.
+const DELETING: &str = "delete destroy drop erase purge remove truncate uninstall unlink wipe";
 
-/// Words that change something.
-const WRITING: &[&str] = &[
-    "add",
-    "adds",
-    "append",
-    "appends",
-    "approve",
-    "approves",
-    "archive",
-    "archives",
-    "assign",
-    "assigns",
-    "cancel",
-    "cancels",
-    "close",
-    "closes",
-    "commit",
-    "commits",
-    "create",
-    "creates",
-    "disable",
-    "disables",
-    "edit",
-    "edits",
-    "enable",
-    "enables",
-    "execute",
-    "executes",
-    "insert",
-    "inserts",
-    "install",
-    "installs",
-    "kill",
-    "kills",
-    "make",
-    "makes",
-    "merge",
-    "merges",
-    "modify",
-    "modifies",
-    "move",
-    "moves",
-    "overwrite",
-    "overwrites",
-    "patch",
-    "patches",
-    "post",
-    "posts",
-    "publish",
-    "publishes",
-    "push",
-    "pushes",
-    "put",
-    "puts",
-    "rename",
-    "renames",
-    "replace",
-    "replaces",
-    "reply",
-    "replies",
-    "save",
-    "saves",
-    "send",
-    "sends",
-    "set",
-    "sets",
-    "submit",
-    "submits",
-    "update",
-    "updates",
-    "upload",
-    "uploads",
-    "upsert",
-    "upserts",
-    "write",
-    "writes",
-];
+/// Verbs that change something where a name begins with them. Verbs that are as often nouns (post, commit, archive) are not here.
+const WRITING: &str = "add append approve assign cancel create disable edit enable insert install merge modify move overwrite publish push \
+     put rename replace save send set submit update upload upsert write";
 
-/// Words that only look. A name that begins with one is no deleting one: `list_deleted`, `get_remove_policy`.
-const READING: &[&str] = &[
-    "check",
-    "checks",
-    "count",
-    "counts",
-    "describe",
-    "describes",
-    "diff",
-    "download",
-    "fetch",
-    "fetches",
-    "find",
-    "finds",
-    "get",
-    "gets",
-    "has",
-    "inspect",
-    "inspects",
-    "is",
-    "list",
-    "lists",
-    "look",
-    "lookup",
-    "preview",
-    "query",
-    "queries",
-    "read",
-    "reads",
-    "retrieve",
-    "retrieves",
-    "return",
-    "returns",
-    "search",
-    "searches",
-    "show",
-    "shows",
-    "status",
-    "view",
-    "views",
-];
+/// Verbs that only look. What follows one in a name is what it looks at: `list_deleted`, `get_remove_policy`.
+const READING: &str = "check count describe download fetch find get has inspect is list look lookup preview query read retrieve return search \
+     show view";
 
-/// Our own classification: `tool_acl`, then name, then the description's first word.
+/// Our own classification.
 pub fn effect(entry: Option<&ServerEntry>, tool: &Tool) -> Effect {
     match entry.and_then(|entry| entry.tool_acl.class(&tool.name)) {
         Some(ToolClass::Read) => return Effect::Reads,
@@ -173,32 +40,178 @@ pub fn effect(entry: Option<&ServerEntry>, tool: &Tool) -> Effect {
         None => (),
     }
     let name = words_of(&tool.name);
-    let said = name
-        .iter()
-        .find_map(|word| effect_of(word))
-        .or_else(|| effect_of(words_of(&tool.description).first()?));
-    said.unwrap_or(Effect::Unsure)
+    for (i, word) in name.iter().enumerate() {
+        match verb(word) {
+            Some(Effect::Deletes) => return Effect::Deletes,
+            Some(Effect::Writes) if i == 0 => return Effect::Writes,
+            Some(Effect::Unsure) => return Effect::Unsure,
+            _ => (),
+        }
+    }
+    // "Permanently deletes …"
+    let beginning: String = tool.description.chars().take(100).collect();
+    let said = words_of(&beginning)
+        .into_iter()
+        .find(|word| !word.ends_with("ly"));
+    said.and_then(|word| verb(&word)).unwrap_or(Effect::Unsure)
 }
 
-/// What one word says; `Unsure` from a word that only looks, which ends the search.
-fn effect_of(word: &str) -> Option<Effect> {
-    if DELETING.contains(&word) {
+/// What one word says; `Unsure` if it only looks.
+fn verb(word: &str) -> Option<Effect> {
+    let is_of = |verbs: &str| {
+        let is = |verb: &str| {
+            word.strip_prefix(verb)
+                .is_some_and(|end| matches!(end, "" | "s" | "es"))
+                || verb.ends_with('y') && word == third_person(verb)
+        };
+        verbs.split_ascii_whitespace().any(is)
+    };
+    if is_of(DELETING) {
         Some(Effect::Deletes)
-    } else if WRITING.contains(&word) {
+    } else if is_of(WRITING) {
         Some(Effect::Writes)
-    } else if READING.contains(&word) {
+    } else if is_of(READING) {
         Some(Effect::Unsure)
     } else {
         None
     }
 }
 
-/// The variant to call a tool with. Never milder than what is known; reading only where the server says so.
+/// `modify` becomes `modifies`.
+fn third_person(verb: &str) -> String {
+    format!("{}ies", verb.trim_end_matches('y'))
+}
+
+/// The variant to call a tool with. Never milder than what is known; reading only where the server itself says so.
 pub fn call_with(entry: Option<&ServerEntry>, tool: &Tool) -> Variant {
     match (tool.hints.destructive, tool.hints.read_only) {
         (Some(true), _) => Variant::Destructive,
         (_, Some(true)) => Variant::Read,
         _ if effect(entry, tool) == Effect::Deletes => Variant::Destructive,
         _ => Variant::Write,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        catalog::{Listing, ServerCatalog},
+        names::ServerName,
+        wire::{Raw, Revision},
+    };
+
+    fn of(definition: &serde_json::Value) -> (Effect, Variant) {
+        let listing = Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools: vec![Raw::author(definition)],
+            prompts: vec![],
+            resources: vec![],
+            templates: vec![],
+        };
+        let server = ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), "e", listing);
+        (
+            effect(None, &server.tools[0]),
+            call_with(None, &server.tools[0]),
+        )
+    }
+
+    #[track_caller]
+    fn check(name: &str, description: &str, expected: Effect) {
+        let found =
+            of(&serde_json::json!({ "name": name, "description": description, "inputSchema": {} }));
+        assert_eq!(found.0, expected, "{name}: {description}");
+    }
+
+    #[test]
+    fn names_that_surely_delete() {
+        for name in [
+            "delete_repo",
+            "deleteFile",
+            "bulk_delete_rows",
+            "issue-remove",
+            "drop_table",
+            "db.truncate",
+            "DELETE_ALL",
+        ] {
+            check(name, "", Effect::Deletes);
+        }
+    }
+
+    #[test]
+    fn names_that_surely_write() {
+        for name in [
+            "create_issue",
+            "updateUser",
+            "set-status",
+            "send_message",
+            "upsert_row",
+            "modify_x",
+        ] {
+            check(name, "", Effect::Writes);
+        }
+    }
+
+    #[test]
+    fn whatever_may_be_anything_is_not_guessed() {
+        for name in [
+            "list_deleted_files",
+            "get_remove_policy",
+            "is_enabled",
+            "searchUpdates",
+            "undelete",
+            "post_stats",
+            "commit_history",
+            "last_update",
+            "run",
+            "frobnicate",
+            "execute_sql",
+            "",
+        ] {
+            let name = if name.is_empty() { "x" } else { name };
+            check(name, "", Effect::Unsure);
+        }
+    }
+
+    #[test]
+    fn where_the_name_is_silent_the_description_begins_with_it() {
+        check("bin", "Deletes a file for good.", Effect::Deletes);
+        check("bin", "Permanently removes it.", Effect::Deletes);
+        check("note", "Modifies a note.", Effect::Writes);
+        check("note", "Shows how to delete a note.", Effect::Unsure);
+        check("note", "Notes can be deleted with this.", Effect::Unsure);
+        check("get_note", "Deletes nothing.", Effect::Unsure);
+    }
+
+    #[test]
+    fn a_tool_is_called_with_what_is_known_of_it_and_never_as_reading_on_a_guess() {
+        let check = |name: &str, annotations: serde_json::Value, expected| {
+            let definition =
+                serde_json::json!({ "name": name, "inputSchema": {}, "annotations": annotations });
+            assert_eq!(of(&definition).1, expected, "{definition}");
+        };
+        let hints = |json: &str| serde_json::from_str(json).expect("JSON");
+        check("x", hints("{}"), Variant::Write);
+        check("get_x", hints("{}"), Variant::Write);
+        check("delete_x", hints("{}"), Variant::Destructive);
+        check("x", hints(r#"{"readOnlyHint":true}"#), Variant::Read);
+        check("delete_x", hints(r#"{"readOnlyHint":true}"#), Variant::Read);
+        check("x", hints(r#"{"readOnlyHint":false}"#), Variant::Write);
+        check(
+            "x",
+            hints(r#"{"destructiveHint":true}"#),
+            Variant::Destructive,
+        );
+        check(
+            "x",
+            hints(r#"{"destructiveHint":true,"readOnlyHint":true}"#),
+            Variant::Destructive,
+        );
+        check(
+            "delete_x",
+            hints(r#"{"destructiveHint":false}"#),
+            Variant::Destructive,
+        );
     }
 }

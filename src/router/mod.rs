@@ -8,12 +8,17 @@ mod lists;
 mod opening;
 mod resources;
 mod search;
+mod search_answer;
+mod signature;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
-pub use self::search::{Found, FoundTool, Search};
+pub use self::{
+    search::{Found, FoundTool, Search},
+    search_answer::{Detail, search_lists},
+};
 
 use crate::{
     call_context::CallContext,

@@ -1,15 +1,18 @@
-//! Searching the catalog on a caller's behalf: what the gate would not let it call is not found.
+//! Searching the catalog on a caller's behalf: what the gate would not let it call is not found, and the caller is told where more
+//! may be.
 
 use std::sync::Arc;
 
 use super::Router;
 use crate::{
     caller::Caller,
-    catalog::{Matching, Query, ServerCatalog, Tool},
+    catalog::{Matching, Query, Searcher, ServerCatalog, Snapshot, Tool, Writer},
+    config::Settings,
     error_code::{ErrorCode, Failure},
     gate::{self, Variant, Wanted},
     names::ServerName,
     upstream::State,
+    wire::method,
 };
 
 /// What is searched for.
@@ -19,22 +22,22 @@ pub struct Search {
     pub query: String,
     /// How many results at most; the configured number where not given.
     pub limit: Option<usize>,
-    /// Which tools count as found.
+    /// How many of the words a tool must have.
     pub matching: Matching,
     /// Only tools of this server.
     pub server: Option<String>,
-    /// Only tools that may be called with this variant or a milder one.
+    /// Only tools that are called with this variant or a milder one.
     pub up_to: Variant,
 }
 
 /// What a search found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Found {
     /// The best, best first.
     pub tools: Vec<FoundTool>,
     /// How many there are in all.
     pub total: usize,
-    /// Why there may be more to find, or what is held back.
+    /// What the caller should know: where more may be, and what is held back.
     pub notice: Option<String>,
 }
 
@@ -58,43 +61,165 @@ impl FoundTool {
     }
 }
 
+/// Limit: reasons and servers that a notice names.
+const NAMED: usize = 3;
+
 impl Router {
     /// Searches what is known now; never waits.
     pub fn search(&self, caller: &Caller, search: &Search) -> Result<Found, Failure> {
-        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        let searcher = self.0.catalog.searcher();
-        let servers: Vec<&str> = settings.servers.keys().map(ServerName::as_str).collect();
+        let settings = self.settings();
+        let ground = Ground {
+            settings: &settings,
+            snapshot: &self.0.catalog.snapshot(),
+            searcher: &self.0.catalog.searcher(),
+            caller,
+        };
+        let mut found = ground.search(search)?;
+        if let Some(pending) = self.still_discovering(&ground) {
+            let notice = found.notice.take();
+            found.notice = Some(notice.map_or_else(String::new, |notice| notice + " ") + &pending);
+        }
+        Ok(found)
+    }
+
+    /// Says so where the lists of some servers are not known or not indexed yet.
+    fn still_discovering(&self, ground: &Ground<'_>) -> Option<String> {
+        let is_pending = |name: &ServerName| {
+            let upstream = self.0.upstreams.get(name.as_str());
+            let failed = |state| matches!(state, State::Waiting { .. } | State::Failed { .. });
+            !ground.snapshot.servers.contains_key(name)
+                && upstream.is_some_and(|upstream| !failed(upstream.status().state))
+                && ground
+                    .allows(name.as_str(), Wanted::Method(method::TOOLS_LIST))
+                    .is_ok()
+        };
+        let names = ground
+            .settings
+            .servers
+            .keys()
+            .filter(|name| is_pending(name));
+        let pending: Vec<String> = names.map(ToString::to_string).collect();
+        if !pending.is_empty() {
+            let names = some_of(&pending);
+            return Some(format!(
+                "Discovery is still running: the tools of {names} are not known yet. Search again in a moment."
+            ));
+        }
+        let is_behind = !Arc::ptr_eq(ground.searcher.snapshot(), ground.snapshot);
+        is_behind.then(|| {
+            "The newest tools are still being indexed. Search again in a moment.".to_owned()
+        })
+    }
+}
+
+/// Searches lists that no daemon has in hand, for the operator.
+pub(super) fn in_lists(
+    settings: &Settings,
+    snapshot: &Arc<Snapshot>,
+    search: &Search,
+) -> Result<Found, Failure> {
+    let indexed = Writer::new().and_then(|mut writer| writer.update(snapshot.clone()));
+    let (searcher, _) = indexed.map_err(|error| failed(&error))?;
+    let ground = Ground {
+        settings,
+        snapshot,
+        searcher: &searcher,
+        caller: &Caller::operator(),
+    };
+    ground.search(search)
+}
+
+/// What a search stands on.
+struct Ground<'a> {
+    settings: &'a Settings,
+    snapshot: &'a Arc<Snapshot>,
+    searcher: &'a Searcher,
+    caller: &'a Caller,
+}
+
+impl Ground<'_> {
+    fn allows(&self, server: &str, wanted: Wanted<'_>) -> Result<(), Failure> {
+        gate::decide(self.settings, self.snapshot, self.caller, server, wanted)
+    }
+
+    fn search(&self, search: &Search) -> Result<Found, Failure> {
+        let servers: Vec<&str> = self
+            .settings
+            .servers
+            .keys()
+            .map(ServerName::as_str)
+            .collect();
         let mut query = Query::parse(&search.query, &servers);
         if let Some(server) = &search.server {
+            gate::entry(self.settings, server)?;
             query = query.of_server(server);
         }
-        let hits = searcher.search(&query, search.matching).map_err(|error| {
-            tracing::error!(%error, "a search failed");
-            Failure::new(
-                ErrorCode::Internal,
-                "the search failed",
-                "Try again; the daemon's log has the reason.",
-            )
-        })?;
+        if query.is_empty() {
+            let notice = "The query has no words to search for. Name what the tool should do.";
+            return Ok(Found {
+                notice: Some(notice.to_owned()),
+                ..Found::default()
+            });
+        }
+        let mut held = Vec::new();
+        for (i, attempt) in query.attempts(search.matching).iter().enumerate() {
+            let mut found = self.attempt(attempt, search, &mut held)?;
+            if found.total > 0 {
+                let relaxed = i > 0 && attempt.phrases != query.phrases;
+                found.notice = relaxed
+                    .then(|| "No tool has the exact phrase; these have its words.".to_owned());
+                return Ok(found);
+            }
+        }
+        let notice = if held.is_empty() {
+            nothing(search)
+        } else {
+            held_back(&held)
+        };
+        Ok(Found {
+            notice: Some(notice),
+            ..Found::default()
+        })
+    }
+
+    fn attempt(
+        &self,
+        query: &Query,
+        search: &Search,
+        held: &mut Vec<Failure>,
+    ) -> Result<Found, Failure> {
         let limit = search
             .limit
-            .unwrap_or(settings.tools_limit)
-            .clamp(1, settings.tools_limit);
-        let mut found = Found {
-            tools: Vec::new(),
-            total: 0,
-            notice: None,
-        };
+            .unwrap_or(self.settings.tools_limit)
+            .clamp(1, self.settings.tools_limit);
+        let hits = self
+            .searcher
+            .search(query, search.matching)
+            .map_err(|error| failed(&error))?;
+        let mut found = Found::default();
         for hit in hits {
             let name = hit.server.server.as_str();
-            let wanted = Wanted::Tool(&hit.tool().name);
-            if gate::decide(&settings, &snapshot, caller, name, wanted).is_err() {
+            match self.allows(name, Wanted::Tool(&hit.tool().name)) {
+                Ok(()) => (),
+                Err(failure) => {
+                    if is_held(&failure) && held.iter().all(|known| known.error != failure.error) {
+                        held.push(failure);
+                    }
+                    continue;
+                }
+            }
+            let call_with = || {
+                gate::call_with(
+                    self.settings.servers.get(name).map(AsRef::as_ref),
+                    hit.tool(),
+                )
+            };
+            if search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with()) {
                 continue;
             }
-            let call_with =
-                gate::call_with(settings.servers.get(name).map(AsRef::as_ref), hit.tool());
             found.total += 1;
             if found.tools.len() < limit {
+                let call_with = call_with();
                 found.tools.push(FoundTool {
                     server: hit.server,
                     place: hit.place,
@@ -103,13 +228,70 @@ impl Router {
                 });
             }
         }
-        let discovering = self
-            .0
-            .upstreams
-            .all()
-            .iter()
-            .any(|upstream| matches!(upstream.status().state, State::Connecting { .. }));
-        found.notice = discovering.then(|| "Discovery is still running.".to_owned());
         Ok(found)
+    }
+}
+
+fn failed(error: &crate::catalog::IndexError) -> Failure {
+    let cause = std::error::Error::source(error).map(ToString::to_string);
+    tracing::error!(%error, cause, "a search failed");
+    Failure::new(
+        ErrorCode::Internal,
+        "the search failed",
+        "Try again; the daemon's log has the reason.",
+    )
+}
+
+/// Whether a refusal holds a tool back for everybody, which may be said. What rules deny to a caller does not exist for it.
+fn is_held(failure: &Failure) -> bool {
+    matches!(
+        failure.code,
+        ErrorCode::ServerQuarantined
+            | ErrorCode::ServerDisabled
+            | ErrorCode::ToolDisabled
+            | ErrorCode::ToolChanged
+    )
+}
+
+fn is_up_to(most: Variant, variant: Variant) -> bool {
+    match most {
+        Variant::Read => variant == Variant::Read,
+        Variant::Write => variant != Variant::Destructive,
+        Variant::Destructive => true,
+    }
+}
+
+fn nothing(search: &Search) -> String {
+    match search.matching {
+        Matching::All => {
+            "No tool has all of these words. With `match` \"any\" those are found that have some."
+        }
+        Matching::Any => "No tool has any of these words. Name the task in other words.",
+    }
+    .to_owned()
+}
+
+fn held_back(held: &[Failure]) -> String {
+    let reasons: Vec<String> = held
+        .iter()
+        .take(NAMED)
+        .map(|failure| format!("{}. {}", failure.error, failure.hint))
+        .collect();
+    let more = if held.len() > NAMED {
+        " There are others."
+    } else {
+        ""
+    };
+    format!(
+        "All tools that fit are held back: {}{more}",
+        reasons.join(" ")
+    )
+}
+
+fn some_of(names: &[String]) -> String {
+    let (first, rest) = names.split_at(names.len().min(NAMED));
+    match rest.len() {
+        0 => first.join(", "),
+        n => format!("{} and {n} more", first.join(", ")),
     }
 }

@@ -20,6 +20,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("comfy_table", &["cli"]),
     ("directories", &["config"]),
+    ("frostem", &["catalog/tokenizer"]),
     ("globset", &["config"]),
     ("hyper", &["upstream", "cli", "daemon"]),
     ("hyper_rustls", &["upstream"]),
@@ -29,7 +30,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("rmcp", &["upstream/control", "upstream/link/http"]),
     ("rustls", &["upstream"]),
     ("sd_notify", &["daemon"]),
-    ("tantivy", &["catalog"]),
+    ("tantivy", &["catalog/index"]),
     ("tracing_subscriber", &["logging"]),
     ("which", &["upstream"]),
 ];

@@ -21,6 +21,7 @@ mod progress;
 mod prompts_and_resources;
 mod real_peers;
 mod reload;
+mod search;
 mod sharing;
 mod support;
 mod test_language;

@@ -38,12 +38,18 @@ pub enum Matching {
 }
 
 impl Matching {
-    /// Reads the spelling that requests use.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "any" => Some(Self::Any),
-            "all" => Some(Self::All),
-            _ => None,
+    /// The spelling.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::All => "all",
         }
+    }
+
+    /// Reads [`Matching::as_str`] back.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Any, Self::All]
+            .into_iter()
+            .find(|matching| matching.as_str() == text)
     }
 }

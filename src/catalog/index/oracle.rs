@@ -64,16 +64,22 @@ fn search(searcher: &Searcher, query: &str, matching: Matching) -> Vec<(String, 
     let snapshot = searcher.snapshot();
     let servers: Vec<&str> = snapshot.servers.keys().map(ServerName::as_str).collect();
     let query = Query::parse(query, &servers);
-    let hits = searcher
-        .search(&query, matching)
-        .expect("memory does not fail");
-    hits.map(|hit| {
-        (
-            format!("{}:{}", hit.server.server, hit.tool().name),
-            hit.score,
-        )
-    })
-    .collect()
+    let attempts = query.attempts(matching).into_iter().map(|query| {
+        let hits = searcher
+            .search(&query, matching)
+            .expect("memory does not fail");
+        hits.map(|hit| {
+            (
+                format!("{}:{}", hit.server.server, hit.tool().name),
+                hit.score,
+            )
+        })
+        .collect()
+    });
+    attempts
+        .into_iter()
+        .find(|hits: &Vec<_>| !hits.is_empty())
+        .unwrap_or_default()
 }
 
 fn names(searcher: &Searcher, query: &str) -> Vec<String> {
@@ -276,14 +282,28 @@ fn all_means_all_but_common_words() {
 #[test]
 fn phrases_are_exact() {
     let searcher = indexed(SOME);
-    let check =
-        |query: &str, expected: &[&str]| assert_eq!(names(&searcher, query), expected, "{query:?}");
+    let check = |query: &str, expected: &[&str]| {
+        let found: Vec<String> = search(&searcher, query, Matching::All)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        assert_eq!(found, expected, "{query:?}");
+    };
     check("\"create issue\"", &["github:create_issue"]);
     check("\"an issue in\"", &["github:create_issue"]);
     check("\"issue create\"", &[]);
     check("\"creating issue\"", &[]);
     check("\"file\" \"reads a\"", &["files:read_file"]);
     check("\"what time\"", &["time:getCurrentTime"]);
+    // Where some of the words are enough, nothing is left unfound for the sake of a phrase.
+    assert_eq!(
+        names(&searcher, "\"create issue\""),
+        ["github:create_issue"]
+    );
+    assert_eq!(
+        names(&searcher, "\"creating issue\"")[0],
+        "github:create_issue"
+    );
 }
 
 #[test]

@@ -140,20 +140,11 @@ impl Searcher {
         &self.snapshot
     }
 
-    /// Searches.
+    /// Searches. What the query filters by is never relaxed; [`Query::attempts`] is for that.
     pub fn search(&self, query: &Query, matching: Matching) -> Result<Hits<'_>, IndexError> {
-        let found = self.ranked(query, matching)?;
-        if !found.is_empty() || query.filters.iter().all(|filter| filter.prefix.is_empty()) {
-            return Ok(Hits {
-                tools: &self.tools,
-                heap: found.into(),
-            });
-        }
-        // No tool begins so, but some may be about it.
-        let found = self.ranked(&query.clone().with_prefixes_as_words(), matching)?;
         Ok(Hits {
             tools: &self.tools,
-            heap: found.into(),
+            heap: self.ranked(query, matching)?.into(),
         })
     }
 

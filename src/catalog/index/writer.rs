@@ -30,7 +30,7 @@ const SEGMENTS: usize = 6;
 /// Builds the index. Blocks while it works; belongs on no runtime thread.
 pub struct Writer {
     index: Index,
-    inner: IndexWriter,
+    documents: IndexWriter,
     reader: IndexReader,
     fields: Fields,
     known: HashMap<Key, Known>,
@@ -92,7 +92,7 @@ impl Writer {
             .map_err(&failed)?;
         Ok(Self {
             index,
-            inner: writer,
+            documents: writer,
             reader,
             fields: Fields { number, texts },
             known: HashMap::new(),
@@ -122,7 +122,7 @@ impl Writer {
     }
 
     fn remove_unknown(&mut self, snapshot: &Snapshot, changes: &mut Changes) {
-        let (writer, number, free) = (&self.inner, self.fields.number, &mut self.free);
+        let (writer, number, free) = (&self.documents, self.fields.number, &mut self.free);
         self.known.retain(|(server, tool), known| {
             let kept = snapshot.tool(server.as_str(), tool).is_some();
             if !kept {
@@ -145,7 +145,7 @@ impl Writer {
             Some(known) if known.fingerprint == tool.fingerprint => return Ok(()),
             Some(known) => {
                 // Deletes what was added before, not what follows.
-                self.inner
+                self.documents
                     .delete_term(Term::from_field_u64(self.fields.number, known.number));
                 known.number
             }
@@ -159,7 +159,7 @@ impl Writer {
         for (field, tokens) in self.fields.texts.iter().zip(tokens) {
             document.add_pre_tokenized_text(*field, indexed(tokens));
         }
-        self.inner.add_document(document)?;
+        self.documents.add_document(document)?;
         self.known.insert(
             key,
             Known {
@@ -173,10 +173,10 @@ impl Writer {
     }
 
     fn commit(&mut self) -> tantivy::Result<()> {
-        self.inner.commit()?;
+        self.documents.commit()?;
         let segments = self.index.searchable_segment_ids()?;
         if segments.len() > SEGMENTS {
-            self.inner.merge(&segments).wait()?;
+            self.documents.merge(&segments).wait()?;
         }
         self.reader.reload()
     }

@@ -2,10 +2,11 @@
 //! the mode lists.
 
 mod call_tools;
+mod describe_tool;
 mod retrieve_tools;
 
 use futures_util::future::BoxFuture;
-use serde_json::json;
+use serde::Serialize;
 
 use super::{Refused, Router};
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
 /// Every built-in tool.
 const ALL: &[BuiltIn] = &[
     retrieve_tools::TOOL,
+    describe_tool::TOOL,
     call_tools::READ,
     call_tools::WRITE,
     call_tools::DESTRUCTIVE,
@@ -119,10 +121,46 @@ fn required(arguments: &Raw, key: &str) -> Result<String, String> {
     string(arguments, key)?.ok_or_else(|| format!("`{key}` is missing"))
 }
 
+/// An argument that is a count. Models write numbers as texts, too.
+fn count(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
+    let Some(value) = arguments.get(key).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let text = value.string().unwrap_or_else(|| value.as_str().to_owned());
+    let text = text.trim().trim_end_matches(".0");
+    text.parse()
+        .map(Some)
+        .map_err(|_| format!("`{key}` is not a whole number"))
+}
+
+/// An argument that is true or false; false if it is absent.
+fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
+    let value = arguments.get(key).filter(|value| !value.is_null());
+    match value.as_ref().map(Raw::as_str) {
+        None | Some("false" | "\"false\"") => Ok(false),
+        Some("true" | "\"true\"") => Ok(true),
+        Some(_) => Err(format!("`{key}` is not true or false")),
+    }
+}
+
 /// A result with an output schema: the JSON as one text block, and as it is.
 fn structured(answer: &Raw) -> Outcome {
-    Outcome::Result(Raw::author(&json!({
-        "content": [{ "type": "text", "text": answer.as_str() }],
-        "structuredContent": answer,
-    })))
+    #[derive(Serialize)]
+    struct Text<'a> {
+        r#type: &'static str,
+        text: &'a str,
+    }
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Structured<'a> {
+        content: [Text<'a>; 1],
+        structured_content: &'a Raw,
+    }
+    Outcome::Result(Raw::author(&Structured {
+        content: [Text {
+            r#type: "text",
+            text: answer.as_str(),
+        }],
+        structured_content: answer,
+    }))
 }

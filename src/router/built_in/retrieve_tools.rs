@@ -1,17 +1,13 @@
 //! `retrieve_tools`: the search that stands for the tools which are not listed.
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{BuiltIn, Call, structured, wrong_arguments};
+use super::{BuiltIn, Call, count, flag, required, string, structured, wrong_arguments};
 use crate::{
     catalog::Matching,
     config::Settings,
     gate::Variant,
-    router::{
-        Refused,
-        search::{FoundTool, Search},
-    },
+    router::{Detail, Refused, Search},
     wire::{Outcome, Raw},
 };
 
@@ -25,80 +21,167 @@ fn define(settings: &Settings) -> Value {
     json!({
         "name": "retrieve_tools",
         "title": "Search tools",
-        "description": "Searches the tools of all connected MCP servers. Each result says with `call_with` which tool calls it.",
+        "description": "Finds tools of all MCP servers behind this proxy by what they do. Search here before saying that something \
+            cannot be done. Each result has `call_with`, the tool that calls it: call that one with the result's `name` and the \
+            arguments that its inputSchema wants. Results without inputSchema have a `signature`; describe_tool gives their whole \
+            definition.",
         "inputSchema": {
             "type": "object",
             "properties": {
-                "query": { "type": "string", "description": "Words that describe the task" },
-                "limit": { "type": "integer", "minimum": 1, "maximum": settings.tools_limit, "default": settings.tools_limit },
+                "query": {
+                    "type": "string",
+                    "description": "What the tool should do, in a few words: \"create github issue\". A \"quoted phrase\" must stand in the \
+                        tool as it is; server: or server:prefix narrows to a server's tools, or to those whose names begin so.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "description": "How many results at most",
+                    "minimum": 1,
+                    "maximum": settings.tools_limit,
+                    "default": settings.tools_limit,
+                },
+                "server": { "type": "string", "description": "Only tools of this server" },
+                "match": {
+                    "type": "string",
+                    "enum": ["any", "all"],
+                    "default": "any",
+                    "description": "any: tools with more of the words come first; all: only tools with all of them",
+                },
+                "detail": {
+                    "type": "string",
+                    "enum": ["full", "compact"],
+                    "default": "full",
+                    "description": "full: the first results with their inputSchema; compact: one line for each",
+                },
+                "read_only_only": { "type": "boolean", "default": false, "description": "Only tools that call_tool_read calls" },
+                "exclude_destructive": {
+                    "type": "boolean",
+                    "default": false,
+                    "description": "No tools that only call_tool_destructive calls",
+                },
             },
             "required": ["query"],
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {
+                "tools": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": { "type": "string", "description": "server:tool" },
+                            "server": { "type": "string" },
+                            "description": { "type": "string" },
+                            "inputSchema": { "type": "object" },
+                            "signature": { "type": "string", "description": "In place of inputSchema" },
+                            "annotations": { "type": "object" },
+                            "score": { "type": "number", "description": "At most 1, falling" },
+                            "call_with": { "type": "string", "description": "The tool that calls it" },
+                        },
+                        "required": ["name", "server", "description", "score", "call_with"],
+                    },
+                },
+                "query": { "type": "string" },
+                "total": { "type": "integer", "description": "How many tools fit in all" },
+                "notice": { "type": "string", "description": "Why there may be more, or what is held back" },
+            },
+            "required": ["tools", "query", "total"],
         },
         "annotations": { "readOnlyHint": true, "openWorldHint": false },
     })
 }
 
-#[derive(Deserialize)]
-struct Arguments {
-    query: String,
-    limit: Option<usize>,
-}
-
-#[derive(Serialize)]
-struct Answer<'a> {
-    tools: Vec<Row>,
-    query: &'a str,
-    total: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    notice: Option<String>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Row {
-    name: String,
-    server: String,
-    description: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input_schema: Option<Raw>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    annotations: Option<Raw>,
-    score: f32,
-    #[serde(rename = "call_with")]
-    call_with: String,
-}
-
 fn run(call: &Call<'_>) -> Result<Outcome, Refused> {
-    let arguments: Arguments = call
-        .arguments
-        .read()
-        .map_err(|error| wrong_arguments("retrieve_tools", error))?;
-    let search = Search {
-        query: arguments.query,
-        limit: arguments.limit,
-        matching: Matching::Any,
-        server: None,
-        up_to: Variant::Destructive,
-    };
-    let found = call.router.search(&call.context.caller, &search)?;
-    let answer = Answer {
-        tools: found.tools.iter().map(row).collect(),
-        query: &search.query,
-        total: found.total,
-        notice: found.notice,
-    };
-    Ok(structured(&Raw::author(&answer)))
+    let wrong = |why| wrong_arguments(TOOL.name, why);
+    let (search, detail) = read(&call.arguments).map_err(wrong)?;
+    let answer = call
+        .router
+        .search_answer(&call.context.caller, &search, detail)?;
+    Ok(structured(&answer))
 }
 
-fn row(found: &FoundTool) -> Row {
-    let tool = found.tool();
-    Row {
-        name: format!("{}:{}", found.server.server, tool.name),
-        server: found.server.server.to_string(),
-        description: tool.description.to_string(),
-        input_schema: tool.definition.get("inputSchema"),
-        annotations: tool.definition.get("annotations"),
-        score: found.score,
-        call_with: format!("call_tool_{}", found.call_with.as_str()),
+fn read(arguments: &Raw) -> Result<(Search, Detail), String> {
+    let matching = string(arguments, "match")?.map(|text| {
+        Matching::parse(&text).ok_or_else(|| format!("`match` is \"any\" or \"all\", not {text:?}"))
+    });
+    let detail = string(arguments, "detail")?.map(|text| {
+        Detail::parse(&text)
+            .ok_or_else(|| format!("`detail` is \"full\" or \"compact\", not {text:?}"))
+    });
+    let (reading, harmless) = (
+        flag(arguments, "read_only_only")?,
+        flag(arguments, "exclude_destructive")?,
+    );
+    let search = Search {
+        query: required(arguments, "query")?,
+        limit: count(arguments, "limit")?,
+        matching: matching.transpose()?.unwrap_or_default(),
+        server: string(arguments, "server")?.filter(|server| !server.is_empty()),
+        up_to: match (reading, harmless) {
+            (true, _) => Variant::Read,
+            (false, true) => Variant::Write,
+            (false, false) => Variant::Destructive,
+        },
+    };
+    Ok((search, detail.transpose()?.unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(arguments: &str, expected: Result<&str, &str>) {
+        let found = read(&Raw::parse_str(arguments).expect("JSON"));
+        let found = found.map(|(s, detail)| {
+            format!(
+                "{:?} {:?} {:?} {:?} {:?} {detail:?}",
+                s.query, s.limit, s.matching, s.server, s.up_to
+            )
+        });
+        assert_eq!(found.as_deref().map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn arguments_are_read_as_models_write_them() {
+        check(
+            r#"{"query":"x"}"#,
+            Ok(r#""x" None Any None Destructive Full"#),
+        );
+        check(
+            r#"{"query":"","limit":"7","match":"all","server":"s","detail":"compact","exclude_destructive":true}"#,
+            Ok(r#""" Some(7) All Some("s") Write Compact"#),
+        );
+        check(
+            r#"{"query":"x","limit":5.0,"match":null,"server":"","read_only_only":"true","exclude_destructive":true,"other":1}"#,
+            Ok(r#""x" Some(5) Any None Read Full"#),
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        check("{}", Err("`query` is missing"));
+        check(r#"{"query":7}"#, Err("`query` is not a string"));
+        check(
+            r#"{"query":"x","limit":-1}"#,
+            Err("`limit` is not a whole number"),
+        );
+        check(
+            r#"{"query":"x","limit":"many"}"#,
+            Err("`limit` is not a whole number"),
+        );
+        check(
+            r#"{"query":"x","match":"some"}"#,
+            Err("`match` is \"any\" or \"all\", not \"some\""),
+        );
+        check(
+            r#"{"query":"x","detail":1}"#,
+            Err("`detail` is not a string"),
+        );
+        check(
+            r#"{"query":"x","read_only_only":1}"#,
+            Err("`read_only_only` is not true or false"),
+        );
     }
 }

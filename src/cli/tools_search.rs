@@ -1,0 +1,161 @@
+//! `mcpproxy tools search`: the ranking of `retrieve_tools`, from a terminal.
+
+use std::sync::Arc;
+
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+
+use super::{
+    daemon_client::{self, Daemon},
+    failure::Failure,
+    offline::Files,
+    output::{self, Format, Output},
+    tools::shortened,
+};
+use crate::{
+    catalog::{Matching, Snapshot},
+    gate::Variant,
+    router::{self, Detail},
+    wire::Raw,
+};
+
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// What the tool should do; a "quoted phrase" and server: or server:prefix work here, too
+    #[arg(value_name = "QUERY", required = true)]
+    query: Vec<String>,
+    /// Only the tools of this server
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+    /// How many results at most; `tools_limit` of the configuration is default and ceiling
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// Whether some of the words are enough
+    #[arg(long = "match", value_name = "WHICH", default_value = "any")]
+    matching: Words,
+    #[command(flatten)]
+    output: Output,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Words {
+    /// Tools with more of the words come first
+    Any,
+    /// Only tools with all of them
+    All,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    tools: Vec<Row>,
+    total: u64,
+    notice: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    name: String,
+    description: String,
+    score: f64,
+    call_with: String,
+}
+
+impl Search {
+    pub(super) async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
+        let (path, body) = match daemon {
+            Some(mut daemon) => {
+                let path = self.path();
+                let body = daemon.get(&path).await?;
+                (path, body.to_vec())
+            }
+            None => (
+                "the last known lists".to_owned(),
+                self.in_files(files)?.as_bytes().to_vec(),
+            ),
+        };
+        match self.output.format {
+            Format::Json => output::json(&body),
+            Format::Table => print(daemon_client::read(&path, &body)?),
+        }
+    }
+
+    fn path(&self) -> String {
+        let query = daemon_client::encoded(&self.query.join(" "));
+        let server = self.server.as_ref();
+        let server = server.map(|name| format!("&server={}", daemon_client::encoded(name)));
+        let limit = self.limit.map(|limit| format!("&limit={limit}"));
+        format!(
+            "/api/v1/tools?q={query}&match={}{}{}",
+            self.matching().as_str(),
+            server.unwrap_or_default(),
+            limit.unwrap_or_default(),
+        )
+    }
+
+    fn matching(&self) -> Matching {
+        match self.matching {
+            Words::Any => Matching::Any,
+            Words::All => Matching::All,
+        }
+    }
+
+    fn in_files(&self, files: &Files) -> Result<Raw, Failure> {
+        let known = files
+            .last_known()?
+            .map(|(entry, known)| (entry.name.clone(), Arc::new(known)));
+        let snapshot = Arc::new(Snapshot::new(0, known.collect()));
+        let search = router::Search {
+            query: self.query.join(" "),
+            limit: self.limit,
+            matching: self.matching(),
+            server: self.server.clone(),
+            up_to: Variant::Destructive,
+        };
+        let found = router::search_lists(files.settings()?, &snapshot, &search, Detail::Full);
+        found.map_err(|failure| {
+            Failure::with_code(failure.error, failure.code.exit_code()).next(failure.hint)
+        })
+    }
+}
+
+fn print(found: Found) -> Result<(), Failure> {
+    if let Some(notice) = &found.notice {
+        output::note(notice);
+    }
+    if found.tools.is_empty() {
+        output::note("no tool was found");
+        return Ok(());
+    }
+    let shown = found.tools.len();
+    output::table(
+        ["SCORE", "NAME", "CALL WITH", "DESCRIPTION"],
+        found.tools.into_iter().map(row),
+    )?;
+    if usize::try_from(found.total).is_ok_and(|total| shown < total) {
+        output::note(&format!(
+            "{shown} of {} tools that fit; --limit shows more",
+            found.total
+        ));
+    }
+    Ok(())
+}
+
+fn row(tool: Row) -> [String; 4] {
+    let first_line = tool
+        .description
+        .trim_start()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    let variant = tool
+        .call_with
+        .strip_prefix("call_tool_")
+        .unwrap_or(&tool.call_with)
+        .to_owned();
+    [
+        format!("{:.2}", tool.score),
+        tool.name,
+        variant,
+        shortened(first_line),
+    ]
+}

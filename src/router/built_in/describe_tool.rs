@@ -1,0 +1,261 @@
+//! `describe_tool`: whole definitions by name, for tools that a search gave only a line of.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::{BuiltIn, Call, structured, wrong_arguments};
+use crate::{
+    catalog::{Matching, Snapshot, Tool},
+    config::Settings,
+    error_code::{ErrorCode, Failure},
+    gate::{self, Variant, Wanted},
+    names::{self, ServerName},
+    router::{Refused, Search},
+    wire::{Edit, Outcome, Raw, splice},
+};
+
+pub(super) const TOOL: BuiltIn = BuiltIn {
+    name: "describe_tool",
+    define,
+    run: |call| Box::pin(async move { run(&call) }),
+};
+
+/// Limit: names in one call.
+const MOST: usize = 20;
+
+/// Limit: known names that are suggested for an unknown one.
+const SUGGESTED: usize = 3;
+
+fn define(_: &Settings) -> Value {
+    json!({
+        "name": "describe_tool",
+        "title": "Describe tools",
+        "description": "Gives the whole definitions of tools that retrieve_tools found, and for each unknown name the closest known ones.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "names": {
+                    "type": "array",
+                    "items": { "type": "string" },
+                    "minItems": 1,
+                    "maxItems": MOST,
+                    "description": "The tools as server:tool",
+                },
+            },
+            "required": ["names"],
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {
+                "tools": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "description": "The definition as the server gave it, with the name that calls want",
+                        "properties": {
+                            "name": { "type": "string", "description": "server:tool" },
+                            "server": { "type": "string" },
+                            "inputSchema": { "type": "object" },
+                            "call_with": { "type": "string", "description": "The tool that calls it" },
+                        },
+                        "required": ["name", "server", "inputSchema", "call_with"],
+                    },
+                },
+                "unknown": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "name": { "type": "string" },
+                            "error": { "type": "string" },
+                            "code": { "type": "string" },
+                            "hint": { "type": "string" },
+                            "closest": { "type": "array", "items": { "type": "string" } },
+                        },
+                        "required": ["name", "error", "code", "hint", "closest"],
+                    },
+                },
+            },
+            "required": ["tools", "unknown"],
+        },
+        "annotations": { "readOnlyHint": true, "openWorldHint": false },
+    })
+}
+
+fn run(call: &Call<'_>) -> Result<Outcome, Refused> {
+    let names = read(&call.arguments).map_err(|why| wrong_arguments(TOOL.name, why))?;
+    let settings = call.router.settings();
+    let snapshot = call.router.0.catalog.snapshot();
+    let (mut tools, mut unknown) = (Vec::new(), Vec::new());
+    for name in names {
+        match find(call, &settings, &snapshot, &name) {
+            Ok((server, tool)) => tools.push(described(&settings, &server, tool)),
+            Err(failure) => unknown.push(explained(call, &snapshot, &name, &failure)),
+        }
+    }
+    let lists = [
+        ("tools", Edit::Set(Raw::array(&tools))),
+        ("unknown", Edit::Set(Raw::array(&unknown))),
+    ];
+    let answer = splice(&Raw::empty_object(), &lists).expect("an object was given");
+    Ok(structured(&answer))
+}
+
+/// The names, each once; a single one may stand without its brackets.
+fn read(arguments: &Raw) -> Result<Vec<String>, String> {
+    let given = arguments
+        .get("names")
+        .filter(|names| !names.is_null())
+        .ok_or("`names` is missing")?;
+    let mut names: Vec<String> = match given.string() {
+        Some(name) => vec![name],
+        None => given
+            .read()
+            .map_err(|_| "`names` is not a list of strings")?,
+    };
+    match names.len() {
+        0 => Err("`names` is empty".to_owned()),
+        n if n > MOST => Err(format!(
+            "`names` has {n} names; at most {MOST} are described at once"
+        )),
+        _ => {
+            let mut seen = HashSet::new();
+            names.retain(|name| seen.insert(name.clone()));
+            Ok(names)
+        }
+    }
+}
+
+/// The tool, if the caller may have it. The name is `server:tool`, or the one that lists offer.
+fn find<'a>(
+    call: &Call<'_>,
+    settings: &Settings,
+    snapshot: &'a Snapshot,
+    name: &str,
+) -> Result<(ServerName, &'a Tool), Failure> {
+    let (server, tool) = match (snapshot.offered_tool(name), name.split_once(':')) {
+        (Some((server, tool)), _) => (server.as_str(), &*tool.name),
+        (None, Some((server, tool))) => (server, tool),
+        (None, None) => (name, ""),
+    };
+    gate::decide(
+        settings,
+        snapshot,
+        &call.context.caller,
+        server,
+        Wanted::Tool(tool),
+    )?;
+    let known = snapshot
+        .servers
+        .get(server)
+        .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
+    known.ok_or_else(|| unlisted(server, tool))
+}
+
+/// Of a server whose changes are allowed the gate lets unknown tools through.
+fn unlisted(server: &str, tool: &str) -> Failure {
+    let error = format!("the server {server:?} lists no tool {tool:?}");
+    Failure::new(ErrorCode::UnknownTool, error, "Search with retrieve_tools.")
+        .of_server(server)
+        .of_tool(tool)
+}
+
+fn described(settings: &Settings, server: &ServerName, tool: &Tool) -> Raw {
+    let variant: Variant = gate::call_with(settings.servers.get(server).map(AsRef::as_ref), tool);
+    let edits = [
+        (
+            "name",
+            Edit::Set(Raw::author(&format!("{server}:{}", tool.name))),
+        ),
+        ("server", Edit::Set(Raw::author(server))),
+        (
+            "call_with",
+            Edit::Set(Raw::author(&format!("call_tool_{}", variant.as_str()))),
+        ),
+    ];
+    splice(&tool.definition, &edits).expect("only objects get into the catalog")
+}
+
+fn explained(call: &Call<'_>, snapshot: &Snapshot, name: &str, failure: &Failure) -> Raw {
+    Raw::author(&json!({
+        "name": name,
+        "error": failure.error,
+        "code": failure.code.as_str(),
+        "hint": failure.hint,
+        "closest": closest(call, snapshot, name),
+    }))
+}
+
+/// Names that are spelt alike, then those that have its words.
+fn closest(call: &Call<'_>, snapshot: &Snapshot, name: &str) -> Vec<String> {
+    let caller = &call.context.caller;
+    let settings = call.router.settings();
+    let servers = snapshot.servers.iter();
+    let visible = servers
+        .flat_map(|(server, known)| known.tools.iter().map(move |tool| (server, tool)))
+        .filter(|(server, tool)| {
+            gate::decide(
+                &settings,
+                snapshot,
+                caller,
+                server.as_str(),
+                Wanted::Tool(&tool.name),
+            )
+            .is_ok()
+        });
+    let known: Vec<String> = visible
+        .map(|(server, tool)| format!("{server}:{}", tool.name))
+        .collect();
+    let mut closest: Vec<String> = names::closest(name, known.iter().map(String::as_str))
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    let search = Search {
+        // As words: a filter would look for the very name that is not there.
+        query: name.replace([':', '"'], " "),
+        limit: Some(SUGGESTED),
+        matching: Matching::Any,
+        server: None,
+        up_to: Variant::Destructive,
+    };
+    let found = call.router.search(caller, &search).unwrap_or_default();
+    let alike = found
+        .tools
+        .iter()
+        .map(|tool| format!("{}:{}", tool.server.server, tool.tool().name));
+    for name in alike {
+        if !closest.contains(&name) {
+            closest.push(name);
+        }
+    }
+    closest.truncate(SUGGESTED);
+    closest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_models_write_them() {
+        let check = |arguments: &str, expected: Result<usize, &str>| {
+            let found = read(&Raw::parse_str(arguments).expect("JSON"));
+            assert_eq!(
+                found.as_ref().map(Vec::len).map_err(String::as_str),
+                expected,
+                "{arguments}"
+            );
+        };
+        check(r#"{"names":["a:b","c:d","a:b"]}"#, Ok(2));
+        check(r#"{"names":"a:b"}"#, Ok(1));
+        check("{}", Err("`names` is missing"));
+        check(r#"{"names":[]}"#, Err("`names` is empty"));
+        check(r#"{"names":[1]}"#, Err("`names` is not a list of strings"));
+        let many = format!(r#"{{"names":[{}"a"]}}"#, r#""a","#.repeat(20));
+        check(
+            &many,
+            Err("`names` has 21 names; at most 20 are described at once"),
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! A search's outcome as JSON, once for `retrieve_tools`, REST and the command line.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::{Found, FoundTool, Router, Search, search, signature::signature};
+use crate::{caller::Caller, catalog::Snapshot, config::Settings, error_code::Failure, wire::Raw};
+
+/// How much is said of each tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Detail {
+    /// The first ones with their input schema, as configured.
+    #[default]
+    Full,
+    /// Signatures and the beginnings of descriptions.
+    Compact,
+}
+
+impl Detail {
+    /// Reads the spelling that requests use.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "full" => Some(Self::Full),
+            "compact" => Some(Self::Compact),
+            _ => None,
+        }
+    }
+}
+
+/// Limit: characters of a description that a compact answer gives.
+const BEGINNING: usize = 160;
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    tools: Vec<Row<'a>>,
+    query: &'a str,
+    total: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notice: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    name: String,
+    server: &'a str,
+    description: &'a str,
+    #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
+    input_schema: Option<Raw>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signature: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotations: Option<Raw>,
+    score: f64,
+    call_with: String,
+}
+
+impl Router {
+    /// Searches, and puts the answer together: `{"tools", "query", "total", "notice"?}`.
+    pub fn search_answer(
+        &self,
+        caller: &Caller,
+        search: &Search,
+        detail: Detail,
+    ) -> Result<Raw, Failure> {
+        let found = self.search(caller, search)?;
+        let schemas = schemas(&self.settings(), detail);
+        Ok(answer(&found, &search.query, detail, schemas))
+    }
+}
+
+/// The same over lists that no daemon has in hand, for the operator.
+pub fn search_lists(
+    settings: &Settings,
+    snapshot: &Arc<Snapshot>,
+    search: &Search,
+    detail: Detail,
+) -> Result<Raw, Failure> {
+    let found = search::in_lists(settings, snapshot, search)?;
+    Ok(answer(
+        &found,
+        &search.query,
+        detail,
+        schemas(settings, detail),
+    ))
+}
+
+/// How many results carry their input schema.
+fn schemas(settings: &Settings, detail: Detail) -> usize {
+    match detail {
+        Detail::Full => settings.top_k,
+        Detail::Compact => 0,
+    }
+}
+
+fn answer(found: &Found, query: &str, detail: Detail, schemas: usize) -> Raw {
+    let rows = found.tools.iter().enumerate();
+    Raw::author(&Answer {
+        tools: rows
+            .map(|(i, tool)| row(tool, detail, i < schemas))
+            .collect(),
+        query,
+        total: found.total,
+        notice: found.notice.as_deref(),
+    })
+}
+
+fn row(found: &FoundTool, detail: Detail, with_schema: bool) -> Row<'_> {
+    let tool = found.tool();
+    let schema = tool.definition.get("inputSchema");
+    let line = (!with_schema).then(|| signature(&tool.name, schema.as_ref()));
+    Row {
+        name: format!("{}:{}", found.server.server, tool.name),
+        server: found.server.server.as_str(),
+        description: match detail {
+            Detail::Full => &tool.description,
+            Detail::Compact => beginning(&tool.description),
+        },
+        input_schema: schema.filter(|_| with_schema),
+        signature: line,
+        annotations: tool.definition.get("annotations").filter(Raw::is_object),
+        score: rounded(found.score),
+        call_with: format!("call_tool_{}", found.call_with.as_str()),
+    }
+}
+
+/// The first line, or as much of it as is worth reading in a list.
+fn beginning(description: &str) -> &str {
+    let line = description.trim_start().lines().next().unwrap_or_default();
+    match line.char_indices().nth(BEGINNING) {
+        None => line,
+        Some((end, _)) => {
+            let cut = line.get(..end).unwrap_or(line);
+            cut.rsplit_once(' ').map_or(cut, |(words, _)| words)
+        }
+    }
+}
+
+/// Four digits say enough and keep the order; none is rounded to nothing.
+fn rounded(score: f32) -> f64 {
+    ((f64::from(score) * 10_000.0).round() / 10_000.0).max(0.0001)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_cut_at_a_word() {
+        assert_eq!(beginning(" One line. \nTwo."), "One line. ");
+        assert_eq!(beginning(""), "");
+        let long = "word ".repeat(50);
+        assert!(beginning(&long).ends_with("word") && beginning(&long).len() < 165);
+        assert_eq!(beginning(&"ä".repeat(300)).chars().count(), BEGINNING);
+    }
+
+    #[test]
+    fn scores_stay_in_their_bounds() {
+        assert_eq!(
+            (rounded(1.0), rounded(f32::MIN_POSITIVE), rounded(0.123_456)),
+            (1.0, 0.0001, 0.1235)
+        );
+    }
+}

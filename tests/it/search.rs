@@ -1,0 +1,404 @@
+//! `retrieve_tools` and `describe_tool`, and the same search over REST: who is found, in which order, with what, and what is said where
+//! nothing is.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    patience::until_async,
+};
+
+/// A definition with numbers and keys that a careless proxy would rewrite.
+const CREATE: &str = r#"{"name":"create_issue","description":"Creates an issue in a repository.","inputSchema":{"type":"object","properties":{"title":{"type":"string"},"weight":{"type":"number","maximum":1.10}},"required":["title"]},"x-odd":12345678901234567890123}"#;
+
+async fn forge() -> Upstream {
+    FakeUpstream::stdio()
+        .raw_tool(CREATE, echo())
+        .raw_tool(
+            r#"{"name":"list_issues","description":"Lists the issues of a repository.","inputSchema":{},"annotations":{"readOnlyHint":true}}"#,
+            echo(),
+        )
+        .raw_tool(r#"{"name":"delete_repo","description":"Deletes a repository.","inputSchema":{}}"#, echo())
+        .start()
+        .await
+}
+
+async fn clock() -> Upstream {
+    FakeUpstream::stdio()
+        .raw_tool(
+            r#"{"name":"getTime","description":"Says what time it is.","inputSchema":{}}"#,
+            echo(),
+        )
+        .start()
+        .await
+}
+
+struct House {
+    _upstreams: (Upstream, Upstream),
+    daemon: TestDaemon,
+    client: TestClient,
+}
+
+async fn house(settings: Value) -> House {
+    let upstreams = (forge().await, clock().await);
+    let daemon = TestDaemon::builder()
+        .upstream("forge", &upstreams.0)
+        .upstream("clock", &upstreams.1)
+        .config(settings)
+        .start()
+        .await;
+    let client = daemon.client("/mcp").await;
+    let all_are_known = async || {
+        let answer = search(&client, json!({ "query": "create time" })).await;
+        (names(&answer).len() == 2).then_some(())
+    };
+    until_async("both servers are indexed", all_are_known).await;
+    House {
+        _upstreams: upstreams,
+        daemon,
+        client,
+    }
+}
+
+async fn search(client: &TestClient, arguments: Value) -> Value {
+    let result = client
+        .call("retrieve_tools", &arguments.to_string())
+        .await
+        .value();
+    assert_eq!(result["isError"], Value::Null, "{result}");
+    let text = result["content"][0]["text"].as_str().expect("a text");
+    assert_eq!(
+        serde_json::from_str::<Value>(text).expect("JSON"),
+        result["structuredContent"]
+    );
+    result["structuredContent"].clone()
+}
+
+fn names(answer: &Value) -> Vec<&str> {
+    let tools = answer["tools"].as_array().expect("a list");
+    tools
+        .iter()
+        .map(|tool| tool["name"].as_str().expect("a name"))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_best_tool_comes_first_with_all_that_a_call_needs() {
+    let house = house(json!({})).await;
+    let answer = search(&house.client, json!({ "query": "creating issues" })).await;
+    assert_eq!(names(&answer), ["forge:create_issue", "forge:list_issues"]);
+    assert_eq!(
+        (&answer["query"], &answer["total"], &answer["notice"]),
+        (&json!("creating issues"), &json!(2), &Value::Null)
+    );
+    let [first, second] = [&answer["tools"][0], &answer["tools"][1]];
+    assert_eq!(first["server"], "forge");
+    assert_eq!(first["description"], "Creates an issue in a repository.");
+    assert_eq!(first["inputSchema"]["required"], json!(["title"]));
+    assert_eq!(first["call_with"], "call_tool_write");
+    assert_eq!(second["call_with"], "call_tool_read");
+    assert_eq!(second["annotations"], json!({ "readOnlyHint": true }));
+    let [best, next] = [first, second].map(|tool| tool["score"].as_f64().expect("a number"));
+    assert!(0.0 < next && next < best && best <= 1.0, "{best} {next}");
+    let delete = search(&house.client, json!({ "query": "forge:delete" })).await;
+    assert_eq!(delete["tools"][0]["call_with"], "call_tool_destructive");
+}
+
+#[tokio::test]
+async fn it_answers_in_every_mode() {
+    let house = house(json!({})).await;
+    for path in ["/mcp/all", "/mcp/call"] {
+        let client = house.daemon.client(path).await;
+        let answer = search(&client, json!({ "query": "time" })).await;
+        assert_eq!(names(&answer), ["clock:getTime"], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn queries_take_phrases_filters_and_bounds() {
+    let house = house(json!({ "tools_limit": 2 })).await;
+    let check = async |arguments: Value, expected: &[&str]| {
+        let answer = search(&house.client, arguments.clone()).await;
+        assert_eq!(names(&answer), expected, "{arguments}");
+    };
+    check(
+        json!({ "query": "repository", "limit": 100 }),
+        &["forge:delete_repo", "forge:create_issue"],
+    )
+    .await;
+    check(
+        json!({ "query": "repository", "limit": 1 }),
+        &["forge:delete_repo"],
+    )
+    .await;
+    check(
+        json!({ "query": "repository", "limit": 0 }),
+        &["forge:delete_repo"],
+    )
+    .await;
+    check(
+        json!({ "query": "\"issue in a\"" }),
+        &["forge:create_issue"],
+    )
+    .await;
+    check(json!({ "query": "forge:list" }), &["forge:list_issues"]).await;
+    check(json!({ "query": "clock:" }), &["clock:getTime"]).await;
+    check(
+        json!({ "query": "", "server": "clock" }),
+        &["clock:getTime"],
+    )
+    .await;
+    check(
+        json!({ "query": "create time", "server": "clock" }),
+        &["clock:getTime"],
+    )
+    .await;
+    check(
+        json!({ "query": "create the issues", "match": "all" }),
+        &["forge:create_issue"],
+    )
+    .await;
+    check(
+        json!({ "query": "issues repository", "read_only_only": true }),
+        &["forge:list_issues"],
+    )
+    .await;
+    check(
+        json!({ "query": "delete repository", "exclude_destructive": true }),
+        &["forge:create_issue", "forge:list_issues"],
+    )
+    .await;
+    for odd in ["*", "\"", ":", "a AND (", "forge::x", "\\", "🦆"] {
+        search(&house.client, json!({ "query": odd })).await;
+    }
+}
+
+#[tokio::test]
+async fn past_the_first_results_a_signature_stands_for_the_schema() {
+    let house = house(json!({ "top_k": 1 })).await;
+    let answer = search(&house.client, json!({ "query": "issues" })).await;
+    let has_schema: Vec<bool> = answer["tools"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|tool| tool["inputSchema"].is_object())
+        .collect();
+    assert_eq!(has_schema, [true, false]);
+    let answer = search(
+        &house.client,
+        json!({ "query": "create_issue", "detail": "compact" }),
+    )
+    .await;
+    assert_eq!(
+        answer["tools"][0]["signature"],
+        "create_issue(title: string, weight?: number)"
+    );
+    assert_eq!(answer["tools"][0]["inputSchema"], Value::Null);
+}
+
+#[tokio::test]
+async fn schemas_come_back_as_their_server_wrote_them() {
+    let house = house(json!({})).await;
+    let found = house
+        .client
+        .call("retrieve_tools", r#"{"query":"create issue"}"#)
+        .await;
+    assert!(
+        found.frame.contains(r#"{"type":"number","maximum":1.10}"#),
+        "{}",
+        found.frame
+    );
+    let described = house
+        .client
+        .call("describe_tool", r#"{"names":["forge:create_issue"]}"#)
+        .await;
+    assert!(
+        described
+            .frame
+            .contains(r#""x-odd":12345678901234567890123"#),
+        "{}",
+        described.frame
+    );
+}
+
+#[tokio::test]
+async fn what_is_held_back_is_not_found_but_said() {
+    let (forge, clock) = (forge().await, clock().await);
+    let daemon = TestDaemon::builder()
+        .upstream_with("forge", &forge, json!({ "disabled_tools": ["delete_*"] }))
+        .upstream_with("clock", &clock, json!({ "quarantined": true }))
+        .start()
+        .await;
+    let client = daemon.client("/mcp").await;
+    let found = async || {
+        let answer = search(&client, json!({ "query": "issues" })).await;
+        (names(&answer).len() == 2).then_some(())
+    };
+    until_async("the forge is indexed", found).await;
+    let answer = search(&client, json!({ "query": "delete" })).await;
+    assert_eq!((names(&answer).len(), &answer["total"]), (0, &json!(0)));
+    let notice = answer["notice"].as_str().expect("a notice");
+    assert!(
+        notice.contains("held back") && notice.contains("delete_repo"),
+        "{notice}"
+    );
+    let answer = search(&client, json!({ "query": "delete repository" })).await;
+    assert_eq!(names(&answer), ["forge:create_issue", "forge:list_issues"]);
+    let described = client
+        .call(
+            "describe_tool",
+            r#"{"names":["forge:delete_repo","clock:getTime"]}"#,
+        )
+        .await
+        .value();
+    let unknown = described["structuredContent"]["unknown"]
+        .as_array()
+        .expect("a list");
+    let codes: Vec<&Value> = unknown.iter().map(|one| &one["code"]).collect();
+    assert_eq!(codes, ["tool_disabled", "server_quarantined"]);
+    assert!(
+        !described.to_string().contains("Says what time"),
+        "{described}"
+    );
+}
+
+#[tokio::test]
+async fn a_search_waits_for_nobody_and_says_who_is_missing() {
+    let slow = FakeUpstream::stdio()
+        .on("initialize", gate("slow").then(reply("{}")))
+        .start()
+        .await;
+    let clock = clock().await;
+    let daemon = TestDaemon::builder()
+        .upstream("slow", &slow)
+        .upstream("clock", &clock)
+        .start()
+        .await;
+    let client = daemon.client("/mcp").await;
+    let answer = search(&client, json!({ "query": "nothing like it" })).await;
+    let notice = answer["notice"].as_str().expect("a notice");
+    assert!(
+        notice.contains("Discovery is still running") && notice.contains("slow"),
+        "{notice}"
+    );
+    slow.open("slow").await;
+}
+
+#[tokio::test]
+async fn new_tools_are_found_and_gone_ones_are_not() {
+    let upstream = clock().await;
+    let daemon = TestDaemon::builder()
+        .upstream("clock", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp").await;
+    let find = async |query: &str| search(&client, json!({ "query": query })).await;
+    until_async("the first list is indexed", async || {
+        (!names(&find("time").await).is_empty()).then_some(())
+    })
+    .await;
+    // Awake, so that it can announce a change.
+    client.call("clock__getTime", "{}").await;
+    let definition = r#"{"name":"ring","description":"Rings a bell.","inputSchema":{}}"#.to_owned();
+    upstream.offer(&[(definition, echo())]).await;
+    until_async("the new tool is found", async || {
+        (names(&find("bell").await) == ["clock:ring"]).then_some(())
+    })
+    .await;
+    assert!(names(&find("time").await).is_empty());
+}
+
+#[tokio::test]
+async fn descriptions_are_whole_and_unknown_names_get_the_closest() {
+    let house = house(json!({})).await;
+    let arguments = json!({ "names": ["forge:create_issue", "clock__getTime", "forge:create_isue", "list issues", "nobody:x"] });
+    let result = house
+        .client
+        .call("describe_tool", &arguments.to_string())
+        .await
+        .value();
+    let answer = &result["structuredContent"];
+    assert_eq!(names(answer), ["forge:create_issue", "clock:getTime"]);
+    assert_eq!(answer["tools"][0]["call_with"], "call_tool_write");
+    let unknown = answer["unknown"].as_array().expect("a list");
+    let closest: Vec<(&str, &str)> = unknown
+        .iter()
+        .map(|one| {
+            (
+                one["name"].as_str().expect("a name"),
+                one["closest"][0].as_str().unwrap_or_default(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        closest,
+        [
+            ("forge:create_isue", "forge:create_issue"),
+            ("list issues", "forge:list_issues"),
+            ("nobody:x", "")
+        ]
+    );
+    assert_eq!(unknown[2]["code"], "unknown_server");
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_named() {
+    let house = house(json!({})).await;
+    for (tool, arguments, expected) in [
+        ("retrieve_tools", "{}", "`query`"),
+        (
+            "retrieve_tools",
+            r#"{"query":"x","limit":"many"}"#,
+            "`limit`",
+        ),
+        ("describe_tool", "{}", "`names`"),
+    ] {
+        let failure = house.client.call(tool, arguments).await.failure();
+        assert_eq!(failure["code"], "invalid_arguments");
+        assert!(
+            failure["error"]
+                .as_str()
+                .expect("an error")
+                .contains(expected),
+            "{failure}"
+        );
+    }
+    let failure = house
+        .client
+        .call("retrieve_tools", r#"{"query":"x","server":"clok"}"#)
+        .await
+        .failure();
+    assert_eq!(failure["code"], "unknown_server");
+    assert!(
+        failure["hint"].as_str().expect("a hint").contains("clock"),
+        "{failure}"
+    );
+}
+
+#[tokio::test]
+async fn rest_gives_the_ranking_of_retrieve_tools() {
+    let house = house(json!({})).await;
+    let told = search(
+        &house.client,
+        json!({ "query": "list issue", "limit": 2, "match": "any" }),
+    )
+    .await;
+    let answer = house
+        .daemon
+        .rest("GET", "/api/v1/tools?q=list%20issue&limit=2&match=any", "")
+        .await;
+    assert_eq!((answer.status, answer.json()), (200, told));
+    for (query, code) in [
+        ("q=x&match=some", "invalid_arguments"),
+        ("q=x&server=nobody", "unknown_server"),
+    ] {
+        let answer = house
+            .daemon
+            .rest("GET", &format!("/api/v1/tools?{query}"), "")
+            .await;
+        assert_eq!(answer.json()["code"], code, "{query}");
+    }
+}
