@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import clients
 import raw
 import rig
 
@@ -20,6 +21,15 @@ EVERYTHING = {
         "requests": {"sampling": {"createMessage": {}}, "elicitation": {"create": {}}},
     },
 }
+
+
+def pytest_addoption(parser):
+    parser.addoption("--record", action="store_true", help="write the transcripts anew")
+
+
+@pytest.fixture
+def home(tmp_path):
+    return clients.Home(tmp_path)
 
 
 class Peers:

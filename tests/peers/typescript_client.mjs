@@ -1,27 +1,35 @@
-// The official TypeScript SDK as a client: what many desktop clients are built on.
-// Usage: node typescript_client.mjs NODE_MODULES URL; prints what it saw as one JSON line.
+// The official TypeScript SDK as a client, in either major version: what many desktop clients are built on.
+// Usage: node typescript_client.mjs VISIT; prints what it saw as one JSON line.
+// VISIT is JSON: {modules, major, negotiation, target: {transport, url | command, args}, calls: [{name, arguments}]}.
 import { pathToFileURL } from "node:url";
 
-const [modules, url] = process.argv.slice(2);
-const sdk = (path) => import(pathToFileURL(`${modules}/@modelcontextprotocol/sdk/dist/esm/client/${path}`));
-const { Client } = await sdk("index.js");
-const { StreamableHTTPClientTransport } = await sdk("streamableHttp.js");
+const { modules, major, negotiation, target, calls } = JSON.parse(process.argv[2]);
+const load = (path) => import(pathToFileURL(`${modules}/@modelcontextprotocol/${path}`));
+const files = {
+  1: ["client/index.js", "client/streamableHttp.js", "client/sse.js", "client/stdio.js"].map((it) => `sdk/dist/esm/${it}`),
+  2: ["client/dist/index.mjs", "client/dist/stdio.mjs"],
+};
+const sdk = Object.assign({}, ...(await Promise.all(files[major].map(load))));
 
-const client = new Client({ name: "peers", version: "1" });
-const transport = new StreamableHTTPClientTransport(new URL(url));
+const transports = {
+  http: () => new sdk.StreamableHTTPClientTransport(new URL(target.url)),
+  sse: () => new sdk.SSEClientTransport(new URL(target.url)),
+  stdio: () => new sdk.StdioClientTransport({ command: target.command, args: target.args }),
+};
+const options = negotiation ? { versionNegotiation: { mode: negotiation } } : {};
+const client = new sdk.Client({ name: "peers", version: "1" }, options);
+const transport = transports[target.transport]();
 await client.connect(transport);
 
 const { tools } = await client.listTools();
 const progress = [];
-const long = tools.find((tool) => tool.description.includes("long running operation"));
-const answers = {
-  echo: await client.callTool({ name: "everything__echo", arguments: { message: "servus" } }),
-  weather: await client.callTool({ name: "web__get-structured-content", arguments: { location: "Chicago" } }),
-  time: await client.callTool({ name: "time__get_current_time", arguments: { timezone: "UTC" } }),
-  long: await client.callTool({ name: long.name, arguments: { duration: 1, steps: 2 } }, undefined, {
-    onprogress: (step) => progress.push(step),
-  }),
-};
+const answers = [];
+for (const call of calls) {
+  const onprogress = call.progress && ((step) => progress.push(step));
+  // The second argument went with version 1.
+  const rest = major === 1 ? [undefined, { onprogress }] : [{ onprogress }];
+  answers.push(await client.callTool({ name: call.name, arguments: call.arguments }, ...rest));
+}
 console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), answers, progress }));
-await transport.terminateSession();
+await transport.terminateSession?.();
 await client.close();

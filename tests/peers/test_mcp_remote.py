@@ -1,0 +1,20 @@
+"""`mcp-remote`, through which clients that can only start a process reach a URL."""
+
+import pytest
+
+import clients
+import doors
+import raw
+
+
+@pytest.mark.parametrize("door", doors.HTTP + doors.SSE, ids=str)
+def test_it_lists_and_calls(peers, home, door):
+    target, call = door.target(peers.daemon), door.call()
+    node, script = clients.MCP_REMOTE
+    args = [script, target["url"], "--allow-http", "--transport", f"{target['transport']}-only"]
+    with raw.StdioClient(node, args, home.environment | {"MCP_REMOTE_CONFIG_DIR": str(home.folder / "auth")}) as client:
+        client.open()
+        door.check_list(tool["name"] for tool in client.request("tools/list").value()["tools"])
+        doors.check_time(client.call(call["name"], call["arguments"]).value())
+    # It never came to a login: nothing is remembered.
+    assert [it for it in home.folder.rglob("*token*")] == []
