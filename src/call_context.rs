@@ -11,6 +11,7 @@ use std::{
 
 use bytes::Bytes;
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use crate::{caller::Caller, wire::Revision};
 
@@ -28,6 +29,10 @@ pub struct CallContext {
 /// Limit: notifications that wait for a client which reads slowly. Later ones are dropped; the answer never is.
 const WAITING: usize = 8192;
 
+/// Limit: bytes that wait for a client whose answers travel the same way, beside the frame that passes it. A client that reads
+/// never comes near.
+const WAITING_BYTES: usize = 64 << 20;
+
 /// The sending end of a request's way back. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Outlet(Option<Arc<Way>>);
@@ -37,15 +42,22 @@ pub struct Inlet(Arc<Way>);
 
 #[derive(Default)]
 struct Way {
-    waiting: Mutex<VecDeque<Bytes>>,
+    waiting: Mutex<Waiting>,
     news: Notify,
     abandoned: AtomicBool,
+    /// Cancelled when too much waits, where nothing may be left out.
+    cut: Option<CancellationToken>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    frames: VecDeque<Bytes>,
+    bytes: usize,
 }
 
 impl Drop for Inlet {
     fn drop(&mut self) {
-        self.0.abandoned.store(true, Ordering::Relaxed);
-        self.0.lock().clear();
+        self.0.abandon(&mut self.0.lock());
     }
 }
 
@@ -53,6 +65,16 @@ impl Outlet {
     /// Both ends.
     pub fn new() -> (Self, Inlet) {
         let way = Arc::new(Way::default());
+        (Self(Some(way.clone())), Inlet(way))
+    }
+
+    /// Both ends of a way that answers take too, in order with everything else. When more waits than a client leaves unread, nothing
+    /// is left out: the way is given up, and `cut` is cancelled.
+    pub fn with_answers(cut: CancellationToken) -> (Self, Inlet) {
+        let way = Arc::new(Way {
+            cut: Some(cut),
+            ..Way::default()
+        });
         (Self(Some(way.clone())), Inlet(way))
     }
 
@@ -83,11 +105,20 @@ impl Outlet {
             return;
         };
         let mut waiting = way.lock();
-        if waiting.len() >= WAITING {
-            tracing::debug!("a notification was dropped: the client reads too slowly");
-            return;
+        match &way.cut {
+            None if waiting.frames.len() >= WAITING => {
+                tracing::debug!("a notification was dropped: the client reads too slowly");
+                return;
+            }
+            Some(cut) if waiting.is_too_much_with(&frame) => {
+                tracing::debug!("a client was given up: it reads too slowly");
+                way.abandon(&mut waiting);
+                cut.cancel();
+                return;
+            }
+            _ => waiting.bytes += frame.len(),
         }
-        waiting.push_back(frame);
+        waiting.frames.push_back(frame);
         drop(waiting);
         way.news.notify_one();
     }
@@ -106,18 +137,77 @@ impl Inlet {
 
     /// Puts a frame back that was taken too early.
     pub fn put_back(&self, frame: Bytes) {
-        self.0.lock().push_front(frame);
+        let mut waiting = self.0.lock();
+        waiting.bytes += frame.len();
+        waiting.frames.push_front(frame);
+        drop(waiting);
         self.0.news.notify_one();
     }
 
     /// A frame that waits already.
     pub fn take(&self) -> Option<Bytes> {
-        self.0.lock().pop_front()
+        let mut waiting = self.0.lock();
+        let frame = waiting.frames.pop_front()?;
+        waiting.bytes -= frame.len();
+        Some(frame)
+    }
+}
+
+impl Waiting {
+    /// One frame always finds room, however large.
+    fn is_too_much_with(&self, frame: &Bytes) -> bool {
+        let full = self.frames.len() >= WAITING || self.bytes + frame.len() > WAITING_BYTES;
+        full && !self.frames.is_empty()
     }
 }
 
 impl Way {
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Bytes>> {
+    /// Nobody will read what waits, or what comes later.
+    fn abandon(&self, waiting: &mut Waiting) {
+        self.abandoned.store(true, Ordering::Relaxed);
+        *waiting = Waiting::default();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notices_are_left_out_for_a_client_that_does_not_read() {
+        let (outlet, inlet) = Outlet::new();
+        for n in 0..WAITING + 10 {
+            outlet.send(Bytes::from(n.to_string()));
+        }
+        assert!(outlet.is_heard());
+        let read = std::iter::from_fn(|| inlet.take());
+        assert_eq!(
+            read.last().as_deref(),
+            Some((WAITING - 1).to_string().as_bytes())
+        );
+    }
+
+    #[test]
+    fn a_way_with_answers_is_cut_rather_than_left_with_gaps() {
+        let check = |frames: usize, size: usize, whole: bool| {
+            let cut = CancellationToken::new();
+            let (outlet, inlet) = Outlet::with_answers(cut.clone());
+            for _ in 0..frames {
+                outlet.send(Bytes::from(vec![b'x'; size]));
+            }
+            assert_eq!(cut.is_cancelled(), !whole, "{frames} of {size}");
+            assert_eq!(outlet.is_heard(), whole);
+            let read = std::iter::from_fn(|| inlet.take()).count();
+            assert_eq!(read, if whole { frames } else { 0 });
+        };
+        check(WAITING, 1, true);
+        check(WAITING + 1, 1, false);
+        check(1, WAITING_BYTES + 1, true);
+        check(2, WAITING_BYTES / 2, true);
+        check(3, WAITING_BYTES / 2, false);
     }
 }

@@ -6,7 +6,7 @@ use http::{HeaderMap, StatusCode};
 use super::{
     Inbound,
     answer::{self, SESSION},
-    session::Session,
+    session::{Kind, Session},
     stream,
 };
 use crate::router::View;
@@ -18,9 +18,11 @@ impl Inbound {
             return answer::method_not_allowed("POST");
         }
         match self.session_of(view, headers) {
-            Some(session) => {
-                stream::listening(session.listen(&self.0.sessions), self.0.closing.clone())
-            }
+            Some(session) => stream::listening(
+                stream::comment(),
+                session.listen(&self.0.sessions),
+                self.0.closing.clone(),
+            ),
             None => answer::no_session(None),
         }
     }
@@ -46,6 +48,6 @@ impl Inbound {
         headers: &HeaderMap,
     ) -> Option<std::sync::Arc<Session>> {
         let id = headers.get(SESSION)?.to_str().ok()?;
-        self.0.sessions.find(id, view)
+        self.0.sessions.find(id, Kind::Streamable, view)
     }
 }

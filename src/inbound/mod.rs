@@ -2,7 +2,10 @@
 //! servers or tools.
 
 mod answer;
+mod conversation;
+mod dispatch;
 mod get;
+mod legacy_sse;
 mod post;
 mod session;
 mod stream;
@@ -10,7 +13,7 @@ mod stream;
 use std::sync::Arc;
 
 use axum::{
-    Router as HttpRouter,
+    Extension, Router as HttpRouter,
     extract::{Path, Request, State},
     response::Response,
     routing::{any, get as on_get},
@@ -49,11 +52,22 @@ impl Inbound {
 
     /// The MCP endpoints, and the answers that clients which probe for OAuth must get.
     pub fn routes(&self) -> HttpRouter {
-        HttpRouter::new()
-            .route("/mcp", any(configured))
-            .route("/mcp/all", any(all))
-            .route("/mcp/call", any(call))
-            .route("/mcp/server/{name}", any(server))
+        let endpoints = [
+            ("/mcp", any(configured)),
+            ("/mcp/all", any(all)),
+            ("/mcp/call", any(call)),
+            ("/mcp/server/{name}", any(server)),
+        ];
+        let mut routes = HttpRouter::new();
+        for (path, endpoint) in endpoints {
+            let legacy = endpoint.clone().layer(Extension(Door::LegacySse));
+            routes = routes
+                .route(path, endpoint)
+                .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
+        }
+        let legacy = any(configured).layer(Extension(Door::LegacySse));
+        routes
+            .route(legacy_sse::SUFFIX, legacy)
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))
@@ -86,13 +100,32 @@ impl Inbound {
     }
 
     async fn handle(&self, view: View, request: Request) -> Response {
+        let door = request.extensions().get().copied().unwrap_or_default();
+        let (uri, headers) = (request.uri(), request.headers());
+        let legacy = match *request.method() {
+            Method::GET => door == Door::LegacySse || legacy_sse::is_asked_for(headers),
+            _ => legacy_sse::is_meant(uri, headers),
+        };
         match *request.method() {
+            Method::GET if legacy => self.converse(view, door, uri),
+            Method::POST if legacy => self.take_post(view, request).await,
+            _ if door == Door::LegacySse => answer::method_not_allowed("GET"),
             Method::POST => self.post(view, request).await,
-            Method::GET => self.get(&view, request.headers()),
-            Method::DELETE => self.delete(&view, request.headers()),
+            Method::GET => self.get(&view, headers),
+            Method::DELETE => self.delete(&view, headers),
             _ => answer::method_not_allowed("GET, POST, DELETE"),
         }
     }
+}
+
+/// What an address offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Door {
+    /// Streamable HTTP, and HTTP+SSE to those who ask for it.
+    #[default]
+    Both,
+    /// HTTP+SSE only.
+    LegacySse,
 }
 
 async fn configured(State(inbound): State<Inbound>, request: Request) -> Response {

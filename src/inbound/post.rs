@@ -1,6 +1,6 @@
 //! `POST` on an MCP endpoint: one message, or a batch of the revision that has them.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use axum::{
     body::{Body, HttpBody},
@@ -14,16 +14,16 @@ use http_body_util::BodyExt;
 use super::{
     Inbound,
     answer::{self, REVISION, SESSION},
-    session::Session,
+    dispatch::Envelope,
     stream,
 };
 use crate::{
-    call_context::{CallContext, Outlet},
+    call_context::Outlet,
     caller::Caller,
     router::View,
     wire::{
-        FrameError, Id, Message, Notification, Outcome, Raw, Request, Response as RpcResponse,
-        Revision, RpcError, error_frame, method, parse_client, result_frame,
+        FrameError, Message, Raw, Request, Response as RpcResponse, Revision, RpcError,
+        error_frame, method, parse_client, result_frame,
     },
 };
 
@@ -40,14 +40,13 @@ const BODY_DEADLINE: Duration = Duration::from_mins(2);
 /// A request without an answer after this time is answered by a stream, so that the client sees it alive.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is known about a POST besides its messages.
-struct Envelope {
-    view: View,
-    caller: Caller,
-    session: Option<Arc<Session>>,
-    revision: Revision,
-    /// The client reads event streams.
-    streams: bool,
+/// How the client of a POST can be answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// One JSON message.
+    Json,
+    /// An event stream, too.
+    Events,
 }
 
 impl Inbound {
@@ -68,8 +67,12 @@ impl Inbound {
         if is_batch {
             return self.batch(&envelope, messages).await;
         }
+        let reads = match &envelope.session {
+            Some(_) if accepts_events(&head.headers) => Reads::Events,
+            _ => Reads::Json,
+        };
         match messages.pop() {
-            Some(Ok(message)) => self.single(envelope, message).await,
+            Some(Ok(message)) => self.single(envelope, reads, message).await,
             Some(Err(error)) => malformed(&error),
             None => answer::accepted(),
         }
@@ -101,7 +104,7 @@ impl Inbound {
             .get(REVISION)
             .map(|value| value.to_str().unwrap_or_default());
         let revision = match (&session, said) {
-            (Some(session), _) => session.revision,
+            (Some(session), _) => session.revision(),
             (None, None) => Revision::UNSAID,
             // A later revision than ours begins by asking what we are; the answer to its method says so.
             (None, Some(said)) => match Revision::from_header(said) {
@@ -115,22 +118,20 @@ impl Inbound {
                 }
             },
         };
-        let streams = session.is_some() && accepts_events(headers);
         Ok(Envelope {
             view,
             caller: Caller::anonymous(),
             session,
             revision,
-            streams,
         })
     }
 
-    async fn single(&self, envelope: Envelope, message: Message) -> Response {
+    async fn single(&self, envelope: Envelope, reads: Reads, message: Message) -> Response {
         match message {
             Message::Request(request) if &*request.method == method::INITIALIZE => {
                 self.initialize(&envelope, &request).await
             }
-            Message::Request(request) => self.request(envelope, request).await,
+            Message::Request(request) => self.request(envelope, reads, request).await,
             Message::Notification(notification) => {
                 self.notification(&envelope, &notification).await;
                 answer::accepted()
@@ -163,17 +164,15 @@ impl Inbound {
     }
 
     /// JSON if the answer comes before anything else does, an event stream otherwise.
-    async fn request(&self, envelope: Envelope, request: Request) -> Response {
-        if !envelope.streams {
+    async fn request(&self, envelope: Envelope, reads: Reads, request: Request) -> Response {
+        if reads == Reads::Json {
             let frame = self.answer(envelope, request, Outlet::nowhere()).await;
             return frame.map_or_else(answer::accepted, |frame| {
                 answer::json(StatusCode::OK, frame)
             });
         }
         let (outlet, inlet) = Outlet::new();
-        let inbound = self.clone();
-        let mut answering: stream::Answering =
-            Box::pin(async move { inbound.answer(envelope, request, outlet).await });
+        let mut answering: stream::Answering = Box::pin(self.answer(envelope, request, outlet));
         tokio::select! {
             biased;
             frame = &mut answering => match (frame, inlet.take()) {
@@ -190,50 +189,6 @@ impl Inbound {
             }
             () = tokio::time::sleep(PATIENCE) => stream::answering(inlet, answering),
         }
-    }
-
-    /// The frame that answers a request; `None` when the client withdrew it.
-    async fn answer(&self, envelope: Envelope, request: Request, outlet: Outlet) -> Option<Bytes> {
-        let running = envelope
-            .session
-            .as_ref()
-            .map(|session| session.begin(&request.id));
-        let context = CallContext {
-            caller: envelope.caller,
-            revision: envelope.revision,
-            outlet,
-        };
-        let answering = self.0.router.request(&context, &envelope.view, &request);
-        let outcome = match &running {
-            None => answering.await,
-            Some(running) => tokio::select! {
-                outcome = answering => outcome,
-                () = running.withdrawn() => return None,
-            },
-        };
-        Some(match outcome {
-            Outcome::Result(result) => result_frame(&request.id, &result),
-            Outcome::Error(error) => error_frame(Some(&request.id), &error),
-        })
-    }
-
-    async fn notification(&self, envelope: &Envelope, notification: &Notification) {
-        if &*notification.method == method::CANCELLED {
-            let id = notification
-                .params
-                .as_ref()
-                .and_then(|params| params.get("requestId"));
-            if let (Some(session), Some(id)) =
-                (&envelope.session, id.as_ref().and_then(Id::from_raw))
-            {
-                session.cancel(&id);
-            }
-            return;
-        }
-        self.0
-            .router
-            .notification(&envelope.view, notification)
-            .await;
     }
 
     /// Every member on its own, all at once; one array with the answers, or 202 if nothing wants one.
@@ -273,14 +228,8 @@ impl Inbound {
                 Some(error_frame(Some(&request.id), &error.to_raw()))
             }
             Ok(Message::Request(request)) => {
-                let envelope = Envelope {
-                    view: envelope.view.clone(),
-                    caller: envelope.caller.clone(),
-                    session: envelope.session.clone(),
-                    revision: envelope.revision,
-                    streams: false,
-                };
-                self.answer(envelope, request, Outlet::nowhere()).await
+                self.answer(envelope.clone(), request, Outlet::nowhere())
+                    .await
             }
             Ok(Message::Notification(notification)) => {
                 self.notification(envelope, &notification).await;
@@ -291,7 +240,8 @@ impl Inbound {
     }
 }
 
-async fn read(mut body: Body) -> Result<Bytes, Response> {
+/// The whole body.
+pub(super) async fn read(mut body: Body) -> Result<Bytes, Response> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let reading = async {
         let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_BODY)), 0_usize);
@@ -325,7 +275,7 @@ async fn read(mut body: Body) -> Result<Bytes, Response> {
     }
 }
 
-fn malformed(error: &FrameError) -> Response {
+pub(super) fn malformed(error: &FrameError) -> Response {
     answer::rpc_error(StatusCode::BAD_REQUEST, None, &error.to_rpc_error())
 }
 

@@ -1,5 +1,5 @@
-//! Sessions of legacy clients on Streamable HTTP: what was agreed in `initialize`, the requests that run, and the stream on which
-//! the client hears of changes.
+//! Sessions of legacy clients: what was agreed in `initialize`, the requests that run, and the stream on which the client hears of
+//! changes. A session of Streamable HTTP outlives its stream; one that has a single stream for everything ends with it.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     call_context::{Inlet, Outlet},
@@ -40,11 +40,22 @@ pub(super) struct Session {
     pub(super) id: Box<str>,
     /// The endpoint that it was opened on, and belongs to.
     pub(super) view: View,
-    /// What the client speaks.
-    pub(super) revision: Revision,
+    kind: Kind,
+    revision: Mutex<Revision>,
     running: Mutex<HashMap<Id, CancellationToken>>,
     listener: Mutex<Listener>,
     last_seen: Mutex<Instant>,
+    /// What runs beside the stream of a conversation.
+    tasks: TaskTracker,
+}
+
+/// How a session's client is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Each request on the response to its POST.
+    Streamable,
+    /// Everything on one stream, with which the session ends.
+    Conversation,
 }
 
 /// The stream that the client has open, if any.
@@ -52,19 +63,38 @@ pub(super) struct Session {
 struct Listener {
     outlet: Outlet,
     /// Ends the stream that is open.
-    replaced: CancellationToken,
+    over: CancellationToken,
 }
 
 impl Sessions {
-    /// Opens a session.
+    /// Opens a session of Streamable HTTP.
     pub(super) fn open(&self, view: View, revision: Revision) -> Arc<Session> {
+        self.insert(Kind::Streamable, view, revision)
+    }
+
+    /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
+    pub(super) fn converse(&self, view: View) -> (Arc<Session>, Listening) {
+        let session = self.insert(Kind::Conversation, view, Revision::UNSAID);
+        let over = CancellationToken::new();
+        let (outlet, inlet) = Outlet::with_answers(over.clone());
+        *lock(&session.listener) = Listener {
+            outlet,
+            over: over.clone(),
+        };
+        let listening = self.listening(inlet, over, Some(session.clone()));
+        (session, listening)
+    }
+
+    fn insert(&self, kind: Kind, view: View, revision: Revision) -> Arc<Session> {
         let session = Arc::new(Session {
             id: uuid::Uuid::new_v4().to_string().into(),
             view,
-            revision,
+            kind,
+            revision: Mutex::new(revision),
             running: Mutex::default(),
             listener: Mutex::default(),
             last_seen: Mutex::new(Instant::now()),
+            tasks: TaskTracker::new(),
         });
         let mut table = lock(&self.0.by_id);
         if table.len() >= MAX_SESSIONS {
@@ -74,11 +104,27 @@ impl Sessions {
         session
     }
 
-    /// The session of this id on this endpoint.
-    pub(super) fn find(&self, id: &str, view: &View) -> Option<Arc<Session>> {
+    fn listening(
+        &self,
+        inlet: Inlet,
+        over: CancellationToken,
+        ends: Option<Arc<Session>>,
+    ) -> Listening {
+        self.0.streams.fetch_add(1, Ordering::Relaxed);
+        Listening {
+            inlet,
+            over,
+            sessions: self.clone(),
+            ends,
+        }
+    }
+
+    /// The session of this id and kind on this endpoint.
+    pub(super) fn find(&self, id: &str, kind: Kind, view: &View) -> Option<Arc<Session>> {
         let session = lock(&self.0.by_id)
             .get(id)
-            .filter(|session| session.view == *view)
+            .filter(|session| session.kind == kind && session.view == *view)
+            .filter(|session| !session.has_ended())
             .cloned()?;
         *lock(&session.last_seen) = Instant::now();
         Some(session)
@@ -117,7 +163,8 @@ impl Sessions {
     pub fn forget_silent(&self) {
         let now = Instant::now();
         let silent = |session: &Session| {
-            !session.is_listening() && now.duration_since(*lock(&session.last_seen)) > SILENCE
+            let unheard = now.duration_since(*lock(&session.last_seen));
+            session.has_ended() || (!session.is_listening() && unheard > SILENCE)
         };
         lock(&self.0.by_id).retain(|_, session| !silent(session));
     }
@@ -146,6 +193,46 @@ fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>) {
 }
 
 impl Session {
+    /// What the client speaks.
+    pub(super) fn revision(&self) -> Revision {
+        *lock(&self.revision)
+    }
+
+    /// Notes what was agreed.
+    pub(super) fn agree(&self, revision: Revision) {
+        *lock(&self.revision) = revision;
+    }
+
+    /// The way to the client outside of any request: for a conversation, that of everything.
+    pub(super) fn outlet(&self) -> Outlet {
+        lock(&self.listener).outlet.clone()
+    }
+
+    /// Cancelled when a conversation is over.
+    pub(super) fn ended(&self) -> CancellationToken {
+        lock(&self.listener).over.clone()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.kind == Kind::Conversation && self.ended().is_cancelled()
+    }
+
+    /// Runs something beside the stream of a conversation.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.tasks.spawn(work);
+    }
+
+    /// How much runs beside the stream.
+    pub(super) fn in_flight(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// Waits until nothing does.
+    pub(super) async fn idle(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
     /// Notes a request that begins, so that the client can withdraw it by its id.
     pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Running {
         let token = CancellationToken::new();
@@ -167,33 +254,27 @@ impl Session {
     /// Opens the client's stream in place of one that may be open.
     pub(super) fn listen(&self, sessions: &Sessions) -> Listening {
         let (outlet, inlet) = Outlet::new();
-        let replaced = CancellationToken::new();
+        let over = CancellationToken::new();
         let old = std::mem::replace(
             &mut *lock(&self.listener),
             Listener {
                 outlet,
-                replaced: replaced.clone(),
+                over: over.clone(),
             },
         );
-        old.replaced.cancel();
-        sessions.0.streams.fetch_add(1, Ordering::Relaxed);
-        Listening {
-            inlet,
-            replaced,
-            sessions: sessions.clone(),
-        }
+        old.over.cancel();
+        sessions.listening(inlet, over, None)
     }
 
     fn is_listening(&self) -> bool {
-        let listener = lock(&self.listener);
-        listener.outlet.is_heard()
+        lock(&self.listener).outlet.is_heard()
     }
 
     fn end(&self) {
         for token in lock(&self.running).values() {
             token.cancel();
         }
-        lock(&self.listener).replaced.cancel();
+        lock(&self.listener).over.cancel();
     }
 }
 
@@ -221,12 +302,26 @@ impl Drop for Running {
 pub(super) struct Listening {
     pub(super) inlet: Inlet,
     /// The session ended, or the client opened another stream.
-    pub(super) replaced: CancellationToken,
+    pub(super) over: CancellationToken,
     sessions: Sessions,
+    /// The session that ends with this stream.
+    ends: Option<Arc<Session>>,
+}
+
+impl Listening {
+    /// Returns when a client that listens needs the stream no more: at once, unless requests of a conversation are unanswered.
+    pub(super) async fn answered(&self) {
+        if let Some(session) = &self.ends {
+            session.idle().await;
+        }
+    }
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
+        if let Some(session) = &self.ends {
+            self.sessions.close(session);
+        }
         self.sessions.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }

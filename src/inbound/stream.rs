@@ -5,6 +5,7 @@ use std::{pin::Pin, time::Duration};
 use axum::{body::Body, response::Response};
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, StatusCode, header};
+use tokio_util::sync::CancellationToken;
 
 use super::{answer, session::Listening};
 use crate::call_context::Inlet;
@@ -75,35 +76,46 @@ fn item(text: Bytes, inlet: Inlet, phase: Phase) -> Item<(Inlet, Phase)> {
     Some((Ok(text), (inlet, phase)))
 }
 
-/// A client's stream of notifications, until it leaves, opens another, or `closing` comes.
+/// A client's own stream, until it leaves, its session ends, it opens another, or `closing` comes. `first` is sent at once, so that
+/// the client sees its stream open.
 pub(super) fn listening(
+    first: Bytes,
     listening: Listening,
-    closing: tokio_util::sync::CancellationToken,
+    closing: CancellationToken,
 ) -> Response {
     let body = futures_util::stream::unfold(
-        (listening, closing, true),
-        |(listening, closing, first)| async move {
-            let text = if first {
-                // Sent at once, so that the client sees its stream open.
-                comment()
-            } else {
-                tokio::select! {
-                    () = closing.cancelled() => return None,
-                    () = listening.replaced.cancelled() => return None,
-                    frame = listening.inlet.next() => event(&frame),
-                    () = tokio::time::sleep(KEEP_ALIVE) => comment(),
-                }
+        (Some(first), listening, closing),
+        |(mut first, listening, closing)| async move {
+            let text = match first.take() {
+                Some(first) => first,
+                None => heard(&listening, &closing).await?,
             };
             Some((
                 Ok::<_, std::convert::Infallible>(text),
-                (listening, closing, false),
+                (None, listening, closing),
             ))
         },
     );
     events(Body::from_stream(body))
 }
 
-fn comment() -> Bytes {
+/// What the client hears next; `None` at the end of its stream.
+async fn heard(listening: &Listening, closing: &CancellationToken) -> Option<Bytes> {
+    let closed = async {
+        closing.cancelled().await;
+        listening.answered().await;
+    };
+    tokio::select! {
+        biased;
+        () = listening.over.cancelled() => None,
+        frame = listening.inlet.next() => Some(event(&frame)),
+        () = closed => None,
+        () = tokio::time::sleep(KEEP_ALIVE) => Some(comment()),
+    }
+}
+
+/// Says that somebody is there; no client takes it for a message.
+pub(super) fn comment() -> Bytes {
     Bytes::from_static(b": keep-alive\n\n")
 }
 

@@ -1,0 +1,106 @@
+//! Clients with one stream for everything: their requests run at once, and what they are told, answers and notices alike, goes onto
+//! that stream in order. Knows neither how messages come nor how the stream is written.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{
+    Inbound,
+    dispatch::{Envelope, withdraws},
+    session::Session,
+};
+use crate::{
+    caller::Caller,
+    error_code::{ErrorCode, Failure},
+    wire::{Message, Notification, Raw, Request, RpcError, error_frame, method, result_frame},
+};
+
+/// Limit: messages of one client that are being worked on. Further requests are refused, so that a client which never waits for
+/// answers costs no more than this.
+const MAX_IN_FLIGHT: usize = 256;
+
+impl Inbound {
+    /// Takes a message. Never waits: the answer goes onto the client's stream, and the work ends with the session.
+    pub(super) fn take(&self, session: &Arc<Session>, message: Message) {
+        match message {
+            Message::Request(request) => self.take_request(session, request),
+            Message::Notification(notification) => self.take_notification(session, notification),
+            Message::Response(_) => (),
+        }
+    }
+
+    fn take_request(&self, session: &Arc<Session>, request: Request) {
+        let outlet = session.outlet();
+        if session.in_flight() >= MAX_IN_FLIGHT {
+            outlet.send(too_many(&request));
+            return;
+        }
+        if &*request.method == method::INITIALIZE {
+            let (inbound, opened) = (self.clone(), session.clone());
+            self.run(session, async move {
+                outlet.send(inbound.open(&opened, &request).await);
+            });
+            return;
+        }
+        let answering = self.answer(envelope(session), request, outlet.clone());
+        self.run(session, async move {
+            if let Some(frame) = answering.await {
+                outlet.send(frame);
+            }
+        });
+    }
+
+    fn take_notification(&self, session: &Arc<Session>, notification: Notification) {
+        // A withdrawal must find room above all when there is none.
+        if withdraws(Some(session), &notification) || session.in_flight() >= MAX_IN_FLIGHT {
+            return;
+        }
+        let (inbound, envelope) = (self.clone(), envelope(session));
+        self.run(session, async move {
+            inbound.notification(&envelope, &notification).await;
+        });
+    }
+
+    /// Answers `initialize`. The session was there before; now it is known what is spoken in it.
+    async fn open(&self, session: &Session, request: &Request) -> Bytes {
+        let caller = Caller::anonymous();
+        let params = request.params.as_ref();
+        match self.0.router.open(&caller, &session.view, params).await {
+            Ok(opening) => {
+                session.agree(opening.revision);
+                tracing::debug!(client = opening.client.as_str(), revision = %opening.revision, "session opened");
+                result_frame(&request.id, &opening.result)
+            }
+            Err(error) => error_frame(Some(&request.id), &error.to_raw()),
+        }
+    }
+
+    /// Works until done or until the session ends. A client that was given up, because it does not read, is forgotten here.
+    fn run(&self, session: &Arc<Session>, work: impl Future<Output = ()> + Send + 'static) {
+        let (sessions, of) = (self.0.sessions.clone(), session.clone());
+        session.spawn(async move {
+            of.ended().run_until_cancelled(work).await;
+            if of.ended().is_cancelled() {
+                sessions.close(&of);
+            }
+        });
+    }
+}
+
+fn envelope(session: &Arc<Session>) -> Envelope {
+    Envelope {
+        view: session.view.clone(),
+        caller: Caller::anonymous(),
+        session: Some(session.clone()),
+        revision: session.revision(),
+    }
+}
+
+fn too_many(request: &Request) -> Bytes {
+    let text = format!("{MAX_IN_FLIGHT} requests of this session are in flight already");
+    let hint = "Wait for an answer before sending more.";
+    let failure = Failure::new(ErrorCode::Overloaded, text.as_str(), hint);
+    let error = RpcError::new(RpcError::INTERNAL, text.as_str()).with_data(Raw::author(&failure));
+    error_frame(Some(&request.id), &error.to_raw())
+}

@@ -1,0 +1,81 @@
+//! What becomes of one message of a client, whatever it came by: the middle that the faces share. Knows no streams, no bodies and
+//! no status codes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Inbound, session::Session};
+use crate::{
+    call_context::{CallContext, Outlet},
+    caller::Caller,
+    router::View,
+    wire::{Id, Notification, Outcome, Request, Revision, error_frame, method, result_frame},
+};
+
+/// What is known about a message besides itself.
+#[derive(Clone)]
+pub(super) struct Envelope {
+    pub(super) view: View,
+    pub(super) caller: Caller,
+    pub(super) session: Option<Arc<Session>>,
+    pub(super) revision: Revision,
+}
+
+impl Inbound {
+    /// The frame that answers a request; `None` when the client withdrew it. From this call on, not only from the first poll, the
+    /// request can be withdrawn by its id.
+    pub(super) fn answer(
+        &self,
+        envelope: Envelope,
+        request: Request,
+        outlet: Outlet,
+    ) -> impl Future<Output = Option<Bytes>> + Send + use<> {
+        let inbound = self.clone();
+        let running = envelope
+            .session
+            .as_ref()
+            .map(|session| session.begin(&request.id));
+        async move {
+            let context = CallContext {
+                caller: envelope.caller,
+                revision: envelope.revision,
+                outlet,
+            };
+            let router = &inbound.0.router;
+            let answering = router.request(&context, &envelope.view, &request);
+            let outcome = match &running {
+                None => answering.await,
+                Some(running) => tokio::select! {
+                    outcome = answering => outcome,
+                    () = running.withdrawn() => return None,
+                },
+            };
+            Some(match outcome {
+                Outcome::Result(result) => result_frame(&request.id, &result),
+                Outcome::Error(error) => error_frame(Some(&request.id), &error),
+            })
+        }
+    }
+
+    /// Takes note of a notification.
+    pub(super) async fn notification(&self, envelope: &Envelope, notification: &Notification) {
+        if !withdraws(envelope.session.as_deref(), notification) {
+            let router = &self.0.router;
+            router.notification(&envelope.view, notification).await;
+        }
+    }
+}
+
+/// Whether a notification withdraws a request; if so, that is done.
+pub(super) fn withdraws(session: Option<&Session>, notification: &Notification) -> bool {
+    if &*notification.method != method::CANCELLED {
+        return false;
+    }
+    let params = notification.params.as_ref();
+    let id = params.and_then(|params| params.get("requestId"));
+    if let (Some(session), Some(id)) = (session, id.as_ref().and_then(Id::from_raw)) {
+        session.cancel(&id);
+    }
+    true
+}
