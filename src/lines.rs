@@ -210,11 +210,16 @@ mod tests {
     async fn frames_are_one_line_each() {
         let (sender, frames) = mpsc::channel(8);
         for frame in ["{}", "{\n \"a\":\r\n1}", ""] {
-            sender.send(Bytes::from(frame)).await.expect("there is room");
+            sender
+                .send(Bytes::from(frame))
+                .await
+                .expect("there is room");
         }
         drop(sender);
         let mut written = Vec::new();
-        write(frames, &mut written).await.expect("memory can be written");
+        write(frames, &mut written)
+            .await
+            .expect("memory can be written");
         assert_eq!(
             String::from_utf8(written).expect("text"),
             "{}\n{  \"a\":  1}\n\n"
