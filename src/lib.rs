@@ -14,6 +14,7 @@ pub mod wire;
 pub mod call_context;
 pub mod config;
 pub mod fingerprint;
+pub mod lines;
 pub mod storage;
 
 // Floor 2: what we know and say.

@@ -24,6 +24,15 @@ pub fn create_private_file(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Opens a file to append to it; a new one only its owner can read (0600).
+pub fn append_to_private_file(path: &Path) -> io::Result<File> {
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
 /// Puts `content` in place of the file, whole or not at all. The file is private (0600).
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();

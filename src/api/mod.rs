@@ -45,8 +45,8 @@ pub struct Standing {
     pub data_dir: PathBuf,
     /// The addresses that are served.
     pub listen: Vec<String>,
-    /// Where clients connect.
-    pub url: String,
+    /// Where clients connect, unless only the local socket is served.
+    pub url: Option<String>,
 }
 
 impl Api {

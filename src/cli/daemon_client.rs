@@ -20,7 +20,7 @@ use super::{output, platform};
 use crate::error_code::ErrorCode;
 
 /// The socket's name in the data folder.
-const SOCKET: &str = "mcpproxy.sock";
+pub(super) const SOCKET: &str = "mcpproxy.sock";
 
 /// How long connecting and the first, small answer may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -231,7 +231,8 @@ impl Daemon {
     }
 }
 
-fn refusal(status: StatusCode, body: &[u8]) -> Refusal {
+/// Reads the body of an answer that says no.
+pub(super) fn refusal(status: StatusCode, body: &[u8]) -> Refusal {
     match serde_json::from_slice::<RefusalBody>(body) {
         Ok(RefusalBody { error, code, hint }) => Refusal {
             error,

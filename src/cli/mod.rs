@@ -3,6 +3,8 @@
 //! The only door to clap and comfy-table. Commands talk to the daemon through `daemon_client` and print through `output`;
 //! what they can do without a daemon stands in `offline`.
 
+mod background;
+mod bridge;
 mod call;
 mod config;
 mod daemon_client;
@@ -15,6 +17,7 @@ mod platform;
 mod pretty_json;
 mod serve;
 mod status;
+mod stdio;
 mod tools;
 mod tools_search;
 mod upstream;
@@ -42,6 +45,7 @@ const EXAMPLES: &str = "\
 Examples:
   mcpproxy serve                                       run the daemon in the foreground
   mcpproxy serve --demo                                the same, with a demo server to try
+  mcpproxy stdio                                       serve a client that can only start a process
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
   mcpproxy tools list                                  what they offer
@@ -74,6 +78,7 @@ struct Location {
 #[derive(Debug, Subcommand)]
 enum Command {
     Serve(serve::Serve),
+    Stdio(stdio::Stdio),
     #[command(subcommand)]
     Upstream(upstream::Upstream),
     #[command(subcommand)]
@@ -104,6 +109,7 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     let location = &arguments.location;
     match arguments.command {
         Command::Serve(serve) => serve.run(location),
+        Command::Stdio(stdio) => finish(stdio.run(location)),
         Command::Upstream(upstream) => block_on(upstream.run(location)),
         Command::Tools(tools) => block_on(tools.run(location)),
         Command::Call(call) => block_on(call.run(location)),
@@ -115,11 +121,22 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
     }
 }
 
+/// Runs a command until it is done, and leaves nothing waiting for input that may never come.
+fn finish(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(command);
+    runtime.shutdown_background();
+    done
+}
+
 /// Runs a command that mostly waits for the daemon: one thread is enough.
 fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    runtime()?.block_on(command)
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|source| Failure::failed(format!("failed to start the runtime: {source}")))?;
-    runtime.block_on(command)
+        .map_err(|source| Failure::failed(format!("failed to start the runtime: {source}")))
 }

@@ -1,6 +1,14 @@
-//! What differs from platform to platform: the daemon's local socket and the terminal. Nothing else of the command line knows.
+//! What differs from platform to platform: the daemon's local socket, standard streams, sessions and the terminal. Nothing else of the
+//! command line knows.
 
 use std::{io, path::Path};
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Stdin, for messages.
+pub(super) type Input = Box<dyn AsyncRead + Unpin + Send>;
+/// Stdout, for messages.
+pub(super) type Output = Box<dyn AsyncWrite + Unpin + Send>;
 
 /// Opens the daemon's local socket.
 #[cfg(unix)]
@@ -29,3 +37,52 @@ pub(super) fn terminal_width() -> Option<u16> {
 pub(super) fn terminal_width() -> Option<u16> {
     None
 }
+
+/// Stdin and stdout. Pipes and sockets are waited for like any connection; anything else is read and written by threads.
+#[cfg(unix)]
+pub(super) fn standard_streams() -> io::Result<(Input, Output)> {
+    use std::os::fd::AsFd;
+
+    use rustix::fs::FileType;
+    use tokio::net::{UnixStream, unix::pipe};
+
+    let socket = |fd| {
+        let socket = std::os::unix::net::UnixStream::from(fd);
+        socket.set_nonblocking(true)?;
+        UnixStream::from_std(socket)
+    };
+    let kind = |fd: &std::os::fd::OwnedFd| -> io::Result<FileType> {
+        Ok(FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode))
+    };
+    let stdin = io::stdin().as_fd().try_clone_to_owned()?;
+    let input: Input = match kind(&stdin)? {
+        FileType::Fifo => Box::new(pipe::Receiver::from_owned_fd(stdin)?),
+        FileType::Socket => Box::new(socket(stdin)?),
+        _ => Box::new(tokio::io::stdin()),
+    };
+    let stdout = io::stdout().as_fd().try_clone_to_owned()?;
+    let output: Output = match kind(&stdout)? {
+        FileType::Fifo => Box::new(pipe::Sender::from_owned_fd(stdout)?),
+        FileType::Socket => Box::new(socket(stdout)?),
+        _ => Box::new(tokio::io::stdout()),
+    };
+    Ok((input, output))
+}
+
+/// Stdin and stdout, read and written by threads.
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]
+pub(super) fn standard_streams() -> io::Result<(Input, Output)> {
+    Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
+}
+
+/// Leaves the session, and with it the terminal, of whoever started us.
+#[cfg(unix)]
+pub(super) fn leave_session() {
+    // Fails only for one who leads a group, and so is alone already.
+    let _ = rustix::process::setsid();
+}
+
+/// There are no sessions here.
+#[cfg(not(unix))]
+pub(super) fn leave_session() {}

@@ -1,10 +1,21 @@
 //! `mcpproxy serve`: hands the options to the daemon and lets it run in the foreground.
 
+use std::time::Duration;
+
 use clap::{Args, builder::PossibleValuesParser};
 
-use super::{Location, failure::Failure, offline::Files};
+use super::{
+    Location,
+    background::{self, Background, Starter},
+    bridge::{self, Door},
+    daemon_client::SOCKET,
+    failure::Failure,
+    offline::Files,
+    platform, stdio,
+};
 use crate::{
-    daemon::{self, LogFormat, ServeOptions},
+    daemon::{self, LogFormat, ServeError, ServeOptions, Tcp},
+    secret::Secret,
     upstream::process::LoginPath,
 };
 
@@ -40,13 +51,29 @@ pub(super) struct Serve {
     /// Add the bundled demo server, under the name demo
     #[arg(long)]
     demo: bool,
+    /// Serve one client on stdin and stdout, and end with it; no HTTP unless --listen or --http is given
+    #[arg(long)]
+    stdio: bool,
+    /// Run without a terminal, for clients that come through a bridge
+    #[arg(
+        long,
+        value_enum,
+        hide = true,
+        require_equals = true,
+        conflicts_with = "stdio"
+    )]
+    background: Option<Background>,
+    /// End when nobody has been there for so long
+    #[arg(long, value_name = "TIME", hide = true, value_parser = stdio::time)]
+    idle_exit: Option<Duration>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   mcpproxy serve
   mcpproxy serve --demo --log-level debug
-  mcpproxy serve --listen 127.0.0.1:9090 --mode direct";
+  mcpproxy serve --listen 127.0.0.1:9090 --mode direct
+  mcpproxy serve --stdio --mode direct";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Lines {
@@ -56,10 +83,46 @@ enum Lines {
     Json,
 }
 
+/// How to serve.
+enum Way {
+    Foreground,
+    Background,
+    /// A client on stdin and stdout; another daemon that has the data folder is joined.
+    Client(Joining),
+}
+
+/// What it takes to join another daemon.
+struct Joining {
+    door: Door,
+    starter: Starter,
+}
+
 impl Serve {
     pub(super) fn run(self, location: &Location) -> Result<(), Failure> {
-        let options = ServeOptions {
-            places: Files::find(location)?.places().clone(),
+        let files = Files::find(location)?;
+        if self.background == Some(Background::Start) {
+            return background::start(files.data_dir());
+        }
+        let way = match self.background {
+            Some(_) => Way::Background,
+            None if self.stdio => Way::Client(self.joining(&files)),
+            None => Way::Foreground,
+        };
+        let options = self.options(&files);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Failure::failed(format!("failed to start the runtime: {error}")))?;
+        let served = runtime.block_on(serve(way, options));
+        // The daemon has ended what it began; a system call that hangs must not keep the process.
+        runtime.shutdown_background();
+        served.map_err(|error| Failure::with_code(error.to_string(), error.exit_code()))
+    }
+
+    fn options(self, files: &Files) -> ServeOptions {
+        let speaks_http = !self.stdio || self.listen.is_some() || self.http.is_some();
+        ServeOptions {
+            places: files.places().clone(),
             listen: self.listen.or(self.http.flatten()),
             mode: self.mode,
             insecure: self.insecure,
@@ -68,16 +131,71 @@ impl Serve {
                 Lines::Text => LogFormat::Text,
                 Lines::Json => LogFormat::Json,
             },
+            log_file: self
+                .background
+                .map(|_| background::log_file(files.data_dir())),
+            tcp: match self.background {
+                Some(_) => Tcp::IfFree,
+                None if speaks_http => Tcp::Always,
+                None => Tcp::Never,
+            },
+            idle_exit: self.idle_exit,
             demo: self.demo,
             login_path: LoginPath::default(),
+        }
+    }
+
+    fn joining(&self, files: &Files) -> Joining {
+        let data_dir = files.data_dir().to_owned();
+        let door = Door {
+            socket: data_dir.join(SOCKET),
+            endpoint: endpoint(self.mode.as_deref()).to_owned(),
+            token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::failed(format!("failed to start the runtime: {error}")))?;
-        let served = runtime.block_on(daemon::run(options));
-        // The daemon has ended what it began; a system call that hangs must not keep the process.
-        runtime.shutdown_background();
-        served.map_err(|error| Failure::with_code(error.to_string(), error.exit_code()))
+        let starter = Starter::new(files.places().clone(), data_dir, stdio::IDLE_EXIT);
+        let demo = self.demo.then(|| "--demo".into());
+        let mode = self
+            .mode
+            .as_ref()
+            .map(|mode| format!("--mode={mode}").into());
+        Joining {
+            door,
+            starter: starter.with(demo).with(mode),
+        }
+    }
+}
+
+/// The endpoint that is always in this mode.
+fn endpoint(mode: Option<&str>) -> &'static str {
+    match mode {
+        Some("retrieve_tools") => "/mcp/call",
+        Some("direct") => "/mcp/all",
+        Some("code_execution") => "/mcp/code",
+        Some("proxy") => "/mcp/proxy",
+        _ => "/mcp",
+    }
+}
+
+async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
+    daemon::start_logging(&options)?;
+    match way {
+        Way::Foreground => daemon::start(options).await?.serve().await,
+        Way::Background => match background::report(daemon::start(options).await)? {
+            Some(running) => running.serve().await,
+            None => Ok(()),
+        },
+        Way::Client(Joining { door, starter }) => {
+            let (input, output) = platform::standard_streams().map_err(|error| {
+                ServeError::Failed(format!("failed to open stdin and stdout: {error}"))
+            })?;
+            match daemon::start(options).await {
+                Ok(running) => running.serve_client(input, output).await,
+                Err(ServeError::Taken(_)) => {
+                    bridge::carry(door, starter, input, output).await;
+                    Ok(())
+                }
+                Err(error) => Err(error),
+            }
+        }
     }
 }

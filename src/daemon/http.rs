@@ -1,18 +1,15 @@
 //! Listens and serves HTTP/1.1: TCP for clients, a socket in the data folder for the command line.
 
-use std::{convert::Infallible, io, net::SocketAddr, path::Path, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, path::Path, pin::pin, time::Duration};
 
 use axum::{Router as HttpRouter, body::Body};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    server::graceful::GracefulShutdown,
-};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_service::Service;
 
 use super::ServeError;
@@ -131,7 +128,7 @@ pub(super) async fn serve(
     closing: CancellationToken,
     drained: Duration,
 ) {
-    let graceful = GracefulShutdown::new();
+    let connections = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
             () = closing.cancelled() => break,
@@ -153,16 +150,26 @@ pub(super) async fn serve(
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_DEADLINE)
-            .serve_connection(TokioIo::new(io), service);
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
+            .serve_connection(TokioIo::new(io), service)
+            .with_upgrades();
+        let closing = closing.clone();
+        connections.spawn(async move {
+            let mut connection = pin!(connection);
+            let ended = tokio::select! {
+                ended = &mut connection => ended,
+                () = closing.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = ended {
                 tracing::debug!(%error, "a client's connection ended early");
             }
         });
     }
     drop(listener);
-    if tokio::time::timeout(drained, graceful.shutdown())
+    connections.close();
+    if tokio::time::timeout(drained, connections.wait())
         .await
         .is_err()
     {

@@ -42,7 +42,7 @@ impl DataLock {
                 let mut holder = String::new();
                 // The text is a courtesy; the lock is what counts.
                 let _ = file.read_to_string(&mut holder);
-                Err(ServeError::Failed(format!(
+                Err(ServeError::Taken(format!(
                     "another daemon{} serves the data folder {}; connect to that one, stop it, or give --data-dir",
                     if holder.trim().is_empty() {
                         String::new()
@@ -56,16 +56,24 @@ impl DataLock {
         }
     }
 
-    /// Writes down who serves, for people and for programs that look for the address.
-    pub(super) fn note_address(&mut self, url: &str) {
-        let text = format!("pid {}, {url}", std::process::id());
+    /// Writes down who serves, for people and for programs that look for the address. There is none without TCP.
+    pub(super) fn note_address(&mut self, url: Option<&str>) {
+        let pid = std::process::id();
+        let text = url.map_or_else(|| format!("pid {pid}"), |url| format!("pid {pid}, {url}"));
         let noted = self
             .file
             .set_len(0)
             .and_then(|()| self.file.rewind())
             .and_then(|()| self.file.write_all(text.as_bytes()))
-            .and_then(|()| {
-                storage::write_atomically(&self.address_file, format!("{url}\n").as_bytes())
+            .and_then(|()| match url {
+                Some(url) => {
+                    storage::write_atomically(&self.address_file, format!("{url}\n").as_bytes())
+                }
+                // One of a daemon that was killed would lead astray.
+                None => std::fs::remove_file(&self.address_file).or_else(|error| {
+                    let absent = error.kind() == std::io::ErrorKind::NotFound;
+                    if absent { Ok(()) } else { Err(error) }
+                }),
             });
         if let Err(error) = noted {
             tracing::warn!(%error, "the address could not be written to the data folder");

@@ -1,11 +1,17 @@
 //! The composition root: builds every part, spawns every task, listens, and ends everything in order.
 
+mod ending;
 mod guard;
 mod http;
 mod lock;
 mod running;
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpListener,
+};
 
 use self::{
     lock::DataLock,
@@ -13,8 +19,11 @@ use self::{
 };
 pub use crate::logging::LogFormat;
 use crate::{
-    config::{self, Keeper, Listen, Overrides, Places, RoutingMode},
-    logging, storage,
+    caller::Caller,
+    config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
+    logging,
+    router::View,
+    storage,
     upstream::process::LoginPath,
 };
 
@@ -33,10 +42,28 @@ pub struct ServeOptions {
     pub log_level: Option<String>,
     /// How log lines look.
     pub log_format: LogFormat,
+    /// The log file, in place of stderr.
+    pub log_file: Option<PathBuf>,
+    /// Whether to listen on TCP; the local socket is always served.
+    pub tcp: Tcp,
+    /// End when nobody has been there for so long.
+    pub idle_exit: Option<Duration>,
     /// The bundled demo server is added.
     pub demo: bool,
     /// Where commands of servers are found.
     pub login_path: LoginPath,
+}
+
+/// Whether a daemon listens on TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tcp {
+    /// It does, or it does not run.
+    #[default]
+    Always,
+    /// If the address is free and only this machine can reach it.
+    IfFree,
+    /// It does not.
+    Never,
 }
 
 /// Why the daemon does not run.
@@ -45,6 +72,9 @@ pub enum ServeError {
     /// A flag makes no sense.
     #[error("{0}")]
     Usage(String),
+    /// Another daemon has the data folder.
+    #[error("{0}")]
+    Taken(String),
     /// Everything else; the text says what to do.
     #[error("{0}")]
     Failed(String),
@@ -55,7 +85,7 @@ impl ServeError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,
-            Self::Failed(_) => 1,
+            Self::Taken(_) | Self::Failed(_) => 1,
         }
     }
 
@@ -74,6 +104,7 @@ pub struct Running {
     pub addresses: Vec<SocketAddr>,
     /// The data folder.
     pub data_dir: PathBuf,
+    idle_exit: Option<Duration>,
     parts: Parts,
 }
 
@@ -83,28 +114,65 @@ impl Running {
         self.parts.shutdown().await;
     }
 
-    /// Where clients connect.
-    pub fn url(&self) -> String {
-        let address = self
-            .addresses
-            .first()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        format!("http://{address}/mcp")
+    /// Where clients connect, unless only the local socket is served.
+    pub fn url(&self) -> Option<String> {
+        url_of(&self.addresses)
+    }
+
+    /// Serves until a signal ends it, or until nobody has been there for `idle_exit`.
+    pub async fn serve(self) -> Result<(), ServeError> {
+        let place = self.url().map_or_else(
+            || "it serves its local socket only".to_owned(),
+            |url| format!("connect clients to {url}"),
+        );
+        tracing::info!(version = VERSION, "mcpproxy is ready: {place}");
+        let (presence, idle_exit) = (self.parts.presence.clone(), self.idle_exit);
+        let idle = async move {
+            match idle_exit {
+                Some(time) => presence.nobody_for(time).await,
+                None => std::future::pending().await,
+            }
+            "nobody has been there for a while"
+        };
+        ending::until(idle, self).await
+    }
+
+    /// Serves until one client leaves, who is at the other end of these streams, or a signal ends it.
+    pub async fn serve_client(
+        self,
+        input: impl AsyncRead + Unpin + Send + 'static,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<(), ServeError> {
+        tracing::info!(
+            version = VERSION,
+            "mcpproxy serves its client on stdin and stdout"
+        );
+        let inbound = &self.parts.inbound;
+        let client = inbound.host(View::Configured, Caller::anonymous(), input, output);
+        let left = async move {
+            if let Err(error) = client.await {
+                tracing::error!(%error, "serving the client ended with a fault");
+            }
+            "the client has left"
+        };
+        ending::until(left, self).await
     }
 }
 
-/// Runs the daemon in the foreground until a signal ends it.
-pub async fn run(options: ServeOptions) -> Result<(), ServeError> {
-    logging::start(options.log_level.as_deref(), options.log_format)
-        .map_err(|error| ServeError::Usage(error.to_string()))?;
-    let running = start(options).await?;
-    tracing::info!(
-        version = env!("CARGO_PKG_VERSION"),
-        "mcpproxy is ready: connect clients to {}",
-        running.url()
-    );
-    running::until_signalled(running).await
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+fn url_of(addresses: &[SocketAddr]) -> Option<String> {
+    let address = addresses.first()?;
+    Some(format!("http://{address}/mcp"))
+}
+
+/// Starts logging as the options say.
+pub fn start_logging(options: &ServeOptions) -> Result<(), ServeError> {
+    let (level, file) = (options.log_level.as_deref(), options.log_file.as_deref());
+    logging::start(level, options.log_format, file).map_err(|error| match error {
+        logging::LoggingError::BadLevel(_) => ServeError::Usage(error.to_string()),
+        logging::LoggingError::File { .. } => ServeError::Failed(error.to_string()),
+    })
 }
 
 /// Starts a daemon and returns when it serves.
@@ -117,12 +185,8 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
     )
     .map_err(|error| ServeError::Failed(error.to_string()))?;
     let settings = keeper.settings();
-    if !settings.listen.is_loopback() && !options.insecure {
-        return Err(ServeError::Failed(format!(
-            "{} can be reached from other machines, and everything sent there is plain text; listen on 127.0.0.1 behind \
-             a reverse proxy with TLS, or add --insecure if that is meant",
-            settings.listen
-        )));
+    if options.tcp == Tcp::Always {
+        check_listen(&settings, &options)?;
     }
     let data_dir = options.places.data_folder(&settings).to_owned();
     storage::create_private_dir(&data_dir).map_err(|error| {
@@ -134,16 +198,55 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
     let lock = DataLock::take(&data_dir)?;
     // The local socket first: who sees the address answer may count on it.
     let local = http::bind_locally(&data_dir)?;
-    let listeners = http::bind(&settings.listen).await?;
-    running::begin(Beginning {
+    let listeners = listen(&settings, &options).await?;
+    let idle_exit = options.idle_exit;
+    let (addresses, parts) = running::begin(Beginning {
         login_path: options.login_path,
         keeper,
         keeper_task,
-        data_dir,
+        data_dir: data_dir.clone(),
         lock,
         listeners,
         local,
+    })?;
+    Ok(Running {
+        addresses,
+        data_dir,
+        idle_exit,
+        parts,
     })
+}
+
+async fn listen(
+    settings: &Settings,
+    options: &ServeOptions,
+) -> Result<Vec<TcpListener>, ServeError> {
+    match options.tcp {
+        Tcp::Always => http::bind(&settings.listen).await,
+        Tcp::Never => Ok(Vec::new()),
+        Tcp::IfFree => {
+            let listened = match check_listen(settings, options) {
+                Ok(()) => http::bind(&settings.listen).await,
+                Err(error) => Err(error),
+            };
+            Ok(listened.unwrap_or_else(|error| {
+                tracing::warn!(%error, "only the local socket is served");
+                Vec::new()
+            }))
+        }
+    }
+}
+
+/// What is sent over HTTP is plain text.
+fn check_listen(settings: &Settings, options: &ServeOptions) -> Result<(), ServeError> {
+    if settings.listen.is_loopback() || options.insecure {
+        return Ok(());
+    }
+    Err(ServeError::Failed(format!(
+        "{} can be reached from other machines, and everything sent there is plain text; listen on 127.0.0.1 behind \
+         a reverse proxy with TLS, or add --insecure if that is meant",
+        settings.listen
+    )))
 }
 
 fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {

@@ -1,20 +1,27 @@
 //! The parts of a running daemon, put together and taken apart in order.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use tokio::{net::TcpListener, task::JoinSet};
+use axum::{
+    Router as HttpRouter,
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Running, ServeError, guard,
+    ServeError, guard,
     http::{self, LocalSocket},
     lock::DataLock,
+    url_of,
 };
 use crate::{
     api::{Api, Standing},
     catalog::Catalog,
     config::{Keeper, KeeperTask},
-    inbound::{Inbound, Sessions},
+    inbound::{Inbound, Presence, Sessions},
     management::Management,
     router::Router,
     upstream::{
@@ -51,15 +58,17 @@ pub(super) struct Parts {
     /// Everything else ends.
     ending: CancellationToken,
     /// No more grace for anything.
-    hurry: CancellationToken,
+    pub(super) hurry: CancellationToken,
     faces: JoinSet<()>,
     tasks: JoinSet<()>,
+    pub(super) inbound: Inbound,
+    pub(super) presence: Presence,
     /// Freed last: the data folder is ours until the last child is gone.
     _lock: DataLock,
 }
 
 /// Puts everything together and serves.
-pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
+pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), ServeError> {
     let Beginning {
         keeper,
         keeper_task,
@@ -94,16 +103,14 @@ pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
     let router = Router::new(keeper.subscribe(), catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
+    let presence = sessions.presence().clone();
     let inbound = Inbound::new(router.clone(), sessions.clone(), closing.clone());
 
     let addresses: Vec<_> = listeners
         .iter()
         .filter_map(|listener| listener.local_addr().ok())
         .collect();
-    let url = addresses
-        .first()
-        .map(|address| format!("http://{address}/mcp"))
-        .unwrap_or_default();
+    let url = url_of(&addresses);
     let standing = Standing {
         data_dir: data_dir.clone(),
         listen: addresses.iter().map(ToString::to_string).collect(),
@@ -123,40 +130,65 @@ pub(super) fn begin(beginning: Beginning) -> Result<Running, ServeError> {
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
 
-    let guarded =
-        inbound
-            .routes()
-            .merge(api.health_routes())
-            .layer(axum::middleware::from_fn_with_state(
-                keeper.subscribe(),
-                guard::check,
-            ));
-    let mut faces = JoinSet::new();
-    for listener in listeners {
-        faces.spawn(http::serve(
-            listener,
-            guarded.clone(),
-            closing.clone(),
-            DRAIN,
-        ));
-    }
-    if let Some(socket) = local {
-        faces.spawn(http::serve(socket, api.routes(), closing.clone(), DRAIN));
-    }
-    lock.note_address(&url);
+    let faces = open_faces(&inbound, &api, &keeper, listeners, local, &closing);
+    lock.note_address(url.as_deref());
     let parts = Parts {
         closing,
         ending,
         hurry,
         faces,
         tasks,
+        inbound,
+        presence,
         _lock: lock,
     };
-    Ok(Running {
-        addresses,
-        data_dir,
-        parts,
-    })
+    Ok((addresses, parts))
+}
+
+/// TCP for clients behind the guard, the local socket for whoever owns the data folder.
+fn open_faces(
+    inbound: &Inbound,
+    api: &Api,
+    keeper: &Keeper,
+    listeners: Vec<TcpListener>,
+    local: Option<LocalSocket>,
+    closing: &CancellationToken,
+) -> JoinSet<()> {
+    let presence = inbound.presence().clone();
+    let counted = |routes: HttpRouter| {
+        routes.layer(axum::middleware::from_fn_with_state(
+            presence.clone(),
+            count,
+        ))
+    };
+    let guarded = counted(inbound.routes().merge(api.health_routes())).layer(
+        axum::middleware::from_fn_with_state(keeper.subscribe(), guard::check),
+    );
+    let mut faces = JoinSet::new();
+    for listener in listeners {
+        let serving = http::serve(listener, guarded.clone(), closing.clone(), DRAIN);
+        faces.spawn(serving);
+    }
+    if let Some(socket) = local {
+        let routes = counted(api.routes().merge(inbound.local_routes()));
+        faces.spawn(http::serve(socket, routes, closing.clone(), DRAIN));
+    }
+    faces.spawn(see_off(inbound.clone(), closing.clone()));
+    faces
+}
+
+/// A request that is being answered is somebody who is there.
+async fn count(State(presence): State<Presence>, request: Request, next: Next) -> Response {
+    let _present = presence.enter();
+    next.run(request).await
+}
+
+/// Clients that are attached leave when their requests are answered, which may take as long as any other request.
+async fn see_off(inbound: Inbound, closing: CancellationToken) {
+    closing.cancelled().await;
+    if timeout(DRAIN, inbound.all_left()).await.is_err() {
+        tracing::warn!("attached clients were cut off after the grace");
+    }
 }
 
 async fn sweep(ledger: Ledger) {
@@ -208,95 +240,6 @@ async fn all(tasks: &mut JoinSet<()>) {
             && error.is_panic()
         {
             tracing::error!(%error, "a task of the daemon ended with a fault");
-        }
-    }
-}
-
-/// Serves until SIGTERM or SIGINT, then ends in order; a second signal ends at once.
-pub(super) async fn until_signalled(running: Running) -> Result<(), ServeError> {
-    let mut signals = signals::Signals::new()
-        .map_err(|error| ServeError::failed("signals cannot be heard", &error))?;
-    tell_service_manager(Stage::Ready);
-    signals.next().await;
-    tracing::info!("ending: calls in flight may finish; a second signal ends at once");
-    tell_service_manager(Stage::Stopping);
-    let hurry = running.parts.hurry.clone();
-    let shutdown = running.shutdown();
-    tokio::pin!(shutdown);
-    tokio::select! {
-        () = &mut shutdown => return Ok(()),
-        () = signals.next() => tracing::warn!("ending at once"),
-    }
-    hurry.cancel();
-    shutdown.await;
-    Ok(())
-}
-
-#[derive(Clone, Copy)]
-enum Stage {
-    Ready,
-    Stopping,
-}
-
-#[cfg(unix)]
-fn tell_service_manager(stage: Stage) {
-    let told = match stage {
-        Stage::Ready => sd_notify::NotifyState::Ready,
-        Stage::Stopping => sd_notify::NotifyState::Stopping,
-    };
-    // Not started by systemd: nobody listens, and nothing is wrong.
-    if let Err(error) = sd_notify::notify(&[told]) {
-        tracing::debug!(%error, "the service manager could not be told");
-    }
-}
-
-#[cfg(not(unix))]
-fn tell_service_manager(_: Stage) {}
-
-#[cfg(unix)]
-mod signals {
-    use tokio::signal::unix::{Signal, SignalKind, signal};
-
-    /// The signals that end a daemon.
-    pub(super) struct Signals {
-        terminate: Signal,
-        interrupt: Signal,
-    }
-
-    impl Signals {
-        pub(super) fn new() -> std::io::Result<Self> {
-            Ok(Self {
-                terminate: signal(SignalKind::terminate())?,
-                interrupt: signal(SignalKind::interrupt())?,
-            })
-        }
-
-        /// The next one.
-        pub(super) async fn next(&mut self) {
-            tokio::select! {
-                _ = self.terminate.recv() => (),
-                _ = self.interrupt.recv() => (),
-            }
-        }
-    }
-}
-
-#[cfg(not(unix))]
-mod signals {
-    /// The signals that end a daemon.
-    pub(super) struct Signals;
-
-    impl Signals {
-        pub(super) fn new() -> std::io::Result<Self> {
-            Ok(Self)
-        }
-
-        /// The next one.
-        pub(super) async fn next(&mut self) {
-            // Without a way to hear it, the daemon runs until it is killed.
-            if tokio::signal::ctrl_c().await.is_err() {
-                std::future::pending::<()>().await;
-            }
         }
     }
 }

@@ -10,8 +10,14 @@ use crate::{
     call_context::{CallContext, Outlet},
     caller::Caller,
     router::View,
-    wire::{Id, Notification, Outcome, Request, Revision, error_frame, method, result_frame},
+    wire::{
+        FrameError, Id, Message, Notification, Outcome, Raw, Request, Revision, RpcError,
+        error_frame, method, result_frame,
+    },
 };
+
+/// Limit: the largest message of a client. Files come as base64 in the arguments of a call.
+pub(super) const MAX_MESSAGE: usize = 32 << 20;
 
 /// What is known about a message besides itself.
 #[derive(Clone)]
@@ -65,6 +71,50 @@ impl Inbound {
             router.notification(&envelope.view, notification).await;
         }
     }
+
+    /// Every member on its own, all at once; one array with the answers, if anything wants one.
+    pub(super) async fn batch(
+        &self,
+        envelope: &Envelope,
+        messages: Vec<Result<Message, FrameError>>,
+    ) -> Option<Bytes> {
+        let members = messages.into_iter().map(|m| self.member(envelope, m));
+        let answers = futures_util::future::join_all(members).await;
+        let answers: Vec<Raw> = answers
+            .into_iter()
+            .flatten()
+            .filter_map(|frame| Raw::parse(&frame).ok())
+            .collect();
+        (!answers.is_empty()).then(|| Raw::array(&answers).bytes().clone())
+    }
+
+    async fn member(
+        &self,
+        envelope: &Envelope,
+        message: Result<Message, FrameError>,
+    ) -> Option<Bytes> {
+        match message {
+            Err(error) => Some(error_frame(None, &error.to_rpc_error().to_raw())),
+            Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
+                let error = RpcError::invalid_request("initialize must not be part of a batch");
+                Some(error_frame(Some(&request.id), &error.to_raw()))
+            }
+            Ok(Message::Request(request)) => {
+                self.answer(envelope.clone(), request, Outlet::nowhere())
+                    .await
+            }
+            Ok(Message::Notification(notification)) => {
+                self.notification(envelope, &notification).await;
+                None
+            }
+            Ok(Message::Response(_)) => None,
+        }
+    }
+}
+
+/// The answer to a message above [`MAX_MESSAGE`].
+pub(super) fn too_large() -> RpcError {
+    RpcError::invalid_request("the request is larger than 32 MiB")
 }
 
 /// Whether a notification withdraws a request; if so, that is done.

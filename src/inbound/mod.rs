@@ -2,12 +2,15 @@
 //! servers or tools.
 
 mod answer;
+mod attach;
 mod conversation;
 mod dispatch;
 mod get;
 mod legacy_sse;
 mod post;
+mod presence;
 mod session;
+mod stdio;
 mod stream;
 
 use std::sync::Arc;
@@ -19,9 +22,13 @@ use axum::{
     routing::{any, get as on_get},
 };
 use http::Method;
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::session::Sessions;
+pub use self::{
+    attach::LINES,
+    presence::{Presence, Present},
+    session::Sessions,
+};
 use crate::{
     catalog::Difference,
     config::RoutingMode,
@@ -38,6 +45,8 @@ struct Parts {
     sessions: Sessions,
     /// Ends open streams, so that shutdown does not wait for clients which listen.
     closing: CancellationToken,
+    /// Clients on connections that are HTTP's no more.
+    conversations: TaskTracker,
 }
 
 impl Inbound {
@@ -47,32 +56,30 @@ impl Inbound {
             router,
             sessions,
             closing,
+            conversations: TaskTracker::new(),
         }))
     }
 
     /// The MCP endpoints, and the answers that clients which probe for OAuth must get.
     pub fn routes(&self) -> HttpRouter {
-        let endpoints = [
-            ("/mcp", any(configured)),
-            ("/mcp/all", any(all)),
-            ("/mcp/call", any(call)),
-            ("/mcp/server/{name}", any(server)),
-        ];
-        let mut routes = HttpRouter::new();
-        for (path, endpoint) in endpoints {
-            let legacy = endpoint.clone().layer(Extension(Door::LegacySse));
-            routes = routes
-                .route(path, endpoint)
-                .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
-        }
-        let legacy = any(configured).layer(Extension(Door::LegacySse));
-        routes
-            .route(legacy_sse::SUFFIX, legacy)
+        endpoints()
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))
             .fallback(answer::not_found)
             .with_state(self.clone())
+    }
+
+    /// The MCP endpoints for the local socket, where bridges can attach to each.
+    pub fn local_routes(&self) -> HttpRouter {
+        endpoints()
+            .layer(Extension(attach::Local))
+            .with_state(self.clone())
+    }
+
+    /// Who is there.
+    pub fn presence(&self) -> &Presence {
+        self.0.sessions.presence()
     }
 
     /// Tells sessions of every change of the lists, until shutdown.
@@ -100,6 +107,9 @@ impl Inbound {
     }
 
     async fn handle(&self, view: View, request: Request) -> Response {
+        if attach::is_asked_for(&request) {
+            return self.attach(view, request);
+        }
         let door = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
         let legacy = match *request.method() {
@@ -116,6 +126,24 @@ impl Inbound {
             _ => answer::method_not_allowed("GET, POST, DELETE"),
         }
     }
+}
+
+fn endpoints() -> HttpRouter<Inbound> {
+    let endpoints = [
+        ("/mcp", any(configured)),
+        ("/mcp/all", any(all)),
+        ("/mcp/call", any(call)),
+        ("/mcp/server/{name}", any(server)),
+    ];
+    let mut routes = HttpRouter::new();
+    for (path, endpoint) in endpoints {
+        let legacy = endpoint.clone().layer(Extension(Door::LegacySse));
+        routes = routes
+            .route(path, endpoint)
+            .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
+    }
+    let legacy = any(configured).layer(Extension(Door::LegacySse));
+    routes.route(legacy_sse::SUFFIX, legacy)
 }
 
 /// What an address offers.

@@ -14,7 +14,7 @@ use http_body_util::BodyExt;
 use super::{
     Inbound,
     answer::{self, REVISION, SESSION},
-    dispatch::Envelope,
+    dispatch::{Envelope, MAX_MESSAGE, too_large},
     stream,
 };
 use crate::{
@@ -22,13 +22,10 @@ use crate::{
     caller::Caller,
     router::View,
     wire::{
-        FrameError, Message, Raw, Request, Response as RpcResponse, Revision, RpcError,
-        error_frame, method, parse_client, result_frame,
+        FrameError, Message, Request, Response as RpcResponse, Revision, RpcError, method,
+        parse_client, result_frame,
     },
 };
-
-/// Limit: the largest request body. Files come as base64 in the arguments of a call.
-const MAX_BODY: usize = 32 << 20;
 
 /// A body that is too large is read and thrown away up to this size, because many clients cannot hear an answer before they have
 /// sent everything.
@@ -65,7 +62,7 @@ impl Inbound {
             Err(refusal) => return refusal,
         };
         if is_batch {
-            return self.batch(&envelope, messages).await;
+            return self.array(&envelope, messages).await;
         }
         let reads = match &envelope.session {
             Some(_) if accepts_events(&head.headers) => Reads::Events,
@@ -191,8 +188,7 @@ impl Inbound {
         }
     }
 
-    /// Every member on its own, all at once; one array with the answers, or 202 if nothing wants one.
-    async fn batch(
+    async fn array(
         &self,
         envelope: &Envelope,
         messages: Vec<Result<Message, FrameError>>,
@@ -202,41 +198,10 @@ impl Inbound {
                 RpcError::invalid_request(format!("revision {} has no batches", envelope.revision));
             return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
         }
-        let answers =
-            futures_util::future::join_all(messages.into_iter().map(|m| self.member(envelope, m)))
-                .await;
-        let answers: Vec<Raw> = answers
-            .into_iter()
-            .flatten()
-            .filter_map(|frame| Raw::parse(&frame).ok())
-            .collect();
-        if answers.is_empty() {
-            return answer::accepted();
-        }
-        answer::json(StatusCode::OK, Raw::array(&answers).bytes().clone())
-    }
-
-    async fn member(
-        &self,
-        envelope: &Envelope,
-        message: Result<Message, FrameError>,
-    ) -> Option<Bytes> {
-        match message {
-            Err(error) => Some(error_frame(None, &error.to_rpc_error().to_raw())),
-            Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
-                let error = RpcError::invalid_request("initialize must not be part of a batch");
-                Some(error_frame(Some(&request.id), &error.to_raw()))
-            }
-            Ok(Message::Request(request)) => {
-                self.answer(envelope.clone(), request, Outlet::nowhere())
-                    .await
-            }
-            Ok(Message::Notification(notification)) => {
-                self.notification(envelope, &notification).await;
-                None
-            }
-            Ok(Message::Response(_)) => None,
-        }
+        let answers = self.batch(envelope, messages).await;
+        answers.map_or_else(answer::accepted, |answers| {
+            answer::json(StatusCode::OK, answers)
+        })
     }
 }
 
@@ -244,14 +209,14 @@ impl Inbound {
 pub(super) async fn read(mut body: Body) -> Result<Bytes, Response> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let reading = async {
-        let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_BODY)), 0_usize);
+        let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_MESSAGE)), 0_usize);
         while let Some(frame) = body.frame().await {
             let data = frame
                 .map_err(|_| answer::empty(StatusCode::BAD_REQUEST))?
                 .into_data()
                 .unwrap_or_default();
             size = size.saturating_add(data.len());
-            if size <= MAX_BODY {
+            if size <= MAX_MESSAGE {
                 text.extend_from_slice(&data);
             } else if size > MAX_DISCARDED {
                 break;
@@ -259,12 +224,11 @@ pub(super) async fn read(mut body: Body) -> Result<Bytes, Response> {
                 text = BytesMut::new();
             }
         }
-        if size > MAX_BODY {
-            let error = RpcError::invalid_request("the request is larger than 32 MiB");
+        if size > MAX_MESSAGE {
             return Err(answer::rpc_error(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 None,
-                &error,
+                &too_large(),
             ));
         }
         Ok(text.freeze())

@@ -12,6 +12,7 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::presence::{Presence, Present};
 use crate::{
     call_context::{Inlet, Outlet},
     catalog::Difference,
@@ -33,6 +34,7 @@ pub struct Sessions(Arc<Table>);
 struct Table {
     by_id: Mutex<HashMap<Box<str>, Arc<Session>>>,
     streams: AtomicUsize,
+    presence: Presence,
 }
 
 /// One client's session.
@@ -47,6 +49,7 @@ pub(super) struct Session {
     last_seen: Mutex<Instant>,
     /// What runs beside the stream of a conversation.
     tasks: TaskTracker,
+    _present: Present,
 }
 
 /// How a session's client is answered.
@@ -95,6 +98,7 @@ impl Sessions {
             listener: Mutex::default(),
             last_seen: Mutex::new(Instant::now()),
             tasks: TaskTracker::new(),
+            _present: self.0.presence.enter(),
         });
         let mut table = lock(&self.0.by_id);
         if table.len() >= MAX_SESSIONS {
@@ -134,6 +138,11 @@ impl Sessions {
     pub(super) fn close(&self, session: &Session) {
         lock(&self.0.by_id).remove(&session.id);
         session.end();
+    }
+
+    /// Who is there. Every session counts until it has ended.
+    pub fn presence(&self) -> &Presence {
+        &self.0.presence
     }
 
     /// How many there are.

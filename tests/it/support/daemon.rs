@@ -8,7 +8,7 @@ use std::{
 
 use mcpproxy::{
     config::{Places, Why},
-    daemon::{self, LogFormat, Running, ServeOptions},
+    daemon::{self, LogFormat, Running, ServeOptions, Tcp},
     upstream::process::LoginPath,
 };
 use serde_json::{Map, Value};
@@ -162,6 +162,9 @@ impl TestDaemon {
             insecure: false,
             log_level: None,
             log_format: LogFormat::Text,
+            log_file: None,
+            tcp: Tcp::Always,
+            idle_exit: None,
             demo: false,
             // The developer's own start-up files are none of a test's business.
             login_path: LoginPath::unasked(),

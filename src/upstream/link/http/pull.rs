@@ -40,6 +40,10 @@ pub(super) struct Pull {
     tries: u32,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one for each call, and reading is what it does"
+)]
 enum State {
     Reading(Reply),
     /// A message that was read already.

@@ -1,0 +1,192 @@
+//! A daemon in the background, for clients that come through a bridge. `serve --background=start` leaves the session of whoever asked,
+//! starts `serve --background=run`, waits until that serves, and ends: so the daemon is nobody's child, and no terminal's.
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
+
+use tokio::time::timeout;
+
+use super::{failure::Failure, output, platform};
+use crate::{
+    config::{Places, duration},
+    daemon::ServeError,
+};
+
+/// How long a daemon may take until it serves.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What a daemon says on stdout when it serves.
+const READY: &str = "ready";
+
+/// What it says when another one has the data folder.
+const TAKEN: &str = "taken";
+
+/// The two processes it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Background {
+    /// Starts the other one
+    Start,
+    /// Serves
+    Run,
+}
+
+/// The log of a daemon in the background.
+pub(super) fn log_file(data_dir: &Path) -> PathBuf {
+    data_dir.join("logs").join("daemon.log")
+}
+
+/// Starts the daemon that these arguments describe and returns when it, or another one, has the data folder.
+pub(super) fn start(data_dir: &Path) -> Result<(), Failure> {
+    platform::leave_session();
+    let arguments = env::args_os().skip(1).map(|argument| {
+        if argument == "--background=start" {
+            "--background=run".into()
+        } else {
+            argument
+        }
+    });
+    let mut daemon = Command::new(own_program()?)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| Failure::failed(format!("failed to start the daemon: {error}")))?;
+    let said = daemon.stdout.take().expect("stdout is piped");
+    let (sender, first_line) = mpsc::channel();
+    thread::spawn(move || {
+        let mut line = String::new();
+        // What breaks off has said nothing.
+        let _ = BufReader::new(said).read_line(&mut line);
+        // Nobody waits any more.
+        let _ = sender.send(line);
+    });
+    let log = log_file(data_dir);
+    match first_line.recv_timeout(PATIENCE).as_deref().map(str::trim) {
+        Ok(READY | TAKEN) => Ok(()),
+        Ok("") => Err(Failure::failed(format!(
+            "the daemon ended before it served; its log is {}",
+            log.display()
+        ))),
+        Ok(why) => Err(Failure::failed(why)),
+        Err(_) => Err(Failure::failed(format!(
+            "the daemon did not serve within {} seconds; its log is {}",
+            PATIENCE.as_secs(),
+            log.display()
+        ))),
+    }
+}
+
+/// Tells the process that started us what became of it. That another daemon was faster is no failure.
+pub(super) fn report<T>(started: Result<T, ServeError>) -> Result<Option<T>, ServeError> {
+    let line = match &started {
+        Ok(_) => READY.to_owned(),
+        Err(ServeError::Taken(_)) => TAKEN.to_owned(),
+        Err(error) => error.to_string().replace('\n', " "),
+    };
+    // Nobody may be listening any more.
+    let _ = output::exactly(&line);
+    match started {
+        Ok(running) => Ok(Some(running)),
+        Err(ServeError::Taken(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Starts daemons for a bridge.
+pub(super) struct Starter {
+    places: Places,
+    data_dir: PathBuf,
+    idle_exit: Duration,
+    /// More arguments of `serve`.
+    more: Vec<OsString>,
+}
+
+impl Starter {
+    /// Daemons of this data folder, that end when nobody has been there for `idle_exit`.
+    pub(super) fn new(places: Places, data_dir: PathBuf, idle_exit: Duration) -> Self {
+        Self {
+            places,
+            data_dir,
+            idle_exit,
+            more: Vec::new(),
+        }
+    }
+
+    /// Adds arguments of `serve`.
+    pub(super) fn with(mut self, more: impl IntoIterator<Item = OsString>) -> Self {
+        self.more.extend(more);
+        self
+    }
+
+    /// Starts one and returns when it serves, or when another one has the data folder.
+    pub(super) async fn start(&self) -> Result<(), String> {
+        let program = own_program().map_err(|failure| failure.what)?;
+        let mut command = tokio::process::Command::new(program);
+        command
+            .arg("--config")
+            .arg(&self.places.config_file)
+            .arg("--data-dir")
+            .arg(&self.data_dir)
+            .args(["serve", "--background=start", "--idle-exit"])
+            .arg(duration::show(self.idle_exit))
+            .args(&self.more)
+            // A client's identity is not the daemon's, and its folder may go away.
+            .env_remove("MCPPROXY_TOKEN")
+            .current_dir(
+                env::home_dir()
+                    .filter(|home| home.is_dir())
+                    .unwrap_or_else(|| "/".into()),
+            )
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        // The process waits for the daemon itself; this is against one that hangs.
+        match timeout(2 * PATIENCE, command.output()).await {
+            Ok(Ok(done)) if done.status.success() => Ok(()),
+            Ok(Ok(done)) => Err(last_words(&done.stderr)),
+            Ok(Err(error)) => Err(format!("failed to start the daemon: {error}")),
+            Err(_) => Err("starting the daemon took too long".to_owned()),
+        }
+    }
+}
+
+fn last_words(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let text = text.trim();
+    match text.strip_prefix("error: ").unwrap_or(text) {
+        "" => "the daemon could not be started".to_owned(),
+        why => format!("the daemon could not be started: {why}"),
+    }
+}
+
+/// This program; where it was replaced meanwhile, its successor.
+fn own_program() -> Result<PathBuf, Failure> {
+    let program = env::current_exe()
+        .map_err(|error| Failure::failed(format!("failed to find our own program: {error}")))?;
+    let text = program.to_string_lossy();
+    Ok(match text.strip_suffix(" (deleted)") {
+        Some(path) if !program.exists() => path.into(),
+        _ => program,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_words;
+
+    #[test]
+    fn the_reason_of_a_failed_start_is_passed_on() {
+        let check = |said: &str, expected| assert_eq!(last_words(said.as_bytes()), expected);
+        check("error: no\n", "the daemon could not be started: no");
+        check("no", "the daemon could not be started: no");
+        check("", "the daemon could not be started");
+    }
+}

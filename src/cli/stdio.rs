@@ -1,0 +1,87 @@
+//! `mcpproxy stdio`: serves a client that can only start a process, by way of the daemon.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{
+    Location,
+    background::Starter,
+    bridge::{self, Door},
+    daemon_client::SOCKET,
+    failure::Failure,
+    offline::Files,
+    platform,
+};
+use crate::{config::duration, secret::Secret};
+
+/// Serve one client on stdin and stdout, by way of the daemon
+///
+/// For clients that can only start a process, such as Claude Desktop. All of them share one daemon, and with it the servers; if none
+/// runs, one is started in the background, which ends ten minutes after its last client.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct Stdio {
+    /// What to serve: /mcp, /mcp/all, /mcp/server/NAME, …
+    #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
+    endpoint: String,
+    /// Shows the daemon who the client is; without it the client is anonymous
+    #[arg(long, value_name = "TOKEN", env = "MCPPROXY_TOKEN", hide_env_values = true, value_parser = token)]
+    token: Option<Secret>,
+    /// When a daemon that is started for this ends after its last client
+    #[arg(long, value_name = "TIME", hide = true, value_parser = time)]
+    idle_exit: Option<Duration>,
+}
+
+/// When a daemon that was started for its clients ends after the last of them.
+pub(super) const IDLE_EXIT: Duration = Duration::from_mins(10);
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy stdio
+  mcpproxy stdio --endpoint /mcp/all
+  {\"mcpServers\": {\"mcpproxy\": {\"command\": \"mcpproxy\", \"args\": [\"stdio\"]}}}";
+
+impl Stdio {
+    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
+        let files = Files::find(location)?;
+        let door = Door {
+            socket: files.data_dir().join(SOCKET),
+            endpoint: self.endpoint,
+            token: self.token,
+        };
+        let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
+        let data_dir = files.data_dir().to_owned();
+        let starter = Starter::new(files.places().clone(), data_dir, idle_exit);
+        let (input, output) = platform::standard_streams().map_err(|error| {
+            Failure::failed(format!("failed to open stdin and stdout: {error}"))
+        })?;
+        bridge::carry(door, starter, input, output).await;
+        Ok(())
+    }
+}
+
+fn endpoint(text: &str) -> Result<String, String> {
+    match text.parse::<http::Uri>() {
+        Ok(uri)
+            if uri
+                .path_and_query()
+                .is_some_and(|path| path.as_str() == text) =>
+        {
+            Ok(text.to_owned())
+        }
+        _ => Err("an endpoint is a path such as /mcp or /mcp/all".to_owned()),
+    }
+}
+
+fn token(text: &str) -> Result<Secret, String> {
+    match http::HeaderValue::from_str(text) {
+        Ok(_) => Ok(Secret::new(text)),
+        Err(_) => Err("a token has no blanks at its ends and no line breaks".to_owned()),
+    }
+}
+
+/// Reads a span of time.
+pub(super) fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text).ok_or_else(|| "a span of time is written like 10m or 30s".to_owned())
+}

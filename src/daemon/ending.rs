@@ -1,0 +1,99 @@
+//! When a daemon ends, and how: a signal, or nobody there to serve any more. A second signal ends at once.
+
+use super::{Running, ServeError};
+
+/// Serves until `over`, SIGTERM or SIGINT, then ends in order; a signal after that ends at once.
+pub(super) async fn until(
+    over: impl Future<Output = &'static str>,
+    running: Running,
+) -> Result<(), ServeError> {
+    let mut signals = signals::Signals::new()
+        .map_err(|error| ServeError::failed("signals cannot be heard", &error))?;
+    tell_service_manager(Stage::Ready);
+    tokio::select! {
+        () = signals.next() => {
+            tracing::info!("ending: calls in flight may finish; a second signal ends at once");
+        }
+        why = over => tracing::info!("ending: {why}"),
+    }
+    tell_service_manager(Stage::Stopping);
+    let hurry = running.parts.hurry.clone();
+    let shutdown = running.shutdown();
+    tokio::pin!(shutdown);
+    tokio::select! {
+        () = &mut shutdown => return Ok(()),
+        () = signals.next() => tracing::warn!("ending at once"),
+    }
+    hurry.cancel();
+    shutdown.await;
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    Ready,
+    Stopping,
+}
+
+#[cfg(unix)]
+fn tell_service_manager(stage: Stage) {
+    let told = match stage {
+        Stage::Ready => sd_notify::NotifyState::Ready,
+        Stage::Stopping => sd_notify::NotifyState::Stopping,
+    };
+    // Not started by systemd: nobody listens, and nothing is wrong.
+    if let Err(error) = sd_notify::notify(&[told]) {
+        tracing::debug!(%error, "the service manager could not be told");
+    }
+}
+
+#[cfg(not(unix))]
+fn tell_service_manager(_: Stage) {}
+
+#[cfg(unix)]
+mod signals {
+    use tokio::signal::unix::{Signal, SignalKind, signal};
+
+    /// The signals that end a daemon.
+    pub(super) struct Signals {
+        terminate: Signal,
+        interrupt: Signal,
+    }
+
+    impl Signals {
+        pub(super) fn new() -> std::io::Result<Self> {
+            Ok(Self {
+                terminate: signal(SignalKind::terminate())?,
+                interrupt: signal(SignalKind::interrupt())?,
+            })
+        }
+
+        /// The next one.
+        pub(super) async fn next(&mut self) {
+            tokio::select! {
+                _ = self.terminate.recv() => (),
+                _ = self.interrupt.recv() => (),
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod signals {
+    /// The signals that end a daemon.
+    pub(super) struct Signals;
+
+    impl Signals {
+        pub(super) fn new() -> std::io::Result<Self> {
+            Ok(Self)
+        }
+
+        /// The next one.
+        pub(super) async fn next(&mut self) {
+            // Without a way to hear it, the daemon runs until it is killed.
+            if tokio::signal::ctrl_c().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The way in for bridges on the local socket: an HTTP upgrade on an MCP endpoint, after which the connection carries lines both
+//! ways. So endpoints and identities are those of every other request.
+
+use axum::{body::Body, extract::Request, response::Response};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    task::JoinHandle,
+};
+
+use super::{Inbound, answer};
+use crate::{caller::Caller, router::View};
+
+/// What the connection is turned into.
+pub const LINES: &str = "mcp-stdio";
+
+/// Stands in requests that came over the local socket.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Local;
+
+/// Whether a request wants its connection for lines. Only bridges may: they stand on this machine, before one client each.
+pub(super) fn is_asked_for(request: &Request) -> bool {
+    request.extensions().get::<Local>().is_some()
+        && *request.method() == Method::GET
+        && request.headers().get(header::UPGRADE) == Some(&HeaderValue::from_static(LINES))
+}
+
+impl Inbound {
+    /// Takes the connection over and serves the client behind it.
+    pub(super) fn attach(&self, view: View, mut request: Request) -> Response {
+        let connection = hyper::upgrade::on(&mut request);
+        let inbound = self.clone();
+        if self.0.conversations.is_closed() {
+            return answer::empty(StatusCode::SERVICE_UNAVAILABLE);
+        }
+        let present = self.presence().enter();
+        self.0.conversations.spawn(async move {
+            match connection.await {
+                Ok(connection) => {
+                    let (input, output) = tokio::io::split(TokioIo::new(connection));
+                    let caller = Caller::anonymous();
+                    inbound.attend(view, caller, input, output).await;
+                }
+                Err(error) => tracing::debug!(%error, "a bridge left before it was attached"),
+            }
+            drop(present);
+        });
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
+        response.headers_mut().extend(switching());
+        response
+    }
+
+    /// Serves the client at the other end of these streams, until it leaves.
+    pub fn host(
+        &self,
+        view: View,
+        caller: Caller,
+        input: impl AsyncRead + Unpin + Send + 'static,
+        output: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> JoinHandle<()> {
+        let attending = self.clone().attend(view, caller, input, output);
+        self.0.conversations.spawn(attending)
+    }
+
+    /// Returns when no client is attached any more. None can attach from the call on.
+    pub async fn all_left(&self) {
+        self.0.conversations.close();
+        self.0.conversations.wait().await;
+    }
+}
+
+fn switching() -> HeaderMap {
+    let version = concat!(env!("CARGO_PKG_NAME"), "/", env!("CARGO_PKG_VERSION"));
+    HeaderMap::from_iter([
+        (header::CONNECTION, HeaderValue::from_static("upgrade")),
+        (header::UPGRADE, HeaderValue::from_static(LINES)),
+        (header::SERVER, HeaderValue::from_static(version)),
+    ])
+}

@@ -1,0 +1,89 @@
+//! Where log lines go: stderr, or a file where nobody sees that; as text for people or JSON for machines. What is logged is decided
+//! where it happens.
+
+mod rotating;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    str::FromStr,
+    sync::Mutex,
+};
+
+use tracing_subscriber::{
+    EnvFilter,
+    fmt::{self, writer::BoxMakeWriter},
+    layer::SubscriberExt,
+    util::SubscriberInitExt,
+};
+
+use self::rotating::Rotating;
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Why nothing can be logged.
+#[derive(Debug, thiserror::Error)]
+pub enum LoggingError {
+    /// The text is no log level.
+    #[error("{0:?} is no log level; use error, warn, info, debug or trace")]
+    BadLevel(String),
+    /// The file cannot be written.
+    #[error("the log file {} cannot be opened: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+/// Starts logging. `level` wins over `$MCPPROXY_LOG`, which may hold directives such as `info,mcpproxy::upstream=debug`. With a
+/// `file` everything that would go to stderr goes there.
+///
+/// rmcp prints payloads at info, so it is heard from warnings on, whatever the level.
+pub fn start(
+    level: Option<&str>,
+    format: LogFormat,
+    file: Option<&Path>,
+) -> Result<(), LoggingError> {
+    let from_environment = std::env::var("MCPPROXY_LOG").ok();
+    let wanted = level.or(from_environment.as_deref()).unwrap_or("info");
+    if let Some(level) = level {
+        tracing::Level::from_str(level).map_err(|_| LoggingError::BadLevel(level.to_owned()))?;
+    }
+    let filter = EnvFilter::builder()
+        .parse(format!(
+            "{wanted},rmcp=warn,hyper=warn,hyper_util=warn,rustls=warn,notify=warn"
+        ))
+        .map_err(|_| LoggingError::BadLevel(wanted.to_owned()))?;
+    let (writer, colours) = match file {
+        None => (BoxMakeWriter::new(io::stderr), is_terminal()),
+        Some(path) => {
+            let log = Rotating::open(path).map_err(|error| LoggingError::File {
+                path: path.to_owned(),
+                error,
+            })?;
+            (BoxMakeWriter::new(Mutex::new(log)), false)
+        }
+    };
+    let registry = tracing_subscriber::registry().with(filter);
+    let layer = fmt::layer().with_writer(writer);
+    // A second daemon in one process, as in tests, logs where the first does.
+    let _ = match format {
+        LogFormat::Text => registry.with(layer.with_ansi(colours)).try_init(),
+        LogFormat::Json => registry.with(layer.json()).try_init(),
+    };
+    Ok(())
+}
+
+fn is_terminal() -> bool {
+    io::IsTerminal::is_terminal(&io::stderr()) && std::env::var_os("NO_COLOR").is_none()
+}

@@ -1,0 +1,111 @@
+//! The log of a daemon that has no terminal: a file of bounded size, and one that was set aside before it.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use crate::storage;
+
+/// Limit: the size at which the file is set aside as `NAME.1`.
+const ROTATE_AT: u64 = 5 << 20;
+
+/// The file, open for appending.
+pub(super) struct Rotating {
+    path: PathBuf,
+    file: File,
+    size: u64,
+    rotate_at: u64,
+    is_stderr: bool,
+}
+
+impl Rotating {
+    /// Opens the file, and makes it the process's stderr: what does not go through the log, such as the text of a panic, is there too.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let mut opened = Self::open_with(path, ROTATE_AT)?;
+        become_stderr(&opened.file)?;
+        opened.is_stderr = true;
+        Ok(opened)
+    }
+
+    fn open_with(path: &Path, rotate_at: u64) -> io::Result<Self> {
+        if let Some(folder) = path.parent() {
+            storage::create_private_dir(folder)?;
+        }
+        let file = storage::append_to_private_file(path)?;
+        let size = file.metadata()?.len();
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            size,
+            rotate_at,
+            is_stderr: false,
+        })
+    }
+
+    fn rotate(&mut self) -> io::Result<()> {
+        let mut aside = OsString::from(&self.path);
+        aside.push(".1");
+        fs::rename(&self.path, aside)?;
+        let next = Self::open_with(&self.path, self.rotate_at)?;
+        (self.file, self.size) = (next.file, next.size);
+        if self.is_stderr {
+            become_stderr(&self.file)?;
+        }
+        Ok(())
+    }
+}
+
+impl Write for Rotating {
+    fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
+        if self.size > 0 && self.size + lines.len() as u64 > self.rotate_at {
+            // A log that cannot be set aside grows: better too large than lost.
+            let _ = self.rotate();
+        }
+        let written = self.file.write(lines)?;
+        self.size += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+#[cfg(unix)]
+fn become_stderr(file: &File) -> io::Result<()> {
+    Ok(rustix::stdio::dup2_stderr(file)?)
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]
+fn become_stderr(_: &File) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, io::Write};
+
+    use super::Rotating;
+
+    #[test]
+    fn a_full_file_is_set_aside_and_one_of_them_is_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("logs").join("daemon.log");
+        let read = |name| fs::read_to_string(folder.path().join("logs").join(name));
+        let open = || Rotating::open_with(&path, 8).expect("writable");
+        let mut log = open();
+        for line in ["111\n", "222\n", "333\n", "444\n"] {
+            log.write_all(line.as_bytes()).expect("writable");
+        }
+        assert_eq!(read("daemon.log").expect("a file"), "333\n444\n");
+        assert_eq!(read("daemon.log.1").expect("a file"), "111\n222\n");
+        // What is there counts when it is opened again.
+        open().write_all(b"5\n").expect("writable");
+        assert_eq!(read("daemon.log").expect("a file"), "5\n");
+        assert_eq!(read("daemon.log.1").expect("a file"), "333\n444\n");
+    }
+}
