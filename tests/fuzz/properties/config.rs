@@ -37,7 +37,7 @@ pub fn check(input: &[u8]) {
 
 fn read(text: &str) -> Result<Settings, ConfigError> {
     // Some variables are set and some are not.
-    let lookup = |name: &str| (name.len().is_multiple_of(2)).then(|| "4".to_owned());
+    let lookup = |name: &str| name.len().is_multiple_of(2).then(|| "4".to_owned());
     let surroundings = Surroundings {
         lookup: &lookup,
         folder: Path::new("/folder"),

@@ -225,33 +225,32 @@ fn inner_after(
 
 /// The whole text, where the script only sets and no name stands there twice: values change in place, new ones come last.
 fn text_after(text: &str, members: &[Member<'_>], script: &[(String, Step)]) -> Option<String> {
-    let mut out = String::new();
-    let mut copied_to = 0;
-    let mut rest: Vec<(&String, &str)> = Vec::new();
+    let mut settings = Vec::new();
     for (name, step) in script {
+        let is_there = |member: &&Member<'_>| member.name().as_ref() == Some(name);
         match step {
-            Step::Set(value) => rest.push((name, *value)),
-            Step::Remove | Step::Within(_) => return None,
+            Step::Set(value) if members.iter().filter(is_there).count() < 2 => {
+                settings.push((name, *value));
+            }
+            _ => return None,
         }
     }
+    let (mut out, mut rest) = (String::new(), text);
     for member in members {
-        let start = member.value.as_ptr() as usize - text.as_ptr() as usize;
+        let start = member.value.as_ptr() as usize - rest.as_ptr() as usize;
+        let (before, from_value) = rest.split_at(start);
         let name = member.name();
-        let edit = rest
+        let set = settings
             .iter()
             .position(|(known, _)| Some(*known) == name.as_ref());
-        out.push_str(text.get(copied_to..start).expect("on a boundary"));
-        out.push_str(edit.map_or(member.value, |index| rest.remove(index).1));
-        copied_to = start + member.value.len();
-        let repeated = |other: &&Member<'_>| name.is_some() && other.name() == name;
-        if edit.is_some() && members.iter().filter(repeated).count() > 1 {
-            return None;
-        }
+        out.push_str(before);
+        out.push_str(set.map_or(member.value, |index| settings.remove(index).1));
+        rest = from_value.split_at(member.value.len()).1;
     }
-    for (index, (name, value)) in rest.into_iter().enumerate() {
+    for (index, (name, value)) in settings.into_iter().enumerate() {
         if members.is_empty() && index == 0 {
             out.push('{');
-            copied_to = 1;
+            rest = rest.split_at(1).1;
         } else {
             out.push(',');
         }
@@ -259,6 +258,6 @@ fn text_after(text: &str, members: &[Member<'_>], script: &[(String, Step)]) -> 
         out.push(':');
         out.push_str(value);
     }
-    out.push_str(text.get(copied_to..).expect("on a boundary"));
+    out.push_str(rest);
     Some(out)
 }

@@ -1,0 +1,157 @@
+//! From the lists that upstreams gave to the lists that clients get.
+
+use std::{collections::BTreeMap, hint::black_box, path::Path, sync::Arc};
+
+use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use mcpproxy::{
+    call_context::{CallContext, Outlet},
+    caller::Caller,
+    catalog::{Catalog, Listing, ServerCatalog, Snapshot, last_known},
+    config::{RoutingMode, Settings, Surroundings, parse},
+    names::ServerName,
+    router::{Router, View},
+    upstream::Upstreams,
+    wire::{Id, Outcome, Raw, Request, Revision, method},
+};
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+
+const SIZES: [usize; 2] = [50, 2_000];
+
+const TOOLS_OF_A_SERVER: usize = 25;
+
+/// A definition of about a kilobyte, as they usually are.
+fn tool(number: usize) -> Raw {
+    let property = |name: &str| {
+        let description =
+            format!("The {name} of the thing; see the manual for what is allowed here");
+        (
+            name.to_owned(),
+            json!({"type": "string", "description": description}),
+        )
+    };
+    let names = ["owner", "repository", "title", "body", "labels", "state"];
+    let properties: Map<String, Value> = names.into_iter().map(property).collect();
+    Raw::author(&json!({
+        "name": format!("create_thing_{number}"),
+        "title": "Create a thing",
+        "description": "Creates a thing in a repository. ".repeat(6),
+        "inputSchema": {"type": "object", "properties": properties, "required": ["owner", "title"]},
+        "annotations": {"readOnlyHint": false, "destructiveHint": false},
+    }))
+}
+
+/// The lists of as many servers as it takes.
+fn listings(n_tools: usize) -> Vec<(ServerName, Listing)> {
+    let listing = |server: usize| Listing {
+        initialize: Raw::author(&json!({"capabilities": {"tools": {}}})),
+        revision: Revision::NEWEST_LEGACY,
+        tools: (0..TOOLS_OF_A_SERVER)
+            .map(|tool_of| tool(server * TOOLS_OF_A_SERVER + tool_of))
+            .collect(),
+        prompts: vec![],
+        resources: vec![],
+        templates: vec![],
+    };
+    let name = |server| ServerName::parse(&format!("server-{server}")).expect("a good name");
+    (0..n_tools / TOOLS_OF_A_SERVER)
+        .map(|server| (name(server), listing(server)))
+        .collect()
+}
+
+fn ingest(listings: Vec<(ServerName, Listing)>) -> BTreeMap<ServerName, Arc<ServerCatalog>> {
+    listings
+        .into_iter()
+        .map(|(name, listing)| {
+            let catalog = ServerCatalog::ingest(&name, "entry", listing);
+            (name, Arc::new(catalog))
+        })
+        .collect()
+}
+
+fn snapshots(c: &mut Criterion) {
+    let mut group = c.benchmark_group("catalog");
+    for size in SIZES {
+        let listings = listings(size);
+        let servers = ingest(listings.clone());
+        group.throughput(Throughput::Elements(size as u64));
+        group.bench_function(BenchmarkId::new("ingest", size), |b| {
+            b.iter_batched(|| listings.clone(), ingest, BatchSize::SmallInput);
+        });
+        group.bench_function(BenchmarkId::new("snapshot", size), |b| {
+            b.iter_batched(
+                || servers.clone(),
+                |servers| Snapshot::new(1, servers),
+                BatchSize::SmallInput,
+            );
+        });
+    }
+    group.finish();
+}
+
+fn settings(listings: &[(ServerName, Listing)]) -> Settings {
+    let entry = |(name, _): &(ServerName, Listing)| (name.to_string(), json!({"command": "x"}));
+    let servers: Map<String, Value> = listings.iter().map(entry).collect();
+    let surroundings = Surroundings {
+        lookup: &|_| None,
+        folder: Path::new("/"),
+    };
+    parse(&json!({"mcpServers": servers}).to_string(), &surroundings).expect("a good configuration")
+}
+
+/// `tools/list` of the direct mode: put together anew after a change, and as it stands after that.
+fn lists(c: &mut Criterion) {
+    let mut group = c.benchmark_group("tools list");
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let runtime = runtime.expect("a runtime");
+    let context = CallContext {
+        caller: Caller::anonymous(),
+        revision: Revision::NEWEST_LEGACY,
+        outlet: Outlet::nowhere(),
+    };
+    let request = Request {
+        id: Id::ours(1),
+        method: method::TOOLS_LIST.into(),
+        params: None,
+    };
+    for size in SIZES {
+        let folder = tempfile::tempdir().expect("a folder");
+        let listings = listings(size);
+        for (name, listing) in &listings {
+            last_known::save(folder.path(), name, "entry", listing).expect("a writable folder");
+        }
+        let known: Vec<_> = listings
+            .iter()
+            .map(|(name, _)| (name.clone(), "entry".to_owned()))
+            .collect();
+        // Its task would write what servers list anew; none does.
+        let (catalog, _task) = Catalog::new(folder.path().to_owned(), &known);
+        let settings = settings(&listings);
+        let (in_force, watched) = watch::channel(Arc::new(settings.clone()));
+        let router = Router::new(watched, catalog, Upstreams::default());
+        let list = || {
+            let view = View::Mode(RoutingMode::Direct);
+            match runtime.block_on(router.request(&context, &view, &request)) {
+                Outcome::Result(list) => list,
+                Outcome::Error(error) => panic!("{}", error.as_str()),
+            }
+        };
+        let n_listed = list().get("tools").map(|tools| tools.elements().count());
+        assert_eq!(n_listed, Some(size), "every tool is offered");
+        group.throughput(Throughput::Elements(size as u64));
+        group.bench_function(BenchmarkId::new("after a change", size), |b| {
+            b.iter_batched(
+                || in_force.send_replace(Arc::new(settings.clone())),
+                |_| black_box(list()),
+                BatchSize::PerIteration,
+            );
+        });
+        group.bench_function(BenchmarkId::new("again", size), |b| {
+            b.iter(|| black_box(list()))
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, snapshots, lists);
+criterion_main!(benches);
