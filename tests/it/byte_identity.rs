@@ -68,7 +68,19 @@ fn every_transport() -> Vec<(&'static str, FakeUpstream)> {
         ("sse", http(HttpAnswers::Sse)),
         ("sse in single bytes", http(HttpAnswers::SseInPieces(1))),
         ("sse in sevens", http(HttpAnswers::SseInPieces(7))),
+        ("legacy sse", FakeUpstream::sse()),
+        (
+            "legacy sse in sevens",
+            FakeUpstream::sse().answering(HttpAnswers::SseInPieces(7)),
+        ),
     ]
+}
+
+/// A client of the aggregated endpoint, and one of the native endpoint.
+struct Pair {
+    over: &'static str,
+    direct: TestClient,
+    native: TestClient,
 }
 
 async fn native_and_direct(upstream: &Upstream) -> (TestDaemon, TestClient, TestClient) {
@@ -78,6 +90,23 @@ async fn native_and_direct(upstream: &Upstream) -> (TestDaemon, TestClient, Test
     (daemon, direct, native)
 }
 
+/// Clients over every transport, once the tool is there.
+async fn every_client(upstream: &Upstream, tool: &str) -> (TestDaemon, [Pair; 2]) {
+    let (daemon, direct, native) = native_and_direct(upstream).await;
+    direct.wait_for_tool(tool).await;
+    let legacy = Pair {
+        over: "legacy sse",
+        direct: daemon.sse_client("/mcp/all/sse").await,
+        native: daemon.sse_client("/mcp/server/up/sse").await,
+    };
+    let http = Pair {
+        over: "http",
+        direct,
+        native,
+    };
+    (daemon, [http, legacy])
+}
+
 #[tokio::test]
 async fn results_arrive_byte_for_byte() {
     for (transport, mut upstream) in every_transport() {
@@ -85,13 +114,15 @@ async fn results_arrive_byte_for_byte() {
             upstream = upstream.tool(name, reply(*result));
         }
         let upstream = upstream.start().await;
-        let (_daemon, direct, native) = native_and_direct(&upstream).await;
-        direct.wait_for_tool("up__image").await;
-        for (name, result) in RESULTS {
-            let reply = direct.call(&format!("up__{name}"), "{}").await;
-            assert_eq!(reply.result(), *result, "{name} over {transport}");
-            let reply = native.call(name, "{}").await;
-            assert_eq!(reply.result(), *result, "{name} over {transport}, natively");
+        let (_daemon, clients) = every_client(&upstream, "up__image").await;
+        for client in clients {
+            let way = format!("{transport} to {}", client.over);
+            for (name, result) in RESULTS {
+                let reply = client.direct.call(&format!("up__{name}"), "{}").await;
+                assert_eq!(reply.result(), *result, "{name} over {way}");
+                let reply = client.native.call(name, "{}").await;
+                assert_eq!(reply.result(), *result, "{name} over {way}, natively");
+            }
         }
     }
 }
@@ -100,14 +131,15 @@ async fn results_arrive_byte_for_byte() {
 async fn errors_of_an_upstream_arrive_byte_for_byte() {
     for (transport, upstream) in every_transport() {
         let upstream = upstream.tool("bad", error(ODD_ERROR)).start().await;
-        let (_daemon, direct, native) = native_and_direct(&upstream).await;
-        direct.wait_for_tool("up__bad").await;
-        for reply in [
-            direct.call("up__bad", "{}").await,
-            native.call("bad", "{}").await,
-        ] {
-            assert_eq!(reply.error(), ODD_ERROR, "over {transport}");
-            assert_eq!(reply.status, 200);
+        let (_daemon, clients) = every_client(&upstream, "up__bad").await;
+        for client in clients {
+            for reply in [
+                client.direct.call("up__bad", "{}").await,
+                client.native.call("bad", "{}").await,
+            ] {
+                let way = format!("{transport} to {}", client.over);
+                assert_eq!(reply.error(), ODD_ERROR, "over {way}");
+            }
         }
     }
 }
@@ -118,15 +150,17 @@ async fn arguments_reach_the_upstream_byte_for_byte() {
         r#"{ "b" : 1.10, "a":12345678901234567890123 ,"e":"\u00e9\/é","big":1e400, "b":[ ] }"#;
     for (transport, upstream) in every_transport() {
         let upstream = upstream.tool("echo", echo()).start().await;
-        let (_daemon, direct, _native) = native_and_direct(&upstream).await;
-        direct.wait_for_tool("up__echo").await;
-        let reply = direct.call("up__echo", arguments).await;
-        let expected = format!(r#""structuredContent":{arguments}}}"#);
-        assert!(
-            reply.result().ends_with(&expected),
-            "{transport}: {}",
-            reply.result()
-        );
+        let (_daemon, clients) = every_client(&upstream, "up__echo").await;
+        for client in clients {
+            let reply = client.direct.call("up__echo", arguments).await;
+            let expected = format!(r#""structuredContent":{arguments}}}"#);
+            assert!(
+                reply.result().ends_with(&expected),
+                "{transport} to {}: {}",
+                client.over,
+                reply.result()
+            );
+        }
     }
 }
 
@@ -150,20 +184,20 @@ async fn vendor_keys_of_a_request_reach_the_upstream() {
 #[tokio::test]
 async fn an_answer_over_many_lines_keeps_them() {
     let pretty = "{\n  \"content\": [\n    { \"type\": \"text\", \"text\": \"a\" }\n  ],\n\n  \"n\": 1.10\n}";
-    for answers in [
-        HttpAnswers::Json,
-        HttpAnswers::Sse,
-        HttpAnswers::SseInPieces(3),
-    ] {
-        let upstream = FakeUpstream::http()
+    for (transport, upstream) in every_transport() {
+        // A frame on a pipe is one line.
+        if transport == "stdio" {
+            continue;
+        }
+        let upstream = upstream
             .tool("pretty", Behaviour(vec![Step::Reply(pretty.to_owned())]))
-            .answering(answers)
             .start()
             .await;
-        let (_daemon, direct, _native) = native_and_direct(&upstream).await;
-        direct.wait_for_tool("up__pretty").await;
-        let reply = direct.call("up__pretty", "{}").await;
-        assert_eq!(reply.result(), pretty, "{answers:?}");
+        let (_daemon, clients) = every_client(&upstream, "up__pretty").await;
+        for client in clients {
+            let reply = client.direct.call("up__pretty", "{}").await;
+            assert_eq!(reply.result(), pretty, "{transport} to {}", client.over);
+        }
     }
 }
 
@@ -177,13 +211,16 @@ async fn large_results_pass_whole() {
             "sse in pieces",
             FakeUpstream::http().answering(HttpAnswers::SseInPieces(4099)),
         ),
+        ("legacy sse", FakeUpstream::sse()),
     ];
     for (transport, upstream) in upstreams {
         let upstream = upstream.tool("large", oversized(2 << 20)).start().await;
-        let (_daemon, direct, _native) = native_and_direct(&upstream).await;
-        direct.wait_for_tool("up__large").await;
-        let reply = direct.call("up__large", "{}").await;
-        assert_eq!(reply.text().len(), 2 << 20, "over {transport}");
+        let (_daemon, clients) = every_client(&upstream, "up__large").await;
+        for client in clients {
+            let reply = client.direct.call("up__large", "{}").await;
+            let way = format!("{transport} to {}", client.over);
+            assert_eq!(reply.text().len(), 2 << 20, "over {way}");
+        }
     }
 }
 
@@ -191,23 +228,19 @@ async fn large_results_pass_whole() {
 async fn definitions_differ_in_name_and_prefix_only() {
     for (transport, upstream) in every_transport() {
         let upstream = upstream.raw_tool(DEFINITION, echo()).start().await;
-        let (_daemon, direct, native) = native_and_direct(&upstream).await;
-        direct.wait_for_tool("up__odd").await;
+        let (_daemon, clients) = every_client(&upstream, "up__odd").await;
         let expected = DEFINITION
             .replace(r#""name":"odd""#, r#""name":"up__odd""#)
             .replace(r#""description":"Does"#, r#""description":"[up] Does"#);
-        let list = direct.request("tools/list", "{}").await;
-        assert_eq!(
-            entries(list.result(), "tools"),
-            [expected],
-            "over {transport}"
-        );
-        let list = native.request("tools/list", "{}").await;
-        assert_eq!(
-            entries(list.result(), "tools"),
-            [DEFINITION],
-            "over {transport}"
-        );
+        for client in clients {
+            let way = format!("{transport} to {}", client.over);
+            let list = client.direct.request("tools/list", "{}").await;
+            let listed = entries(list.result(), "tools");
+            assert_eq!(listed, [expected.as_str()], "over {way}");
+            let list = client.native.request("tools/list", "{}").await;
+            let listed = entries(list.result(), "tools");
+            assert_eq!(listed, [DEFINITION], "over {way}");
+        }
     }
 }
 
@@ -287,31 +320,41 @@ fn any_result_arrives_byte_for_byte() {
         ..ProptestConfig::default()
     });
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let (stdio, http, daemon, client) = runtime.block_on(async {
+    let (stdio, http, sse, daemon, clients) = runtime.block_on(async {
         let stdio = FakeUpstream::stdio().tool("any", echo()).start().await;
         let http = FakeUpstream::http()
             .tool("any", echo())
             .answering(HttpAnswers::SseInPieces(5))
             .start()
             .await;
+        let sse = FakeUpstream::sse()
+            .tool("any", echo())
+            .answering(HttpAnswers::SseInPieces(5))
+            .start()
+            .await;
         let builder = TestDaemon::builder().upstream("stdio", &stdio);
-        let daemon = builder.upstream("http", &http).start().await;
+        let builder = builder.upstream("http", &http).upstream("sse", &sse);
+        let daemon = builder.start().await;
         let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("stdio__any").await;
-        client.wait_for_tool("http__any").await;
-        (stdio, http, daemon, client)
+        for tool in ["stdio__any", "http__any", "sse__any"] {
+            client.wait_for_tool(tool).await;
+        }
+        let legacy = daemon.sse_client("/mcp/all/sse").await;
+        (stdio, http, sse, daemon, [client, legacy])
     });
     let texts = prop::collection::vec(json_text(), 1..8);
     let outcome = runner.run(&texts, |texts| {
         let arguments = format!(r#"{{"all":[{}]}}"#, texts.join(","));
         let ending = format!(r#""structuredContent":{arguments}}}"#);
-        for tool in ["stdio__any", "http__any"] {
-            let reply = runtime.block_on(client.call(tool, &arguments));
-            prop_assert!(reply.result().ends_with(&ending), "{}", reply.result());
+        for tool in ["stdio__any", "http__any", "sse__any"] {
+            for client in &clients {
+                let reply = runtime.block_on(client.call(tool, &arguments));
+                prop_assert!(reply.result().ends_with(&ending), "{}", reply.result());
+            }
         }
         Ok(())
     });
     runtime.block_on(daemon.shutdown());
-    drop((stdio, http));
+    drop((stdio, http, sse));
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }

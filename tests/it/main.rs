@@ -16,6 +16,8 @@ mod fuzz_corpus;
 mod house;
 mod http_answers;
 mod http_door;
+mod legacy_sse_clients;
+mod legacy_sse_servers;
 mod lifecycle;
 mod progress;
 mod prompts_and_resources;

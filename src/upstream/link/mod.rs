@@ -10,6 +10,8 @@ mod outbox;
 pub mod remote;
 mod sorter;
 pub mod stdio;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 

@@ -140,9 +140,8 @@ impl TestClient {
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
         let heard = self.feed.as_ref().map(Feed::hear);
         let answer = self.open("POST", &frame).await;
-        match heard {
-            Some(_) => assert_eq!(answer.status, 202, "POST {}", self.path),
-            None => (),
+        if heard.is_some() {
+            assert_eq!(answer.status, 202, "POST {}", self.path);
         }
         Exchange::new(id.to_string(), answer, heard)
     }
@@ -161,6 +160,11 @@ impl TestClient {
     pub async fn respond(&self, id: &Value, result: &str) -> HttpAnswer {
         let frame = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
         self.open("POST", &frame).await.whole().await
+    }
+
+    /// Where it posts.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// Over HTTP+SSE: everything that comes from now on.

@@ -257,6 +257,11 @@ impl Upstream {
         found.into_iter().map(|entry| entry.body).collect()
     }
 
+    /// Everything that came in, in order.
+    pub fn everything(&self) -> Vec<Received> {
+        self.record.select(|_| true)
+    }
+
     /// Waits for the first frame of this method.
     pub async fn wait_for(&self, method: &str) -> Received {
         self.wait_for_count(method, 1).await.remove(0)

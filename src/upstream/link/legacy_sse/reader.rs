@@ -1,13 +1,10 @@
 //! The stream: its opening, the task that sorts what comes on it, and its end.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Uri, header};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 use super::{address, shared::Shared};
 use crate::{

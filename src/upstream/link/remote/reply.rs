@@ -1,12 +1,13 @@
 //! The body of a response, read piece by piece. Whoever reads may stop at any time and go on later.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::FutureExt;
 use http::{HeaderValue, Response, header};
 use http_body_util::BodyExt;
 use hyper::body::{Body, Incoming};
+use tokio::time::Instant;
 
 use super::{
     client::{chain, is_event_stream},

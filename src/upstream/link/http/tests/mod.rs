@@ -4,7 +4,6 @@ mod answers;
 mod closing;
 mod control_lane;
 mod notifications;
-mod odd_server;
 mod refusals;
 mod rmcp_server;
 mod sessions;
@@ -12,20 +11,18 @@ mod streams;
 mod tls_server;
 mod ways;
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 
 use super::{Endpoint, HttpControl, HttpExchange, HttpLink, connect_through};
 use crate::{
-    upstream::link::{Inbound, LinkError, News},
-    wire::{Message, Outcome, Raw},
+    upstream::link::{
+        Inbound, LinkError, News,
+        tests::{ODD, frame_method, odd_server, soon},
+    },
+    wire::{Outcome, Raw},
 };
-
-/// A result that a typed model would not give back as it came.
-const ODD: &str = r#"{"content":[{"type":"video","x-q":1.10}], "z":12345678901234567890123,"a":{"b":[]},"x":"\u00e9é","messages":[]}"#;
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"tests","version":"0"}}}"#;
 
@@ -117,20 +114,5 @@ async fn last(exchange: &mut HttpExchange) -> Result<Outcome, LinkError> {
             Inbound::Notice(_) => (),
             Inbound::Question(question) => panic!("nobody answers {question:?}"),
         }
-    }
-}
-
-/// Nothing in these tests takes long; what hangs shall fail.
-async fn soon<T>(work: impl Future<Output = T>) -> T {
-    tokio::time::timeout(Duration::from_secs(20), work)
-        .await
-        .expect("it takes too long")
-}
-
-fn frame_method(frame: &[u8]) -> String {
-    match Message::parse(&Bytes::copy_from_slice(frame)) {
-        Ok(Message::Request(request)) => request.method.into(),
-        Ok(Message::Notification(notice)) => notice.method.into(),
-        _ => String::new(),
     }
 }

@@ -18,16 +18,16 @@ use crate::wire::Message;
 
 /// A request as the server saw it.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    pub(super) verb: Method,
-    pub(super) target: String,
-    pub(super) headers: HeaderMap,
-    pub(super) body: Bytes,
+pub(crate) struct Seen {
+    pub(crate) verb: Method,
+    pub(crate) target: String,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl Seen {
     /// The JSON-RPC method, or the HTTP verb of what has none.
-    pub(super) fn what(&self) -> String {
+    pub(crate) fn what(&self) -> String {
         match frame_method(&self.body) {
             method if method.is_empty() => self.verb.to_string(),
             method => method,
@@ -35,27 +35,27 @@ impl Seen {
     }
 
     /// The JSON text of the request's id.
-    pub(super) fn id(&self) -> String {
+    pub(crate) fn id(&self) -> String {
         match Message::parse(&self.body) {
             Ok(Message::Request(request)) => request.id.to_string(),
             _ => "null".to_owned(),
         }
     }
 
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    pub(super) fn session(&self) -> Option<&str> {
+    pub(crate) fn session(&self) -> Option<&str> {
         self.header("mcp-session-id")
     }
 
-    pub(super) fn mentions(&self, text: &str) -> bool {
+    pub(crate) fn mentions(&self, text: &str) -> bool {
         String::from_utf8_lossy(&self.body).contains(text)
     }
 
     /// An answer to this request.
-    pub(super) fn answer(&self, result: &str) -> String {
+    pub(crate) fn answer(&self, result: &str) -> String {
         format!(
             r#"{{"jsonrpc":"2.0","id":{},"result":{result}}}"#,
             self.id()
@@ -63,7 +63,7 @@ impl Seen {
     }
 
     /// What a well-behaved server says to this, in the session `s1`, if it is part of opening or closing one.
-    pub(super) fn handshake(&self) -> Option<Response> {
+    pub(crate) fn handshake(&self) -> Option<Response> {
         let result = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}"#;
         match self.what().as_str() {
             "initialize" => Some(in_session("s1", json(200, &self.answer(result)))),
@@ -77,15 +77,15 @@ impl Seen {
 }
 
 /// A server on a port of its own. Ends when it is dropped.
-pub(super) struct OddServer {
-    pub(super) url: String,
+pub(crate) struct OddServer {
+    pub(crate) url: String,
     seen: mpsc::UnboundedReceiver<Seen>,
     task: AbortHandle,
 }
 
 impl OddServer {
     /// Starts a server that answers with `respond`.
-    pub(super) async fn start<F>(respond: impl Fn(Seen) -> F + Send + Sync + 'static) -> Self
+    pub(crate) async fn start<F>(respond: impl Fn(Seen) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Response> + Send + 'static,
     {
@@ -119,7 +119,7 @@ impl OddServer {
     }
 
     /// Starts a server that opens sessions well and answers the rest with `respond`.
-    pub(super) async fn after_handshake(
+    pub(crate) async fn after_handshake(
         respond: impl Fn(&Seen) -> Response + Send + Sync + 'static,
     ) -> Self {
         Self::start(move |seen| {
@@ -130,7 +130,7 @@ impl OddServer {
     }
 
     /// The next request of this JSON-RPC method or HTTP verb.
-    pub(super) async fn sees(&mut self, what: &str) -> Seen {
+    pub(crate) async fn sees(&mut self, what: &str) -> Seen {
         soon(async {
             loop {
                 let seen = self.seen.recv().await.expect("the server runs");
@@ -143,7 +143,7 @@ impl OddServer {
     }
 
     /// Everything that it has seen and no test has asked for.
-    pub(super) fn rest(&mut self) -> Vec<Seen> {
+    pub(crate) fn rest(&mut self) -> Vec<Seen> {
         std::iter::from_fn(|| self.seen.try_recv().ok()).collect()
     }
 }
@@ -154,29 +154,29 @@ impl Drop for OddServer {
     }
 }
 
-pub(super) fn empty(status: u16) -> Response {
+pub(crate) fn empty(status: u16) -> Response {
     StatusCode::from_u16(status)
         .expect("a status")
         .into_response()
 }
 
-pub(super) fn json(status: u16, body: &str) -> Response {
+pub(crate) fn json(status: u16, body: &str) -> Response {
     typed(status, "application/json; charset=utf-8", body.to_owned())
 }
 
-pub(super) fn typed(status: u16, kind: &'static str, body: impl Into<Body>) -> Response {
+pub(crate) fn typed(status: u16, kind: &'static str, body: impl Into<Body>) -> Response {
     let status = StatusCode::from_u16(status).expect("a status");
     (status, [(header::CONTENT_TYPE, kind)], body.into()).into_response()
 }
 
-pub(super) fn in_session(id: &'static str, mut response: Response) -> Response {
+pub(crate) fn in_session(id: &'static str, mut response: Response) -> Response {
     let id = http::HeaderValue::from_static(id);
     response.headers_mut().insert("mcp-session-id", id);
     response
 }
 
 /// An event stream that comes in these pieces and ends.
-pub(super) fn events(pieces: impl IntoIterator<Item = String>) -> Response {
+pub(crate) fn events(pieces: impl IntoIterator<Item = String>) -> Response {
     let pieces: Vec<String> = pieces.into_iter().collect();
     let body = stream::iter(pieces).then(async |piece| {
         // Or they would be written at once.
@@ -187,14 +187,14 @@ pub(super) fn events(pieces: impl IntoIterator<Item = String>) -> Response {
 }
 
 /// An event stream that comes in these pieces and stays open.
-pub(super) fn open_events(pieces: impl IntoIterator<Item = String>) -> Response {
+pub(crate) fn open_events(pieces: impl IntoIterator<Item = String>) -> Response {
     let pieces: Vec<_> = pieces.into_iter().map(Ok::<_, std::io::Error>).collect();
     let body = stream::iter(pieces).chain(stream::pending());
     typed(200, "text/event-stream", Body::from_stream(body))
 }
 
 /// A body that breaks off after these pieces.
-pub(super) fn broken_off(kind: &'static str, pieces: impl IntoIterator<Item = String>) -> Response {
+pub(crate) fn broken_off(kind: &'static str, pieces: impl IntoIterator<Item = String>) -> Response {
     let mut pieces: Vec<_> = pieces.into_iter().map(Ok).collect();
     pieces.push(Err(std::io::Error::other("on purpose")));
     let body = stream::iter(pieces).then(async |piece| {
