@@ -4,7 +4,11 @@ use serde_json::json;
 
 use super::{ALONE, BRIDGE, builder, opened};
 use crate::support::{
-    behaviours::*, client::call_params, fake_upstream::FakeUpstream, pipe_client::PipeClient,
+    behaviours::*,
+    client::call_params,
+    fake_upstream::FakeUpstream,
+    patience::within,
+    pipe_client::{PipeClient, program},
 };
 
 #[tokio::test]
@@ -22,6 +26,43 @@ async fn lists_and_results_pass_byte_for_byte() {
         let unknown = client.call("up__even", "{}").await.error();
         assert_eq!(unknown["code"], -32602);
         assert!(client.leave().await.success());
+    }
+}
+
+/// Node gives its children sockets, not pipes.
+#[tokio::test]
+async fn sockets_do_as_well_as_pipes() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::{fd::OwnedFd, unix::net::UnixStream};
+
+    let upstream = FakeUpstream::stdio().start().await;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let (mut stdin, theirs_in) = UnixStream::pair().expect("sockets");
+        let (stdout, theirs_out) = UnixStream::pair().expect("sockets");
+        let mut command = program(&home, arguments);
+        command
+            .stdin(OwnedFd::from(theirs_in))
+            .stdout(OwnedFd::from(theirs_out));
+        let mut child = command.kill_on_drop(true).spawn().expect("it starts");
+        drop(command);
+        let answered = tokio::task::spawn_blocking(move || {
+            let mut lines = BufReader::new(stdout).lines();
+            for id in 1..4 {
+                let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+                writeln!(stdin, "{ping}").expect("it reads");
+                let line = lines.next().expect("an answer").expect("text");
+                assert_eq!(
+                    line,
+                    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+                );
+            }
+            drop(stdin);
+            assert!(lines.next().is_none());
+        });
+        within("answers", answered).await.expect("no panic");
+        let status = within("the end", child.wait()).await.expect("our child");
+        assert!(status.success());
     }
 }
 
