@@ -76,7 +76,14 @@ fn facts(report: Report) -> Vec<(&'static str, String)> {
             ),
         ),
         ("url", report.url.unwrap_or_else(|| "-".to_owned())),
-        ("listens on", report.listen.join(", ")),
+        (
+            "listens on",
+            if report.listen.is_empty() {
+                "the local socket only".to_owned()
+            } else {
+                report.listen.join(", ")
+            },
+        ),
         ("routing mode", report.routing_mode),
         (
             "servers",

@@ -25,6 +25,8 @@ mod real_peers;
 mod reload;
 mod search;
 mod sharing;
+#[cfg(unix)]
+mod stdio_face;
 mod support;
 mod test_language;
 mod trust;

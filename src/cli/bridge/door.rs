@@ -111,7 +111,10 @@ impl Door {
         let body = body.await.map(http_body_util::Collected::to_bytes);
         let refusal = daemon_client::refusal(status, &body.unwrap_or_default());
         let why = match (status, refusal.code) {
-            (StatusCode::NOT_FOUND, None) => "it has no such endpoint".to_owned(),
+            (StatusCode::NOT_FOUND, None) => {
+                "it has no such endpoint, or is of another version and has to be restarted"
+                    .to_owned()
+            }
             _ => refusal.to_string(),
         };
         DoorError::Refused(format!(

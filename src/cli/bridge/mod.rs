@@ -173,7 +173,10 @@ impl Bridge {
 
     /// Goes to the daemon; a client that has opened its connection before is in the same state afterwards.
     async fn attach(&mut self) -> Result<(), String> {
-        self.attached = None;
+        if let Some(lost) = self.attached.take() {
+            // The client hears what became of its requests before it hears of the new daemon.
+            let _ = lost.from_daemon.await;
+        }
         let left = async {
             // What it asked for last may still be answered.
             self.gone.cancelled().await;

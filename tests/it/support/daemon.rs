@@ -32,6 +32,10 @@ pub struct Home {
 }
 
 impl Home {
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     pub fn config_file(&self) -> PathBuf {
         self.folder.path().join("mcp_config.json")
     }
@@ -52,6 +56,15 @@ impl Home {
         let headers = [("host", "mcpproxy"), ("content-type", "application/json")];
         let answer = http::open_on(stream, method, path, &headers, body.to_owned()).await;
         Some(answer.whole().await)
+    }
+
+    /// What the programs of this home write to stderr.
+    pub fn log(&self) -> std::fs::File {
+        std::fs::File::options()
+            .create(true)
+            .append(true)
+            .open(self.log_file())
+            .expect("the folder is ours")
     }
 
     fn log_file(&self) -> PathBuf {
@@ -100,7 +113,8 @@ impl Builder {
         serde_json::to_string_pretty(&config).expect("JSON")
     }
 
-    fn home(&self) -> Home {
+    /// A home with this configuration in which nothing runs yet.
+    pub fn home(&self) -> Home {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let home = Home { folder };
         home.write_config(&self.text());
@@ -286,6 +300,15 @@ impl DaemonProcess {
         status.expect("our child")
     }
 
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The home of one that has ended.
+    pub fn into_home(self) -> Home {
+        self.home
+    }
+
     /// Kills it without a word and gives back its home.
     pub async fn kill(mut self) -> Home {
         self.child.kill().await.expect("our child");
@@ -300,11 +323,6 @@ impl Reachable for DaemonProcess {
 }
 
 fn serve(home: &Home) -> Command {
-    let log = std::fs::File::options()
-        .create(true)
-        .append(true)
-        .open(home.log_file())
-        .expect("the folder is ours");
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--config"])
@@ -316,7 +334,7 @@ fn serve(home: &Home) -> Command {
         .env("HOME", home.folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
-        .stderr(log)
+        .stderr(home.log())
         .kill_on_drop(true);
     command
 }

@@ -12,6 +12,7 @@ pub mod feed;
 pub mod http;
 mod interpreter;
 pub mod patience;
+pub mod pipe_client;
 pub mod processes;
 pub mod record;
 pub mod script;

@@ -5,7 +5,7 @@ use std::time::Duration;
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// What another process does cannot be awaited, so it is looked at this often.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+pub const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Waits for the future, and fails the test by saying what never came.
 pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {

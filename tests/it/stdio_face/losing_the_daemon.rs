@@ -1,0 +1,129 @@
+//! A daemon that goes away while clients are attached.
+
+use super::{BRIDGE, builder, daemon_pid, opened, until_ended};
+use crate::support::{
+    behaviours::*, client::call_params, daemon::DaemonProcess, fake_upstream::FakeUpstream,
+    patience::until, processes,
+};
+
+fn kill(pid: u32) {
+    let pid = i32::try_from(pid).expect("a pid");
+    let pid = rustix::process::Pid::from_raw(pid).expect("a pid");
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).expect("it runs");
+}
+
+#[tokio::test]
+async fn a_killed_daemon_costs_the_calls_in_flight_and_nothing_else() {
+    let upstream = FakeUpstream::stdio()
+        .tool("slow", hang())
+        .tool("echo", echo())
+        .start()
+        .await;
+    let home = builder(&upstream).home();
+    let mut client = opened(&home, BRIDGE).await;
+    client.wait_for_tool("up__echo").await;
+    let slow = client
+        .ask("tools/call", &call_params("up__slow", "{}"))
+        .await;
+    upstream.wait_for("tools/call").await;
+    client.notices.clear();
+    let killed = daemon_pid(&home).await;
+    kill(killed);
+
+    let error = client.answer(&slow).await.error();
+    assert_eq!(error["data"]["code"], "connection_lost", "{error}");
+    let echoed = client.call("up__echo", r#"{"a":1}"#).await;
+    assert_eq!(echoed.value()["structuredContent"]["a"], 1);
+    assert_ne!(daemon_pid(&home).await, killed);
+    for list in ["tools", "prompts", "resources"] {
+        client
+            .notice(&format!("notifications/{list}/list_changed"))
+            .await;
+    }
+    // The new daemon knows what was agreed: it tells of changes.
+    let new = crate::support::fake_upstream::plain_tool("new");
+    client.notices.clear();
+    upstream.offer(&[(new, echo())]).await;
+    client.notice("notifications/tools/list_changed").await;
+    client.wait_for_tool("up__new").await;
+    assert!(client.leave().await.success());
+}
+
+#[tokio::test]
+async fn every_client_of_a_killed_daemon_finds_the_same_new_one() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let home = builder(&upstream).home();
+    let mut clients = Vec::new();
+    for _ in 0..5 {
+        let mut client = opened(&home, BRIDGE).await;
+        client.wait_for_tool("up__echo").await;
+        clients.push(client);
+    }
+    let first = upstream.alive();
+    kill(daemon_pid(&home).await);
+    let mut ids = Vec::new();
+    for client in &mut clients {
+        let params = call_params("up__echo", "{}");
+        ids.push(client.ask("tools/call", &params).await);
+    }
+    for (client, id) in clients.iter_mut().zip(ids) {
+        // A call that was sent before the end was noticed is lost, and says so.
+        let answer = client.answer(&id).await;
+        if answer.line.contains("connection_lost") {
+            client.call("up__echo", "{}").await.result();
+        }
+    }
+    assert_eq!(upstream.spawn_count(), 2);
+    until("the child of the killed daemon to be gone", || {
+        (!first.iter().any(|pid| processes::runs(*pid))).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_that_was_asked_for_is_asked_for_again() {
+    let upstream = FakeUpstream::stdio().on("initialize", hang()).start().await;
+    let home = builder(&upstream).home();
+    let mut client = opened(&home, BRIDGE).await;
+    // The first list waits for the upstream's first discovery.
+    let list = client.ask("tools/list", "{}").await;
+    upstream.wait_for("initialize").await;
+    kill(daemon_pid(&home).await);
+    client.answer(&list).await.result();
+}
+
+#[tokio::test]
+async fn a_daemon_that_ends_in_order_answers_first() {
+    let upstream = FakeUpstream::stdio()
+        .tool("late", gate("go").then(reply_text("finished")))
+        .start()
+        .await;
+    let mut daemon = builder(&upstream).spawn().await;
+    let mut client = opened(daemon.home(), BRIDGE).await;
+    client.wait_for_tool("up__late").await;
+    let late = client
+        .ask("tools/call", &call_params("up__late", "{}"))
+        .await;
+    upstream.wait_for("tools/call").await;
+    daemon.terminate();
+    upstream.open("go").await;
+    assert_eq!(client.answer(&late).await.text(), "finished");
+    assert!(daemon.wait().await.success());
+
+    // The next daemon of this folder is found, whoever starts it.
+    let daemon = DaemonProcess::spawn_in(daemon.into_home()).await;
+    assert_eq!(client.call("up__late", "{}").await.text(), "finished");
+    assert_eq!(daemon_pid(daemon.home()).await, daemon.pid());
+}
+
+#[tokio::test]
+async fn a_bridge_that_outlived_its_daemon_starts_one_and_that_ends_too() {
+    let upstream = FakeUpstream::stdio().start().await;
+    let daemon = builder(&upstream).spawn().await;
+    let mut client = opened(daemon.home(), BRIDGE).await;
+    let home = daemon.kill().await;
+    client.request("ping", "{}").await.result();
+    let background = daemon_pid(&home).await;
+    assert!(client.leave().await.success());
+    until_ended(background).await;
+}

@@ -1,0 +1,264 @@
+//! What passes between a client and us, the same by either way.
+
+use serde_json::json;
+
+use super::{ALONE, BRIDGE, builder, opened};
+use crate::support::{
+    behaviours::*,
+    client::call_params,
+    fake_upstream::FakeUpstream,
+    patience::within,
+    pipe_client::{PipeClient, program},
+};
+
+#[tokio::test]
+async fn lists_and_results_pass_byte_for_byte() {
+    let odd = r#"{"content":[{"type":"text","text":"\u00e9"}],"n":1.10,"big":12345678901234567890123,"_meta":{"b":1,"a":2}}"#;
+    for arguments in [ALONE, BRIDGE] {
+        let upstream = FakeUpstream::stdio().tool("odd", reply(odd)).start().await;
+        let home = builder(&upstream).home();
+        let mut client = PipeClient::start(&home, arguments);
+        let initialized = client.open().await.value();
+        assert_eq!(initialized["protocolVersion"], "2025-06-18");
+        assert_eq!(initialized["serverInfo"]["name"], "mcpproxy");
+        client.wait_for_tool("up__odd").await;
+        assert_eq!(client.call("up__odd", "{}").await.result(), odd);
+        let unknown = client.call("up__even", "{}").await.error();
+        assert_eq!(unknown["code"], -32602);
+        assert!(client.leave().await.success());
+    }
+}
+
+/// Node gives its children sockets, not pipes.
+#[tokio::test]
+async fn sockets_do_as_well_as_pipes() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::{fd::OwnedFd, unix::net::UnixStream};
+
+    let upstream = FakeUpstream::stdio().start().await;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let (mut stdin, theirs_in) = UnixStream::pair().expect("sockets");
+        let (stdout, theirs_out) = UnixStream::pair().expect("sockets");
+        let mut command = program(&home, arguments);
+        command
+            .stdin(OwnedFd::from(theirs_in))
+            .stdout(OwnedFd::from(theirs_out));
+        let mut child = command.kill_on_drop(true).spawn().expect("it starts");
+        drop(command);
+        let answered = tokio::task::spawn_blocking(move || {
+            let mut lines = BufReader::new(stdout).lines();
+            for id in 1..4 {
+                let ping = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+                writeln!(stdin, "{ping}").expect("it reads");
+                let line = lines.next().expect("an answer").expect("text");
+                assert_eq!(
+                    line,
+                    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#)
+                );
+            }
+            drop(stdin);
+            assert!(lines.next().is_none());
+        });
+        within("answers", answered).await.expect("no panic");
+        let status = within("the end", child.wait()).await.expect("our child");
+        assert!(status.success());
+    }
+}
+
+#[tokio::test]
+async fn ids_come_back_as_they_were_written() {
+    let upstream = FakeUpstream::stdio().start().await;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        for id in [r#""a\u0062""#, "1.0", "-3", "\"\"", "90071992547409931"] {
+            client
+                .send(&format!(r#"{{"method":"ping","id":{id},"jsonrpc":"2.0"}}"#))
+                .await;
+            let expected = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
+            assert_eq!(client.answer(id).await.line, expected);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_message_is_answered_and_the_next_one_too() {
+    let upstream = FakeUpstream::stdio().start().await;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        for (line, code) in [
+            ("nonsense", -32700),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"#, -32700),
+            (r#"{"id":1,"method":"ping"}"#, -32600),
+            ("[]", -32600),
+            ("7", -32600),
+        ] {
+            client.send(line).await;
+            assert_eq!(client.answer("null").await.error()["code"], code, "{line}");
+        }
+        client.send("\n  \r").await;
+        client.request("ping", "{}").await.result();
+        assert_eq!(client.notices, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_line_that_is_too_large_fails_the_request_it_is() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        let text = "x".repeat(33 << 20);
+        let arguments = format!(r#"{{"text":"{text}"}}"#);
+        let error = client.call("up__echo", &arguments).await.error();
+        assert_eq!(error["code"], -32600);
+        assert!(error["message"].as_str().expect("text").contains("32 MiB"));
+        client.request("ping", "{}").await.result();
+    }
+}
+
+#[tokio::test]
+async fn requests_run_at_once_and_notices_come_before_their_answer() {
+    for arguments in [ALONE, BRIDGE] {
+        let upstream = FakeUpstream::stdio()
+            .tool("slow", gate("go").then(reply_text("late")))
+            .tool(
+                "work",
+                progress(3).then(gate("go")).then(reply_text("done")),
+            )
+            .start()
+            .await;
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        client.wait_for_tool("up__slow").await;
+        let slow = client
+            .ask("tools/call", &call_params("up__slow", "{}"))
+            .await;
+        let params = r#"{"name":"up__work","arguments":{},"_meta":{"progressToken":"t"}}"#;
+        let work = client.ask("tools/call", params).await;
+        upstream.wait_for_count("tools/call", 2).await;
+        client.request("ping", "{}").await.result();
+        for n in 1..=3 {
+            let notice = client.notice("notifications/progress").await;
+            let said = format!(r#""progressToken":"t","progress":{n},"#);
+            assert!(notice.contains(&said), "{notice}");
+        }
+        upstream.open("go").await;
+        assert_eq!(client.answer(&work).await.text(), "done");
+        assert_eq!(client.answer(&slow).await.text(), "late");
+    }
+}
+
+#[tokio::test]
+async fn a_withdrawn_request_is_withdrawn_upstream_and_not_answered() {
+    for arguments in [ALONE, BRIDGE] {
+        let upstream = FakeUpstream::stdio().tool("slow", hang()).start().await;
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        client.wait_for_tool("up__slow").await;
+        let id = client
+            .ask("tools/call", &call_params("up__slow", "{}"))
+            .await;
+        upstream.wait_for("tools/call").await;
+        let params = format!(r#"{{"requestId":{id}}}"#);
+        client.notify("notifications/cancelled", &params).await;
+        upstream.wait_for("notifications/cancelled").await;
+        client.request("ping", "{}").await.result();
+        assert!(client.leave().await.success());
+    }
+}
+
+#[tokio::test]
+async fn the_client_hears_of_changes() {
+    for arguments in [ALONE, BRIDGE] {
+        let upstream = FakeUpstream::stdio().tool("old", echo()).start().await;
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        client.wait_for_tool("up__old").await;
+        client.call("up__old", "{}").await.result();
+        client.notices.clear();
+        let new = crate::support::fake_upstream::plain_tool("new");
+        upstream.offer(&[(new, echo())]).await;
+        client.notice("notifications/tools/list_changed").await;
+        client.wait_for_tool("up__new").await;
+    }
+}
+
+#[tokio::test]
+async fn batches_of_the_revision_that_has_them_are_answered_in_one_line() {
+    let upstream = FakeUpstream::stdio().start().await;
+    let batch = r#"[{"jsonrpc":"2.0","id":7,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},{"jsonrpc":"2.0","id":8,"method":"nothing"}]"#;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let mut client = PipeClient::start(&home, arguments);
+        client.open_speaking("2025-03-26").await.result();
+        client.send(batch).await;
+        let line = client.line().await.expect("an answer");
+        let answers: serde_json::Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(answers[0], json!({"jsonrpc":"2.0","id":7,"result":{}}));
+        assert_eq!(answers[1]["error"]["code"], -32601);
+        assert_eq!(answers.as_array().map(Vec::len), Some(2));
+
+        let mut newer = opened(&home, BRIDGE).await;
+        newer.send(batch).await;
+        assert_eq!(newer.answer("null").await.error()["code"], -32600);
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_asks_much_before_it_reads_gets_every_answer() {
+    const MANY: usize = 400;
+    let upstream = FakeUpstream::stdio()
+        .tool("large", oversized(100_000))
+        .start()
+        .await;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        client.wait_for_tool("up__large").await;
+        let mut ids = Vec::new();
+        for _ in 0..MANY {
+            let params = call_params("up__large", "{}");
+            ids.push(client.ask("tools/call", &params).await);
+        }
+        for id in ids {
+            assert_eq!(client.answer(&id).await.text().len(), 100_000);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_asked_last_is_answered_after_the_end_of_the_input() {
+    let upstream = FakeUpstream::stdio().start().await;
+    for arguments in [ALONE, BRIDGE] {
+        let home = builder(&upstream).home();
+        let mut client = PipeClient::start(&home, arguments);
+        // The last line needs no line end, and nobody waits for the answer to the first.
+        let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#;
+        client.send(initialize).await;
+        let ping = client.ask("ping", "{}").await;
+        client.close();
+        client.answer("0").await.result();
+        client.answer(&ping).await.result();
+        assert_eq!(client.line().await, None);
+        assert!(client.wait().await.success());
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_the_input_withdraws_what_runs() {
+    for arguments in [ALONE, BRIDGE] {
+        let upstream = FakeUpstream::stdio().tool("slow", hang()).start().await;
+        let home = builder(&upstream).home();
+        let mut client = opened(&home, arguments).await;
+        client.wait_for_tool("up__slow").await;
+        client
+            .ask("tools/call", &call_params("up__slow", "{}"))
+            .await;
+        upstream.wait_for("tools/call").await;
+        assert!(client.leave().await.success());
+        upstream.wait_for("notifications/cancelled").await;
+    }
+}
