@@ -147,7 +147,7 @@ fn lists(c: &mut Criterion) {
             );
         });
         group.bench_function(BenchmarkId::new("again", size), |b| {
-            b.iter(|| black_box(list()))
+            b.iter(|| black_box(list()));
         });
     }
     group.finish();

@@ -115,7 +115,7 @@ impl Shared {
             }
             Posted::Refused(refusal) => match id.filter(|_| !refusal.means_no_session()) {
                 Some(id) => self.refused(id, refusal).await.map(|()| None),
-                None => Err(self.not_taken(refusal)),
+                None => Err(self.not_taken(id, refusal)),
             },
         }
     }
@@ -127,16 +127,21 @@ impl Shared {
                 self.answer(answer.frame_for(id)).await;
                 Ok(())
             }
-            _ => Err(self.not_taken(refusal)),
+            _ => Err(self.not_taken(Some(id), refusal)),
         }
     }
 
     /// A server that does not know the session has forgotten the stream, too, whether it has told it or not.
-    fn not_taken(&self, refusal: Refusal) -> LinkError {
+    fn not_taken(&self, id: Option<&Id>, refusal: Refusal) -> LinkError {
         if refusal.means_no_session() {
             let why = "the server does not know the session any more";
+            let error = LinkError::NotDelivered(why.to_owned());
+            // First this one, which was not read; the end would call it lost with the others.
+            if let Some(number) = id.and_then(Id::our_number) {
+                self.in_flight.finish(number, Err(error.clone()));
+            }
             self.end(why);
-            return LinkError::NotDelivered(why.to_owned());
+            return error;
         }
         refusal.into_error()
     }

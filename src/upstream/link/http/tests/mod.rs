@@ -19,7 +19,7 @@ use super::{Endpoint, HttpControl, HttpExchange, HttpLink, connect_through};
 use crate::{
     upstream::link::{
         Inbound, LinkError, News,
-        tests::{ODD, frame_method, odd_server, soon},
+        tests::{ODD, odd_server, soon},
     },
     wire::{Outcome, Raw},
 };

@@ -103,10 +103,11 @@ struct Client {
 
 impl Client {
     async fn to(server: &Server) -> Self {
-        let client = Self::at(&Endpoint {
+        let endpoint = Endpoint {
             url: server.odd.url.clone(),
             ..Endpoint::default()
-        });
+        };
+        let client = Self::at(&endpoint);
         client.await.expect("it opens")
     }
 

@@ -12,11 +12,12 @@ async fn refused(respond: impl Fn() -> Response + Send + Sync + 'static) -> Stri
         async { response }
     })
     .await;
-    let client = Client::at(&Endpoint {
+    let endpoint = Endpoint {
         url: server.url.clone(),
         headers: vec![("X-Key".to_owned(), Secret::new("hunter2-hunter2"))],
         ..Endpoint::default()
-    });
+    };
+    let client = Client::at(&endpoint);
     client.await.err().expect("it does not open").to_string()
 }
 
@@ -71,11 +72,12 @@ async fn a_server_that_is_not_there_is_told() {
 #[tokio::test]
 async fn every_request_bears_the_headers_and_posts_go_where_the_stream_says() {
     let mut server = Server::start().await;
-    let client = Client::at(&Endpoint {
+    let endpoint = Endpoint {
         url: format!("{}?key=1", server.odd.url),
         headers: vec![("X-Key".to_owned(), Secret::new("abc"))],
         ..Endpoint::default()
-    });
+    };
+    let client = Client::at(&endpoint);
     let client = client.await.expect("it opens");
     client.link.notify("a", None).await.expect("it is taken");
     let get = server.odd.sees("GET").await;
