@@ -6,7 +6,10 @@ use std::{path::PathBuf, sync::Arc};
 use axum::{
     Router as HttpRouter,
     body::Body,
-    extract::{Path, Query, State},
+    extract::{
+        DefaultBodyLimit, Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
     response::{IntoResponse, Response},
     routing::{delete, get, post},
 };
@@ -25,6 +28,9 @@ use crate::{
     router::{Detail, Router, Search},
     wire::{Outcome, Raw, Revision},
 };
+
+/// Limit: the largest request body, as for MCP clients.
+const MAX_BODY: usize = 32 << 20;
 
 /// What the handlers share. Cheap to clone.
 #[derive(Clone)]
@@ -81,6 +87,7 @@ impl Api {
             .route("/api/v1/call", post(call))
             .fallback(unknown_path)
             .method_not_allowed_fallback(wrong_method)
+            .layer(DefaultBodyLimit::max(MAX_BODY))
             .with_state(self.clone())
     }
 
@@ -179,7 +186,8 @@ async fn servers(State(api): State<Api>) -> Answer {
     ok(&json!({ "servers": api.0.management.servers() }))
 }
 
-async fn add_server(State(api): State<Api>, body: Bytes) -> Answer {
+async fn add_server(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+    let body = body.map_err(wrong)?;
     let mut entry: Map<String, Value> = serde_json::from_slice(&body).map_err(wrong)?;
     let Some(Value::String(name)) = entry.shift_remove("name") else {
         return Err(wrong("`name` is missing"));
@@ -225,8 +233,9 @@ const LOG_LINES: (usize, usize) = (50, 500);
 async fn logs(
     State(api): State<Api>,
     Path(name): Path<String>,
-    Query(query): Query<LogsQuery>,
+    query: Result<Query<LogsQuery>, QueryRejection>,
 ) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
     let lines = query.lines.unwrap_or(LOG_LINES.0).min(LOG_LINES.1);
     ok(&json!({ "lines": api.0.management.server_logs(&name, lines)? }))
 }
@@ -245,7 +254,8 @@ struct ToolsQuery {
     detail: Option<String>,
 }
 
-async fn tools(State(api): State<Api>, Query(query): Query<ToolsQuery>) -> Answer {
+async fn tools(State(api): State<Api>, query: Result<Query<ToolsQuery>, QueryRejection>) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
     let Some(text) = query.q else {
         return list_tools(&api, query.server.as_deref());
     };
@@ -280,7 +290,11 @@ struct ShowQuery {
     name: String,
 }
 
-async fn show_tool(State(api): State<Api>, Query(query): Query<ShowQuery>) -> Answer {
+async fn show_tool(
+    State(api): State<Api>,
+    query: Result<Query<ShowQuery>, QueryRejection>,
+) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
     ok(&api.0.management.tool(&query.name)?)
 }
 
@@ -292,7 +306,8 @@ struct CallBody<'a> {
     args: Option<&'a RawValue>,
 }
 
-async fn call(State(api): State<Api>, body: Bytes) -> Answer {
+async fn call(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+    let body = body.map_err(wrong)?;
     let request: CallBody<'_> = serde_json::from_slice(&body).map_err(wrong)?;
     let Some((server, tool)) = request.name.split_once(':') else {
         return Err(wrong(format!(

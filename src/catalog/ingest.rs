@@ -211,8 +211,34 @@ fn unique<T>(
     kept
 }
 
+/// Limit: the largest definition of a tool. No model reads a larger one, and fingerprints take time.
+const MAX_DEFINITION: usize = 1 << 20;
+
+/// Limit: the longest name or URI, in bytes. They stand in errors, logs and listings.
+const MAX_KEY: usize = 4096;
+
+/// What a model or a client acts on. Readers differ in which one counts of a key that stands twice, so such a tool could show one
+/// face to us and another to a client.
+const FACES: [&str; 5] = [
+    "name",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+];
+
 fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
     let name = required(definition, "name")?;
+    if definition.as_bytes().len() > MAX_DEFINITION {
+        return Err(format!("the definition of {name:?} is larger than 1 MiB"));
+    }
+    for face in FACES {
+        let text = definition.as_bytes();
+        let standing = definition.members().filter(|member| member.is(text, face));
+        if standing.count() > 1 {
+            return Err(format!("{face} stands twice in the definition of {name:?}"));
+        }
+    }
     let schema = definition
         .get("inputSchema")
         .ok_or_else(|| format!("{name:?} has no inputSchema"))?;
@@ -278,8 +304,12 @@ fn required(definition: &Raw, key: &str) -> Result<String, String> {
     let value = definition
         .get(key)
         .and_then(|v| v.string())
-        .filter(|text| !text.is_empty());
-    value.ok_or_else(|| format!("it has no {key}"))
+        .filter(|text| !text.is_empty())
+        .ok_or_else(|| format!("it has no {key}"))?;
+    if value.len() > MAX_KEY {
+        return Err(format!("its {key} is longer than 4096 bytes"));
+    }
+    Ok(value)
 }
 
 #[cfg(test)]
@@ -313,10 +343,16 @@ mod tests {
             r#"{"inputSchema":{}}"#,
             r#"{"name":"good","inputSchema":{"x":1}}"#,
             r#"{"name":"fine","inputSchema":{},"annotations":7,"description":null}"#,
+            r#"{"name":"janus","inputSchema":{},"description":"harmless","descripti\u006fn":"not so"}"#,
+            &format!(r#"{{"name":"{}","inputSchema":{{}}}}"#, "x".repeat(5000)),
+            &format!(
+                r#"{{"name":"huge","inputSchema":{{"x":"{}"}}}}"#,
+                "x".repeat(1 << 20)
+            ),
         ]);
         let names: Vec<&str> = found.tools.iter().map(|t| &*t.name).collect();
         assert_eq!(names, ["good", "fine"]);
-        assert_eq!(found.problems.len(), 4, "{:?}", found.problems);
+        assert_eq!(found.problems.len(), 7, "{:?}", found.problems);
         assert_eq!(
             found.tool("good").expect("there").definition.as_str(),
             r#"{"name":"good","inputSchema":{}}"#

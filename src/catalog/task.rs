@@ -7,13 +7,16 @@ use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{Listing, Searcher, ServerCatalog, Snapshot, indexer::Indexer, last_known};
-use crate::names::ServerName;
+use crate::{names::ServerName, wire::Raw};
 
 /// Limit: hand-overs that wait. Workers wait for their turn when it is full.
 const CAPACITY: usize = 64;
 
 /// Limit: differences that a slow listener may have unread; it then learns that it missed some and treats all as changed.
 const DIFFERENCES: usize = 64;
+
+/// Limit: left out definitions of one listing that are logged one by one.
+const SHOWN_PROBLEMS: usize = 10;
 
 /// Reads and feeds the catalog. Cheap to clone.
 #[derive(Clone)]
@@ -36,45 +39,28 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Everything may have changed.
-    pub const ALL: Self = Self {
-        tools: true,
-        prompts: true,
-        resources: true,
-    };
-
     /// Nothing changed.
     pub fn is_empty(self) -> bool {
         self == Self::default()
     }
 
     fn between(old: Option<&ServerCatalog>, new: Option<&ServerCatalog>) -> Self {
-        let lists = |s: Option<&ServerCatalog>| {
-            s.map_or_else(Default::default, |s| {
-                let l = &s.listing;
-                (
-                    l.tools.clone(),
-                    l.prompts.clone(),
-                    l.resources.clone(),
-                    l.templates.clone(),
-                )
-            })
+        let differ = |list: fn(&Listing) -> &[Raw]| {
+            let [old, new] = [old, new].map(|s| s.map_or(&[][..], |s| list(&s.listing)));
+            old != new
         };
-        let (old, new) = (lists(old), lists(new));
         Self {
-            tools: old.0 != new.0,
-            prompts: old.1 != new.1,
-            resources: old.2 != new.2 || old.3 != new.3,
+            tools: differ(|l| &l.tools),
+            prompts: differ(|l| &l.prompts),
+            resources: differ(|l| &l.resources) || differ(|l| &l.templates),
         }
     }
 }
 
 enum Command {
     Put {
-        server: ServerName,
-        entry: String,
-        listing: Listing,
-        done: oneshot::Sender<Arc<ServerCatalog>>,
+        server: Arc<ServerCatalog>,
+        done: oneshot::Sender<()>,
     },
     Keep {
         servers: Vec<ServerName>,
@@ -141,15 +127,17 @@ impl Catalog {
         entry: &str,
         listing: Listing,
     ) -> Option<Arc<ServerCatalog>> {
+        // Long lists take their time, and it is not that of others.
+        let (server, entry) = (server.clone(), entry.to_owned());
+        let reading = move || Arc::new(ServerCatalog::ingest(&server, &entry, listing));
+        let server = tokio::task::spawn_blocking(reading).await.ok()?;
         let (done, published) = oneshot::channel();
         let command = Command::Put {
             server: server.clone(),
-            entry: entry.to_owned(),
-            listing,
             done,
         };
         self.commands.send(command).await.ok()?;
-        published.await.ok()
+        published.await.ok().map(|()| server)
     }
 
     /// Forgets every server but these.
@@ -190,51 +178,44 @@ impl CatalogTask {
             };
             match command {
                 None => return,
-                Some(Command::Put {
-                    server,
-                    entry,
-                    listing,
-                    done,
-                }) => self.put(server, entry, listing, done).await,
+                Some(Command::Put { server, done }) => self.put(server, done).await,
                 Some(Command::Keep { servers }) => self.keep(servers).await,
             }
         }
     }
 
-    async fn put(
-        &self,
-        server: ServerName,
-        entry: String,
-        listing: Listing,
-        done: oneshot::Sender<Arc<ServerCatalog>>,
-    ) {
-        let old = self.published.load_full();
-        let new = Arc::new(ServerCatalog::ingest(&server, &entry, listing));
-        for problem in &new.problems {
+    async fn put(&self, new: Arc<ServerCatalog>, done: oneshot::Sender<()>) {
+        let (old, server) = (self.published.load_full(), &new.server);
+        for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
             tracing::warn!(%server, problem = %problem.0, "a definition was left out");
         }
-        let before = old.servers.get(&server);
-        let difference = Difference::between(before.map(AsRef::as_ref), Some(&new));
-        let changed = changed_tools(before.map(AsRef::as_ref), &new);
+        if let Some(more @ 1..) = new.problems.len().checked_sub(SHOWN_PROBLEMS) {
+            tracing::warn!(%server, more, "further definitions were left out");
+        }
+        let before = old.servers.get(server).map(AsRef::as_ref);
+        let difference = Difference::between(before, Some(&new));
+        let changed = changed_tools(before, &new);
         tracing::info!(%server, tools = new.tools.len(), changed, "tools listed");
         // The first listing of an empty server changes no list, but it must be known and on disk.
-        if !difference.is_empty()
+        let news = !difference.is_empty()
             || before.is_none_or(|b| {
                 b.entry != new.entry || b.listing.initialize != new.listing.initialize
-            })
-        {
+            });
+        if news {
             let mut servers = old.servers.clone();
             servers.insert(server.clone(), new.clone());
             self.publish(old.generation + 1, servers);
-            let (data_dir, saved) = (self.data_dir.clone(), new.clone());
+        }
+        // Nobody waits any more if the worker was replaced meanwhile.
+        let _ = done.send(());
+        self.announce(difference);
+        if news {
+            let data_dir = self.data_dir.clone();
             self.on_disk(move || {
-                last_known::save(&data_dir, &saved.server, &entry, &saved.listing)
+                last_known::save(&data_dir, &new.server, &new.entry, &new.listing)
             })
             .await;
         }
-        // Nobody waits any more if the worker was replaced meanwhile.
-        let _ = done.send(new);
-        self.announce(difference);
     }
 
     async fn keep(&self, names: Vec<ServerName>) {

@@ -104,7 +104,10 @@ impl Accept for TcpListener {
     async fn accept(&self) -> io::Result<Self::Io> {
         let (stream, _) = TcpListener::accept(self).await?;
         // Small answers must not wait for a full packet.
-        stream.set_nodelay(true)?;
+        if let Err(error) = stream.set_nodelay(true) {
+            // The client has left already.
+            tracing::debug!(%error, "a connection could not be set up");
+        }
         Ok(stream)
     }
 }
@@ -113,10 +116,16 @@ impl Accept for TcpListener {
 impl Accept for tokio::net::UnixListener {
     type Io = tokio::net::UnixStream;
 
+    /// Passes over whom the socket's mode should have kept out: between its making and its closing to others lies a moment.
     async fn accept(&self) -> io::Result<Self::Io> {
-        tokio::net::UnixListener::accept(self)
-            .await
-            .map(|(stream, _)| stream)
+        loop {
+            let (stream, _) = tokio::net::UnixListener::accept(self).await?;
+            let user = stream.peer_cred()?.uid();
+            if user == rustix::process::geteuid().as_raw() || user == 0 {
+                return Ok(stream);
+            }
+            tracing::warn!(user, "another user tried the local socket");
+        }
     }
 }
 

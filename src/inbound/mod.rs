@@ -30,7 +30,6 @@ pub use self::{
     session::Sessions,
 };
 use crate::{
-    catalog::Difference,
     config::RoutingMode,
     names::ServerName,
     router::{Router, View},
@@ -84,26 +83,17 @@ impl Inbound {
 
     /// Tells sessions of every change of the lists, until shutdown.
     pub async fn announce_changes(self) {
-        let mut differences = self.0.router.differences();
+        let mut changes = self.0.router.changes();
         loop {
-            let difference = tokio::select! {
+            let change = tokio::select! {
                 () = self.0.closing.cancelled() => return,
-                difference = differences.recv() => difference,
+                change = changes.next() => change,
             };
-            match difference {
-                Ok(difference) => self.announce(difference),
-                Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => {
-                    self.announce(Difference::ALL);
-                }
-                Err(tokio::sync::broadcast::error::RecvError::Closed) => return,
+            match change {
+                Some(change) => self.0.sessions.announce(&change),
+                None => return,
             }
         }
-    }
-
-    fn announce(&self, difference: Difference) {
-        self.0
-            .sessions
-            .announce(difference, |view| self.0.router.lists_upstream_tools(view));
     }
 
     async fn handle(&self, view: View, request: Request) -> Response {

@@ -15,8 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::presence::{Presence, Present};
 use crate::{
     call_context::{Inlet, Outlet},
-    catalog::Difference,
-    router::View,
+    router::{Change, View},
     wire::{Id, Revision, method, notification_frame},
 };
 
@@ -44,7 +43,7 @@ pub(super) struct Session {
     pub(super) view: View,
     kind: Kind,
     revision: Mutex<Revision>,
-    running: Mutex<HashMap<Id, CancellationToken>>,
+    running: Mutex<HashMap<Id, Vec<CancellationToken>>>,
     listener: Mutex<Listener>,
     last_seen: Mutex<Instant>,
     /// What runs beside the stream of a conversation.
@@ -151,19 +150,19 @@ impl Sessions {
     }
 
     /// Tells every listening client which of its lists changed.
-    pub(super) fn announce(&self, difference: Difference, lists_tools: impl Fn(&View) -> bool) {
+    pub(super) fn announce(&self, change: &Change) {
+        let frame = |name| notification_frame(name, None);
         let frames = [
-            (difference.tools, method::TOOLS_CHANGED),
-            (difference.prompts, method::PROMPTS_CHANGED),
-            (difference.resources, method::RESOURCES_CHANGED),
-        ]
-        .map(|(changed, name)| (changed, name, notification_frame(name, None)));
+            frame(method::TOOLS_CHANGED),
+            frame(method::PROMPTS_CHANGED),
+            frame(method::RESOURCES_CHANGED),
+        ];
         for session in lock(&self.0.by_id).values() {
             let outlet = lock(&session.listener).outlet.clone();
-            for (changed, name, frame) in &frames {
-                if *changed && (*name != method::TOOLS_CHANGED || lists_tools(&session.view)) {
-                    outlet.send(frame.clone());
-                }
+            let seen = change.seen_on(&session.view);
+            let changed = [seen.tools, seen.prompts, seen.resources];
+            for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
+                outlet.send(frame.clone());
             }
         }
     }
@@ -245,17 +244,21 @@ impl Session {
     /// Notes a request that begins, so that the client can withdraw it by its id.
     pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Running {
         let token = CancellationToken::new();
-        lock(&self.running).insert(id.clone(), token.clone());
+        let id = id.detached();
+        // Some clients use an id again while its request still runs.
+        let mut running = lock(&self.running);
+        running.entry(id.clone()).or_default().push(token.clone());
+        drop(running);
         Running {
             session: self.clone(),
-            id: id.clone(),
+            id,
             token,
         }
     }
 
     /// The client withdraws a request.
     pub(super) fn cancel(&self, id: &Id) {
-        if let Some(token) = lock(&self.running).get(id) {
+        for token in lock(&self.running).get(id).into_iter().flatten() {
             token.cancel();
         }
     }
@@ -280,7 +283,7 @@ impl Session {
     }
 
     fn end(&self) {
-        for token in lock(&self.running).values() {
+        for token in lock(&self.running).values().flatten() {
             token.cancel();
         }
         lock(&self.listener).over.cancel();
@@ -303,7 +306,16 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        lock(&self.session.running).remove(&self.id);
+        let mut running = lock(&self.session.running);
+        let Some(tokens) = running.get_mut(&self.id) else {
+            return;
+        };
+        // Those that were withdrawn are of no use either.
+        self.token.cancel();
+        tokens.retain(|token| !token.is_cancelled());
+        if tokens.is_empty() {
+            running.remove(&self.id);
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, Refused, Router, built_in};
+use super::{FIRST_DISCOVERY, Refused, Router, View, built_in};
 use crate::{
     call_context::CallContext,
     caller::Caller,
@@ -30,6 +30,21 @@ pub(super) struct Lists {
     pub(super) templates: Raw,
 }
 
+impl Lists {
+    /// The tools that an endpoint lists, or those of which it lists some.
+    pub(super) fn tools(&self, view: &View) -> &Raw {
+        let mode = match view {
+            View::Server(_) => RoutingMode::Direct,
+            View::Mode(mode) => *mode,
+            View::Configured => self.settings.routing_mode,
+        };
+        match mode {
+            RoutingMode::Direct => &self.direct,
+            _ => &self.built_in,
+        }
+    }
+}
+
 /// The lists that were put together last.
 #[derive(Default)]
 pub(super) struct Prepared(ArcSwapOption<Lists>);
@@ -43,7 +58,8 @@ impl Router {
         self.prepared()
     }
 
-    fn prepared(&self) -> Arc<Lists> {
+    /// The lists for what is known now.
+    pub(super) fn prepared(&self) -> Arc<Lists> {
         let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
         if let Some(lists) = self.0.lists.0.load_full()
             && Arc::ptr_eq(&lists.settings, &settings)
@@ -68,7 +84,13 @@ impl Router {
     /// Waits until every server has said what it offers or failed; once something is known, only a moment for the rest.
     async fn first_discovery(&self) {
         let mut differences = self.0.catalog.differences();
-        let upstreams = self.0.upstreams.all();
+        let mut upstreams = self.0.upstreams.all();
+        // A quarantined server is listed for inspection only.
+        let settings = self.settings();
+        upstreams.retain(|upstream| {
+            let entry = settings.servers.get(upstream.name());
+            entry.is_some_and(|entry| !entry.quarantined)
+        });
         let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
         let quiet = async {
             let mut pause = FIRST_DISCOVERY;

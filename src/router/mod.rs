@@ -3,6 +3,7 @@
 
 mod built_in;
 mod calls;
+mod changes;
 mod forward;
 mod lists;
 mod opening;
@@ -16,13 +17,14 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 pub use self::{
+    changes::{Change, Changes},
     search::{Found, FoundTool, Search},
     search_answer::{Detail, search_lists},
 };
 
 use crate::{
     call_context::CallContext,
-    catalog::{Catalog, Difference, Snapshot},
+    catalog::{Catalog, Snapshot},
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
     gate,
@@ -120,22 +122,12 @@ impl Router {
             || settings.broken.iter().any(|broken| broken.name == name)
     }
 
-    /// Hears of every change of the lists.
-    pub fn differences(&self) -> tokio::sync::broadcast::Receiver<Difference> {
-        self.0.catalog.differences()
-    }
-
     /// What an endpoint lists.
     fn mode(&self, view: &View) -> RoutingMode {
         match view {
             View::Mode(mode) => *mode,
             View::Configured | View::Server(_) => self.0.settings.borrow().routing_mode,
         }
-    }
-
-    /// Whether the tools of upstreams are listed on an endpoint, so that a change of them changes its list.
-    pub fn lists_upstream_tools(&self, view: &View) -> bool {
-        matches!(view, View::Server(_)) || self.mode(view) == RoutingMode::Direct
     }
 
     async fn aggregated(

@@ -64,8 +64,7 @@ pub(super) async fn connect(
             Transport::Stdio(stdio) => {
                 let (connection, process) = start(entry, stdio, settings, ground, stderr).await?;
                 let shaken = shake_hands(connection, entry).await;
-                let shaken =
-                    shaken.map_err(|e| ConnectError::plain(&e.to_string(), &logs_hint(entry)))?;
+                let shaken = shaken.map_err(|error| ConnectError::of_handshake(entry, &error))?;
                 Ok((shaken, Some(process)))
             }
             Transport::Remote(remote) => Ok((remote::reach(entry, remote).await?, None)),
@@ -90,7 +89,13 @@ pub(super) async fn connect(
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listing = match tokio::time::timeout(LISTING, reading).await {
         Ok(Ok(listing)) => listing,
-        Ok(Err(error)) => return Err(ConnectError::plain(&error.to_string(), &logs_hint(entry))),
+        Ok(Err(error)) => {
+            return Err(ConnectError {
+                reason: error.to_string(),
+                outside: error.outside(),
+                next_step: logs_hint(entry),
+            });
+        }
         Err(_) => {
             let reason = format!(
                 "it did not list its tools within {}",
@@ -179,6 +184,15 @@ pub(super) fn logs_hint(entry: &ServerEntry) -> String {
 }
 
 impl ConnectError {
+    /// The handshake came to nothing.
+    pub(super) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
+        Self {
+            reason: error.to_string(),
+            outside: error.outside(),
+            next_step: logs_hint(entry),
+        }
+    }
+
     pub(super) fn plain(reason: &str, next_step: &str) -> Self {
         Self {
             reason: reason.to_owned(),

@@ -39,15 +39,38 @@ pub(super) struct Opened {
     pub(super) revision: Revision,
 }
 
-/// Why there is no connection. The text is for the operator and names no payload.
+/// Why there is no connection. The text is for the operator; [`OpenError::outside`] is for clients.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(super) enum OpenError {
     /// The transport failed.
     #[error("{0}")]
-    Link(String),
-    /// The server answered `initialize` with an error or with something else.
+    Link(LinkError),
+    /// The connection ended.
+    #[error("the connection ended before initialize was answered")]
+    Ended,
+    /// The server answered `initialize` with an error.
+    #[error("the server refused initialize: {message} ({code})")]
+    Refused {
+        /// The error's code.
+        code: i32,
+        /// The error's message, in the server's words.
+        message: String,
+    },
+    /// The server answered with something else.
     #[error("{0}")]
-    Refused(String),
+    Unusable(String),
+}
+
+impl OpenError {
+    /// What a client may read: nothing in the server's own words, which may name paths or say more than is good.
+    pub(super) fn outside(&self) -> String {
+        match self {
+            Self::Link(error) => error.outside(),
+            Self::Ended => self.to_string(),
+            Self::Refused { code, .. } => format!("it refused initialize with the error {code}"),
+            Self::Unusable(_) => "its answer to initialize is unusable".to_owned(),
+        }
+    }
 }
 
 /// Does the handshake. Has no deadline of its own.
@@ -69,7 +92,7 @@ pub(super) async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenE
     let initialize = initialize
         .get()
         .cloned()
-        .ok_or_else(|| OpenError::Refused("the server did not answer initialize".to_owned()))?;
+        .ok_or_else(|| OpenError::Unusable("the server did not answer initialize".to_owned()))?;
     Ok(Opened {
         control: Control { service },
         initialize,
@@ -121,20 +144,24 @@ impl Control {
 
 fn reason(error: &ClientInitializeError) -> OpenError {
     match error {
-        ClientInitializeError::JsonRpcError(error) => OpenError::Refused(format!(
-            "the server refused initialize: {} ({})",
-            error.message, error.code.0
-        )),
-        ClientInitializeError::TransportError { error, .. } => OpenError::Link(error.to_string()),
-        ClientInitializeError::ConnectionClosed(_) => {
-            OpenError::Link("the connection ended before initialize was answered".to_owned())
+        ClientInitializeError::JsonRpcError(error) => OpenError::Refused {
+            code: error.code.0,
+            message: error.message.to_string(),
+        },
+        ClientInitializeError::TransportError { error, .. } => {
+            let link = error.error.downcast_ref::<LinkError>();
+            OpenError::Link(
+                link.cloned()
+                    .unwrap_or_else(|| LinkError::Lost(error.error.to_string())),
+            )
         }
+        ClientInitializeError::ConnectionClosed(_) => OpenError::Ended,
         ClientInitializeError::NoCompatibleProtocolVersion {
             server_supported, ..
-        } => OpenError::Refused(format!(
+        } => OpenError::Unusable(format!(
             "no common protocol version; the server speaks {server_supported:?}"
         )),
-        _ => OpenError::Refused(
+        _ => OpenError::Unusable(
             "the server's answer to initialize is not an initialize result".to_owned(),
         ),
     }
@@ -173,7 +200,7 @@ impl Transport<RoleClient> for Lane {
                 })) = Message::parse(&frame)
             {
                 // Set once; the loser of a race would be the same frame.
-                let _ = self.initialize.set(result);
+                let _ = self.initialize.set(result.detached());
             }
             match serde_json::from_slice(&frame) {
                 Ok(message) => return Some(message),

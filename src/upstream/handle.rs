@@ -9,20 +9,20 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::{
+    active_call::{ActiveCall, Counted},
     connect::ConnectError,
-    link::{Exchange, Inbound, Link, LinkError},
+    link::{Link, LinkError},
     process::StderrLog,
-    questions::own_answer,
     state::State,
     usage::Usage,
 };
 use crate::{
     catalog::ServerCatalog,
-    config::{Root, ServerEntry, Settings, duration},
+    config::{Root, Settings},
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
-    wire::{Id, Outcome, Raw, method},
+    wire::Raw,
 };
 
 /// Limit: how long one call may take in all, however much progress it reports.
@@ -72,16 +72,28 @@ pub struct Status {
     pub last_error: Option<ConnectError>,
 }
 
-/// `max_concurrent_requests`, if the entry has it.
-pub(super) struct Slots(Option<Arc<Semaphore>>);
+/// The places for requests, where the settings bound them. Made anew when the bound changes; requests in flight keep theirs.
+#[derive(Default)]
+pub(super) struct Slots(ArcSwapOption<(usize, Arc<Semaphore>)>);
 
 impl Slots {
-    pub(super) fn new(entry: &ServerEntry) -> Self {
-        Self(
-            entry
-                .max_concurrent_requests
-                .map(|n| Arc::new(Semaphore::new(n))),
-        )
+    fn bounded_by(&self, bound: Option<usize>) -> Option<Arc<Semaphore>> {
+        let bound = bound?;
+        if let Some(slots) = &*self.0.load()
+            && slots.0 == bound
+        {
+            return Some(slots.1.clone());
+        }
+        let made = Arc::new((bound, Arc::new(Semaphore::new(bound))));
+        // Whoever else makes them now makes the same: the first counts.
+        let before = self.0.rcu(|current| match current {
+            Some(slots) if slots.0 == bound => Some(slots.clone()),
+            _ => Some(made.clone()),
+        });
+        Some(match before {
+            Some(slots) if slots.0 == bound => slots.1.clone(),
+            _ => made.1.clone(),
+        })
     }
 }
 
@@ -122,7 +134,7 @@ impl Upstream {
 
     /// Connects it if it sleeps, so that its lists are known.
     pub async fn wake(&self) -> Result<(), Failure> {
-        self.live(Command::Wake).await.map(drop)
+        self.live().await.map(drop)
     }
 
     /// Connects it anew and lists it.
@@ -140,9 +152,9 @@ impl Upstream {
         outgoing: Outgoing<'_>,
     ) -> Result<ActiveCall, Failure> {
         let counted = Counted::begin(self.clone());
-        let timeout = self.timeout();
-        let permit = self.slot(timeout).await?;
-        let mut live = self.live(Command::Wake).await?;
+        let (timeout, bound) = self.limits();
+        let permit = self.slot(bound, timeout).await?;
+        let mut live = self.live().await?;
         for first in [true, false] {
             self.check(admitted, &live)?;
             match live
@@ -169,7 +181,8 @@ impl Upstream {
                         .commands
                         .send(Command::Suspect(live.incarnation))
                         .await;
-                    live = self.live(Command::Wake).await?;
+                    // Asked of the worker, not looked up: what is published may still be what has just failed.
+                    live = self.connected().await?;
                 }
                 Err(error) => return Err(self.failure(&error)),
             }
@@ -213,15 +226,16 @@ impl Upstream {
             .of_tool(tool))
     }
 
-    async fn live(
-        &self,
-        command: impl FnOnce(oneshot::Sender<Result<Arc<Live>, ConnectError>>) -> Command,
-    ) -> Result<Arc<Live>, Failure> {
-        if let Some(live) = self.0.live.load_full() {
-            return Ok(live);
+    async fn live(&self) -> Result<Arc<Live>, Failure> {
+        match self.0.live.load_full() {
+            Some(live) => Ok(live),
+            None => self.connected().await,
         }
+    }
+
+    async fn connected(&self) -> Result<Arc<Live>, Failure> {
         let (answer, answered) = oneshot::channel();
-        self.ask(command(answer), answered).await
+        self.ask(Command::Wake(answer), answered).await
     }
 
     async fn ask(
@@ -254,12 +268,15 @@ impl Upstream {
     }
 
     /// Waits for a free place where the settings bound them.
-    async fn slot(&self, patience: Duration) -> Result<Option<OwnedSemaphorePermit>, Failure> {
-        let Some(semaphore) = &self.0.slots.0 else {
+    async fn slot(
+        &self,
+        bound: Option<usize>,
+        patience: Duration,
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let Some(semaphore) = self.0.slots.bounded_by(bound) else {
             return Ok(None);
         };
-        if let Ok(permit) = tokio::time::timeout(patience, semaphore.clone().acquire_owned()).await
-        {
+        if let Ok(permit) = tokio::time::timeout(patience, semaphore.acquire_owned()).await {
             return Ok(permit.ok());
         }
         let error = format!(
@@ -269,7 +286,7 @@ impl Upstream {
         Err(Failure::new(ErrorCode::Overloaded, error, "Try again later.").of_server(self.name()))
     }
 
-    fn roots(&self) -> Vec<Root> {
+    pub(super) fn roots(&self) -> Vec<Root> {
         let settings = self.0.settings.borrow();
         settings
             .servers
@@ -278,15 +295,16 @@ impl Upstream {
             .unwrap_or_default()
     }
 
-    fn timeout(&self) -> Duration {
+    /// How long a call may go without a sign, and how many may be in flight.
+    fn limits(&self) -> (Duration, Option<usize>) {
         let settings = self.0.settings.borrow();
-        settings
-            .servers
-            .get(self.name())
-            .map_or(Duration::from_mins(2), |entry| entry.call_tool_timeout)
+        match settings.servers.get(self.name()) {
+            Some(entry) => (entry.call_tool_timeout, entry.max_concurrent_requests),
+            None => (Duration::from_mins(2), None),
+        }
     }
 
-    fn failure(&self, error: &LinkError) -> Failure {
+    pub(super) fn failure(&self, error: &LinkError) -> Failure {
         let name = self.name();
         let (code, text, hint) = match error {
             LinkError::NotDelivered(_) => (
@@ -321,79 +339,5 @@ impl Upstream {
             ),
         };
         Failure::new(code, text, hint).of_server(name)
-    }
-}
-
-/// Counts a call from its first step to its last, so that a server is not put to sleep under it.
-struct Counted(Upstream);
-
-impl Counted {
-    fn begin(upstream: Upstream) -> Self {
-        upstream.0.usage.begin(Instant::now());
-        Self(upstream)
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.0.usage.end(Instant::now());
-    }
-}
-
-/// A request in flight. Dropping it before the answer cancels it upstream.
-pub struct ActiveCall {
-    exchange: Exchange,
-    link: Link,
-    counted: Counted,
-    _permit: Option<OwnedSemaphorePermit>,
-    timeout: Duration,
-    deadline: Instant,
-    end: Instant,
-}
-
-impl ActiveCall {
-    /// The next message; the answer is the last. The clock restarts at each progress notification. Questions that need no client
-    /// are answered on the way.
-    pub async fn next(&mut self) -> Result<Inbound, Failure> {
-        loop {
-            let inbound = self.next_of_all().await?;
-            let Inbound::Question(question) = &inbound else {
-                return Ok(inbound);
-            };
-            let Some(outcome) = own_answer(question, &self.counted.0.roots()) else {
-                return Ok(inbound);
-            };
-            let id = question.id.clone();
-            self.answer(&id, &outcome).await?;
-        }
-    }
-
-    async fn next_of_all(&mut self) -> Result<Inbound, Failure> {
-        let deadline = self.deadline.min(self.end).into();
-        let upstream = &self.counted.0;
-        match tokio::time::timeout_at(deadline, self.exchange.next()).await {
-            Ok(Ok(inbound)) => {
-                if matches!(&inbound, Inbound::Notice(notice) if &*notice.method == method::PROGRESS)
-                {
-                    self.deadline = Instant::now() + self.timeout;
-                }
-                Ok(inbound)
-            }
-            Ok(Err(error)) => Err(upstream.failure(&error)),
-            Err(_) => {
-                let (name, time) = (upstream.name(), duration::show(self.timeout));
-                let error = format!("the server {name:?} did not answer within {time}");
-                let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";
-                Err(Failure::new(ErrorCode::TimedOut, error, hint).of_server(name))
-            }
-        }
-    }
-
-    /// Answers a question that came as part of this call.
-    pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result<(), Failure> {
-        self.link
-            .answer(id, outcome)
-            .await
-            .map_err(|error| self.counted.0.failure(&error))
     }
 }

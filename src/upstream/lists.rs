@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::link::{Inbound, Link, LinkError};
+use super::link::{Inbound, Link, LinkError, MAX_FRAME};
 use crate::{
     catalog::Listing,
     wire::{Id, Outcome, Raw, Revision, RpcError, method},
@@ -13,6 +13,9 @@ const MAX_PAGES: usize = 1_000;
 
 /// Limit: definitions in one list.
 const MAX_ITEMS: usize = 100_000;
+
+/// Limit: bytes of one list over all its pages.
+const MAX_BYTES: usize = MAX_FRAME;
 
 /// Why a server could not be listed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -33,6 +36,16 @@ pub(super) enum ListError {
         /// The error's message.
         message: String,
     },
+}
+
+impl ListError {
+    /// What a client may read: nothing in the server's own words.
+    pub(super) fn outside(&self) -> String {
+        match self {
+            Self::Link { method, source } => format!("{method}: {}", source.outside()),
+            Self::Refused { method, .. } => format!("it answered {method} with an error"),
+        }
+    }
 }
 
 /// Reads every list that the server's capabilities promise.
@@ -82,7 +95,7 @@ async fn list_if(
 async fn list(link: &Link, method: &'static str, key: &str) -> Result<Vec<Raw>, ListError> {
     let mut items = Vec::new();
     let mut cursor: Option<String> = None;
-    let mut seen = HashSet::new();
+    let (mut seen, mut bytes) = (HashSet::new(), 0);
     for _ in 0..MAX_PAGES {
         let page = match page(link, method, cursor.as_deref()).await? {
             Ok(page) => page,
@@ -95,6 +108,7 @@ async fn list(link: &Link, method: &'static str, key: &str) -> Result<Vec<Raw>, 
                 });
             }
         };
+        bytes += page.as_bytes().len();
         let found = page.get(key).unwrap_or_else(Raw::empty_object);
         // Detached: the catalog outlives the frame.
         items.extend(
@@ -106,7 +120,9 @@ async fn list(link: &Link, method: &'static str, key: &str) -> Result<Vec<Raw>, 
         let next = page.get("nextCursor").and_then(|next| next.string());
         match next {
             None => return Ok(items),
-            Some(next) if items.len() < MAX_ITEMS && seen.insert(next.clone()) => {
+            Some(next)
+                if items.len() < MAX_ITEMS && bytes < MAX_BYTES && seen.insert(next.clone()) =>
+            {
                 cursor = Some(next);
             }
             Some(_) => break,

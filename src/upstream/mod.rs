@@ -1,6 +1,7 @@
 //! Upstream servers: their processes and connections, one worker task each, and the supervisor that keeps the set as the settings
 //! want it. Accepts requests only with the gate's ticket.
 
+mod active_call;
 mod connect;
 mod control;
 mod handle;
@@ -14,7 +15,8 @@ mod supervisor;
 mod usage;
 mod worker;
 
+pub use active_call::ActiveCall;
 pub use connect::{ConnectError, Ground};
-pub use handle::{ActiveCall, Outgoing, Status, Upstream};
+pub use handle::{Outgoing, Status, Upstream};
 pub use state::State;
 pub use supervisor::{Supervisor, Upstreams};

@@ -2,6 +2,7 @@
 
 use super::{
     connect::{ConnectError, Shaken, logs_hint, shake_hands},
+    control,
     link::{self, Connection, Endpoint},
 };
 use crate::config::{Remote, RemoteKind, ServerEntry};
@@ -47,7 +48,7 @@ async fn streamable(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Shaken, 
     shake_hands(connection, entry)
         .await
         .map_err(|error| Failed {
-            error: ConnectError::plain(&error.to_string(), &logs_hint(entry)),
+            error: ConnectError::of_handshake(entry, &error),
             may_be_older: matches!(link.refused_with(), Some(400 | 404 | 405)),
         })
 }
@@ -55,15 +56,16 @@ async fn streamable(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Shaken, 
 async fn legacy_sse(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Shaken, ConnectError> {
     use link::legacy_sse::OpenError;
 
-    let failed =
-        |error: &dyn std::fmt::Display| ConnectError::plain(&error.to_string(), &logs_hint(entry));
     let made = match link::legacy_sse::connect(endpoint).await {
         Ok(made) => made,
         Err(OpenError::Endpoint(error)) => return Err(misconfigured(&error)),
-        Err(OpenError::Link(error)) => return Err(failed(&error)),
+        Err(OpenError::Link(error)) => {
+            let error = control::OpenError::Link(error);
+            return Err(ConnectError::of_handshake(entry, &error));
+        }
     };
     let shaken = shake_hands(made.into(), entry).await;
-    shaken.map_err(|error| failed(&error))
+    shaken.map_err(|error| ConnectError::of_handshake(entry, &error))
 }
 
 fn misconfigured(error: &link::EndpointError) -> ConnectError {

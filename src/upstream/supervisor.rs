@@ -51,7 +51,13 @@ pub struct Supervisor {
     published: Upstreams,
     running: BTreeMap<ServerName, Running>,
     /// Workers that were told to stop and are not done yet.
-    ending: Vec<JoinHandle<()>>,
+    ending: Vec<(ServerName, Ending)>,
+}
+
+/// A worker that was told to stop, and what outlives it.
+struct Ending {
+    stderr: StderrLog,
+    task: JoinHandle<()>,
 }
 
 struct Running {
@@ -119,7 +125,7 @@ impl Supervisor {
     pub fn begin(&mut self) {
         let settings = self.settings.borrow_and_update().clone();
         for name in wanted(&settings).into_keys() {
-            self.start(&settings, &name, None);
+            self.start(&settings, &name);
         }
         self.publish();
     }
@@ -140,8 +146,8 @@ impl Supervisor {
             // A worker that panicked has dropped its process, which killed it.
             let _ = running.task.await;
         }
-        for task in self.ending {
-            let _ = task.await;
+        for (_, ending) in self.ending {
+            let _ = ending.task.await;
         }
     }
 
@@ -155,36 +161,46 @@ impl Supervisor {
             .collect();
         let changes = plan(&wanted, &running);
         // A server that is replaced keeps its last known lists until it has said what it offers now.
-        let keep = settings.servers.keys().cloned().collect();
-        self.house.catalog.keep(keep).await;
+        self.house.catalog.keep(known(&settings)).await;
         for change in changes {
             match change {
-                Change::Start(name) => self.start(&settings, &name, None),
+                Change::Start(name) => self.start(&settings, &name),
                 Change::Stop(name) => {
-                    if let Some(running) = self.running.remove(&name) {
-                        tracing::info!(server = %name, "server is no longer wanted and stopped");
-                        running.stop.cancel();
-                        self.ending.push(running.task);
-                    }
+                    tracing::info!(server = %name, "server is no longer wanted and stopped");
+                    self.stop(name);
                 }
                 Change::Replace(name) => {
-                    let old = self.running.remove(&name);
                     tracing::info!(server = %name, "the configuration of the server changed; it is connected anew");
-                    self.start(&settings, &name, old);
+                    self.stop(name.clone());
+                    self.start(&settings, &name);
                 }
             }
         }
-        self.ending.retain(|task| !task.is_finished());
+        self.ending.retain(|(_, ending)| !ending.task.is_finished());
         self.publish();
     }
 
-    fn start(&mut self, settings: &Settings, name: &ServerName, old: Option<Running>) {
+    fn stop(&mut self, name: ServerName) {
+        if let Some(running) = self.running.remove(&name) {
+            running.stop.cancel();
+            let ending = Ending {
+                stderr: running.upstream.stderr().clone(),
+                task: running.task,
+            };
+            self.ending.push((name, ending));
+        }
+    }
+
+    fn start(&mut self, settings: &Settings, name: &ServerName) {
         let Some(entry) = settings.servers.get(name) else {
             return;
         };
         let (commands, inbox) = mpsc::channel(COMMANDS);
-        let stderr = match &old {
-            Some(old) => old.upstream.stderr().clone(),
+        // At most one: whoever starts takes it out.
+        let before = self.ending.iter().position(|(ended, _)| ended == name);
+        let before = before.map(|at| self.ending.swap_remove(at).1);
+        let stderr = match &before {
+            Some(before) => before.stderr.clone(),
             None => StderrLog::new(&self.house.ground.data_dir, name),
         };
         let shared = Arc::new(Shared {
@@ -194,26 +210,23 @@ impl Supervisor {
             status: watch::Sender::new(Status::new()),
             live: ArcSwapOption::empty(),
             usage: Usage::default(),
-            slots: Slots::new(entry),
+            slots: Slots::default(),
             stderr,
         });
         let stop = CancellationToken::new();
         let worker = Worker {
             entry: entry.clone(),
+            settings: self.settings.clone(),
             shared: shared.clone(),
             house: self.house.clone(),
             inbox,
             stop: stop.clone(),
             life: Life::new(),
         };
-        let before = old.map(|old| {
-            old.stop.cancel();
-            old.task
-        });
         let task = tokio::spawn(async move {
             // Two instances of one server never run side by side.
             if let Some(before) = before {
-                let _ = before.await;
+                let _ = before.task.await;
             }
             worker.run().await;
         });
@@ -242,6 +255,13 @@ fn identity(entry: &ServerEntry) -> String {
         "{} {:?} {}",
         entry.fingerprint, entry.start, entry.quarantined
     )
+}
+
+/// The servers whose last known lists are kept: all that stand in the file, usable or not. A mistake in an entry is soon corrected.
+fn known(settings: &Settings) -> Vec<ServerName> {
+    let broken = settings.broken.iter();
+    let broken = broken.filter_map(|broken| ServerName::parse(&broken.name).ok());
+    settings.servers.keys().cloned().chain(broken).collect()
 }
 
 fn wanted(settings: &Settings) -> BTreeMap<ServerName, String> {

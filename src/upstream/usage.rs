@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering, fence},
     },
     time::{Duration, Instant},
 };
@@ -34,9 +34,11 @@ struct Calls {
 }
 
 impl Usage {
-    /// Counts a call that begins.
+    /// Counts a call that begins. Who counts first and then looks for a connection either finds none that is being put to sleep,
+    /// or is seen by [`Usage::in_flight`].
     pub(super) fn begin(&self, now: Instant) {
-        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.in_flight.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         calls.total += 1;
         if calls.recent.len() > HOT {
@@ -51,12 +53,13 @@ impl Usage {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .last_end = Some(now);
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// How many calls are in flight.
     pub(super) fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::Relaxed)
+        fence(Ordering::SeqCst);
+        self.in_flight.load(Ordering::SeqCst)
     }
 
     /// Whether a connection that is ready since `ready_since` has been idle long enough at `now`.

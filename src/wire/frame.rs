@@ -131,6 +131,9 @@ impl Message {
     }
 }
 
+/// Limit: messages in a batch. Its members run at once, and a body has room for hundreds of thousands.
+const MAX_BATCH: usize = 256;
+
 /// Reads what a client sent: one message, or a batch of them (revision 2025-03-26, "Batching"). The flag says whether it was a
 /// batch. Strict about `"jsonrpc": "2.0"`; a batch's members fail one by one.
 pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, bool), FrameError> {
@@ -139,14 +142,14 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
         return strict(body).map(|message| (vec![Ok(message)], false));
     }
     let whole = Raw::parse(body).map_err(|e| FrameError::NotJson(e.into_inner()))?;
-    let members: Vec<_> = whole
-        .elements()
-        .map(|element| strict(element.bytes()))
-        .collect();
-    if members.is_empty() {
-        return Err(not_a_message("the batch is empty"));
+    match whole.elements().take(MAX_BATCH + 1).count() {
+        0 => Err(not_a_message("the batch is empty")),
+        1..=MAX_BATCH => {
+            let members = whole.elements().map(|element| strict(element.bytes()));
+            Ok((members.collect(), true))
+        }
+        _ => Err(not_a_message("the batch has more than 256 messages")),
     }
-    Ok((members, true))
 }
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
@@ -318,5 +321,7 @@ mod tests {
         let (members, batch) = parse_client(&body).expect("a batch");
         assert!(batch && members[0].is_ok() && members[1].is_err());
         assert!(parse_client(&Bytes::from_static(b"[]")).is_err());
+        let of = |size: usize| parse_client(&Bytes::from(format!("[{}7]", "7,".repeat(size - 1))));
+        assert!(of(256).is_ok() && of(257).is_err());
     }
 }

@@ -36,6 +36,12 @@ impl Id {
         std::str::from_utf8(digits).ok()?.parse().ok()
     }
 
+    /// A copy with memory of its own: for what outlives its frame.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self(Bytes::copy_from_slice(&self.0))
+    }
+
     /// The JSON text.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

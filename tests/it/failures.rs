@@ -56,11 +56,12 @@ async fn a_server_that_never_initializes_delays_nobody() {
         .start()
         .await;
     let good = FakeUpstream::stdio().tool("echo", echo()).start().await;
-    let daemon = TestDaemon::builder()
-        .upstream_with("silent", &silent, json!({"init_timeout": "10m"}))
-        .upstream("good", &good)
-        .start()
-        .await;
+    // More of them than are discovered at a time.
+    let silent_ones = (0..5).fold(TestDaemon::builder(), |daemon, n| {
+        let name = format!("a-silent-{n}");
+        daemon.upstream_with(&name, &silent, json!({"init_timeout": "10m"}))
+    });
+    let daemon = silent_ones.upstream("good", &good).start().await;
     let client = listed(&daemon, &["good__echo"]).await;
     client.call("good__echo", "{}").await.result();
     let health = daemon.get("/health").await;

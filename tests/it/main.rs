@@ -9,6 +9,7 @@ mod byte_identity;
 mod call_variants;
 #[cfg(unix)]
 mod cli;
+mod connections;
 mod demo_server;
 mod examples;
 mod failures;

@@ -14,6 +14,9 @@ use crate::wire::{Notification, Outcome};
 /// and never slows the reader down for others.
 const WAITING: usize = 8192;
 
+/// Limit: their bytes. One alone may be larger.
+const WAITING_BYTES: usize = 16 << 20;
+
 /// The table of one link.
 #[derive(Default)]
 pub(super) struct InFlight(Mutex<Table>);
@@ -92,25 +95,36 @@ impl InFlight {
 /// What has arrived for one request and was not read yet.
 #[derive(Default)]
 pub(super) struct Slot {
-    arrived: Mutex<VecDeque<Result<Inbound, LinkError>>>,
+    arrived: Mutex<Arrived>,
     news: Notify,
+}
+
+#[derive(Default)]
+struct Arrived {
+    messages: VecDeque<Result<Inbound, LinkError>>,
+    /// What the notices among them hold.
+    bytes: usize,
 }
 
 impl Slot {
     fn push(&self, message: Result<Inbound, LinkError>) {
+        let size = size_of_notice(&message);
         let mut arrived = lock(&self.arrived);
-        if arrived.len() >= WAITING && matches!(message, Ok(Inbound::Notice(_))) {
+        let full = arrived.messages.len() >= WAITING
+            || (arrived.bytes > 0 && arrived.bytes + size > WAITING_BYTES);
+        if full && matches!(message, Ok(Inbound::Notice(_))) {
             tracing::debug!("a notice was dropped: its caller reads too slowly");
             return;
         }
-        arrived.push_back(message);
+        arrived.bytes += size;
+        arrived.messages.push_back(message);
         drop(arrived);
         self.news.notify_one();
     }
 
     /// Returns when something has arrived.
     pub(super) async fn stirred(&self) {
-        while lock(&self.arrived).is_empty() {
+        while lock(&self.arrived).messages.is_empty() {
             self.news.notified().await;
         }
     }
@@ -118,24 +132,39 @@ impl Slot {
     /// The failure that has arrived before anything else, if one has.
     pub(super) fn failure(&self) -> Option<LinkError> {
         let mut arrived = lock(&self.arrived);
-        match arrived.pop_front()? {
+        match arrived.messages.pop_front()? {
             Err(error) => Some(error),
             message => {
-                arrived.push_front(message);
+                arrived.messages.push_front(message);
                 None
             }
         }
     }
 
+    fn take(&self) -> Option<Result<Inbound, LinkError>> {
+        let mut arrived = lock(&self.arrived);
+        let message = arrived.messages.pop_front()?;
+        arrived.bytes -= size_of_notice(&message);
+        Some(message)
+    }
+
     /// The next message. Safe to drop while it waits.
     pub(super) async fn next(&self) -> Result<Inbound, LinkError> {
         loop {
-            let message = lock(&self.arrived).pop_front();
-            match message {
+            match self.take() {
                 Some(message) => return message,
                 None => self.news.notified().await,
             }
         }
+    }
+}
+
+fn size_of_notice(message: &Result<Inbound, LinkError>) -> usize {
+    match message {
+        Ok(Inbound::Notice(notice)) => {
+            notice.method.len() + notice.params.as_ref().map_or(0, |p| p.as_bytes().len())
+        }
+        _ => 0,
     }
 }
 

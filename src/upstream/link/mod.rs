@@ -133,6 +133,35 @@ pub enum News {
     Closed(String),
 }
 
+/// Limit: the largest message that may wait for the worker, which has little use for large ones.
+const NEWS_SIZE: usize = 64 << 10;
+
+impl News {
+    /// The same with memory of its own, so that it does not keep the buffer it came in; nothing if it is too large to wait.
+    pub(super) fn small(self) -> Option<Self> {
+        let fits = |params: &Option<Raw>| {
+            let size = params.as_ref().map_or(0, |params| params.as_bytes().len());
+            size <= NEWS_SIZE
+        };
+        match self {
+            Self::Notification(notice) => fits(&notice.params).then(|| {
+                Self::Notification(Notification {
+                    params: notice.params.map(|params| params.detached()),
+                    ..notice
+                })
+            }),
+            Self::Question(question) => fits(&question.params).then(|| {
+                Self::Question(Request {
+                    id: question.id.detached(),
+                    params: question.params.map(|params| params.detached()),
+                    ..question
+                })
+            }),
+            other => Some(other),
+        }
+    }
+}
+
 /// Why a request got no answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LinkError {
@@ -153,6 +182,22 @@ pub enum LinkError {
         /// The beginning of the body.
         text: String,
     },
+}
+
+impl LinkError {
+    /// What a client may read: nothing in the server's own words.
+    pub fn outside(&self) -> String {
+        match self {
+            Self::NotDelivered(_) => "it cannot be reached".to_owned(),
+            Self::Lost(_) => "the connection was lost".to_owned(),
+            Self::Broken(_) => "its answer was unusable".to_owned(),
+            Self::Status {
+                status: status @ (401 | 403),
+                ..
+            } => format!("it answered HTTP {status}: it wants other credentials"),
+            Self::Status { status, .. } => format!("it answered HTTP {status}"),
+        }
+    }
 }
 
 /// What the rmcp client sees of a link: frames in, frames out. [`ControlSender::send`] returns before an answer is read.

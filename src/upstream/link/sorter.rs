@@ -5,7 +5,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::{LinkError, News, in_flight::InFlight};
-use crate::wire::{IdFinder, Message, Notification, Response, method};
+use crate::wire::{IdFinder, Message, Notification, Raw, Response, method};
 
 /// Where messages go that belong to no request of the raw lane.
 pub(super) struct Sorter {
@@ -13,6 +13,8 @@ pub(super) struct Sorter {
     news: mpsc::Sender<News>,
     /// What has come so far that was no message.
     strays: u64,
+    /// Messages so far that found no room.
+    dropped: u64,
 }
 
 impl Sorter {
@@ -22,6 +24,7 @@ impl Sorter {
             control,
             news,
             strays: 0,
+            dropped: 0,
         }
     }
 
@@ -34,12 +37,28 @@ impl Sorter {
         }
         match Message::parse(&text.slice_ref(trimmed)) {
             Ok(message) => self.message(in_flight, message, text),
+            // Revision 2025-03-26 lets servers send several at once.
+            Err(_) if trimmed.first() == Some(&b'[') => {
+                self.batch(in_flight, &text.slice_ref(trimmed));
+            }
             Err(error) if trimmed.first() == Some(&b'{') => {
                 let mut finder = IdFinder::default();
                 finder.feed(trimmed);
                 self.broken(in_flight, finder, &error.to_string());
             }
             Err(_) => self.stray(),
+        }
+    }
+
+    fn batch(&mut self, in_flight: &InFlight, text: &Bytes) {
+        let Ok(batch) = Raw::parse(text) else {
+            return self.stray();
+        };
+        for element in batch.elements() {
+            match Message::parse(element.bytes()) {
+                Ok(message) => self.message(in_flight, message, element.bytes()),
+                Err(_) => self.stray(),
+            }
         }
     }
 
@@ -57,7 +76,7 @@ impl Sorter {
     }
 
     /// Tells the worker that the connection is over.
-    pub(super) async fn close(self, reason: String) {
+    pub(super) async fn close(&self, reason: String) {
         // The one message that must not be dropped.
         let _ = self.news.send(News::Closed(reason)).await;
     }
@@ -114,9 +133,16 @@ impl Sorter {
         }
     }
 
-    fn post(&self, news: News) {
-        if self.news.try_send(news).is_err() {
-            tracing::warn!("a message of the server was dropped: too many wait");
+    fn post(&mut self, news: News) {
+        let sent = news.small().map(|news| self.news.try_send(news).is_ok());
+        if sent != Some(true) {
+            self.dropped += 1;
+            if self.dropped.is_power_of_two() {
+                tracing::warn!(
+                    dropped = self.dropped,
+                    "messages of the server were dropped: too many or too large"
+                );
+            }
         }
     }
 }

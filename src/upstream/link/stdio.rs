@@ -4,7 +4,10 @@
 //! (banners, log lines on stdout) are counted and passed over; a message that is broken or too large fails the request whose id
 //! it bears.
 
-use std::{future::Future, sync::Arc};
+#[cfg(test)]
+mod tests;
+
+use std::{future::Future, sync::Arc, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use tokio::{
@@ -26,6 +29,12 @@ use crate::wire::{
 
 /// How much is asked of the pipe at once.
 const READ_SIZE: usize = 64 << 10;
+
+/// How long the reason of an end is waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long a server may still answer after it has closed its input.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// The link. Cheap to clone.
 #[derive(Clone)]
@@ -61,18 +70,11 @@ pub fn connect(
     let (news_in, news) = mpsc::channel(NEWS_CAPACITY);
     let reader = Reader {
         shared: link.0.clone(),
-        sorter: Sorter::new(control_in, news_in),
+        sorter: Sorter::new(control_in, news_in.clone()),
     };
-    let shared = link.0.clone();
     let tasks = vec![
         AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),
-        AbortOnDropHandle::new(tokio::spawn(async move {
-            if let Err(error) = shared.outbox.write_to(stdin).await {
-                // The reader hears of the end too and says why; this only keeps new frames out.
-                tracing::debug!(%error, "writing to the server failed");
-                shared.outbox.close();
-            }
-        })),
+        AbortOnDropHandle::new(tokio::spawn(write(link.0.clone(), stdin, news_in))),
     ];
     StdioConnection {
         link,
@@ -80,6 +82,25 @@ pub fn connect(
         news,
         tasks,
     }
+}
+
+/// Writes until the link is closed. A server that reads no more is of no use, but may still have answers to give: usually it has
+/// ended, and the reader says why.
+async fn write(
+    shared: Arc<Shared>,
+    stdin: impl AsyncWrite + Unpin + Send + 'static,
+    news: mpsc::Sender<News>,
+) {
+    let Err(error) = shared.outbox.write_to(stdin).await else {
+        return;
+    };
+    tracing::debug!(%error, "writing to the server failed");
+    shared.outbox.close();
+    tokio::time::sleep(LAST_ANSWERS).await;
+    let reason = "the server closed its input".to_owned();
+    shared.in_flight.close(&reason);
+    // The worker is gone, and the connection with it, if this fails.
+    let _ = news.send(News::Closed(reason)).await;
 }
 
 impl StdioLink {
@@ -165,13 +186,19 @@ struct Reader {
     sorter: Sorter,
 }
 
+impl Drop for Reader {
+    /// However it ends, nobody waits for it any longer. Does nothing where the reason is known already.
+    fn drop(&mut self) {
+        self.shared.outbox.close();
+        self.shared.in_flight.close("the connection was closed");
+    }
+}
+
 impl Reader {
     async fn run(mut self, stdout: impl AsyncRead + Unpin, ended: impl Future<Output = String>) {
         let failure = self.read_lines(stdout).await.err();
         // The pipe ends a moment before the exit status is known.
-        let exit = tokio::time::timeout(std::time::Duration::from_millis(500), ended)
-            .await
-            .ok();
+        let exit = tokio::time::timeout(LAST_WORDS, ended).await.ok();
         let reason = match (exit, failure) {
             (Some(exit), _) => format!("the server ended: {exit}"),
             (None, Some(error)) => format!("reading the server's output failed: {error}"),

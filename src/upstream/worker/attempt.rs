@@ -1,11 +1,15 @@
 //! Making a connection, taking it in, and letting it go.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use arc_swap::ArcSwap;
 use futures_util::future::FutureExt;
 
-use super::{Connected, Worker};
+use super::{Connected, Worker, schedule::Schedule};
 use crate::{
     config::Transport,
     upstream::{
@@ -16,28 +20,39 @@ use crate::{
     },
 };
 
+/// How long a discovery keeps its turn. A server that hangs must not hold up those behind it.
+const TURN: Duration = Duration::from_secs(3);
+
 impl Worker {
     pub(super) fn start_attempt(&mut self) {
         self.life.paused_until = None;
-        let (entry, shared, house) = (self.entry.clone(), self.shared.clone(), self.house.clone());
+        let (shared, house) = (self.shared.clone(), self.house.clone());
         let urgent = self.life.urgent.clone();
         let known = self.is_known();
+        let (entry, timeouts) = (self.entry.clone(), self.current_entry());
         let deadline = if known {
-            entry.init_timeout
+            timeouts.init_timeout
         } else {
-            entry.first_init_timeout
+            timeouts.first_init_timeout
         };
         let settings = self.settings();
         if !self.life.waiters.is_empty() {
             urgent.notify_one();
         }
         let attempt = async move {
-            let _turn = tokio::select! {
+            let turn = tokio::select! {
                 turn = house.discovery.clone().acquire_owned(), if !known => turn.ok(),
                 () = urgent.notified() => None,
                 () = std::future::ready(()), if known => None,
             };
-            connect::connect(&entry, &settings, &house.ground, &shared.stderr, deadline).await
+            let connecting =
+                connect::connect(&entry, &settings, &house.ground, &shared.stderr, deadline);
+            let mut connecting = pin!(connecting);
+            tokio::select! {
+                result = &mut connecting => return result,
+                () = tokio::time::sleep(TURN) => drop(turn),
+            }
+            connecting.await
         };
         self.life.attempt = Some(attempt.boxed());
     }
@@ -103,18 +118,12 @@ impl Worker {
         }
         tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
         let now = Instant::now();
-        let settings = self.settings();
-        self.life.next_check = now + settings.idle_check_interval;
-        self.life.next_ping = now + settings.health_check_interval;
-        // Servers that say when their tools change need no poll.
-        self.life.next_poll = settings
-            .tool_discovery_interval
-            .filter(|_| !catalog.has_capability("tools.listChanged"))
-            .map(|i| now + i);
         self.life.open = Some(Connected {
             open,
             live: live.clone(),
             since: now,
+            schedule: Schedule::new(now),
+            unlisted: false,
         });
         if !self.entry.quarantined {
             self.shared.live.store(Some(live.clone()));
@@ -125,7 +134,8 @@ impl Worker {
     /// Lets the connection go: no new calls, goodbye, and the whole process group ends.
     pub(super) async fn disconnect(&mut self) {
         self.shared.live.store(None);
-        (self.life.relisting, self.life.relist_at, self.life.pinging) = (None, None, None);
+        (self.life.relisting, self.life.pinging) = (None, None);
+        self.life.answering.clear();
         let Some(connected) = self.life.open.take() else {
             return;
         };
@@ -162,16 +172,23 @@ impl Worker {
             Health::Brief
         };
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
-        let next_step = match self.entry.transport {
-            Transport::Stdio(_) => format!(
-                "`mcpproxy upstream logs {}` shows what it wrote",
-                self.entry.name
+        let (outside, next_step) = match self.entry.transport {
+            Transport::Stdio(_) => (
+                reason.clone(),
+                format!(
+                    "`mcpproxy upstream logs {}` shows what it wrote",
+                    self.entry.name
+                ),
             ),
-            Transport::Remote(_) => "the next call connects again".to_owned(),
+            // The reason may hold the server's own words.
+            Transport::Remote(_) => (
+                "the connection was lost".to_owned(),
+                "the next call connects again".to_owned(),
+            ),
         };
         let error = ConnectError {
-            reason: reason.clone(),
-            outside: reason,
+            reason,
+            outside,
             next_step,
         };
         self.shared

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod news;
+mod schedule;
 mod upkeep;
 
 use std::{
@@ -11,10 +12,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use futures_util::future::BoxFuture;
-use tokio::sync::{Notify, Semaphore, mpsc, oneshot};
+use futures_util::{
+    future::BoxFuture,
+    stream::{FuturesUnordered, StreamExt},
+};
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use self::schedule::{Cadence, Schedule};
 use super::{
     connect::{ConnectError, Ground, Open},
     handle::{Command, Live, Shared, Status},
@@ -37,7 +42,9 @@ pub(super) struct House {
 }
 
 pub(super) struct Worker {
+    /// The entry that it was made for. What may change without a new connection is read from the settings.
     pub(super) entry: Arc<ServerEntry>,
+    pub(super) settings: watch::Receiver<Arc<Settings>>,
     pub(super) shared: Arc<Shared>,
     pub(super) house: Arc<House>,
     pub(super) inbox: mpsc::Receiver<Command>,
@@ -54,12 +61,10 @@ pub(super) struct Life {
     /// Somebody waits for the attempt, so it does not wait for its turn.
     urgent: Arc<Notify>,
     relisting: Option<BoxFuture<'static, Result<Listing, String>>>,
-    relist_at: Option<Instant>,
     pinging: Option<BoxFuture<'static, Result<(), String>>>,
+    /// Answers to the server's questions that are on their way.
+    answering: FuturesUnordered<BoxFuture<'static, ()>>,
     paused_until: Option<Instant>,
-    next_check: Instant,
-    next_poll: Option<Instant>,
-    next_ping: Instant,
     incarnation: u64,
 }
 
@@ -68,6 +73,9 @@ struct Connected {
     open: Open,
     live: Arc<Live>,
     since: Instant,
+    schedule: Schedule,
+    /// The last listing came to nothing.
+    unlisted: bool,
 }
 
 /// What woke the worker.
@@ -78,12 +86,13 @@ enum Step {
     News(Option<News>),
     Relisted(Result<Listing, String>),
     Pinged(Result<(), String>),
+    Answered,
+    SettingsChanged,
     Tick,
 }
 
 impl Life {
     pub(super) fn new() -> Self {
-        let now = Instant::now();
         Self {
             state: State::Asleep,
             open: None,
@@ -91,12 +100,9 @@ impl Life {
             waiters: Vec::new(),
             urgent: Arc::default(),
             relisting: None,
-            relist_at: None,
             pinging: None,
+            answering: FuturesUnordered::new(),
             paused_until: None,
-            next_check: now,
-            next_poll: None,
-            next_ping: now,
             incarnation: 0,
         }
     }
@@ -116,6 +122,8 @@ impl Worker {
                 Step::News(news) => self.news(news).await,
                 Step::Relisted(result) => self.relisted(result).await,
                 Step::Pinged(result) => self.pinged(result).await,
+                // The next wait is reckoned anew.
+                Step::Answered | Step::SettingsChanged => (),
                 Step::Tick => self.tick().await,
             }
         }
@@ -124,34 +132,51 @@ impl Worker {
         self.disconnect().await;
     }
 
+    /// Every branch may be dropped: what is under way stands in `life`. Fair, so that a server which floods us with news does not
+    /// keep its own listing, or its end, from happening.
     async fn next_step(&mut self) -> Step {
         let wake_at = self.wake_at();
         let life = &mut self.life;
         tokio::select! {
-            biased;
             () = self.stop.cancelled() => Step::Stop,
             command = self.inbox.recv() => Step::Command(command),
             result = maybe(&mut life.attempt) => Step::Attempt(Box::new(result)),
             news = next_news(&mut life.open) => Step::News(news),
             result = maybe(&mut life.relisting) => Step::Relisted(result),
             result = maybe(&mut life.pinging) => Step::Pinged(result),
+            Some(()) = life.answering.next() => Step::Answered,
+            Ok(()) = self.settings.changed() => Step::SettingsChanged,
             () = tokio::time::sleep_until(wake_at.into()) => Step::Tick,
         }
     }
 
     /// The next moment at which something is due.
     fn wake_at(&self) -> Instant {
-        let life = &self.life;
-        let mut due = vec![life.paused_until];
-        if life.open.is_some() {
-            due.extend([life.relist_at, life.next_poll, Some(life.next_check)]);
-            due.push(self.is_remote().then_some(life.next_ping));
-        }
+        let (life, cadence) = (&self.life, self.cadence());
+        let open = life.open.as_ref();
+        let due = open.map(|connected| connected.schedule.next(cadence));
+        let due = life.paused_until.into_iter().chain(due).min();
         // With nothing due, an hour is as good as never.
-        due.into_iter()
-            .flatten()
-            .min()
-            .unwrap_or_else(|| Instant::now() + Duration::from_hours(1))
+        due.unwrap_or_else(|| Instant::now() + Duration::from_hours(1))
+    }
+
+    fn cadence(&self) -> Cadence {
+        let settings = self.shared.settings.borrow();
+        let announces = self.life.open.as_ref().is_some_and(|connected| {
+            !connected.unlisted
+                && connected
+                    .live
+                    .catalog
+                    .load()
+                    .has_capability("tools.listChanged")
+        });
+        Cadence {
+            idle_check: settings.idle_check_interval,
+            // A child's death is seen, a dead socket is not.
+            ping: self.is_remote().then_some(settings.health_check_interval),
+            // Servers that say when their tools change need no poll.
+            poll: settings.tool_discovery_interval.filter(|_| !announces),
+        }
     }
 
     /// Whether the server should be connected even if nobody calls.
@@ -182,13 +207,15 @@ impl Worker {
         matches!(self.policy(), IdleTimeout::Never)
     }
 
-    /// Read where it is used: the settings may change while we are connected.
     fn policy(&self) -> IdleTimeout {
+        self.current_entry().idle_timeout
+    }
+
+    /// The entry as the settings have it now. They may change while we are connected.
+    fn current_entry(&self) -> Arc<ServerEntry> {
         let settings = self.shared.settings.borrow();
-        settings
-            .servers
-            .get(&self.entry.name)
-            .map_or(self.entry.idle_timeout, |e| e.idle_timeout)
+        let current = settings.servers.get(&self.entry.name);
+        current.unwrap_or(&self.entry).clone()
     }
 
     fn settings(&self) -> Arc<Settings> {
@@ -220,27 +247,35 @@ impl Worker {
                 None => self.wake(answer).await,
             },
             Command::Restart(answer) => {
-                if self.life.open.is_some() {
-                    self.disconnect().await;
-                    self.life.state = State::Asleep;
-                }
+                // An attempt that hangs is given up; those who wait for it wait for the new one.
+                self.life.attempt = None;
+                self.disconnect().await;
+                self.life.state = State::Asleep;
                 self.wake(answer).await;
             }
-            Command::Suspect(incarnation) => {
-                if self
-                    .life
-                    .open
-                    .as_ref()
-                    .is_some_and(|c| c.live.incarnation == incarnation)
-                {
-                    self.lost("a request could not be delivered".to_owned())
-                        .await;
-                }
-            }
+            Command::Suspect(incarnation) => self.suspect(incarnation).await,
+        }
+    }
+
+    /// A request could not be delivered over this connection. Over a pipe that is the end of it. A remote server has a connection
+    /// for each request, and one that was refused says nothing about the others: it is asked for a sign of life.
+    async fn suspect(&mut self, incarnation: u64) {
+        let (remote, cadence) = (self.is_remote(), self.cadence());
+        let open = self.life.open.as_mut();
+        let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) else {
+            return;
+        };
+        if remote {
+            connected.schedule.ping_now(Instant::now(), cadence);
+        } else {
+            self.lost("a request could not be delivered".to_owned())
+                .await;
         }
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
+        // Callers that left, while an attempt takes its time, are forgotten.
+        self.life.waiters.retain(|waiter| !waiter.is_closed());
         self.life.waiters.push(answer);
         self.life.urgent.notify_one();
         self.event(Event::Wanted).await;

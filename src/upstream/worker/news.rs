@@ -1,6 +1,8 @@
 //! What an upstream says that belongs to no call.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
+
+use futures_util::future::FutureExt;
 
 use super::Worker;
 use crate::{
@@ -8,8 +10,8 @@ use crate::{
     wire::{Notification, Outcome, Request, RpcError, method},
 };
 
-/// Rapid `list_changed` notifications become one listing.
-const COALESCE: Duration = Duration::from_millis(250);
+/// Limit: answers to the server's questions that are on their way at once. Further questions are passed over.
+const ANSWERS: usize = 64;
 
 impl Worker {
     pub(super) async fn news(&mut self, news: Option<News>) {
@@ -17,13 +19,13 @@ impl Worker {
             None => self.lost("the connection ended".to_owned()).await,
             Some(News::Closed(reason)) => self.lost(reason).await,
             Some(News::Notification(notice)) => self.notification(&notice),
-            Some(News::Question(question)) => self.question(&question).await,
+            Some(News::Question(question)) => self.question(question),
             Some(News::Renewed(initialize)) => {
                 tracing::info!(server = %self.entry.name, "the server's session had expired and was renewed");
                 if let Some(connected) = &mut self.life.open {
                     connected.open.listing.initialize = initialize.detached();
+                    connected.schedule.list_now(Instant::now());
                 }
-                self.life.relist_at = Some(Instant::now());
             }
         }
     }
@@ -32,21 +34,21 @@ impl Worker {
         let server = &self.entry.name;
         match &*notice.method {
             method::TOOLS_CHANGED | method::PROMPTS_CHANGED | method::RESOURCES_CHANGED => {
-                let promised = self
-                    .life
-                    .open
-                    .as_ref()
-                    .is_some_and(|c| c.live.catalog.load().has_capability("tools.listChanged"));
-                if &*notice.method == method::TOOLS_CHANGED {
+                let Some(connected) = &mut self.life.open else {
+                    return;
+                };
+                // Said once for each listing: a server may send thousands.
+                let first = connected.schedule.list_soon(Instant::now());
+                if first && &*notice.method == method::TOOLS_CHANGED {
                     tracing::info!(%server, "Received tools/list_changed notification from upstream server");
-                    if !promised {
+                    let catalog = connected.live.catalog.load();
+                    if !catalog.has_capability("tools.listChanged") {
                         tracing::warn!(
                             %server,
                             "Received tools notification from server that did not advertise listChanged capability"
                         );
                     }
                 }
-                self.life.relist_at.get_or_insert(Instant::now() + COALESCE);
             }
             method::LOG_MESSAGE => {
                 let text = notice
@@ -62,17 +64,27 @@ impl Worker {
         }
     }
 
-    /// Questions that belong to no caller: life signs and roots are answered by us, the rest is refused with its reason.
-    pub(super) async fn question(&mut self, question: &Request) {
-        let outcome = own_answer(question, &self.entry.roots).unwrap_or_else(|| {
-            let method = &*question.method;
-            tracing::debug!(server = %self.entry.name, method, "a question of the server was refused");
-            Outcome::Error(RpcError::method_not_found(method).to_raw())
+    /// Questions that belong to no caller: life signs and roots are answered by us, the rest is refused with its reason. A server
+    /// that takes its time to accept an answer holds nobody up.
+    pub(super) fn question(&mut self, question: Request) {
+        let outcome = own_answer(&question, &self.entry.roots).unwrap_or_else(|| {
+            let refused = &*question.method;
+            tracing::debug!(server = %self.entry.name, method = refused, "a question of the server was refused");
+            Outcome::Error(RpcError::method_not_found(refused).to_raw())
         });
-        if let Some(connected) = &self.life.open
-            && let Err(error) = connected.open.link.answer(&question.id, &outcome).await
-        {
-            tracing::debug!(server = %self.entry.name, %error, "a question of the server could not be answered");
+        let Some(connected) = &self.life.open else {
+            return;
+        };
+        let (link, server) = (connected.open.link.clone(), self.entry.name.clone());
+        if self.life.answering.len() >= ANSWERS {
+            tracing::debug!(%server, "a question of the server was passed over: too many wait for their answers");
+            return;
         }
+        let answering = async move {
+            if let Err(error) = link.answer(&question.id, &outcome).await {
+                tracing::debug!(%server, %error, "a question of the server could not be answered");
+            }
+        };
+        self.life.answering.push(answering.boxed());
     }
 }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::FutureExt;
 
-use super::Worker;
+use super::{Worker, schedule::Due};
 use crate::{
     catalog::Listing,
     config::Start,
@@ -23,6 +23,12 @@ const PING: Duration = Duration::from_secs(15);
 impl Worker {
     pub(super) async fn relisted(&mut self, result: Result<Listing, String>) {
         let server = self.entry.name.clone();
+        let Some(connected) = &mut self.life.open else {
+            return;
+        };
+        connected.schedule.listing_ended(Instant::now());
+        // What could not be listed is polled, whatever the server says.
+        connected.unlisted = result.is_err();
         let listing = match result {
             Ok(listing) => listing,
             Err(reason) => {
@@ -35,7 +41,7 @@ impl Worker {
             .catalog
             .put(&server, &self.entry.fingerprint, listing)
             .await;
-        if let (Some(catalog), Some(connected)) = (put, &self.life.open) {
+        if let Some(catalog) = put {
             connected.live.catalog.store(catalog);
         }
     }
@@ -48,34 +54,22 @@ impl Worker {
 
     pub(super) async fn tick(&mut self) {
         let now = Instant::now();
-        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-        if due(self.life.paused_until) {
+        if self.life.paused_until.is_some_and(|until| until <= now) {
             self.life.paused_until = None;
             self.event(Event::PauseOver).await;
         }
-        let settings = self.settings();
-        if due(self.life.next_poll) {
-            self.life.next_poll = settings
-                .tool_discovery_interval
-                .map(|interval| now + interval);
-            self.life.relist_at.get_or_insert(now);
-        }
-        // One listing at a time; a wish that comes meanwhile waits for its end.
-        if due(self.life.relist_at) && self.life.relisting.is_none() {
-            self.life.relist_at = None;
-            self.start_relisting();
-        }
-        if self.life.open.is_some() && self.life.next_ping <= now {
-            self.life.next_ping = now + settings.health_check_interval;
-            self.start_ping();
-        }
-        if self.life.next_check <= now {
-            self.life.next_check = now + settings.idle_check_interval;
-            self.check_idle(now).await;
+        let cadence = self.cadence();
+        while let Some(connected) = &mut self.life.open {
+            match connected.schedule.take(now, cadence) {
+                Some(Due::Relist | Due::Poll) => self.start_relisting(),
+                Some(Due::Ping) => self.start_ping(),
+                Some(Due::IdleCheck) => self.check_idle(now).await,
+                None => return,
+            }
         }
     }
 
-    pub(super) fn start_relisting(&mut self) {
+    fn start_relisting(&mut self) {
         let Some(connected) = &self.life.open else {
             return;
         };
@@ -89,31 +83,30 @@ impl Worker {
         self.life.relisting = Some(relist(link, initialize, revision).boxed());
     }
 
-    /// Only remote servers are pinged: a child's death is seen, a dead socket is not.
-    pub(super) fn start_ping(&mut self) {
-        if let Some(connected) = self
-            .life
-            .open
-            .as_ref()
-            .filter(|_| self.is_remote() && self.life.pinging.is_none())
+    fn start_ping(&mut self) {
+        if let Some(connected) = &self.life.open
+            && self.life.pinging.is_none()
         {
             self.life.pinging = Some(connected.open.control.ping(PING).boxed());
         }
     }
 
-    pub(super) async fn check_idle(&mut self, now: Instant) {
+    async fn check_idle(&mut self, now: Instant) {
         let Some(connected) = &self.life.open else {
             return;
         };
-        let eager = self.entry.start == Start::Eager;
-        if !eager
-            && self
-                .shared
-                .usage
-                .is_idle(&self.policy(), connected.since, now)
+        let usage = &self.shared.usage;
+        if self.entry.start == Start::Eager || !usage.is_idle(&self.policy(), connected.since, now)
         {
-            self.event(Event::Unused).await;
+            return;
         }
+        // From here on calls wait for the worker. One that took the connection just before has counted itself before that.
+        self.shared.live.store(None);
+        if usage.in_flight() > 0 {
+            self.shared.live.store(Some(connected.live.clone()));
+            return;
+        }
+        self.event(Event::Unused).await;
     }
 }
 

@@ -1,0 +1,67 @@
+//! Changes of the lists that clients see, whatever brought them: a server that offers something else, or settings that show
+//! something else.
+
+use std::sync::Arc;
+
+use tokio::sync::{
+    broadcast::{self, error::RecvError},
+    watch,
+};
+
+use super::{Router, View, lists::Lists};
+use crate::{catalog::Difference, config::Settings};
+
+/// Follows the lists.
+pub struct Changes {
+    router: Router,
+    settings: watch::Receiver<Arc<Settings>>,
+    catalog: broadcast::Receiver<Difference>,
+    seen: Arc<Lists>,
+}
+
+/// From what clients saw to what they see.
+pub struct Change {
+    before: Arc<Lists>,
+    now: Arc<Lists>,
+}
+
+impl Router {
+    /// Hears of every change from now on.
+    pub fn changes(&self) -> Changes {
+        Changes {
+            settings: self.0.settings.clone(),
+            catalog: self.0.catalog.differences(),
+            seen: self.prepared(),
+            router: self.clone(),
+        }
+    }
+}
+
+impl Changes {
+    /// The next change; `None` while shutting down. Safe to drop while it waits.
+    pub async fn next(&mut self) -> Option<Change> {
+        tokio::select! {
+            changed = self.settings.changed() => changed.ok()?,
+            changed = self.catalog.recv() => match changed {
+                // Having missed some is no loss: what counts is what is known now.
+                Ok(_) | Err(RecvError::Lagged(_)) => (),
+                Err(RecvError::Closed) => return None,
+            },
+        }
+        let now = self.router.prepared();
+        let before = std::mem::replace(&mut self.seen, now.clone());
+        Some(Change { before, now })
+    }
+}
+
+impl Change {
+    /// What of it a client of this endpoint sees.
+    pub fn seen_on(&self, view: &View) -> Difference {
+        let (before, now) = (&self.before, &self.now);
+        Difference {
+            tools: before.tools(view) != now.tools(view),
+            prompts: before.prompts != now.prompts,
+            resources: before.resources != now.resources || before.templates != now.templates,
+        }
+    }
+}

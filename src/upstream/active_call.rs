@@ -1,0 +1,86 @@
+//! One request in flight at an upstream: its messages in order, its deadlines, its withdrawal.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{
+    handle::Upstream,
+    link::{Exchange, Inbound, Link},
+    questions::own_answer,
+};
+use crate::{
+    config::duration,
+    error_code::{ErrorCode, Failure},
+    wire::{Id, Outcome, method},
+};
+
+/// Counts a call from its first step to its last, so that a server is not put to sleep under it.
+pub(super) struct Counted(Upstream);
+
+impl Counted {
+    pub(super) fn begin(upstream: Upstream) -> Self {
+        upstream.0.usage.begin(Instant::now());
+        Self(upstream)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.usage.end(Instant::now());
+    }
+}
+
+/// A request in flight. Dropping it before the answer cancels it upstream.
+pub struct ActiveCall {
+    pub(super) exchange: Exchange,
+    pub(super) link: Link,
+    pub(super) counted: Counted,
+    pub(super) _permit: Option<OwnedSemaphorePermit>,
+    pub(super) timeout: Duration,
+    pub(super) deadline: Instant,
+    pub(super) end: Instant,
+}
+
+impl ActiveCall {
+    /// The next message; the answer is the last. The clock restarts at each progress notification. Questions that no client has
+    /// to be asked are answered here.
+    pub async fn next(&mut self) -> Result<Inbound, Failure> {
+        loop {
+            let inbound = self.arrival().await?;
+            match &inbound {
+                Inbound::Notice(notice) if &*notice.method == method::PROGRESS => {
+                    self.deadline = Instant::now() + self.timeout;
+                }
+                Inbound::Question(question) => {
+                    if let Some(outcome) = own_answer(question, &self.counted.0.roots()) {
+                        self.answer(&question.id, &outcome).await?;
+                        continue;
+                    }
+                }
+                Inbound::Notice(_) | Inbound::Answer(_) => (),
+            }
+            return Ok(inbound);
+        }
+    }
+
+    async fn arrival(&mut self) -> Result<Inbound, Failure> {
+        let deadline = self.deadline.min(self.end).into();
+        let upstream = &self.counted.0;
+        if let Ok(arrived) = tokio::time::timeout_at(deadline, self.exchange.next()).await {
+            return arrived.map_err(|error| upstream.failure(&error));
+        }
+        let (name, time) = (upstream.name(), duration::show(self.timeout));
+        let error = format!("the server {name:?} did not answer within {time}");
+        let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";
+        Err(Failure::new(ErrorCode::TimedOut, error, hint).of_server(name))
+    }
+
+    /// Answers a question that came as part of this call.
+    pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result<(), Failure> {
+        self.link
+            .answer(id, outcome)
+            .await
+            .map_err(|error| self.counted.0.failure(&error))
+    }
+}
