@@ -140,7 +140,12 @@ async fn a_server_that_forgot_its_sessions_is_opened_again_without_notice() {
     let client = listed(&daemon, "up__echo").await;
     client.call("up__echo", "{}").await.result();
     upstream.forget_sessions(404);
-    client.call("up__echo", r#"{"again":1}"#).await.result();
+    let again = client.call("up__echo", r#"{"again":1}"#).await;
+    assert!(
+        !again.result().contains(r#""isError":true"#),
+        "{}",
+        again.frame
+    );
     assert_eq!(upstream.received("initialize").len(), 2);
 }
 
