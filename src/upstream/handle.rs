@@ -99,7 +99,7 @@ impl Slots {
 
 /// A request to be sent: its params are already the upstream's.
 pub struct Outgoing<'a> {
-    /// Its number; see [`Id::ours`]. Also the progress token, where the params have one.
+    /// Its number; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
     pub number: u64,
     /// The method.
     pub method: &'a str,
