@@ -3,7 +3,10 @@
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from mcp import ClientSession
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
+
+import rig
 
 
 @asynccontextmanager
@@ -13,6 +16,20 @@ async def connect(url: str):
         session = await stack.enter_async_context(ClientSession(streams[0], streams[1]))
         await session.initialize()
         yield session
+
+
+@asynccontextmanager
+async def start(daemon: rig.Daemon, *arguments: str):
+    """A session with a program of ours that the SDK starts, on this daemon's files."""
+    server = StdioServerParameters(
+        command=rig.BINARY,
+        args=[*arguments, *daemon.arguments()],
+        env={"HOME": str(daemon.home), "SHELL": "/bin/sh"},
+    )
+    with daemon.log.open("a") as log:
+        async with stdio_client(server, errlog=log) as (reading, writing), ClientSession(reading, writing) as session:
+            await session.initialize()
+            yield session
 
 
 def plain(model) -> dict:
