@@ -1,15 +1,31 @@
 """One way to say it for both major versions of the official Python SDK."""
 
+import json
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from mcp import ClientSession
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.sse import sse_client
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
 
+def transport(target: dict):
+    match target["transport"]:
+        case "http":
+            return streamable_http_client(target["url"])
+        case "sse":
+            return sse_client(target["url"])
+        case "stdio":
+            program = {name: target[name] for name in ("command", "args", "env")}
+            return stdio_client(StdioServerParameters(**program))
+
+
 @asynccontextmanager
-async def connect(url: str):
+async def connect(to: str | dict):
+    """A session with a URL of Streamable HTTP, or with a target as doors.py makes it."""
+    target = {"transport": "http", "url": to} if isinstance(to, str) else to
     async with AsyncExitStack() as stack:
-        streams = await stack.enter_async_context(streamable_http_client(url))
+        streams = await stack.enter_async_context(transport(target))
         session = await stack.enter_async_context(ClientSession(streams[0], streams[1]))
         await session.initialize()
         yield session
@@ -24,6 +40,14 @@ async def call(session: ClientSession, tool: str, arguments: dict) -> dict:
     result = plain(await session.call_tool(tool, arguments))
     assert not result.get("isError"), result
     return result
+
+
+async def find_and_call(session: ClientSession, query: str, arguments: dict) -> dict:
+    """What agents do through `/mcp`: searches a tool and calls the best one as its result says."""
+    found = await call(session, "retrieve_tools", {"query": query})
+    [text] = found["content"]
+    best = json.loads(text["text"])["tools"][0]
+    return best | {"answer": await call(session, best["call_with"], {"name": best["name"], "args": arguments})}
 
 
 async def every_server_answers(session: ClientSession, folder) -> None:
