@@ -3,6 +3,7 @@
 import json
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import anyio
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
@@ -44,9 +45,14 @@ async def call(session: ClientSession, tool: str, arguments: dict) -> dict:
 
 async def find_and_call(session: ClientSession, query: str, arguments: dict) -> dict:
     """What agents do through `/mcp`: searches a tool and calls the best one as its result says."""
-    found = await call(session, "retrieve_tools", {"query": query})
-    [text] = found["content"]
-    best = json.loads(text["text"])["tools"][0]
+    best = None
+    with anyio.fail_after(60):
+        while not best:
+            found = await call(session, "retrieve_tools", {"query": query})
+            answer = json.loads(found["content"][0]["text"])
+            # A search does not wait for servers that nobody has listed yet; it says that there are some.
+            best = answer["tools"][0] if answer["tools"] else None
+            assert best or answer["notice"], answer
     return best | {"answer": await call(session, best["call_with"], {"name": best["name"], "args": arguments})}
 
 
