@@ -28,7 +28,7 @@ class Door:
     def target(self, daemon: rig.Daemon) -> dict:
         """What a client has to be told to come in here."""
         if self.transport == "stdio":
-            return {"transport": "stdio", "command": rig.BINARY, "args": [*self.way.split(), *daemon.arguments()]}
+            return process(daemon, *self.way.split())
         return {"transport": self.transport, "url": daemon.base + self.way}
 
     def call(self) -> dict:
@@ -50,9 +50,14 @@ class Door:
 
 HTTP = [Door(f"http {path}", "http", path, path) for path in FACES]
 SSE = [Door(f"sse {path}/sse", "sse", path, f"{path}/sse") for path in FACES] + [Door("sse /sse", "sse", "/mcp", "/sse")]
-STDIO = [Door("stdio", "stdio", "/mcp", "stdio")]
-# Two of each kind for the clients that only list.
+STDIO = [Door(f"stdio {path}", "stdio", path, f"stdio --endpoint {path}") for path in FACES]
 ALL = HTTP + SSE + STDIO
+
+
+def process(daemon: rig.Daemon, *words: str) -> dict:
+    """`mcpproxy WORDS`, for clients that can only start a process."""
+    args = [*words, *daemon.arguments()]
+    return {"transport": "stdio", "command": rig.BINARY, "args": args, "env": {"HOME": str(daemon.home)}}
 
 
 def check_time(result: dict):

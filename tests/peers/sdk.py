@@ -1,35 +1,35 @@
 """One way to say it for both major versions of the official Python SDK."""
 
+import json
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from mcp import ClientSession
-from mcp.client.stdio import StdioServerParameters, stdio_client
+import anyio
+from mcp import ClientSession, StdioServerParameters
+from mcp.client.sse import sse_client
+from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
-import rig
+
+def transport(target: dict):
+    match target["transport"]:
+        case "http":
+            return streamable_http_client(target["url"])
+        case "sse":
+            return sse_client(target["url"])
+        case "stdio":
+            program = {name: target[name] for name in ("command", "args", "env")}
+            return stdio_client(StdioServerParameters(**program))
 
 
 @asynccontextmanager
-async def connect(url: str):
+async def connect(to: str | dict):
+    """A session with a URL of Streamable HTTP, or with a target as doors.py makes it."""
+    target = {"transport": "http", "url": to} if isinstance(to, str) else to
     async with AsyncExitStack() as stack:
-        streams = await stack.enter_async_context(streamable_http_client(url))
+        streams = await stack.enter_async_context(transport(target))
         session = await stack.enter_async_context(ClientSession(streams[0], streams[1]))
         await session.initialize()
         yield session
-
-
-@asynccontextmanager
-async def start(daemon: rig.Daemon, *arguments: str):
-    """A session with a program of ours that the SDK starts, on this daemon's files."""
-    server = StdioServerParameters(
-        command=rig.BINARY,
-        args=[*arguments, *daemon.arguments()],
-        env={"HOME": str(daemon.home), "SHELL": "/bin/sh"},
-    )
-    with daemon.log.open("a") as log:
-        async with stdio_client(server, errlog=log) as (reading, writing), ClientSession(reading, writing) as session:
-            await session.initialize()
-            yield session
 
 
 def plain(model) -> dict:
@@ -41,6 +41,19 @@ async def call(session: ClientSession, tool: str, arguments: dict) -> dict:
     result = plain(await session.call_tool(tool, arguments))
     assert not result.get("isError"), result
     return result
+
+
+async def find_and_call(session: ClientSession, query: str, arguments: dict) -> dict:
+    """What agents do through `/mcp`: searches a tool and calls the best one as its result says."""
+    best = None
+    with anyio.fail_after(60):
+        while not best:
+            found = await call(session, "retrieve_tools", {"query": query})
+            answer = json.loads(found["content"][0]["text"])
+            # A search does not wait for servers that nobody has listed yet; it says that there are some.
+            best = answer["tools"][0] if answer["tools"] else None
+            assert best or answer["notice"], answer
+    return best | {"answer": await call(session, best["call_with"], {"name": best["name"], "args": arguments})}
 
 
 async def every_server_answers(session: ClientSession, folder) -> None:

@@ -110,7 +110,10 @@ def test_the_first_contact_is_answered_as_it_has_to_be(first_contact):
         assert opened.answered["mcp-session-id"]
         assert len(opened.reply()["result"]["instructions"]) <= 2048
         assert by_what["notifications/initialized"].status == 202
-        assert by_what["GET"].answered["content-type"].startswith("text/event-stream")
+        listening = by_what["GET"]
+    else:
+        listening = by_what["subscriptions/listen"]
+    assert listening.answered["content-type"].startswith("text/event-stream")
     tools = by_what["tools/list"].reply()["result"]["tools"]
     assert doors.SEARCH <= {tool["name"] for tool in tools}
     # What it would cut, or drop.

@@ -14,6 +14,7 @@ WELL_KNOWN = [
     "/.well-known/openid-configuration",
     "/.well-known/openid-configuration/mcp",
     "/mcp/.well-known/openid-configuration",
+    "/mcp/.well-known/oauth-protected-resource",
 ]
 ACCEPT = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
 INITIALIZE = {

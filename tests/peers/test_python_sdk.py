@@ -4,7 +4,30 @@ import anyio
 import mcp
 import pytest
 
+import doors
 import sdk
+
+
+@pytest.mark.parametrize("door", doors.ALL, ids=str)
+def test_it_comes_in_through_every_door(peers, door):
+    async def scenario():
+        async with sdk.connect(door.target(peers.daemon)) as session:
+            door.check_list(tool.name for tool in (await session.list_tools()).tools)
+            call = door.call()
+            doors.check_time(await sdk.call(session, call["name"], call["arguments"]))
+
+    anyio.run(scenario)
+
+
+def test_it_finds_a_tool_and_calls_it_as_the_search_says(peers):
+    async def scenario():
+        async with sdk.connect(peers.daemon.base + "/mcp") as session:
+            found = await sdk.find_and_call(session, "current time in a timezone", {"timezone": "Asia/Tokyo"})
+            assert (found["name"], found["call_with"]) == ("time:get_current_time", "call_tool_read")
+            assert "timezone" in found["inputSchema"]["properties"]
+            assert found["answer"]["structuredContent"]["timezone"] == "Asia/Tokyo"
+
+    anyio.run(scenario)
 
 
 def test_it_lists_and_calls_the_tools_of_all_servers(peers):
