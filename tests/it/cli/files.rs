@@ -325,3 +325,49 @@ fn tools_are_known_from_the_last_lists() {
         .ended(1)
         .says(&["did you mean \"time\"?"]);
 }
+
+#[test]
+fn the_last_lists_are_searched_as_the_daemon_would() {
+    let place = Place::configured(SERVERS);
+    let tools = [
+        r#"{"name":"now","description":"Says the time.","inputSchema":{}}"#,
+        r#"{"name":"ring","description":"Rings.","inputSchema":{}}"#,
+    ];
+    remember(&place, "time", &tools);
+    remember(
+        &place,
+        "held",
+        &[r#"{"name":"time_bomb","inputSchema":{}}"#],
+    );
+    let ran = place
+        .run(&["tools", "search", "what", "time"])
+        .ended(0)
+        .says(&["not running"]);
+    let ran = ran.shows(&["SCORE", "time:now", "write", "Says the time."]);
+    assert!(!ran.stdout.contains("bomb"), "{}", ran.stdout);
+    let json = place
+        .run(&[
+            "tools",
+            "search",
+            "\"says the time\"",
+            "--limit",
+            "1",
+            "-o",
+            "json",
+        ])
+        .ended(0)
+        .json();
+    assert_eq!(
+        (&json["tools"][0]["name"], &json["total"]),
+        (&json!("time:now"), &json!(1))
+    );
+    place.run(&["tools", "search", "bomb"]).ended(0).says(&[
+        "held back",
+        "quarantined",
+        "no tool was found",
+    ]);
+    place
+        .run(&["tools", "search", "x", "--server", "nobody"])
+        .ended(1)
+        .says(&["no server \"nobody\" is configured"]);
+}

@@ -278,3 +278,39 @@ fn a_tool_is_shown_as_its_server_defined_it() {
     );
     assert_eq!(daemon.asked(), "GET /api/v1/tools/show?name=a%3Ab ");
 }
+
+#[test]
+fn a_search_shows_the_daemons_ranking() {
+    let place = Place::new();
+    let found = json!({ "tools": [
+        { "name": "a:read", "server": "a", "description": "Reads.\nMore.", "score": 0.875, "call_with": "call_tool_read", "inputSchema": {} },
+        { "name": "b:wipe", "server": "b", "description": "", "score": 0.1, "call_with": "call_tool_destructive", "signature": "wipe()" },
+    ], "query": "read it", "total": 7, "notice": "Discovery is still running." });
+    let daemon = Playback::answering(&place, 200, &found.to_string());
+    let ran = place
+        .run(&["tools", "search", "read", "it"])
+        .ended(0)
+        .says(&["Discovery is still running.", "2 of 7 tools"]);
+    assert_eq!(daemon.asked(), "GET /api/v1/tools?q=read%20it&match=any ");
+    let lines: Vec<Vec<&str>> = ran
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            &["SCORE", "NAME", "CALL", "WITH", "DESCRIPTION"][..],
+            &["0.88", "a:read", "read", "Reads."],
+            &["0.10", "b:wipe", "destructive"],
+        ]
+    );
+    let all = [
+        "tools", "search", "x", "--server", "a b", "--limit", "3", "--match", "all", "-o", "json",
+    ];
+    assert_eq!(place.run(&all).ended(0).json(), found);
+    assert_eq!(
+        daemon.asked(),
+        "GET /api/v1/tools?q=x&match=all&server=a%20b&limit=3 "
+    );
+}
