@@ -409,8 +409,8 @@ async fn clients_that_come_and_go_cost_no_memory() {
         after.push(resident(daemon.pid()).expect("it runs"));
     }
     let figures = json!({"before": before, "with 500 clients": open, "after each wave": after});
-    // The first wave warms the allocator up; a leak goes on growing after it.
-    let growth = after[4].saturating_sub(after[1]);
+    // The first waves warm the allocator up, which gives little back; a leak goes on growing after them.
+    let growth = after[4].saturating_sub(after[2]);
     assert!(growth < 8 << 10, "{figures} KiB");
     // The figures of a release build are in docs/performance.md; this only finds what is out of all proportion.
     assert!(open.saturating_sub(before) < 500 * 160, "{figures} KiB");
