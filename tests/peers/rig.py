@@ -54,17 +54,18 @@ def free_port() -> int:
 
 
 class EverythingOverHttp:
-    """The everything server, started by us and reached by URL."""
+    """The everything server, started by us and reached by URL: over Streamable HTTP, or over HTTP+SSE."""
 
-    def __init__(self, log: Path):
+    def __init__(self, log: Path, transport: str = "streamableHttp"):
         self.log = log
+        self.transport = transport
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.url = f"http://127.0.0.1:{self.port}/{'sse' if transport == 'sse' else 'mcp'}"
         self.start()
 
     def start(self):
         self.process = subprocess.Popen(
-            ["node", str(MODULES / "server-everything/dist/index.js"), "streamableHttp"],
+            ["node", str(MODULES / "server-everything/dist/index.js"), self.transport],
             env=os.environ | {"PORT": str(self.port)},
             stdin=subprocess.DEVNULL,
             stdout=self.log.open("a"),

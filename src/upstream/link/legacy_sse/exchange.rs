@@ -13,6 +13,10 @@ use crate::{
 /// A withdrawal waits so long for its request to arrive first. Not longer, because some servers take a request only when it is done.
 const HEAD_START: Duration = Duration::from_secs(1);
 
+/// How long a caller waits for the server to take the request. Later the request may still be answered, but it is too late to send it
+/// again elsewhere; longer than a connection may take.
+const TAKING: Duration = Duration::from_secs(15);
+
 /// The stream of one request. Dropping it before the answer cancels the request upstream.
 pub struct LegacySseExchange {
     shared: Arc<Shared>,
@@ -49,6 +53,7 @@ impl LegacySseExchange {
             biased;
             () = exchange.slot.stirred() => (),
             () = exchange.delivered.cancelled() => (),
+            () = tokio::time::sleep(TAKING) => (),
         }
         match exchange.slot.failure() {
             None => Ok(exchange),

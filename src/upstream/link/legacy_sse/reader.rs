@@ -114,7 +114,7 @@ impl Reader {
 
     /// Gives the reason why the stream is over.
     async fn read(&mut self, sorter: &mut Sorter) -> String {
-        let mut idle = Instant::now();
+        let (mut idle, mut look) = (Instant::now(), tokio::time::interval(LOOK));
         loop {
             let in_flight = &self.shared.in_flight;
             tokio::select! {
@@ -136,7 +136,7 @@ impl Reader {
                     Err(End::Cut(why)) => return why,
                 },
                 Some(frame) = self.answers.recv() => sorter.sort(in_flight, &frame),
-                () = tokio::time::sleep(LOOK) => {
+                _ = look.tick() => {
                     if in_flight.is_empty() {
                         idle = Instant::now();
                     } else if idle.max(self.events.heard()).elapsed() > SILENCE {
