@@ -1,4 +1,4 @@
-//! From the lists that upstreams gave to the lists that clients get.
+//! From the lists that upstreams gave to the lists that clients get, and to what they find.
 
 use std::{collections::BTreeMap, hint::black_box, path::Path, sync::Arc};
 
@@ -6,7 +6,7 @@ use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, 
 use mcpproxy::{
     call_context::{CallContext, Outlet},
     caller::Caller,
-    catalog::{Catalog, Listing, ServerCatalog, Snapshot, last_known},
+    catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
     config::{RoutingMode, Settings, Surroundings, parse},
     names::ServerName,
     router::{Router, View},
@@ -20,11 +20,20 @@ const SIZES: [usize; 2] = [50, 2_000];
 
 const TOOLS_OF_A_SERVER: usize = 25;
 
+const VERBS: [&str; 8] = [
+    "create", "read", "update", "delete", "list", "search", "send", "merge",
+];
+
+const THINGS: [&str; 10] = [
+    "issue", "branch", "page", "message", "file", "invoice", "ticket", "event", "contact", "table",
+];
+
 /// A definition of about a kilobyte, as they usually are.
 fn tool(number: usize) -> Raw {
+    let verb = VERBS[number % VERBS.len()];
+    let thing = THINGS[number / VERBS.len() % THINGS.len()];
     let property = |name: &str| {
-        let description =
-            format!("The {name} of the thing; see the manual for what is allowed here");
+        let description = format!("The {name} of the {thing}; see the manual for what is allowed");
         (
             name.to_owned(),
             json!({"type": "string", "description": description}),
@@ -32,12 +41,13 @@ fn tool(number: usize) -> Raw {
     };
     let names = ["owner", "repository", "title", "body", "labels", "state"];
     let properties: Map<String, Value> = names.into_iter().map(property).collect();
+    let description = format!("Use this to {verb} the {thing} number {number} of a workspace. ");
     Raw::author(&json!({
-        "name": format!("create_thing_{number}"),
-        "title": "Create a thing",
-        "description": "Creates a thing in a repository. ".repeat(6),
+        "name": format!("{verb}_{thing}_{number}"),
+        "title": format!("{verb} a {thing}"),
+        "description": description.repeat(4),
         "inputSchema": {"type": "object", "properties": properties, "required": ["owner", "title"]},
-        "annotations": {"readOnlyHint": false, "destructiveHint": false},
+        "annotations": {"readOnlyHint": verb == "read", "destructiveHint": verb == "delete"},
     }))
 }
 
@@ -153,5 +163,44 @@ fn lists(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, snapshots, lists);
+/// The index, made from nothing and after one server changed, and what a search in it takes.
+fn index(c: &mut Criterion) {
+    let mut group = c.benchmark_group("index");
+    for size in SIZES {
+        let listings = listings(size);
+        let snapshot = Arc::new(Snapshot::new(1, ingest(listings.clone())));
+        let mut changed = listings;
+        changed[0].1.tools[0] = tool(size);
+        let changed = Arc::new(Snapshot::new(2, ingest(changed)));
+        group.throughput(Throughput::Elements(size as u64));
+        group.sample_size(10);
+        group.bench_function(BenchmarkId::new("from nothing", size), |b| {
+            b.iter(|| Writer::new().expect("an index").update(snapshot.clone()));
+        });
+        let mut writer = Writer::new().expect("an index");
+        let mut snapshots = [&snapshot, &changed].into_iter().cycle();
+        group.bench_function(BenchmarkId::new("one tool changed", size), |b| {
+            b.iter(|| writer.update(snapshots.next().expect("a cycle").clone()));
+        });
+        let (searcher, _) = writer.update(snapshot).expect("an index");
+        group.sample_size(100);
+        for text in [
+            "invoice",
+            "create issue repository",
+            "\"delete the table\" server-1",
+        ] {
+            let name = format!("search {text:?}");
+            group.bench_function(BenchmarkId::new(name, size), |b| {
+                b.iter(|| {
+                    let query = Query::parse(black_box(text), &["server-1"]);
+                    let hits = searcher.search(&query, Matching::Any).expect("an index");
+                    hits.take(15).count()
+                });
+            });
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, snapshots, lists, index);
 criterion_main!(benches);
