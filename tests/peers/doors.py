@@ -57,7 +57,7 @@ ALL = HTTP + SSE + STDIO
 def process(daemon: rig.Daemon, *words: str) -> dict:
     """`mcpproxy WORDS`, for clients that can only start a process."""
     args = [*words, *daemon.arguments()]
-    return {"transport": "stdio", "command": rig.BINARY, "args": args, "env": {"HOME": str(daemon.home)}}
+    return {"transport": "stdio", "command": rig.BINARY, "args": args, "env": {"HOME": str(daemon.home), "SHELL": "/bin/sh"}}
 
 
 def check_time(result: dict):

@@ -1,5 +1,5 @@
-//! The official Rust SDK as a client of a running daemon: connects to the URL given, writes the names of the tools it sees, then
-//! makes the calls that it reads, one JSON object `{"name", "arguments"}` a line, and writes each result as a line.
+//! The official Rust SDK as a client of a running daemon: connects to the URL given, or to the command given, writes the names of the
+//! tools it sees, then makes the calls that it reads, one JSON object `{"name", "arguments"}` a line, and writes each result as a line.
 
 use std::io::{BufRead, Write};
 
@@ -7,21 +7,31 @@ use rmcp::{
     ServiceExt,
     model::{CallToolRequestParams, ClientConfig},
     transport::{
-        StreamableHttpClientTransport, streamable_http_client::StreamableHttpClientTransportConfig,
+        StreamableHttpClientTransport, TokioChildProcess,
+        streamable_http_client::StreamableHttpClientTransportConfig,
     },
 };
+use tokio::process::Command;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let url = std::env::args()
-        .nth(1)
-        .ok_or("the first argument is the URL")?;
-    // The client wants a provider even where it never speaks TLS.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let transport = StreamableHttpClientTransport::from_config(
-        StreamableHttpClientTransportConfig::with_uri(url),
-    );
-    let client = ClientConfig::default().serve(transport).await?;
+    let to: Vec<String> = std::env::args().skip(1).collect();
+    let client = match to.as_slice() {
+        [] => return Err("the arguments are a URL, or a command of several words".into()),
+        [url] => {
+            // The client wants a provider even where it never speaks TLS.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let config = StreamableHttpClientTransportConfig::with_uri(url.as_str());
+            let transport = StreamableHttpClientTransport::from_config(config);
+            ClientConfig::default().serve(transport).await?
+        }
+        [program, arguments @ ..] => {
+            let mut command = Command::new(program);
+            command.args(arguments);
+            let transport = TokioChildProcess::new(command)?;
+            ClientConfig::default().serve(transport).await?
+        }
+    };
     let names: Vec<String> = client
         .peer()
         .list_all_tools()

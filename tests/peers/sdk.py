@@ -43,17 +43,17 @@ async def call(session: ClientSession, tool: str, arguments: dict) -> dict:
     return result
 
 
-async def find_and_call(session: ClientSession, query: str, arguments: dict) -> dict:
+async def find_and_call(session: ClientSession, wanted: str, query: str, arguments: dict) -> dict:
     """What agents do through `/mcp`: searches a tool and calls the best one as its result says."""
-    best = None
     with anyio.fail_after(60):
-        while not best:
+        while True:
             found = await call(session, "retrieve_tools", {"query": query})
             answer = json.loads(found["content"][0]["text"])
-            # A search does not wait for servers that nobody has listed yet; it says that there are some.
-            best = answer["tools"][0] if answer["tools"] else None
-            assert best or answer["notice"], answer
-    return best | {"answer": await call(session, best["call_with"], {"name": best["name"], "args": arguments})}
+            best = answer["tools"][0] if answer["tools"] else {}
+            if best.get("name") == wanted:
+                return best | {"answer": await call(session, best["call_with"], {"name": wanted, "args": arguments})}
+            # A search does not wait for servers that nobody has listed yet, but says that there are some.
+            assert answer["notice"], answer
 
 
 async def every_server_answers(session: ClientSession, folder) -> None:

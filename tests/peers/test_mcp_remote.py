@@ -11,7 +11,7 @@ import raw
 def test_it_lists_and_calls(peers, home, door):
     target, call = door.target(peers.daemon), door.call()
     node, script = clients.MCP_REMOTE
-    args = [script, target["url"], "--allow-http", "--transport", f"{target['transport']}-only"]
+    args = [script, target["url"], "--transport", f"{target['transport']}-only"]
     with raw.StdioClient(node, args, home.environment | {"MCP_REMOTE_CONFIG_DIR": str(home.folder / "auth")}) as client:
         client.open()
         door.check_list(tool["name"] for tool in client.request("tools/list").value()["tools"])

@@ -3,13 +3,17 @@
 import json
 import subprocess
 
+import pytest
+
+import doors
 import rig
 
 
-def session(url: str, calls: list[tuple[str, dict]]) -> tuple[list[str], list[dict]]:
+def session(target: dict, calls: list[dict]) -> tuple[list[str], list[dict]]:
+    to = [target["url"]] if "url" in target else [target["command"], *target["args"]]
     done = subprocess.run(
-        [rig.RUST_CLIENT, url],
-        input="".join(json.dumps({"name": name, "arguments": arguments}) + "\n" for name, arguments in calls),
+        [rig.RUST_CLIENT, *to],
+        input="".join(json.dumps(call) + "\n" for call in calls),
         capture_output=True,
         text=True,
         timeout=120,
@@ -19,7 +23,14 @@ def session(url: str, calls: list[tuple[str, dict]]) -> tuple[list[str], list[di
     return names, results
 
 
-def test_it_lists_and_calls_the_tools_of_all_servers(peers):
+@pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
+def test_it_lists_and_calls(peers, door):
+    names, [result] = session(door.target(peers.daemon), [door.call()])
+    door.check_list(names)
+    doors.check_time(result)
+
+
+def test_it_calls_the_tools_of_all_servers(peers):
     calls = [
         ("everything__echo", {"message": "servus"}),
         ("web__get-sum", {"a": 2, "b": 3}),
@@ -27,7 +38,8 @@ def test_it_lists_and_calls_the_tools_of_all_servers(peers):
         ("memory__read_graph", {}),
         ("time__get_current_time", {"timezone": "UTC"}),
     ]
-    names, results = session(peers.daemon.base + "/mcp/all", calls)
+    everything = {"url": peers.daemon.base + "/mcp/all"}
+    names, results = session(everything, [{"name": name, "arguments": arguments} for name, arguments in calls])
     assert {name.partition("__")[0] for name in names} >= peers.entries.keys()
     assert len(results) == len(calls)
     assert not any(result.get("isError") for result in results), results
@@ -35,9 +47,3 @@ def test_it_lists_and_calls_the_tools_of_all_servers(peers):
     assert "5" in results[1]["content"][0]["text"]
     assert "Grüße aus der Datei" in results[2]["content"][0]["text"]
     assert "entities" in results[3]["structuredContent"]
-
-
-def test_it_speaks_to_one_server_natively(peers):
-    names, results = session(peers.daemon.base + "/mcp/server/time", [("get_current_time", {"timezone": "UTC"})])
-    assert "get_current_time" in names
-    assert not results[0].get("isError"), results
