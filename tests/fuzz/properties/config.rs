@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use mcpproxy::{
     config::{Change, ConfigError, EditError, Settings, Surroundings, edit, parse, written_entry},
     names::ServerName,
 };
 use serde_json::{Map, Value, json};
+
+use super::jsonc::{Tree, comments_outside};
 
 /// Limit: servers of one text that are edited, for the sake of speed.
 const SERVERS_TRIED: usize = 3;
@@ -84,6 +85,11 @@ fn check_edit(
     assert_eq!(
         before.without_server(server),
         after.without_server(server),
+        "{text}\nbecame\n{edited}"
+    );
+    assert_eq!(
+        comments_outside(text, server),
+        comments_outside(edited, server),
         "{text}\nbecame\n{edited}"
     );
     same_but_for(settings, &read(edited), server);
@@ -185,114 +191,4 @@ fn without(settings: &Settings, server: &str) -> Settings {
     rest.broken.clear();
     rest.warnings.clear();
     rest
-}
-
-/// The text as values, with keys that stand twice and everything in its order.
-#[derive(Debug, Clone, PartialEq)]
-enum Tree {
-    Leaf(String),
-    Array(Vec<Tree>),
-    Object(Vec<(String, Tree)>),
-}
-
-impl Tree {
-    /// The value of a text, an empty one being an empty object; `None` if it is no JSON with comments and trailing commas.
-    fn of(text: &str) -> Option<Self> {
-        let options = ParseOptions {
-            allow_comments: true,
-            allow_trailing_commas: true,
-            allow_loose_object_property_names: false,
-            allow_missing_commas: false,
-            allow_single_quoted_strings: false,
-            allow_hexadecimal_numbers: false,
-            allow_unary_plus_numbers: false,
-            allow_bare_decimal_point_numbers: false,
-            allow_non_finite_numbers: false,
-            allow_extended_string_escapes: false,
-        };
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let result = parse_to_ast(text, &CollectOptions::default(), &options).ok()?;
-        let root = result.value.as_ref().map(Self::from_ast);
-        Some(root.unwrap_or(Self::Object(Vec::new())))
-    }
-
-    fn from_ast(value: &ast::Value<'_>) -> Self {
-        match value {
-            ast::Value::NullKeyword(_) => Self::Leaf("null".to_owned()),
-            ast::Value::BooleanLit(literal) => Self::Leaf(literal.value.to_string()),
-            ast::Value::NumberLit(literal) => Self::Leaf(literal.value.to_owned()),
-            ast::Value::StringLit(literal) => Self::Leaf(json!(literal.value).to_string()),
-            ast::Value::Array(array) => {
-                Self::Array(array.elements.iter().map(Self::from_ast).collect())
-            }
-            ast::Value::Object(object) => Self::Object(
-                object
-                    .properties
-                    .iter()
-                    .map(|property| {
-                        let name = property.name.as_str().to_owned();
-                        (name, Self::from_ast(&property.value))
-                    })
-                    .collect(),
-            ),
-        }
-    }
-
-    /// The values under `mcpServers`, which may stand there twice.
-    fn server_lists(&self) -> impl Iterator<Item = &Self> {
-        let members = match self {
-            Self::Object(members) => &members[..],
-            _ => &[],
-        };
-        members
-            .iter()
-            .filter(|(key, _)| key == "mcpServers")
-            .map(|(_, list)| list)
-    }
-
-    fn server_names(&self) -> Vec<String> {
-        self.server_lists()
-            .flat_map(|list| match list {
-                Self::Object(members) => members.iter().map(|(name, _)| name.clone()).collect(),
-                Self::Array(elements) => elements.iter().filter_map(Self::own_name).collect(),
-                Self::Leaf(_) => Vec::new(),
-            })
-            .collect()
-    }
-
-    /// The name that an entry in an array gives itself.
-    fn own_name(&self) -> Option<String> {
-        let Self::Object(members) = self else {
-            return None;
-        };
-        let (_, name) = members.iter().rfind(|(key, _)| key == "name")?;
-        match name {
-            Self::Leaf(text) => serde_json::from_str(text).ok(),
-            _ => None,
-        }
-    }
-
-    /// Everything but the servers of that name. No servers and no list of servers are the same.
-    fn without_server(&self, server: &str) -> Self {
-        let Self::Object(members) = self else {
-            return self.clone();
-        };
-        let rest = members.iter().filter_map(|(key, value)| {
-            let value = match value {
-                _ if key != "mcpServers" => value.clone(),
-                Self::Object(servers) => {
-                    let others = servers.iter().filter(|(name, _)| name != server);
-                    Self::Object(others.cloned().collect())
-                }
-                Self::Array(servers) => {
-                    let is_other = |entry: &&Self| entry.own_name().as_deref() != Some(server);
-                    Self::Array(servers.iter().filter(is_other).cloned().collect())
-                }
-                Self::Leaf(_) => Self::Object(Vec::new()),
-            };
-            let is_empty = matches!(&value, Self::Object(list) if list.is_empty());
-            (key != "mcpServers" || !is_empty).then(|| (key.clone(), value))
-        });
-        Self::Object(rest.collect())
-    }
 }

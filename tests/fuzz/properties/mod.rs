@@ -5,5 +5,6 @@
 pub mod config;
 pub mod frames;
 mod json;
+mod jsonc;
 pub mod splice;
 pub mod sse;
