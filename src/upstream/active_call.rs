@@ -12,6 +12,7 @@ use super::{
 use crate::{
     config::duration,
     error_code::{ErrorCode, Failure},
+    names::ServerName,
     wire::{Id, Outcome, method},
 };
 
@@ -70,10 +71,7 @@ impl ActiveCall {
         if let Ok(arrived) = tokio::time::timeout_at(deadline, self.exchange.next()).await {
             return arrived.map_err(|error| upstream.failure(&error));
         }
-        let (name, time) = (upstream.name(), duration::show(self.timeout));
-        let error = format!("the server {name:?} did not answer within {time}");
-        let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";
-        Err(Failure::new(ErrorCode::TimedOut, error, hint).of_server(name))
+        Err(overdue(upstream.name(), self.timeout))
     }
 
     /// Answers a question that came as part of this call.
@@ -83,4 +81,12 @@ impl ActiveCall {
             .await
             .map_err(|error| self.counted.0.failure(&error))
     }
+}
+
+/// The failure of a call whose time is over.
+pub(super) fn overdue(server: &ServerName, timeout: Duration) -> Failure {
+    let time = duration::show(timeout);
+    let error = format!("the server {server:?} did not answer within {time}");
+    let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";
+    Failure::new(ErrorCode::TimedOut, error, hint).of_server(server)
 }

@@ -9,7 +9,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::{
-    active_call::{ActiveCall, Counted},
+    active_call::{ActiveCall, Counted, overdue},
     connect::ConnectError,
     link::{Link, LinkError},
     process::StderrLog,
@@ -157,13 +157,15 @@ impl Upstream {
         let mut live = self.live().await?;
         for first in [true, false] {
             self.check(admitted, &live)?;
-            match live
-                .link
-                .call(outgoing.number, outgoing.method, outgoing.params.as_ref())
-                .await
-            {
+            let now = Instant::now();
+            let params = outgoing.params.as_ref();
+            let sent = live.link.call(outgoing.number, outgoing.method, params);
+            // Over HTTP nothing may come back before the answer, and that may never come.
+            let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
+                return Err(overdue(self.name(), timeout));
+            };
+            match sent {
                 Ok(exchange) => {
-                    let now = Instant::now();
                     return Ok(ActiveCall {
                         exchange,
                         link: live.link.clone(),
@@ -191,14 +193,17 @@ impl Upstream {
     }
 
     /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
-    pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), Failure> {
-        let live = self.0.live.load_full();
-        match live {
-            Some(live) => live
-                .link
-                .notify(method, params)
-                .await
-                .map_err(|error| self.failure(&error)),
+    pub async fn notify(
+        &self,
+        _: &Admitted,
+        method: &str,
+        params: Option<&Raw>,
+    ) -> Result<(), Failure> {
+        match self.0.live.load_full() {
+            Some(live) => {
+                let sent = live.link.notify(method, params).await;
+                sent.map_err(|error| self.failure(&error))
+            }
             None => Ok(()),
         }
     }

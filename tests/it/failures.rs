@@ -7,7 +7,7 @@ use crate::support::{
     client::TestClient,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, plain_tool},
-    script::UnknownMethods,
+    script::{HttpAnswers, UnknownMethods},
 };
 
 async fn listed(daemon: &TestDaemon, tools: &[&str]) -> TestClient {
@@ -157,22 +157,33 @@ async fn a_broken_answer_fails_its_call_only() {
 
 #[tokio::test]
 async fn a_call_that_takes_too_long_is_cancelled_upstream() {
-    let upstream = FakeUpstream::stdio()
-        .tool("hang", hang())
-        .tool("fine", echo())
-        .start()
-        .await;
-    let daemon = TestDaemon::builder()
-        .upstream_with("slow", &upstream, json!({"call_tool_timeout": "300ms"}))
-        .start()
-        .await;
-    let client = listed(&daemon, &["slow__hang"]).await;
-    let failure = client.call("slow__hang", "{}").await.failure();
-    assert_eq!(failure["code"], "timed_out", "{failure}");
-    assert_eq!(failure["server"], "slow");
-    upstream.wait_for("notifications/cancelled").await;
-    client.call("slow__fine", "{}").await.result();
-    assert_eq!(upstream.spawn_count(), 1, "the server stays connected");
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::http(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+        FakeUpstream::sse(),
+    ] {
+        let upstream = upstream
+            .tool("hang", hang())
+            .tool("fine", echo())
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .upstream_with("slow", &upstream, json!({"call_tool_timeout": "300ms"}))
+            .start()
+            .await;
+        let client = listed(&daemon, &["slow__hang"]).await;
+        let failure = client.call("slow__hang", "{}").await.failure();
+        assert_eq!(failure["code"], "timed_out", "{failure}");
+        assert_eq!(failure["server"], "slow");
+        upstream.wait_for("notifications/cancelled").await;
+        client.call("slow__fine", "{}").await.result();
+        assert_eq!(
+            upstream.received("initialize").len(),
+            1,
+            "the server stays connected"
+        );
+    }
 }
 
 #[tokio::test]
