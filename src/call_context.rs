@@ -29,8 +29,7 @@ pub struct CallContext {
 /// Limit: notifications that wait for a client which reads slowly. Later ones are dropped; the answer never is.
 const WAITING: usize = 8192;
 
-/// Limit: bytes that wait for a client whose answers travel the same way, beside the frame that passes it. A client that reads
-/// never comes near.
+/// Limit: bytes that wait for a client, beside the frame that passes it. A client that reads never comes near.
 const WAITING_BYTES: usize = 64 << 20;
 
 /// The sending end of a request's way back. Cheap to clone.
@@ -106,7 +105,7 @@ impl Outlet {
         };
         let mut waiting = way.lock();
         match &way.cut {
-            None if waiting.frames.len() >= WAITING => {
+            None if waiting.is_too_much_with(&frame) => {
                 tracing::debug!("a notification was dropped: the client reads too slowly");
                 return;
             }

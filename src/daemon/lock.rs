@@ -6,13 +6,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::ServeError;
+use super::{ServeError, http::SOCKET};
 use crate::storage;
 
 /// Held as long as the daemon runs.
 pub(super) struct DataLock {
     file: File,
     address_file: PathBuf,
+    /// The socket that is opened under this lock.
+    socket: PathBuf,
 }
 
 impl DataLock {
@@ -37,6 +39,7 @@ impl DataLock {
             Ok(()) => Ok(Self {
                 file,
                 address_file: data_dir.join("address"),
+                socket: data_dir.join(SOCKET),
             }),
             Err(std::fs::TryLockError::WouldBlock) => {
                 let mut holder = String::new();
@@ -84,7 +87,9 @@ impl DataLock {
 impl Drop for DataLock {
     fn drop(&mut self) {
         // Gone already, or left for the next daemon to overwrite.
-        let _ = std::fs::remove_file(&self.address_file);
+        for file in [&self.address_file, &self.socket] {
+            let _ = std::fs::remove_file(file);
+        }
         let _ = self.file.set_len(0);
     }
 }

@@ -68,7 +68,8 @@ impl Inbound {
     pub(super) async fn notification(&self, envelope: &Envelope, notification: &Notification) {
         if !withdraws(envelope.session.as_deref(), notification) {
             let router = &self.0.router;
-            router.notification(&envelope.view, notification).await;
+            let (caller, view) = (&envelope.caller, &envelope.view);
+            router.notification(caller, view, notification).await;
         }
     }
 

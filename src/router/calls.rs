@@ -19,23 +19,20 @@ fn named<'a>(method: &str, params: Option<&'a Raw>) -> Result<(String, &'a Raw),
     if !params.is_object() {
         return Err(wrong("`params` is not an object"));
     }
-    let standing = |key| {
-        params
-            .members()
-            .filter(|member| member.is(params.as_bytes(), key))
-            .count()
-    };
-    match (standing("name"), standing("arguments")) {
+    let [name, arguments] = params.look_up(["name", "arguments"]);
+    match (name.times, arguments.times) {
         (0, _) => return Err(wrong("`name` is missing")),
         (2.., _) => return Err(wrong("`name` stands there twice")),
         (_, 2..) => return Err(wrong("`arguments` stands there twice")),
         _ => (),
     }
-    let arguments = params.get("arguments");
-    if arguments.is_some_and(|arguments| !arguments.is_object() && !arguments.is_null()) {
+    if arguments
+        .value
+        .is_some_and(|arguments| !arguments.is_object() && !arguments.is_null())
+    {
         return Err(wrong("`arguments` is not an object"));
     }
-    let name = params.get("name").and_then(|name| name.string());
+    let name = name.value.and_then(|name| name.string());
     Ok((name.ok_or_else(|| wrong("`name` is not a string"))?, params))
 }
 

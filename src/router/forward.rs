@@ -26,13 +26,15 @@ impl Router {
         edits: &[(&str, Edit<'_>)],
     ) -> Result<Outcome, Refused> {
         let number = Id::next_number();
-        let token = progress_token(params);
+        let token = progress_token(params)?;
+        let had_token = token.is_some();
         let ours = Progress {
             number,
             token: token.filter(|_| context.outlet.is_open()),
         };
         let params = match params {
-            Some(params) => Some(ours.put_into(params, edits)?),
+            Some(params) if had_token => Some(ours.put_into(params, edits)?),
+            Some(params) => Some(edited(params, edits)?),
             None => None,
         };
         let upstream = self.upstream(admitted.server())?;
@@ -112,18 +114,28 @@ fn once(
     key: &'static str,
     value: &str,
 ) -> Vec<(&'static str, Edit<'static>)> {
-    let standing = params.map_or(0, |p| {
-        p.members().filter(|m| m.is(p.as_bytes(), key)).count()
-    });
-    if standing > 1 {
-        vec![(key, Edit::Set(Raw::author(&value)))]
-    } else {
-        vec![]
+    match params.map(|params| params.look_up([key])) {
+        Some([found]) if found.times > 1 => vec![(key, Edit::Set(Raw::author(&value)))],
+        _ => vec![],
     }
 }
 
-fn progress_token(params: Option<&Raw>) -> Option<Raw> {
-    params?.get(meta::META)?.get(meta::PROGRESS_TOKEN)
+/// The client's token. It must be found wherever the upstream would find one: a token that passed could be that of another call.
+fn progress_token(params: Option<&Raw>) -> Result<Option<Raw>, RpcError> {
+    let Some([found]) = params.map(|params| params.look_up([meta::META])) else {
+        return Ok(None);
+    };
+    if found.times > 1 {
+        return Err(RpcError::invalid_params("`_meta` stands there twice"));
+    }
+    Ok(found.value.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)))
+}
+
+fn edited(params: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, RpcError> {
+    if edits.is_empty() {
+        return Ok(params.clone());
+    }
+    splice(params, edits).map_err(|_| RpcError::invalid_params("`params` is not an object"))
 }
 
 /// The client's progress token and ours.
@@ -134,20 +146,14 @@ struct Progress {
 
 impl Progress {
     fn put_into(&self, params: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, RpcError> {
-        let had_token = progress_token(Some(params)).is_some();
         let token = match &self.token {
             Some(_) => Edit::Set(Raw::author(&format!("p{}", self.number))),
             None => Edit::Remove,
         };
         let inner = [(meta::PROGRESS_TOKEN, token)];
         let mut all = edits.to_vec();
-        if had_token {
-            all.push((meta::META, Edit::Within(&inner)));
-        }
-        if all.is_empty() {
-            return Ok(params.clone());
-        }
-        splice(params, &all).map_err(|_| RpcError::invalid_params("`params` is not an object"))
+        all.push((meta::META, Edit::Within(&inner)));
+        edited(params, &all)
     }
 
     /// The frame for the client; `None` for progress that it did not ask for.

@@ -24,6 +24,7 @@ pub use self::{
 
 use crate::{
     call_context::CallContext,
+    caller::Caller,
     catalog::{Catalog, Snapshot},
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
@@ -103,16 +104,31 @@ impl Router {
     }
 
     /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
-    pub async fn notification(&self, view: &View, notification: &Notification) {
+    pub async fn notification(&self, caller: &Caller, view: &View, notification: &Notification) {
         if let View::Server(server) = view
             && is_for_upstream(&notification.method)
-            && let Some(upstream) = self.0.upstreams.get(server.as_str())
-            && let Err(failure) = upstream
-                .notify(&notification.method, notification.params.as_ref())
-                .await
+            && let Err(failure) = self.pass_on(caller, server, notification).await
         {
             tracing::debug!(%server, %failure, "a notification could not be passed on");
         }
+    }
+
+    async fn pass_on(
+        &self,
+        caller: &Caller,
+        server: &ServerName,
+        notification: &Notification,
+    ) -> Result<(), Failure> {
+        let (name, params) = (&*notification.method, notification.params.as_ref());
+        let admitted = gate::admit(
+            &self.settings(),
+            &self.0.catalog.snapshot(),
+            caller,
+            server.as_str(),
+            gate::Wanted::Method(name),
+        )?;
+        let upstream = self.upstream(admitted.server())?;
+        upstream.notify(&admitted, name, params).await
     }
 
     /// Whether a server of this name is in the configuration, usable or not.

@@ -164,6 +164,13 @@ fn strict(frame: &Bytes) -> Result<Message, FrameError> {
 }
 
 fn envelope(frame: &Bytes) -> Result<Envelope<'_>, FrameError> {
+    // Of its own accord the parser would take the elements of an array for members.
+    if frame.trim_ascii_start().first() != Some(&b'{') {
+        return match Raw::parse(frame) {
+            Ok(_) => Err(not_a_message("it is not an object")),
+            Err(error) => Err(FrameError::NotJson(error.into_inner())),
+        };
+    }
     serde_json::from_slice(frame).map_err(|error| match error.classify() {
         serde_json::error::Category::Data => FrameError::NotAMessage(error.to_string().into()),
         _ => FrameError::NotJson(error),
@@ -278,6 +285,8 @@ mod tests {
         for text in [
             "7",
             "[]",
+            r#"["2.0",1,"ping",{},null,null]"#,
+            r#""text""#,
             "{}",
             r#"{"method":7}"#,
             r#"{"id":null,"method":"x"}"#,

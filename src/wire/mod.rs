@@ -20,7 +20,7 @@ pub use frame::{
 };
 pub use id::Id;
 pub use id_finder::IdFinder;
-pub use raw::{NotJson, Raw};
+pub use raw::{Found, NotJson, Raw};
 pub use revision::Revision;
 pub use rpc_error::RpcError;
 pub use scan::{Element, Elements, Member, Members};

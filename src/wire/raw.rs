@@ -15,6 +15,22 @@ use super::scan::{Elements, Members};
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Raw(Bytes);
 
+/// What [`Raw::look_up`] finds under a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The value; the first one of a key that stands there twice.
+    pub value: Option<Raw>,
+    /// How often the key stands there.
+    pub times: usize,
+}
+
+impl Found {
+    const NOTHING: Self = Self {
+        value: None,
+        times: 0,
+    };
+}
+
 /// The text is not one JSON value.
 #[derive(Debug, thiserror::Error)]
 #[error("not JSON: {0}")]
@@ -120,6 +136,20 @@ impl Raw {
             .map(|member| Self(self.0.slice(member.value)))
     }
 
+    /// The values of several members, found in one walk.
+    pub fn look_up<const N: usize>(&self, keys: [&str; N]) -> [Found; N] {
+        let mut found = [const { Found::NOTHING }; N];
+        for member in self.members() {
+            let Some(i) = keys.iter().position(|key| member.is(&self.0, key)) else {
+                continue;
+            };
+            found[i].times += 1;
+            let first = &mut found[i].value;
+            first.get_or_insert_with(|| Self(self.0.slice(member.value)));
+        }
+        found
+    }
+
     /// A part of the text that is a value of its own, as [`Raw::members`] names it.
     #[must_use]
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
@@ -156,5 +186,23 @@ impl Serialize for Raw {
 impl From<&RawValue> for Raw {
     fn from(value: &RawValue) -> Self {
         Self(Bytes::copy_from_slice(value.get().as_bytes()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_members_are_found_in_one_walk() {
+        let object = Raw::parse_str(r#"{"b":2,"a":1,"x":{"a":7},"\u0061":3}"#).expect("JSON");
+        let found = object.look_up(["a", "b", "c"]).map(|found| {
+            (
+                found.value.map(|value| value.as_str().to_owned()),
+                found.times,
+            )
+        });
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(found, [(text("1"), 2), (text("2"), 1), (None, 0)]);
     }
 }

@@ -182,7 +182,7 @@ fn index(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("one tool changed", size), |b| {
             b.iter(|| writer.update(snapshots.next().expect("a cycle").clone()));
         });
-        let (searcher, _) = writer.update(snapshot).expect("an index");
+        let (searcher, _) = writer.update(snapshot.clone()).expect("an index");
         group.sample_size(100);
         for text in [
             "invoice",

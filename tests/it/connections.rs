@@ -180,3 +180,30 @@ async fn a_server_that_refuses_in_its_own_words_is_not_quoted_to_clients() {
     let rows = daemon.rest("GET", "/api/v1/servers", "").await;
     assert!(rows.text().contains("SECRET"), "{}", rows.text());
 }
+
+#[tokio::test]
+async fn a_progress_token_in_a_second_meta_does_not_pass() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    for (path, tool) in [("/mcp/all", "up__echo"), ("/mcp/server/up", "echo")] {
+        let client = daemon.client(path).await;
+        client.wait_for_tool(tool).await;
+        let params =
+            format!(r#"{{"name":"{tool}","_meta":{{}},"_meta":{{"progressToken":"p1"}}}}"#);
+        let reply = client.request("tools/call", &params).await;
+        assert_eq!(reply.error_code(), -32602);
+    }
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_daemon_that_ended_leaves_no_socket_behind() {
+    let daemon = TestDaemon::builder().start().await;
+    let socket = daemon.home().data_dir().join("mcpproxy.sock");
+    assert!(socket.exists());
+    let _home = daemon.shutdown().await;
+    assert!(!socket.exists());
+}
