@@ -19,14 +19,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
-    call_context::{CallContext, Outlet},
+    call_context::CallContext,
     caller::Caller,
     catalog::Matching,
     error_code::{ErrorCode, Failure},
     gate::Variant,
     management::{Enabled, Management, ServerRow},
     router::{Detail, Router, Search},
-    wire::{Outcome, Raw, Revision},
+    wire::{Outcome, Raw},
 };
 
 /// Limit: the largest request body, as for MCP clients.
@@ -325,11 +325,7 @@ async fn call(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> An
             request.variant
         ))
     })?;
-    let context = CallContext {
-        caller: Caller::operator(),
-        revision: Revision::NEWEST_LEGACY,
-        outlet: Outlet::nowhere(),
-    };
+    let context = CallContext::alone(Caller::operator());
     let (key, payload) = match api
         .0
         .router

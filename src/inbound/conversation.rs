@@ -7,8 +7,8 @@ use bytes::Bytes;
 
 use super::{
     Inbound,
-    dispatch::{Envelope, withdraws},
-    session::Session,
+    dispatch::{Envelope, took, withdraws},
+    session::{Agreed, Session},
 };
 use crate::{
     caller::Caller,
@@ -26,7 +26,7 @@ impl Inbound {
         match message {
             Message::Request(request) => self.take_request(session, request),
             Message::Notification(notification) => self.take_notification(session, notification),
-            Message::Response(_) => (),
+            Message::Response(response) => took(Some(session), response),
         }
     }
 
@@ -68,8 +68,11 @@ impl Inbound {
         let params = request.params.as_ref();
         match self.0.router.open(&caller, &session.view, params).await {
             Ok(opening) => {
-                session.agree(opening.revision);
-                tracing::debug!(client = opening.client.as_str(), revision = %opening.revision, "session opened");
+                session.agree(Agreed {
+                    revision: opening.revision,
+                    client: opening.client.clone(),
+                });
+                tracing::debug!(client = opening.client.info.as_str(), revision = %opening.revision, "session opened");
                 result_frame(&request.id, &opening.result)
             }
             Err(error) => error_frame(Some(&request.id), &error.to_raw()),
@@ -89,11 +92,14 @@ impl Inbound {
 }
 
 fn envelope(session: &Arc<Session>) -> Envelope {
+    let Agreed { revision, client } = session.agreed();
     Envelope {
         view: session.view.clone(),
         caller: Caller::anonymous(),
         session: Some(session.clone()),
-        revision: session.revision(),
+        revision,
+        client,
+        log_level: None,
     }
 }
 

@@ -7,12 +7,12 @@ use bytes::Bytes;
 
 use super::{Inbound, session::Session};
 use crate::{
-    call_context::{CallContext, Outlet},
+    call_context::{CallContext, Client, Outlet},
     caller::Caller,
     router::View,
     wire::{
-        FrameError, Id, Message, Notification, Outcome, Raw, Request, Revision, RpcError,
-        error_frame, method, result_frame,
+        FrameError, Id, LogLevel, Message, Notification, Outcome, Raw, Request, Response, Revision,
+        RpcError, error_frame, method, result_frame,
     },
 };
 
@@ -26,6 +26,9 @@ pub(super) struct Envelope {
     pub(super) caller: Caller,
     pub(super) session: Option<Arc<Session>>,
     pub(super) revision: Revision,
+    pub(super) client: Arc<Client>,
+    /// The log lines that a modern request asks for; a session's level is the session's.
+    pub(super) log_level: Option<LogLevel>,
 }
 
 impl Inbound {
@@ -43,10 +46,15 @@ impl Inbound {
             .as_ref()
             .map(|session| session.begin(&request.id));
         async move {
+            let session = envelope.session.as_ref();
             let context = CallContext {
                 caller: envelope.caller,
                 revision: envelope.revision,
+                client: envelope.client,
+                log_level: envelope.log_level,
                 outlet,
+                questions: session.map(|session| session.questions.clone()),
+                session: session.map(|session| session.id.clone()),
             };
             let router = &inbound.0.router;
             let answering = router.request(&context, &envelope.view, &request);
@@ -108,7 +116,10 @@ impl Inbound {
                 self.notification(envelope, &notification).await;
                 None
             }
-            Ok(Message::Response(_)) => None,
+            Ok(Message::Response(response)) => {
+                took(envelope.session.as_deref(), response);
+                None
+            }
         }
     }
 }
@@ -116,6 +127,17 @@ impl Inbound {
 /// The answer to a message above [`MAX_MESSAGE`].
 pub(super) fn too_large() -> RpcError {
     RpcError::invalid_request("the request is larger than 32 MiB")
+}
+
+/// Takes a client's answer to a question. One that nobody waits for is passed over.
+pub(super) fn took(session: Option<&Session>, response: Response) {
+    let answered = match (session, response.id) {
+        (Some(session), Some(id)) => session.questions.answer(&id, response.outcome),
+        _ => false,
+    };
+    if !answered {
+        tracing::debug!("a client answered what nobody asked, or what nobody waits for any more");
+    }
 }
 
 /// Whether a notification withdraws a request; if so, that is done.

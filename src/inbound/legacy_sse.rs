@@ -68,7 +68,7 @@ impl Inbound {
         session: &std::sync::Arc<Session>,
         messages: Vec<Result<Message, FrameError>>,
     ) -> Response {
-        let revision = session.revision();
+        let revision = session.agreed().revision;
         if !revision.has_batches() {
             let error = RpcError::invalid_request(format!("revision {revision} has no batches"));
             return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);

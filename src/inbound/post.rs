@@ -14,17 +14,15 @@ use http_body_util::BodyExt;
 use super::{
     Inbound,
     answer::{self, REVISION, SESSION},
-    dispatch::{Envelope, MAX_MESSAGE, too_large},
+    dispatch::{Envelope, MAX_MESSAGE, too_large, took},
+    session::Agreed,
     stream,
 };
 use crate::{
     call_context::Outlet,
     caller::Caller,
     router::View,
-    wire::{
-        FrameError, Message, Request, Response as RpcResponse, Revision, RpcError, method,
-        parse_client, result_frame,
-    },
+    wire::{FrameError, Message, Request, Revision, RpcError, method, parse_client, result_frame},
 };
 
 /// A body that is too large is read and thrown away up to this size, because many clients cannot hear an answer before they have
@@ -100,8 +98,9 @@ impl Inbound {
         let said = headers
             .get(REVISION)
             .map(|value| value.to_str().unwrap_or_default());
-        let revision = match (&session, said) {
-            (Some(session), _) => session.revision(),
+        let agreed = session.as_ref().map(|session| session.agreed());
+        let revision = match (&agreed, said) {
+            (Some(agreed), _) => agreed.revision,
             (None, None) => Revision::UNSAID,
             // A later revision than ours begins by asking what we are; the answer to its method says so.
             (None, Some(said)) => match Revision::from_header(said) {
@@ -120,6 +119,8 @@ impl Inbound {
             caller: Caller::anonymous(),
             session,
             revision,
+            client: agreed.map(|agreed| agreed.client).unwrap_or_default(),
+            log_level: None,
         })
     }
 
@@ -133,7 +134,10 @@ impl Inbound {
                 self.notification(&envelope, &notification).await;
                 answer::accepted()
             }
-            Message::Response(RpcResponse { .. }) => answer::accepted(),
+            Message::Response(response) => {
+                took(envelope.session.as_deref(), response);
+                answer::accepted()
+            }
         }
     }
 
@@ -145,11 +149,12 @@ impl Inbound {
             .await
         {
             Ok(opening) => {
-                let session = self
-                    .0
-                    .sessions
-                    .open(envelope.view.clone(), opening.revision);
-                tracing::debug!(client = opening.client.as_str(), revision = %opening.revision, "session opened");
+                let agreed = Agreed {
+                    revision: opening.revision,
+                    client: opening.client.clone(),
+                };
+                let session = self.0.sessions.open(envelope.view.clone(), agreed);
+                tracing::debug!(client = opening.client.info.as_str(), revision = %opening.revision, "session opened");
                 let mut response =
                     answer::json(StatusCode::OK, result_frame(&request.id, &opening.result));
                 let id = HeaderValue::from_str(&session.id).expect("a UUID is a header value");

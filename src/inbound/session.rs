@@ -14,7 +14,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::presence::{Presence, Present};
 use crate::{
-    call_context::{Inlet, Outlet},
+    call_context::{Client, Inlet, Outlet, Questions},
     router::{Change, View},
     wire::{Id, Revision, method, notification_frame},
 };
@@ -31,24 +31,43 @@ pub struct Sessions(Arc<Table>);
 
 #[derive(Default)]
 struct Table {
-    by_id: Mutex<HashMap<Box<str>, Arc<Session>>>,
+    by_id: Mutex<HashMap<Arc<str>, Arc<Session>>>,
     streams: AtomicUsize,
     presence: Presence,
 }
 
 /// One client's session.
 pub(super) struct Session {
-    pub(super) id: Box<str>,
+    pub(super) id: Arc<str>,
     /// The endpoint that it was opened on, and belongs to.
     pub(super) view: View,
     kind: Kind,
-    revision: Mutex<Revision>,
+    agreed: Mutex<Agreed>,
+    /// What the client is asked on behalf of upstreams.
+    pub(super) questions: Questions,
     running: Mutex<HashMap<Id, Vec<CancellationToken>>>,
     listener: Mutex<Listener>,
     last_seen: Mutex<Instant>,
     /// What runs beside the stream of a conversation.
     tasks: TaskTracker,
     _present: Present,
+}
+
+/// What client and we agreed in `initialize`.
+#[derive(Clone)]
+pub(super) struct Agreed {
+    pub(super) revision: Revision,
+    pub(super) client: Arc<Client>,
+}
+
+impl Default for Agreed {
+    /// Before `initialize`.
+    fn default() -> Self {
+        Self {
+            revision: Revision::UNSAID,
+            client: Arc::default(),
+        }
+    }
 }
 
 /// How a session's client is answered.
@@ -70,13 +89,13 @@ struct Listener {
 
 impl Sessions {
     /// Opens a session of Streamable HTTP.
-    pub(super) fn open(&self, view: View, revision: Revision) -> Arc<Session> {
-        self.insert(Kind::Streamable, view, revision)
+    pub(super) fn open(&self, view: View, agreed: Agreed) -> Arc<Session> {
+        self.insert(Kind::Streamable, view, agreed)
     }
 
     /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
     pub(super) fn converse(&self, view: View) -> (Arc<Session>, Listening) {
-        let session = self.insert(Kind::Conversation, view, Revision::UNSAID);
+        let session = self.insert(Kind::Conversation, view, Agreed::default());
         let over = CancellationToken::new();
         let (outlet, inlet) = Outlet::with_answers(over.clone());
         *lock(&session.listener) = Listener {
@@ -87,12 +106,13 @@ impl Sessions {
         (session, listening)
     }
 
-    fn insert(&self, kind: Kind, view: View, revision: Revision) -> Arc<Session> {
+    fn insert(&self, kind: Kind, view: View, agreed: Agreed) -> Arc<Session> {
         let session = Arc::new(Session {
             id: uuid::Uuid::new_v4().to_string().into(),
             view,
             kind,
-            revision: Mutex::new(revision),
+            agreed: Mutex::new(agreed),
+            questions: Questions::default(),
             running: Mutex::default(),
             listener: Mutex::default(),
             last_seen: Mutex::new(Instant::now()),
@@ -183,7 +203,7 @@ impl Sessions {
     }
 }
 
-fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>) {
+fn make_room(table: &mut HashMap<Arc<str>, Arc<Session>>) {
     let oldest = table
         .values()
         .filter(|session| !session.is_listening())
@@ -201,14 +221,14 @@ fn make_room(table: &mut HashMap<Box<str>, Arc<Session>>) {
 }
 
 impl Session {
-    /// What the client speaks.
-    pub(super) fn revision(&self) -> Revision {
-        *lock(&self.revision)
+    /// What was agreed.
+    pub(super) fn agreed(&self) -> Agreed {
+        lock(&self.agreed).clone()
     }
 
     /// Notes what was agreed.
-    pub(super) fn agree(&self, revision: Revision) {
-        *lock(&self.revision) = revision;
+    pub(super) fn agree(&self, agreed: Agreed) {
+        *lock(&self.agreed) = agreed;
     }
 
     /// The way to the client outside of any request: for a conversation, that of everything.
@@ -286,6 +306,7 @@ impl Session {
         for token in lock(&self.running).values().flatten() {
             token.cancel();
         }
+        self.questions.end();
         lock(&self.listener).over.cancel();
     }
 }

@@ -13,8 +13,8 @@ use tokio::{
 
 use super::{
     Inbound,
-    dispatch::{Envelope, MAX_MESSAGE, too_large},
-    session::{Listening, Session},
+    dispatch::{Envelope, MAX_MESSAGE, too_large, took},
+    session::{Agreed, Listening, Session},
 };
 use crate::{
     call_context::{Inlet, Outlet},
@@ -22,8 +22,7 @@ use crate::{
     lines::{self, Line, Lines},
     router::View,
     wire::{
-        FrameError, Message, Request, Revision, RpcError, error_frame, method, parse_client,
-        result_frame,
+        FrameError, Message, Request, RpcError, error_frame, method, parse_client, result_frame,
     },
 };
 
@@ -106,7 +105,7 @@ impl Drop for Conversation {
 
 impl Conversation {
     fn new(inbound: Inbound, view: View, caller: Caller, out: mpsc::Sender<Bytes>) -> Self {
-        let session = inbound.0.sessions.open(view, Revision::UNSAID);
+        let session = inbound.0.sessions.open(view, Agreed::default());
         Self {
             inbound,
             caller,
@@ -201,7 +200,7 @@ impl Conversation {
                 let envelope = self.envelope();
                 self.inbound.notification(&envelope, &notification).await;
             }
-            Message::Response(_) => (),
+            Message::Response(response) => took(Some(&self.session), response),
         }
     }
 
@@ -214,8 +213,11 @@ impl Conversation {
             let params = request.params.as_ref();
             match parts.router.open(&caller, &session.view, params).await {
                 Ok(opening) => {
-                    session.agree(opening.revision);
-                    tracing::debug!(client = opening.client.as_str(), revision = %opening.revision, "session opened");
+                    session.agree(Agreed {
+                    revision: opening.revision,
+                    client: opening.client.clone(),
+                });
+                    tracing::debug!(client = opening.client.info.as_str(), revision = %opening.revision, "session opened");
                     out.send(result_frame(&request.id, &opening.result)).await.ok()?;
                     Some(session.listen(&parts.sessions))
                 }
@@ -278,11 +280,14 @@ impl Conversation {
     }
 
     fn envelope(&self) -> Envelope {
+        let Agreed { revision, client } = self.session.agreed();
         Envelope {
             view: self.session.view.clone(),
             caller: self.caller.clone(),
             session: Some(self.session.clone()),
-            revision: self.session.revision(),
+            revision,
+            client,
+            log_level: None,
         }
     }
 }

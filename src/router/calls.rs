@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Refused, Router, built_in};
+use super::{Refused, Reply, Router, built_in};
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
@@ -45,7 +45,7 @@ impl Router {
         &self,
         context: &CallContext,
         params: Option<&Raw>,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         let (offered, params) = named(method::TOOLS_CALL, params)?;
         if let Some(tool) = built_in::find(&offered) {
             return tool.run(self, context, params).await;
@@ -114,7 +114,8 @@ impl Router {
             .forward(context, &admitted, method::TOOLS_CALL, Some(&params), &[])
             .await
         {
-            Ok(outcome) => Ok(outcome),
+            Ok(Reply::Passed(outcome)) => Ok(outcome),
+            Ok(Reply::Own(result)) => Ok(Outcome::Result(result)),
             Err(Refused::Failed(failure)) => Err(failure),
             Err(Refused::Rpc(error)) => Err(Failure::new(
                 ErrorCode::InvalidArguments,
@@ -146,7 +147,7 @@ impl Router {
         &self,
         context: &CallContext,
         params: Option<&Raw>,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         let (offered, params) = named(method::PROMPTS_GET, params)?;
         let (server, prompt) = self.offered_prompt(&offered)?;
         let admitted = self.admit(context, server.as_str(), Wanted::Prompt(&prompt))?;
@@ -181,7 +182,7 @@ impl Router {
         &self,
         context: &CallContext,
         params: Option<&Raw>,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         #[derive(Deserialize)]
         struct Params {
             r#ref: Reference,

@@ -1,7 +1,7 @@
 //! Sends one admitted request to its upstream and carries back what comes: notices in order onto the caller's own stream, then the
 //! answer, untouched.
 
-use super::{Refused, Router};
+use super::{Refused, Reply, Router};
 use crate::{
     call_context::CallContext,
     error_code::ErrorCode,
@@ -10,8 +10,8 @@ use crate::{
     upstream::Outgoing,
     upstream::link::Inbound,
     wire::{
-        Edit, Id, Notification, Outcome, Raw, Request, RpcError, meta, method, notification_frame,
-        splice,
+        Edit, Id, Notification, Outcome, Raw, Request, Revision, RpcError, bridge, meta, method,
+        notification_frame, splice,
     },
 };
 
@@ -24,7 +24,7 @@ impl Router {
         method: &str,
         params: Option<&Raw>,
         edits: &[(&str, Edit<'_>)],
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         let number = Id::next_number();
         let token = progress_token(params)?;
         let had_token = token.is_some();
@@ -45,6 +45,7 @@ impl Router {
                     number,
                     method,
                     params,
+                    sender: context.sender(),
                 },
             )
             .await?;
@@ -60,7 +61,10 @@ impl Router {
                         Outcome::Error(RpcError::method_not_found(&question.method).to_raw());
                     call.answer(&question.id, &refusal).await?;
                 }
-                Inbound::Answer(outcome) => return Ok(outcome),
+                Inbound::Answer(outcome) => {
+                    let outcome = bridged(context.revision, call.revision(), method, outcome);
+                    return Ok(Reply::Passed(outcome));
+                }
             }
         }
     }
@@ -71,7 +75,7 @@ impl Router {
         context: &CallContext,
         server: &ServerName,
         request: &Request,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         let params = request.params.as_ref();
         let text = |key: &str| {
             params
@@ -105,6 +109,16 @@ impl Router {
         };
         self.forward(context, &admitted, &request.method, params, &edits)
             .await
+    }
+}
+
+/// An upstream's answer as a client of this revision must get it.
+fn bridged(client: Revision, upstream: Revision, method: &str, outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Result(result) => {
+            Outcome::Result(bridge::result_for(client, upstream, method, result))
+        }
+        Outcome::Error(error) => Outcome::Error(bridge::error_for(client, upstream, method, error)),
     }
 }
 

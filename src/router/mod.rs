@@ -31,7 +31,7 @@ use crate::{
     gate,
     names::ServerName,
     upstream::{Upstream, Upstreams},
-    wire::{Notification, Outcome, Raw, Request, RpcError, method},
+    wire::{Notification, Outcome, Raw, Request, RpcError, bridge, method},
 };
 
 /// How long a list with nothing known at all waits for the first discovery.
@@ -57,6 +57,14 @@ struct Parts {
     catalog: Catalog,
     upstreams: Upstreams,
     lists: lists::Prepared,
+}
+
+/// What became of a request.
+enum Reply {
+    /// Our own result, in the dress of legacy revisions.
+    Own(Raw),
+    /// An upstream's answer, as this client must get it.
+    Passed(Outcome),
 }
 
 /// Why a request got no result.
@@ -100,7 +108,18 @@ impl Router {
             View::Server(server) => self.transparent(context, server, request).await,
             View::Configured | View::Mode(_) => self.aggregated(context, view, request).await,
         };
-        answered.unwrap_or_else(|refused| refuse(context, request, refused))
+        let own = |result| {
+            let shaped = bridge::own_result_for(context.revision, &request.method, result);
+            Outcome::Result(shaped)
+        };
+        match answered {
+            Ok(Reply::Passed(outcome)) => outcome,
+            Ok(Reply::Own(result)) => own(result),
+            Err(Refused::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
+                own(failed_result(&failure))
+            }
+            Err(refused) => Outcome::Error(refusal(context, refused).to_raw()),
+        }
     }
 
     /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
@@ -151,14 +170,14 @@ impl Router {
         context: &CallContext,
         view: &View,
         request: &Request,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         let params = request.params.as_ref();
         match &*request.method {
-            method::PING | method::SET_LEVEL => Ok(Outcome::Result(Raw::empty_object())),
-            method::TOOLS_LIST => Ok(Outcome::Result(self.tools_of(self.mode(view)).await)),
-            method::PROMPTS_LIST => Ok(Outcome::Result(self.lists().await.prompts.clone())),
-            method::RESOURCES_LIST => Ok(Outcome::Result(self.lists().await.resources.clone())),
-            method::TEMPLATES_LIST => Ok(Outcome::Result(self.lists().await.templates.clone())),
+            method::PING | method::SET_LEVEL => Ok(Reply::Own(Raw::empty_object())),
+            method::TOOLS_LIST => Ok(Reply::Own(self.tools_of(self.mode(view)).await)),
+            method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),
+            method::RESOURCES_LIST => Ok(Reply::Own(self.lists().await.resources.clone())),
+            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists().await.templates.clone())),
             method::TOOLS_CALL => self.call_offered_tool(context, params).await,
             method::PROMPTS_GET => self.get_offered_prompt(context, params).await,
             method::RESOURCES_READ => self.read_offered_resource(context, params).await,
@@ -173,18 +192,18 @@ impl Router {
         context: &CallContext,
         server: &ServerName,
         request: &Request,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         match &*request.method {
-            method::PING => return Ok(Outcome::Result(Raw::empty_object())),
+            method::PING => return Ok(Reply::Own(Raw::empty_object())),
             // About our connection with the client, not about the upstream's with us.
             method::DISCOVER => return Err(RpcError::method_not_found(method::DISCOVER).into()),
             _ => (),
         }
         self.ensure_listed(server.as_str()).await?;
         match &*request.method {
-            method::TOOLS_LIST => Ok(Outcome::Result(self.own_tools(context, server)?)),
+            method::TOOLS_LIST => Ok(Reply::Own(self.own_tools(context, server)?)),
             method::PROMPTS_LIST | method::RESOURCES_LIST | method::TEMPLATES_LIST => Ok(
-                Outcome::Result(self.own_list(context, server, &request.method)?),
+                Reply::Own(self.own_list(context, server, &request.method)?),
             ),
             _ => self.pass(context, server, request).await,
         }
@@ -275,25 +294,17 @@ impl Router {
 
 /// Our own failures are results for tools, so that a model reads them; for everything else they are JSON-RPC errors with the
 /// same JSON as data.
-fn refuse(context: &CallContext, request: &Request, refused: Refused) -> Outcome {
-    match refused {
-        Refused::Rpc(error) => Outcome::Error(error.to_raw()),
-        Refused::Failed(failure) if &*request.method == method::TOOLS_CALL => {
-            Outcome::Result(failed_result(&failure))
-        }
-        Refused::Failed(failure) => {
-            let code = match failure.code {
-                ErrorCode::UnknownResource => context.revision.missing_resource_code(),
-                ErrorCode::UnknownPrompt | ErrorCode::InvalidArguments => RpcError::INVALID_PARAMS,
-                _ => RpcError::INTERNAL,
-            };
-            Outcome::Error(
-                RpcError::new(code, failure.error.clone())
-                    .with_data(Raw::author(&failure))
-                    .to_raw(),
-            )
-        }
-    }
+fn refusal(context: &CallContext, refused: Refused) -> RpcError {
+    let failure = match refused {
+        Refused::Rpc(error) => return error,
+        Refused::Failed(failure) => failure,
+    };
+    let code = match failure.code {
+        ErrorCode::UnknownResource => context.revision.missing_resource_code(),
+        ErrorCode::UnknownPrompt | ErrorCode::InvalidArguments => RpcError::INVALID_PARAMS,
+        _ => RpcError::INTERNAL,
+    };
+    RpcError::new(code, failure.error.clone()).with_data(Raw::author(&failure))
 }
 
 /// A tool result that says what failed.

@@ -1,10 +1,13 @@
 //! How we present ourselves to a client that opens a connection.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Router, View};
 use crate::{
+    call_context::Client,
     caller::Caller,
     config::RoutingMode,
     error_code::Failure,
@@ -35,8 +38,8 @@ pub struct Opening {
     pub revision: Revision,
     /// The result of `initialize`.
     pub result: Raw,
-    /// The client's name and version.
-    pub client: Raw,
+    /// What the client said of itself.
+    pub client: Arc<Client>,
 }
 
 #[derive(Deserialize, Default)]
@@ -69,11 +72,11 @@ impl Router {
                         .with_data(Raw::author(&failure))
                 })?,
         };
-        let part = |key| params.get(key).unwrap_or_else(Raw::empty_object).detached();
+        let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         Ok(Opening {
             revision,
             result,
-            client: part("clientInfo"),
+            client: Arc::new(Client::new(&part("clientInfo"), &part("capabilities"))),
         })
     }
 

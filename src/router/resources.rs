@@ -1,12 +1,12 @@
 //! Resources of the aggregated view: whose a URI is.
 
-use super::{Refused, Router};
+use super::{Refused, Reply, Router};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
     error_code::{ErrorCode, Failure},
     gate::Wanted,
-    wire::{Edit, Outcome, Raw, RpcError, method},
+    wire::{Edit, Raw, RpcError, method},
 };
 
 impl Router {
@@ -14,7 +14,7 @@ impl Router {
         &self,
         context: &CallContext,
         params: Option<&Raw>,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         let missing =
             || RpcError::invalid_params(format!("{}: `uri` is missing", method::RESOURCES_READ));
         let params = params.ok_or_else(missing)?;

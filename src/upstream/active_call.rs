@@ -13,7 +13,7 @@ use crate::{
     config::duration,
     error_code::{ErrorCode, Failure},
     names::ServerName,
-    wire::{Id, Outcome, method},
+    wire::{Id, Outcome, Revision, method},
 };
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
@@ -35,6 +35,7 @@ impl Drop for Counted {
 /// A request in flight. Dropping it before the answer cancels it upstream.
 pub struct ActiveCall {
     pub(super) exchange: Exchange,
+    pub(super) revision: Revision,
     pub(super) link: Link,
     pub(super) counted: Counted,
     pub(super) _permit: Option<OwnedSemaphorePermit>,
@@ -44,6 +45,11 @@ pub struct ActiveCall {
 }
 
 impl ActiveCall {
+    /// What the upstream speaks.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
     /// The next message; the answer is the last. The clock restarts at each progress notification. Questions that no client has
     /// to be asked are answered here.
     pub async fn next(&mut self) -> Result<Inbound, Failure> {

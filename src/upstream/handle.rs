@@ -22,7 +22,10 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
-    wire::Raw,
+    wire::{
+        Raw,
+        bridge::{self, Sender},
+    },
 };
 
 /// Limit: how long one call may take in all, however much progress it reports.
@@ -105,6 +108,8 @@ pub struct Outgoing<'a> {
     pub method: &'a str,
     /// The params.
     pub params: Option<Raw>,
+    /// On whose behalf.
+    pub sender: Sender<'a>,
 }
 
 impl Upstream {
@@ -158,8 +163,11 @@ impl Upstream {
         for first in [true, false] {
             self.check(admitted, &live)?;
             let now = Instant::now();
-            let params = outgoing.params.as_ref();
-            let sent = live.link.call(outgoing.number, outgoing.method, params);
+            let revision = live.catalog.load().listing.revision;
+            let params = bridge::params_for(revision, &outgoing.sender, outgoing.params.as_ref());
+            let sent = live
+                .link
+                .call(outgoing.number, outgoing.method, params.as_ref());
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
                 return Err(overdue(self.name(), timeout));
@@ -168,6 +176,7 @@ impl Upstream {
                 Ok(exchange) => {
                     return Ok(ActiveCall {
                         exchange,
+                        revision,
                         link: live.link.clone(),
                         counted,
                         _permit: permit,

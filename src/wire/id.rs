@@ -42,6 +42,11 @@ impl Id {
         Self(Bytes::copy_from_slice(&self.0))
     }
 
+    /// The id as a value, to stand in params.
+    pub fn to_raw(&self) -> super::Raw {
+        super::Raw::trusted(self.0.clone())
+    }
+
     /// The JSON text.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

@@ -12,3 +12,15 @@ pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Which log lines a modern request wants.
 pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// Who answers a modern request.
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// Which `subscriptions/listen` a message belongs to.
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// What a modern request says about its sender: it belongs to the connection, and never goes on to a legacy server.
+pub const OF_THE_SENDER: [&str; 4] = [
+    PROTOCOL_VERSION,
+    CLIENT_INFO,
+    CLIENT_CAPABILITIES,
+    LOG_LEVEL,
+];

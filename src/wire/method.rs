@@ -46,3 +46,29 @@ pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 /// An upstream asks for the client's roots.
 pub const ROOTS_LIST: &str = "roots/list";
+/// An upstream wants the client's model to say something.
+pub const SAMPLING: &str = "sampling/createMessage";
+/// An upstream asks the client's user.
+pub const ELICITATION: &str = "elicitation/create";
+/// Opens a modern client's stream of news.
+pub const LISTEN: &str = "subscriptions/listen";
+/// The first message on it: what of its wishes is met.
+pub const LISTEN_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+/// The client's roots changed.
+pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
+/// How a task stands (tasks extension).
+pub const TASKS_GET: &str = "tasks/get";
+/// Gives a task what it asked for.
+pub const TASKS_UPDATE: &str = "tasks/update";
+/// Withdraws a task.
+pub const TASKS_CANCEL: &str = "tasks/cancel";
+
+/// Methods whose modern results say how long they may be kept (revision 2026-07-28, server/utilities/caching).
+pub const CACHEABLE: [&str; 6] = [
+    DISCOVER,
+    TOOLS_LIST,
+    PROMPTS_LIST,
+    RESOURCES_LIST,
+    TEMPLATES_LIST,
+    RESOURCES_READ,
+];

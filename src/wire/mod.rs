@@ -3,12 +3,17 @@
 //!
 //! This is the only module that knows that protocol revisions differ. It does no I/O and knows no session.
 
+pub mod bridge;
 mod frame;
+pub mod header_params;
+pub mod header_value;
 mod id;
 mod id_finder;
+mod log_level;
 pub mod meta;
 pub mod method;
 mod raw;
+mod request_meta;
 mod revision;
 mod rpc_error;
 mod scan;
@@ -20,7 +25,9 @@ pub use frame::{
 };
 pub use id::Id;
 pub use id_finder::IdFinder;
+pub use log_level::LogLevel;
 pub use raw::{Found, NotJson, Raw};
+pub use request_meta::{RequestMeta, is_modern, unsupported};
 pub use revision::Revision;
 pub use rpc_error::RpcError;
 pub use scan::{Element, Elements, Member, Members};

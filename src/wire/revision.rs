@@ -68,6 +68,12 @@ impl Revision {
         self < Self::V2026_07_28
     }
 
+    /// The revisions whose requests speak for themselves, oldest first.
+    pub fn without_handshake() -> impl Iterator<Item = Self> {
+        let all = Self::ALL.iter().map(|(revision, _)| *revision);
+        all.filter(|revision| !revision.has_handshake())
+    }
+
     /// Whether a POST may carry several messages.
     pub fn has_batches(self) -> bool {
         self == Self::V2025_03_26

@@ -29,6 +29,12 @@ impl RpcError {
     pub const INVALID_PARAMS: i64 = -32602;
     /// A fault on our side.
     pub const INTERNAL: i64 = -32603;
+    /// The headers of a modern request and its body say different things (transports, "Request Headers").
+    pub const HEADER_MISMATCH: i64 = -32020;
+    /// A modern request needs a capability that its client did not declare.
+    pub const MISSING_CAPABILITY: i64 = -32021;
+    /// A modern request of a revision that is not served.
+    pub const UNSUPPORTED_REVISION: i64 = -32022;
     /// What the SDKs of the legacy revisions use for transport and session errors.
     pub const SESSION: i64 = -32001;
 

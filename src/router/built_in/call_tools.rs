@@ -8,8 +8,8 @@ use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::{self, Variant},
-    router::{Refused, Router},
-    wire::{Edit, Outcome, Raw, method},
+    router::{Refused, Reply, Router},
+    wire::{Edit, Raw, method},
 };
 
 pub(super) const READ: BuiltIn = BuiltIn {
@@ -201,7 +201,7 @@ fn arguments_of(call: &Call<'_>, asked: &Declared) -> Result<Option<Raw>, String
     }
 }
 
-async fn declared(call: Call<'_>, variant: Variant) -> Result<Outcome, Refused> {
+async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, Refused> {
     let tool = format!("call_tool_{}", variant.as_str());
     let wrong = |why: String| wrong_arguments(&tool, why);
     let asked = Declared::read(&call.arguments).map_err(wrong)?;
@@ -231,7 +231,7 @@ fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
         })
 }
 
-async fn undeclared(call: Call<'_>) -> Result<Outcome, Refused> {
+async fn undeclared(call: Call<'_>) -> Result<Reply, Refused> {
     let wrong = |why: String| wrong_arguments("call_tool", why);
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
@@ -287,7 +287,7 @@ impl Router {
         server: &str,
         tool: &str,
         arguments: Option<Raw>,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         self.ensure_known(server).await?;
         let admitted = self.admit_as(call.context, variant, server, tool)?;
         let edits = [

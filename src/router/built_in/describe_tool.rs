@@ -11,8 +11,8 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::{self, Variant, Wanted},
     names::{self, ServerName},
-    router::{Refused, Search},
-    wire::{Edit, Outcome, Raw, splice},
+    router::{Refused, Reply, Search},
+    wire::{Edit, Raw, splice},
 };
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
@@ -83,7 +83,7 @@ fn define(_: &Settings) -> Value {
     })
 }
 
-fn run(call: &Call<'_>) -> Result<Outcome, Refused> {
+fn run(call: &Call<'_>) -> Result<Reply, Refused> {
     let names = read(&call.arguments).map_err(|why| wrong_arguments(TOOL.name, why))?;
     let settings = call.router.settings();
     let snapshot = call.router.0.catalog.snapshot();

@@ -8,12 +8,12 @@ mod retrieve_tools;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use super::{Refused, Router};
+use super::{Refused, Reply, Router};
 use crate::{
     call_context::CallContext,
     config::Settings,
     error_code::{ErrorCode, Failure},
-    wire::{Outcome, Raw},
+    wire::Raw,
 };
 
 /// Every built-in tool.
@@ -32,7 +32,7 @@ pub(super) struct BuiltIn {
     pub(super) name: &'static str,
     /// Its definition; limits in it are the configured ones.
     define: fn(&Settings) -> serde_json::Value,
-    run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Outcome, Refused>>,
+    run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Reply, Refused>>,
 }
 
 /// One call of a built-in tool.
@@ -80,7 +80,7 @@ impl BuiltIn {
         router: &Router,
         context: &CallContext,
         params: &Raw,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Reply, Refused> {
         let arguments = params
             .get("arguments")
             .filter(|arguments| !arguments.is_null());
@@ -144,7 +144,7 @@ fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
 }
 
 /// A result with an output schema: the JSON as one text block, and as it is.
-fn structured(answer: &Raw) -> Outcome {
+fn structured(answer: &Raw) -> Reply {
     #[derive(Serialize)]
     struct Text<'a> {
         r#type: &'static str,
@@ -156,7 +156,7 @@ fn structured(answer: &Raw) -> Outcome {
         content: [Text<'a>; 1],
         structured_content: &'a Raw,
     }
-    Outcome::Result(Raw::author(&Structured {
+    Reply::Own(Raw::author(&Structured {
         content: [Text {
             r#type: "text",
             text: answer.as_str(),

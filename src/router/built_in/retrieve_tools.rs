@@ -7,8 +7,8 @@ use crate::{
     catalog::Matching,
     config::Settings,
     gate::Variant,
-    router::{Detail, Refused, Search},
-    wire::{Outcome, Raw},
+    router::{Detail, Refused, Reply, Search},
+    wire::Raw,
 };
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
@@ -92,7 +92,7 @@ fn define(settings: &Settings) -> Value {
     })
 }
 
-fn run(call: &Call<'_>) -> Result<Outcome, Refused> {
+fn run(call: &Call<'_>) -> Result<Reply, Refused> {
     let wrong = |why| wrong_arguments(TOOL.name, why);
     let (search, detail) = read(&call.arguments).map_err(wrong)?;
     let answer = call

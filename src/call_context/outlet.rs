@@ -1,5 +1,4 @@
-//! One request in flight: on whose behalf it runs, which revision its answer must speak, and the way back for what comes before
-//! the answer.
+//! The way back of a request: what its client is told before the answer.
 
 use std::{
     collections::VecDeque,
@@ -12,19 +11,6 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-
-use crate::{caller::Caller, wire::Revision};
-
-/// Travels with a request from the face that took it to the link that carries it.
-#[derive(Clone)]
-pub struct CallContext {
-    /// Who asks.
-    pub caller: Caller,
-    /// What the client speaks.
-    pub revision: Revision,
-    /// Where notifications about this request go.
-    pub outlet: Outlet,
-}
 
 /// Limit: notifications that wait for a client which reads slowly. Later ones are dropped; the answer never is.
 const WAITING: usize = 8192;

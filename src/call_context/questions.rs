@@ -1,0 +1,202 @@
+//! Questions to a legacy client: requests of ours on its stream, and the answers that it sends back.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::oneshot;
+
+use super::Outlet;
+use crate::wire::{Id, Outcome, Raw, method, notification_frame, request_frame};
+
+/// Limit: questions that wait for one client. Its user cannot read more.
+const OPEN: usize = 64;
+
+/// The questions of one client that wait for an answer. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Questions(Arc<Mutex<Open>>);
+
+#[derive(Default)]
+struct Open {
+    waiting: HashMap<Id, oneshot::Sender<Outcome>>,
+    /// The client is gone.
+    over: bool,
+}
+
+/// Why a client was not asked, or did not answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unasked {
+    /// It did not declare that it can answer such a thing.
+    #[error("the client did not declare that it can")]
+    Unable,
+    /// There is no stream on which it could be asked, or no way back for its answer.
+    #[error("the client cannot be asked during this request")]
+    NoWay,
+    /// Too many questions wait for it already.
+    #[error("too many questions wait for the client")]
+    TooMany,
+    /// It left before it answered.
+    #[error("the client left")]
+    Left,
+}
+
+impl Questions {
+    /// Asks, and waits for the answer. Dropping the future withdraws the question.
+    pub(super) async fn ask(
+        &self,
+        outlet: &Outlet,
+        method: &str,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Unasked> {
+        let asked = self.begin(outlet.clone())?;
+        outlet.send(request_frame(&asked.question.id, method, params));
+        asked.answered().await
+    }
+
+    fn begin(&self, outlet: Outlet) -> Result<Asked, Unasked> {
+        let id = Id::ours(Id::next_number());
+        let (answer, answered) = oneshot::channel();
+        let mut open = self.lock();
+        if open.over {
+            return Err(Unasked::Left);
+        }
+        if open.waiting.len() >= OPEN {
+            return Err(Unasked::TooMany);
+        }
+        open.waiting.insert(id.clone(), answer);
+        drop(open);
+        let question = Question {
+            id,
+            questions: self.clone(),
+            outlet,
+        };
+        Ok(Asked { question, answered })
+    }
+
+    /// Takes an answer of the client. Whether it was waited for.
+    pub fn answer(&self, id: &Id, outcome: Outcome) -> bool {
+        let waiting = self.lock().waiting.remove(id);
+        waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
+    }
+
+    /// The client is gone: whoever waits hears so, and nobody waits again.
+    pub fn end(&self) {
+        let mut open = self.lock();
+        open.over = true;
+        open.waiting.clear();
+    }
+
+    /// The data is whole between statements, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Asked {
+    question: Question,
+    answered: oneshot::Receiver<Outcome>,
+}
+
+impl Asked {
+    async fn answered(self) -> Result<Outcome, Unasked> {
+        let outcome = self.answered.await;
+        drop(self.question);
+        outcome.map_err(|_| Unasked::Left)
+    }
+}
+
+/// A question that waits. The client is told when nobody does any more.
+struct Question {
+    id: Id,
+    questions: Questions,
+    outlet: Outlet,
+}
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        if self.questions.lock().waiting.remove(&self.id).is_none() {
+            return;
+        }
+        let params = serde_json::json!({ "requestId": self.id.to_raw() });
+        let params = Raw::author(&params);
+        let frame = notification_frame(method::CANCELLED, Some(&params));
+        self.outlet.send(frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::wire::Message;
+
+    fn sent(inlet: &super::super::Inlet) -> Message {
+        Message::parse(&inlet.take().expect("a frame")).expect("a message")
+    }
+
+    #[test]
+    fn an_answer_finds_its_question() {
+        let (questions, (outlet, inlet)) = (Questions::default(), Outlet::new());
+        let mut asking = Box::pin(questions.ask(&outlet, "roots/list", None));
+        assert!(asking.as_mut().now_or_never().is_none());
+        let Message::Request(request) = sent(&inlet) else {
+            panic!("a request")
+        };
+        assert_eq!(&*request.method, "roots/list");
+        let outcome = || Outcome::Result(Raw::empty_object());
+        assert!(!questions.answer(&Id::ours(0), outcome()), "a stranger's");
+        assert!(questions.answer(&request.id, outcome()));
+        assert!(!questions.answer(&request.id, outcome()), "twice");
+        assert!(matches!(
+            asking.now_or_never(),
+            Some(Ok(Outcome::Result(_)))
+        ));
+        assert!(inlet.take().is_none());
+    }
+
+    #[test]
+    fn a_question_that_nobody_waits_for_is_withdrawn() {
+        let (questions, (outlet, inlet)) = (Questions::default(), Outlet::new());
+        let mut asking = Box::pin(questions.ask(&outlet, "roots/list", None));
+        assert!(asking.as_mut().now_or_never().is_none());
+        let Message::Request(request) = sent(&inlet) else {
+            panic!("a request")
+        };
+        drop(asking);
+        let Message::Notification(notice) = sent(&inlet) else {
+            panic!("a notification")
+        };
+        let params = notice.params.expect("params");
+        let id = params.get("requestId").expect("an id");
+        assert_eq!(
+            (&*notice.method, id.as_str()),
+            (method::CANCELLED, request.id.as_str())
+        );
+    }
+
+    #[test]
+    fn a_client_that_left_answers_nothing() {
+        let (questions, (outlet, inlet)) = (Questions::default(), Outlet::new());
+        let mut asking = Box::pin(questions.ask(&outlet, "roots/list", None));
+        assert!(asking.as_mut().now_or_never().is_none());
+        questions.end();
+        assert!(matches!(asking.now_or_never(), Some(Err(Unasked::Left))));
+        let again = questions.ask(&outlet, "roots/list", None).now_or_never();
+        assert!(matches!(again, Some(Err(Unasked::Left))));
+        assert!(inlet.take().is_some());
+        assert!(inlet.take().is_none(), "it would not hear of a withdrawal");
+    }
+
+    #[test]
+    fn questions_are_bounded() {
+        let (questions, (outlet, _inlet)) = (Questions::default(), Outlet::new());
+        let ask = || Box::pin(questions.ask(&outlet, "roots/list", None));
+        let mut all: Vec<_> = (0..OPEN).map(|_| ask()).collect();
+        for asking in &mut all {
+            assert!(asking.as_mut().now_or_never().is_none());
+        }
+        assert!(matches!(ask().now_or_never(), Some(Err(Unasked::TooMany))));
+    }
+}

@@ -1,0 +1,194 @@
+//! Arguments that travel as headers too (revision 2026-07-28, server/tools, "x-mcp-header"): which of a tool's arguments, and
+//! under which names.
+
+use std::collections::HashSet;
+
+use super::Raw;
+
+/// The key of the annotation in a property's schema.
+const ANNOTATION: &str = "x-mcp-header";
+
+/// What the name of such a header begins with.
+pub const PREFIX: &str = "Mcp-Param-";
+
+/// Limit: how deep properties are looked into.
+const MAX_DEPTH: usize = 32;
+
+/// An argument that travels as a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderParam {
+    /// The header's name after [`PREFIX`].
+    pub name: Box<str>,
+    /// Where the value stands: keys from the arguments down.
+    pub path: Box<[Box<str>]>,
+}
+
+/// The annotated properties of an input schema. The error says what is wrong with one; the tool is then not to be offered over
+/// HTTP.
+pub fn read(schema: &Raw) -> Result<Box<[HeaderParam]>, String> {
+    if memchr::memmem::find(schema.as_bytes(), ANNOTATION.as_bytes()).is_none() {
+        return Ok(Box::default());
+    }
+    let mut found = Vec::new();
+    properties(schema, &mut Vec::new(), &mut found)?;
+    let reachable = found.len();
+    let mut names = HashSet::new();
+    for param in &found {
+        if !names.insert(param.name.to_ascii_lowercase()) {
+            return Err(format!(
+                "the header name {:?} stands there twice",
+                param.name
+            ));
+        }
+    }
+    let anywhere = annotations(schema, 0);
+    if anywhere == reachable {
+        Ok(found.into())
+    } else {
+        Err("an x-mcp-header stands where no chain of properties leads".to_owned())
+    }
+}
+
+fn properties(
+    schema: &Raw,
+    path: &mut Vec<Box<str>>,
+    found: &mut Vec<HeaderParam>,
+) -> Result<(), String> {
+    let Some(properties) = schema.get("properties") else {
+        return Ok(());
+    };
+    if path.len() >= MAX_DEPTH {
+        return Ok(());
+    }
+    for member in properties.members() {
+        let Some(key) = properties.part(member.key.clone()).string() else {
+            continue;
+        };
+        let property = properties.part(member.value);
+        path.push(key.into());
+        if let Some(name) = property.get(ANNOTATION) {
+            found.push(annotated(&property, &name, path)?);
+        }
+        self::properties(&property, path, found)?;
+        path.pop();
+    }
+    Ok(())
+}
+
+fn annotated(property: &Raw, name: &Raw, path: &[Box<str>]) -> Result<HeaderParam, String> {
+    let at = path.join(".");
+    let name = name
+        .string()
+        .filter(|name| !name.is_empty() && name.bytes().all(is_token))
+        .ok_or_else(|| format!("the x-mcp-header of {at:?} is not the name of a header"))?;
+    let kind = property.get("type").and_then(|kind| kind.string());
+    if !matches!(kind.as_deref(), Some("string" | "integer" | "boolean")) {
+        return Err(format!(
+            "{at:?} has an x-mcp-header and is neither string, integer nor boolean"
+        ));
+    }
+    Ok(HeaderParam {
+        name: name.into(),
+        path: path.into(),
+    })
+}
+
+/// How many annotations there are at all. A property may be called like the annotation: what is looked for is a member of a
+/// schema whose value is no schema.
+fn annotations(value: &Raw, depth: usize) -> usize {
+    if depth >= 2 * MAX_DEPTH {
+        return 0;
+    }
+    let of_members: usize = value
+        .members()
+        .map(|member| {
+            let is_annotation = value
+                .part(member.key.clone())
+                .string()
+                .is_some_and(|key| key == ANNOTATION);
+            let inner = value.part(member.value);
+            usize::from(is_annotation && !inner.is_object()) + annotations(&inner, depth + 1)
+        })
+        .sum();
+    let of_elements: usize = value.elements().map(|e| annotations(&e, depth + 1)).sum();
+    of_members + of_elements
+}
+
+/// A character of a header's name (RFC 9110, "token").
+fn is_token(c: u8) -> bool {
+    c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c)
+}
+
+impl HeaderParam {
+    /// The text that stands in the header for these arguments; `None` where the argument is absent or `null`.
+    pub fn value(&self, arguments: Option<&Raw>) -> Option<String> {
+        let mut at = arguments?.clone();
+        for key in &self.path {
+            at = at.get(key)?;
+        }
+        match at.as_bytes().first() {
+            Some(b'"') => at.string(),
+            Some(b'n') | None => None,
+            Some(_) => Some(at.as_str().to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn schema(text: &str) -> Result<Vec<(String, String)>, String> {
+        let read = read(&Raw::parse_str(text).expect("JSON"))?;
+        let named = |p: &HeaderParam| (p.name.to_string(), p.path.join("."));
+        Ok(read.iter().map(named).collect())
+    }
+
+    #[test]
+    fn annotated_properties_are_found_at_any_depth() {
+        let text = r#"{"properties":{"region":{"type":"string","x-mcp-header":"Region"},
+            "at":{"type":"object","properties":{"n":{"type":"integer","x-mcp-header":"N"}}},"x":{"type":"string"}}}"#;
+        let expected = [("Region", "region"), ("N", "at.n")];
+        let expected = expected.map(|(name, path)| (name.to_owned(), path.to_owned()));
+        assert_eq!(schema(text).expect("a good schema"), expected);
+        assert_eq!(schema(r#"{"type":"object"}"#).expect("a good schema"), []);
+    }
+
+    #[test]
+    fn what_cannot_be_a_header_is_an_error() {
+        let of = |property: &str| schema(&format!(r#"{{"properties":{{"a":{property}}}}}"#));
+        for property in [
+            r#"{"type":"object","x-mcp-header":"A"}"#,
+            r#"{"type":"number","x-mcp-header":"A"}"#,
+            r#"{"x-mcp-header":"A"}"#,
+            r#"{"type":"string","x-mcp-header":""}"#,
+            r#"{"type":"string","x-mcp-header":"a b"}"#,
+            r#"{"type":"string","x-mcp-header":7}"#,
+            r#"{"type":"array","items":{"type":"string","x-mcp-header":"A"}}"#,
+            r#"{"anyOf":[{"type":"string","x-mcp-header":"A"}]}"#,
+        ] {
+            assert!(of(property).is_err(), "{property}");
+        }
+        let twice = r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}"#;
+        assert!(schema(twice).is_err());
+    }
+
+    #[test]
+    fn values_are_taken_from_arguments() {
+        let param = HeaderParam {
+            name: "N".into(),
+            path: ["at".into(), "n".into()].into(),
+        };
+        let check = |arguments: &str, expected: Option<&str>| {
+            let arguments = Raw::parse_str(arguments).expect("JSON");
+            assert_eq!(param.value(Some(&arguments)).as_deref(), expected);
+        };
+        check(r#"{"at":{"n":7}}"#, Some("7"));
+        check(r#"{"at":{"n":"x y"}}"#, Some("x y"));
+        check(r#"{"at":{"n":true}}"#, Some("true"));
+        check(r#"{"at":{"n":null}}"#, None);
+        check(r#"{"at":{}}"#, None);
+        check("{}", None);
+        assert_eq!(param.value(None), None);
+    }
+}

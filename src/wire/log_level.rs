@@ -1,0 +1,62 @@
+//! How grave a log line is.
+
+/// The levels of RFC 5424 as the protocol names them, the least grave first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogLevel {
+    /// For whoever looks for a fault.
+    Debug,
+    /// The course of things.
+    Info,
+    /// Worth a look.
+    Notice,
+    /// Something may go wrong.
+    Warning,
+    /// Something went wrong.
+    Error,
+    /// A part of the system failed.
+    Critical,
+    /// Somebody must act at once.
+    Alert,
+    /// Nothing works.
+    Emergency,
+}
+
+impl LogLevel {
+    const ALL: [(Self, &'static str); 8] = [
+        (Self::Debug, "debug"),
+        (Self::Info, "info"),
+        (Self::Notice, "notice"),
+        (Self::Warning, "warning"),
+        (Self::Error, "error"),
+        (Self::Critical, "critical"),
+        (Self::Alert, "alert"),
+        (Self::Emergency, "emergency"),
+    ];
+
+    /// The level of this name. `warn`, a common slip, is understood.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = if text == "warn" { "warning" } else { text };
+        let found = Self::ALL.iter().find(|(_, name)| *name == text);
+        found.map(|(level, _)| *level)
+    }
+
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back_and_stand_in_their_order() {
+        for (level, name) in LogLevel::ALL {
+            assert_eq!((level.as_str(), LogLevel::parse(name)), (name, Some(level)));
+        }
+        assert!(LogLevel::Debug < LogLevel::Emergency);
+        assert_eq!(LogLevel::parse("warn"), Some(LogLevel::Warning));
+        assert_eq!(LogLevel::parse("loud"), None);
+    }
+}
