@@ -40,6 +40,8 @@ pub enum ErrorCode {
     TimedOut,
     /// The upstream's answer broke the protocol or a size limit.
     BadUpstreamAnswer,
+    /// The server asked something that the client cannot or did not answer.
+    QuestionUnanswered,
     /// A bound of ours was reached.
     Overloaded,
     /// A server of that name exists already.
@@ -91,6 +93,7 @@ impl ErrorCode {
         Self::ConnectionLost,
         Self::TimedOut,
         Self::BadUpstreamAnswer,
+        Self::QuestionUnanswered,
         Self::Overloaded,
         Self::ServerExists,
         Self::ConfigUnusable,
@@ -117,6 +120,7 @@ impl ErrorCode {
             Self::ConnectionLost => ("connection_lost", 502, 1),
             Self::TimedOut => ("timed_out", 504, 1),
             Self::BadUpstreamAnswer => ("bad_upstream_answer", 502, 1),
+            Self::QuestionUnanswered => ("question_unanswered", 409, 1),
             Self::Overloaded => ("overloaded", 503, 1),
             Self::ServerExists => ("server_exists", 409, 1),
             Self::ConfigUnusable => ("config_unusable", 500, 1),

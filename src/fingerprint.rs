@@ -26,6 +26,13 @@ impl Fingerprint {
         Self(*hasher.finalize().as_bytes())
     }
 
+    /// The fingerprint of any value.
+    pub fn of_value(value: &Raw) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        canonical(value.as_bytes(), &mut hasher);
+        Self(*hasher.finalize().as_bytes())
+    }
+
     /// Hexadecimal text.
     pub fn to_hex(self) -> String {
         blake3::Hash::from_bytes(self.0).to_hex().to_string()

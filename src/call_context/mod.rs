@@ -70,7 +70,7 @@ impl CallContext {
     /// Asks the client something on the stream of this request, and waits for its answer. Dropping the future withdraws the
     /// question.
     pub async fn ask(&self, method: &str, params: Option<&Raw>) -> Result<Outcome, Unasked> {
-        if !self.client.can_answer(method) {
+        if !self.client.can_answer(method, params) {
             return Err(Unasked::Unable);
         }
         match &self.questions {
@@ -101,16 +101,28 @@ impl Client {
         }
     }
 
-    /// Whether it declared what a question of this method takes.
-    pub fn can_answer(&self, question: &str) -> bool {
-        let capability = match question {
-            method::SAMPLING => "sampling",
-            method::ELICITATION => "elicitation",
-            method::ROOTS_LIST => "roots",
+    /// Whether it declared what this question takes.
+    pub fn can_answer(&self, method: &str, params: Option<&Raw>) -> bool {
+        let Some(capability) = capability_for(method) else {
             // What we do not know is the client's to refuse.
-            _ => return true,
+            return true;
         };
-        let declared = self.capabilities.get(capability);
-        declared.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
+        let is_there = |value: &Raw| !value.is_null() && value.as_bytes() != b"false";
+        let Some(declared) = self.capabilities.get(capability).filter(is_there) else {
+            return false;
+        };
+        let mode = params.and_then(|params| params.get("mode")?.string());
+        // Forms are what elicitation began with; pages have to be declared.
+        mode.as_deref() != Some("url") || declared.get("url").is_some_and(|url| is_there(&url))
+    }
+}
+
+/// The capability that a question of this method takes of a client.
+pub fn capability_for(method: &str) -> Option<&'static str> {
+    match method {
+        method::SAMPLING => Some("sampling"),
+        method::ELICITATION => Some("elicitation"),
+        method::ROOTS_LIST => Some("roots"),
+        _ => None,
     }
 }

@@ -117,6 +117,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         url: url.clone(),
     };
     let counted = sessions.clone();
+    let unanswered = router.clone().give_up_unanswered();
     let api = Api::new(management, router, standing, move || counted.count());
 
     let mut tasks = JoinSet::new();
@@ -129,6 +130,10 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
+    let until_the_end = ending.clone();
+    tasks.spawn(async move {
+        until_the_end.run_until_cancelled(unanswered).await;
+    });
 
     let faces = open_faces(&inbound, &api, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());

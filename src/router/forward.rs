@@ -1,22 +1,43 @@
-//! Sends one admitted request to its upstream and carries back what comes: notices in order onto the caller's own stream, then the
-//! answer, untouched.
+//! Sends one admitted request to its upstream: its params edited where names differ, a progress token of ours in place of the
+//! client's.
 
-use super::{Refused, Reply, Router};
+use std::time::Duration;
+
+use super::{Refused, Reply, Router, exchange::Running, rounds::Resumed};
 use crate::{
     call_context::CallContext,
     error_code::ErrorCode,
     gate::{Admitted, Wanted},
     names::ServerName,
-    upstream::Outgoing,
-    upstream::link::Inbound,
+    upstream::{Behalf, Outgoing},
     wire::{
-        Edit, Id, Notification, Outcome, Raw, Request, Revision, RpcError, bridge, meta, method,
-        notification_frame, splice,
+        Edit, Id, Notification, Raw, Request, RpcError, meta, method, notification_frame, splice,
     },
 };
 
+/// How the upstream's things are called where the client sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// As the upstream calls them: the client knows whom it talks to.
+    Own,
+    /// Under names that tell the server; so must questions to the user.
+    Offered,
+}
+
+/// A request as it is about to be sent.
+pub(super) struct Begun<'a> {
+    pub(super) method: &'a str,
+    /// The params as the client wrote them.
+    pub(super) original: Option<&'a Raw>,
+    /// The params as the upstream gets them, but for what differs between the eras.
+    pub(super) params: Option<Raw>,
+    /// The client's progress token.
+    pub(super) token: Option<Raw>,
+    pub(super) shown: Shown,
+}
+
 impl Router {
-    /// Forwards with `edits` made to the params, and with a progress token of ours in place of the client's.
+    /// Forwards a request of an endpoint that shows many servers, with `edits` made to the params.
     pub(super) async fn forward(
         &self,
         context: &CallContext,
@@ -25,48 +46,73 @@ impl Router {
         params: Option<&Raw>,
         edits: &[(&str, Edit<'_>)],
     ) -> Result<Reply, Refused> {
-        let number = Id::next_number();
-        let token = progress_token(params)?;
-        let had_token = token.is_some();
-        let ours = Progress {
-            number,
-            token: token.filter(|_| context.outlet.is_open()),
+        self.send(context, admitted, method, params, edits, Shown::Offered)
+            .await
+    }
+
+    async fn send(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        method: &str,
+        params: Option<&Raw>,
+        edits: &[(&str, Edit<'_>)],
+        shown: Shown,
+    ) -> Result<Reply, Refused> {
+        let begun = Begun {
+            method,
+            original: params,
+            params: params.map(|params| edited(params, edits)).transpose()?,
+            token: progress_token(params)?,
+            shown,
         };
-        let params = match params {
-            Some(params) if had_token => Some(ours.put_into(params, edits)?),
-            Some(params) => Some(edited(params, edits)?),
-            None => None,
+        let running = match self.resumed(context, admitted, &begun).await? {
+            Some(Resumed::Asking(reply)) => return Ok(reply),
+            Some(Resumed::Going(running)) => *running,
+            None => self.begin(context, admitted, begun).await?,
+        };
+        self.run(context, admitted, running).await
+    }
+
+    /// Sends a request, with a progress token of ours in place of the client's.
+    pub(super) async fn begin(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        begun: Begun<'_>,
+    ) -> Result<Running, Refused> {
+        let number = Id::next_number();
+        let had_token = begun.token.is_some();
+        let progress = Progress {
+            number,
+            token: begun.token.filter(|_| context.outlet.is_open()),
+        };
+        let sent = match &begun.params {
+            Some(params) if had_token => Some(progress.put_into(params)?),
+            params => params.clone(),
+        };
+        let behalf = match &context.session {
+            Some(session) => Behalf::Session(session.clone()),
+            None => Behalf::Itself,
         };
         let upstream = self.upstream(admitted.server())?;
-        let mut call = upstream
-            .call(
-                admitted,
-                Outgoing {
-                    number,
-                    method,
-                    params,
-                    sender: context.sender(),
-                },
-            )
-            .await?;
-        loop {
-            match call.next().await? {
-                Inbound::Notice(notice) => {
-                    if let Some(frame) = ours.bring_back(&notice) {
-                        context.outlet.send(frame);
-                    }
-                }
-                Inbound::Question(question) => {
-                    let refusal =
-                        Outcome::Error(RpcError::method_not_found(&question.method).to_raw());
-                    call.answer(&question.id, &refusal).await?;
-                }
-                Inbound::Answer(outcome) => {
-                    let outcome = bridged(context.revision, call.revision(), method, outcome);
-                    return Ok(Reply::Passed(outcome));
-                }
-            }
-        }
+        let outgoing = Outgoing {
+            number,
+            method: begun.method,
+            params: sent,
+            sender: context.sender(),
+            behalf,
+        };
+        let call = upstream.call(admitted, outgoing).await?;
+        Ok(Running {
+            call,
+            progress,
+            method: begun.method.into(),
+            params: begun.params,
+            shown: begun.shown,
+            rounds: 0,
+            waited: Duration::ZERO,
+        })
     }
 
     /// Forwards a request of a transparent endpoint as it is, whatever its method.
@@ -107,18 +153,9 @@ impl Router {
             Wanted::Resource(uri) => once(params, "uri", uri),
             Wanted::Method(_) => vec![],
         };
-        self.forward(context, &admitted, &request.method, params, &edits)
+        let method = &request.method;
+        self.send(context, &admitted, method, params, &edits, Shown::Own)
             .await
-    }
-}
-
-/// An upstream's answer as a client of this revision must get it.
-fn bridged(client: Revision, upstream: Revision, method: &str, outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Result(result) => {
-            Outcome::Result(bridge::result_for(client, upstream, method, result))
-        }
-        Outcome::Error(error) => Outcome::Error(bridge::error_for(client, upstream, method, error)),
     }
 }
 
@@ -153,25 +190,32 @@ fn edited(params: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, RpcError> {
 }
 
 /// The client's progress token and ours.
-struct Progress {
+pub(super) struct Progress {
     number: u64,
     token: Option<Raw>,
 }
 
 impl Progress {
-    fn put_into(&self, params: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, RpcError> {
+    /// From now on the client knows the progress by this token.
+    pub(super) fn heard_as(&mut self, token: Option<Raw>) {
+        self.token = token;
+    }
+
+    pub(super) fn token(&self) -> Option<Raw> {
+        self.token.clone()
+    }
+
+    fn put_into(&self, params: &Raw) -> Result<Raw, RpcError> {
         let token = match &self.token {
             Some(_) => Edit::Set(Raw::author(&format!("p{}", self.number))),
             None => Edit::Remove,
         };
         let inner = [(meta::PROGRESS_TOKEN, token)];
-        let mut all = edits.to_vec();
-        all.push((meta::META, Edit::Within(&inner)));
-        edited(params, &all)
+        edited(params, &[(meta::META, Edit::Within(&inner))])
     }
 
     /// The frame for the client; `None` for progress that it did not ask for.
-    fn bring_back(&self, notice: &Notification) -> Option<bytes::Bytes> {
+    pub(super) fn bring_back(&self, notice: &Notification) -> Option<bytes::Bytes> {
         if &*notice.method != method::PROGRESS {
             return Some(notification_frame(&notice.method, notice.params.as_ref()));
         }

@@ -243,7 +243,7 @@ pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw)
 }
 
 /// `[server] ` and the description, whose own text stays as it is written.
-fn prefixed(server: &ServerName, description: Option<&Raw>) -> Raw {
+pub(super) fn prefixed(server: &ServerName, description: Option<&Raw>) -> Raw {
     let written = description
         .map(Raw::as_bytes)
         .and_then(|text| text.strip_prefix(b"\""));

@@ -4,10 +4,14 @@
 mod built_in;
 mod calls;
 mod changes;
+mod exchange;
 mod forward;
+mod input_required;
 mod lists;
 mod opening;
+mod parked;
 mod resources;
+mod rounds;
 mod search;
 mod search_answer;
 mod signature;
@@ -22,6 +26,7 @@ pub use self::{
     search_answer::{Detail, search_lists},
 };
 
+use self::lists::prefixed;
 use crate::{
     call_context::CallContext,
     caller::Caller,
@@ -57,6 +62,8 @@ struct Parts {
     catalog: Catalog,
     upstreams: Upstreams,
     lists: lists::Prepared,
+    /// Calls that wait for what their clients are asked.
+    parked: parked::Parked,
 }
 
 /// What became of a request.
@@ -99,6 +106,7 @@ impl Router {
             catalog,
             upstreams,
             lists: lists::Prepared::default(),
+            parked: parked::Parked::default(),
         }))
     }
 
@@ -108,6 +116,9 @@ impl Router {
             View::Server(server) => self.transparent(context, server, request).await,
             View::Configured | View::Mode(_) => self.aggregated(context, view, request).await,
         };
+        if answered.is_err() {
+            self.abandon(context, request);
+        }
         let own = |result| {
             let shaped = bridge::own_result_for(context.revision, &request.method, result);
             Outcome::Result(shaped)

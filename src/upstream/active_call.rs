@@ -1,10 +1,14 @@
 //! One request in flight at an upstream: its messages in order, its deadlines, its withdrawal.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{
+    callers::{Behalf, Waiting},
     handle::Upstream,
     link::{Exchange, Inbound, Link},
     questions::own_answer,
@@ -32,12 +36,43 @@ impl Drop for Counted {
     }
 }
 
+/// Stands for a call among those of its upstream, so that questions find it.
+pub(super) struct InFlight {
+    upstream: Upstream,
+    number: u64,
+    waiting: Arc<Waiting>,
+}
+
+impl InFlight {
+    pub(super) fn begin(upstream: Upstream, number: u64, behalf: Behalf) -> Self {
+        let waiting = upstream.0.callers.enter(number, behalf);
+        Self {
+            upstream,
+            number,
+            waiting,
+        }
+    }
+
+    fn answered(&self) {
+        self.upstream.0.callers.answered(self.number);
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.upstream.0.callers.left(self.number, Instant::now());
+    }
+}
+
 /// A request in flight. Dropping it before the answer cancels it upstream.
 pub struct ActiveCall {
     pub(super) exchange: Exchange,
     pub(super) revision: Revision,
     pub(super) link: Link,
     pub(super) counted: Counted,
+    pub(super) in_flight: InFlight,
+    /// Since when the clock stands still.
+    pub(super) held: Option<Instant>,
     pub(super) _permit: Option<OwnedSemaphorePermit>,
     pub(super) timeout: Duration,
     pub(super) deadline: Instant,
@@ -72,12 +107,46 @@ impl ActiveCall {
     }
 
     async fn arrival(&mut self) -> Result<Inbound, Failure> {
-        let deadline = self.deadline.min(self.end).into();
         let upstream = &self.counted.0;
-        if let Ok(arrived) = tokio::time::timeout_at(deadline, self.exchange.next()).await {
-            return arrived.map_err(|error| upstream.failure(&error));
+        let arriving = async {
+            tokio::select! {
+                biased;
+                question = self.in_flight.waiting.next() => Ok(Inbound::Question(question)),
+                arrived = self.exchange.next() => arrived,
+            }
+        };
+        let arrived = if self.held.is_some() {
+            arriving.await
+        } else {
+            let deadline = self.deadline.min(self.end).into();
+            let Ok(arrived) = tokio::time::timeout_at(deadline, arriving).await else {
+                return Err(overdue(upstream.name(), self.timeout));
+            };
+            arrived
+        };
+        if let Ok(Inbound::Answer(_)) = arrived {
+            self.in_flight.answered();
         }
-        Err(overdue(upstream.name(), self.timeout))
+        arrived.map_err(|error| upstream.failure(&error))
+    }
+
+    /// Stops the clock: the call waits for its client, not for the server.
+    pub fn hold(&mut self) {
+        self.held.get_or_insert_with(Instant::now);
+    }
+
+    /// Lets the clock go on.
+    pub fn resume(&mut self) {
+        if let Some(since) = self.held.take() {
+            let pause = since.elapsed();
+            self.deadline += pause;
+            self.end += pause;
+        }
+    }
+
+    /// The server that it runs at.
+    pub fn server(&self) -> &ServerName {
+        self.counted.0.name()
     }
 
     /// Answers a question that came as part of this call.

@@ -100,10 +100,16 @@ pub(super) async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenE
     })
 }
 
-/// How we present ourselves to a shared legacy server. Questions on behalf of a client are not passed on, so nothing that would
-/// lead to one is declared.
+/// How we present ourselves to a shared legacy server: as a client that can be asked whatever some client of ours can. One that
+/// cannot has the question refused for it. Roots are those of the settings only.
 fn ourselves(roots: bool) -> ClientConfig {
     let mut capabilities = ClientCapabilities::default();
+    capabilities.sampling = Some(rmcp::model::SamplingCapability::default());
+    capabilities.elicitation = Some(
+        rmcp::model::ElicitationCapability::new()
+            .with_form(rmcp::model::FormElicitationCapability::new())
+            .with_url(rmcp::model::UrlElicitationCapability::new()),
+    );
     if roots {
         capabilities.roots = Some(rmcp::model::RootsCapabilities::default());
     }

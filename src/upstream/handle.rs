@@ -9,7 +9,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::{
-    active_call::{ActiveCall, Counted, overdue},
+    active_call::{ActiveCall, Counted, InFlight, overdue},
+    callers::{Behalf, Callers},
     connect::ConnectError,
     link::{Link, LinkError},
     process::StderrLog,
@@ -47,6 +48,7 @@ pub(super) struct Shared {
     pub(super) usage: Usage,
     pub(super) slots: Slots,
     pub(super) stderr: StderrLog,
+    pub(super) callers: Callers,
 }
 
 /// What the worker is asked.
@@ -108,8 +110,10 @@ pub struct Outgoing<'a> {
     pub method: &'a str,
     /// The params.
     pub params: Option<Raw>,
-    /// On whose behalf.
+    /// What the client is.
     pub sender: Sender<'a>,
+    /// On whose behalf.
+    pub behalf: Behalf,
 }
 
 impl Upstream {
@@ -158,6 +162,7 @@ impl Upstream {
     ) -> Result<ActiveCall, Failure> {
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
+        let in_flight = InFlight::begin(self.clone(), outgoing.number, outgoing.behalf.clone());
         let permit = self.slot(bound, timeout).await?;
         let mut live = self.live().await?;
         for first in [true, false] {
@@ -179,6 +184,8 @@ impl Upstream {
                         revision,
                         link: live.link.clone(),
                         counted,
+                        in_flight,
+                        held: None,
                         _permit: permit,
                         timeout,
                         deadline: now + timeout,

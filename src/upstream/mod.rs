@@ -2,6 +2,7 @@
 //! want it. Accepts requests only with the gate's ticket.
 
 mod active_call;
+mod callers;
 mod connect;
 mod control;
 mod handle;
@@ -16,6 +17,7 @@ mod usage;
 mod worker;
 
 pub use active_call::ActiveCall;
+pub use callers::Behalf;
 pub use connect::{ConnectError, Ground};
 pub use handle::{Outgoing, Status, Upstream};
 pub use state::State;

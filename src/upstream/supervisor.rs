@@ -13,6 +13,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    callers::Callers,
     connect::Ground,
     handle::{COMMANDS, Shared, Slots, Status, Upstream},
     process::StderrLog,
@@ -204,6 +205,7 @@ impl Supervisor {
             None => StderrLog::new(&self.house.ground.data_dir, name),
         };
         let shared = Arc::new(Shared {
+            callers: Callers::default(),
             name: name.clone(),
             settings: self.settings.clone(),
             commands,

@@ -35,7 +35,12 @@ pub fn params_for(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>)
 /// Takes the keys away that belong to the client's connection with us. Legacy servers choke on some of them.
 fn without_sender(params: &Raw) -> Raw {
     let inner = meta::OF_THE_SENDER.map(|key| (key, Edit::Remove));
-    edited(params, &[(meta::META, Edit::Within(&inner))])
+    let edits = [
+        (meta::META, Edit::Within(&inner)),
+        ("inputResponses", Edit::Remove),
+        ("requestState", Edit::Remove),
+    ];
+    edited(params, &edits)
 }
 
 /// Adds what every modern request must say. What stands there under these keys is a legacy client's mistake.
@@ -134,6 +139,14 @@ pub fn error_for(client: Revision, upstream: Revision, method: &str, error: Raw)
     } else {
         error
     }
+}
+
+/// Whether a modern request of this method may be answered with questions (basic/patterns/mrtr).
+pub fn may_ask(method: &str) -> bool {
+    matches!(
+        method,
+        method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
+    )
 }
 
 /// The `resultType` of a result; absent means complete (basic, "Results").

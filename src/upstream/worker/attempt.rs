@@ -108,6 +108,7 @@ impl Worker {
             });
         };
         self.life.incarnation += 1;
+        self.shared.callers.exorcise();
         let live = Arc::new(Live {
             incarnation: self.life.incarnation,
             link: open.link.clone(),

@@ -6,8 +6,8 @@ use futures_util::future::FutureExt;
 
 use super::Worker;
 use crate::{
-    upstream::{link::News, questions::own_answer},
-    wire::{Notification, Outcome, Request, RpcError, method},
+    upstream::{callers::Unattributed, link::News, questions::own_answer},
+    wire::{Notification, Outcome, Request, bridge, method},
 };
 
 /// Limit: answers to the server's questions that are on their way at once. Further questions are passed over.
@@ -64,14 +64,29 @@ impl Worker {
         }
     }
 
-    /// Questions that belong to no caller: life signs and roots are answered by us, the rest is refused with its reason. A server
+    /// Gives a question to the call that it can only be about.
+    fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
+        self.shared
+            .callers
+            .attribute(question.clone(), Instant::now())
+    }
+
+    /// Questions that came with no call: life signs and roots are answered by us; others go to the only caller, or are refused with
+    /// the reason. A server
     /// that takes its time to accept an answer holds nobody up.
     pub(super) fn question(&mut self, question: Request) {
-        let outcome = own_answer(&question, &self.entry.roots).unwrap_or_else(|| {
-            let refused = &*question.method;
-            tracing::debug!(server = %self.entry.name, method = refused, "a question of the server was refused");
-            Outcome::Error(RpcError::method_not_found(refused).to_raw())
-        });
+        let outcome = match own_answer(&question, &self.entry.roots) {
+            Some(outcome) => outcome,
+            None => match self.attribute(&question) {
+                Ok(()) => return,
+                Err(why) => {
+                    let method = &*question.method;
+                    tracing::info!(server = %self.entry.name, method, %why, "a question of the server was refused");
+                    let refusal = bridge::refused_question(method, &why.to_string());
+                    Outcome::Error(refusal.to_raw())
+                }
+            },
+        };
         let Some(connected) = &self.life.open else {
             return;
         };
