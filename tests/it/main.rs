@@ -22,6 +22,7 @@ mod legacy_sse_servers;
 mod lifecycle;
 mod progress;
 mod prompts_and_resources;
+mod questions;
 mod real_peers;
 mod reload;
 mod search;

@@ -33,12 +33,19 @@ pub struct TestClient {
 pub struct Speaking {
     revision: String,
     over_sse: bool,
+    capabilities: String,
 }
 
 impl Speaking {
     /// Speaks HTTP+SSE.
     pub fn over_sse(mut self) -> Self {
         self.over_sse = true;
+        self
+    }
+
+    /// Declares these capabilities, a raw object.
+    pub fn declaring(mut self, capabilities: &str) -> Self {
+        capabilities.clone_into(&mut self.capabilities);
         self
     }
 
@@ -52,8 +59,8 @@ impl Speaking {
         }
         client.revision.clone_from(&self.revision);
         let params = format!(
-            r#"{{"protocolVersion":"{}","capabilities":{{}},"clientInfo":{{"name":"test","version":"1"}}}}"#,
-            self.revision
+            r#"{{"protocolVersion":"{}","capabilities":{},"clientInfo":{{"name":"test","version":"1"}}}}"#,
+            self.revision, self.capabilities
         );
         let reply = client.request("initialize", &params).await;
         reply.result().clone_into(&mut client.initialized);
@@ -71,6 +78,7 @@ impl TestClient {
         Speaking {
             revision: revision.to_owned(),
             over_sse: false,
+            capabilities: "{}".to_owned(),
         }
     }
 
