@@ -94,6 +94,8 @@ def main() -> int:
     for name in options.sets:
         if name not in suite.SETS:
             parser.error(f"no such set: {name} (there are: {', '.join(suite.SETS)})")
+    if options.keep and options.keep.exists() and any(options.keep.iterdir()):
+        parser.error(f"{options.keep} is not empty")
 
     outcomes: list[Outcome] = []
     with tempfile.TemporaryDirectory() as temporary:
