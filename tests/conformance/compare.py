@@ -13,6 +13,10 @@ import suite
 # The sets that the daemon has to pass: what runs without a set being named.
 HELD = ("2025-06-18", "2025-11-25")
 
+# The daemon as a client of the suite's own servers.
+CLIENT = "client"
+WAYS = (*processes.TRANSPORTS, CLIENT)
+
 # Where behind the daemon a result may differ from the direct one, each with its reason.
 ACCEPTED = json.loads((Path(__file__).parent / "differences.json").read_text())
 
@@ -69,6 +73,12 @@ def judge(outcome: Outcome, direct: Outcome) -> None:
         outcome.wrong[stale] = ["is in differences.json, and differs no more"]
 
 
+def nothing_wrong(outcome: Outcome) -> Outcome:
+    """What to compare with where there is no direct way."""
+    results = {scenario: dict.fromkeys(checks, 0) for scenario, checks in outcome.results.items()}
+    return Outcome(outcome.name, "", outcome.required, results, outcome.folder)
+
+
 def worse_checks(outcome: Outcome, direct: Outcome, scenario: str) -> list[str]:
     here, there = (one.results.get(scenario, {}) for one in (outcome, direct))
     # Outside of what is required, the suite makes its checks where a server offers what it looks for.
@@ -84,10 +94,38 @@ def print_table(outcomes: list[Outcome]) -> None:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def examine(name: str, folder: Path, ways: list[str], era: str) -> list[Outcome]:
+    """One set, directly and in each of the ways."""
+
+    def outcome(way: str, url: str) -> Outcome:
+        results = suite.examine_server(name, url, folder / way)
+        return Outcome(name, way, suite.required(name, "server"), results, folder / way)
+
+    outcomes = []
+    transports = [way for way in ways if way != CLIENT]
+    if transports:
+        with processes.fixture("http", "both", folder) as url:
+            direct = outcome("direct", url)
+        judge(direct, direct)
+        outcomes.append(direct)
+        with processes.daemon(era, folder) as urls:
+            for transport in transports:
+                way = transport if era == "both" else f"{transport}, {era}"
+                through = outcome(way, urls[transport])
+                judge(through, direct)
+                outcomes.append(through)
+    if CLIENT in ways:
+        results = suite.examine_client(name, folder / CLIENT)
+        client = Outcome(name, CLIENT, suite.required(name, "client"), results, folder / CLIENT)
+        judge(client, nothing_wrong(client))
+        outcomes.append(client)
+    return outcomes
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tests/conformance/run", description=__doc__)
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"of {', '.join(suite.SETS)}; default: {', '.join(HELD)}")
-    parser.add_argument("--way", action="append", choices=processes.TRANSPORTS, help="only through this transport")
+    parser.add_argument("--way", action="append", choices=WAYS, help="only this way")
     parser.add_argument("--era", default="both", choices=("legacy", "modern", "both"), help="of the fixture behind the daemon")
     parser.add_argument("--keep", metavar="FOLDER", type=Path, help="where to leave logs and results")
     options = parser.parse_args()
@@ -101,24 +139,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         top = options.keep or Path(temporary)
         for name in options.sets or HELD:
-            required = suite.required(name)
             folder = top / name
             folder.mkdir(parents=True, exist_ok=True)
-
-            def examine(way: str, url: str) -> Outcome:
-                results = suite.examine(name, url, folder / way)
-                return Outcome(name, way, required, results, folder / way)
-
-            with processes.fixture("http", "both", folder) as url:
-                direct = examine("direct", url)
-            judge(direct, direct)
-            outcomes.append(direct)
-            with processes.daemon(options.era, folder) as urls:
-                for transport in options.way or processes.TRANSPORTS:
-                    way = transport if options.era == "both" else f"{transport}, {options.era}"
-                    outcome = examine(way, urls[transport])
-                    judge(outcome, direct)
-                    outcomes.append(outcome)
+            outcomes += examine(name, folder, options.way or WAYS, options.era)
         for outcome in outcomes:
             for scenario, checks in outcome.wrong.items():
                 print(f"\n{outcome.name} {outcome.way}: {scenario}: {', '.join(checks)}")

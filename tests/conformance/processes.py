@@ -74,13 +74,20 @@ def daemon(era: str, folder: Path):
             "http": {"type": "http", "url": http},
             "sse": {"type": "sse", "url": sse},
         }
-        config = folder / "mcp_config.json"
-        config.write_text(json.dumps({"mcpServers": servers}, indent=2))
-        # Nobody's shell profile is part of the test.
-        home = folder / "home"
-        home.mkdir(exist_ok=True)
-        port = free_port()
-        command = [BINARY, "serve", "--config", str(config), "--data-dir", str(folder / "data")]
-        command += ["--listen", f"127.0.0.1:{port}"]
-        with listening(command, port, folder / "daemon.log", {"HOME": str(home)}):
-            yield {transport: f"http://127.0.0.1:{port}/mcp/server/{transport}" for transport in TRANSPORTS}
+        with daemon_before(servers, folder) as base:
+            yield {transport: f"{base}/mcp/server/{transport}" for transport in TRANSPORTS}
+
+
+@contextmanager
+def daemon_before(servers: dict[str, dict], folder: Path):
+    """The daemon with these entries of `mcpServers`; gives its base URL."""
+    config = folder / "mcp_config.json"
+    config.write_text(json.dumps({"mcpServers": servers}, indent=2))
+    # Nobody's shell profile is part of the test.
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    port = free_port()
+    command = [BINARY, "serve", "--config", str(config), "--data-dir", str(folder / "data")]
+    command += ["--listen", f"127.0.0.1:{port}"]
+    with listening(command, port, folder / "daemon.log", {"HOME": str(home)}):
+        yield f"http://127.0.0.1:{port}"
