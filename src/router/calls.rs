@@ -8,7 +8,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::{self, Variant, Wanted},
     names::{self, ServerName},
-    wire::{Edit, Outcome, Raw, RpcError, method},
+    wire::{Edit, Outcome, Raw, RpcError, method, splice},
 };
 
 /// The `name` of `tools/call` and `prompts/get`. A key that stands twice is refused, so nobody can mean one thing for us and another
@@ -104,10 +104,9 @@ impl Router {
         tool: &str,
         args: Option<&Raw>,
     ) -> Result<Outcome, Failure> {
-        let params = match args {
-            Some(args) => Raw::author(&serde_json::json!({ "name": tool, "arguments": args })),
-            None => Raw::author(&serde_json::json!({ "name": tool })),
-        };
+        let mut members = vec![("name", text(tool))];
+        members.extend(args.map(|args| ("arguments", Edit::Set(args.clone()))));
+        let params = splice(&Raw::empty_object(), &members).expect("an object was given");
         self.ensure_known(server).await?;
         let admitted = self.admit_as(context, variant, server, tool)?;
         match self

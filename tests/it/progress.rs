@@ -175,3 +175,26 @@ fn request_id(frame: &str) -> Value {
     let frame: Value = serde_json::from_str(frame).expect("a frame");
     frame["params"]["requestId"].clone()
 }
+
+#[tokio::test]
+async fn notifications_that_nobody_knows_reach_the_only_caller() {
+    let vendor = r#"{"jsonrpc":"2.0","method":"notifications/vendor/news","params":{"n":1.10}}"#;
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::sse(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+    ] {
+        let upstream = upstream
+            .tool("tell", notice(vendor).then(reply_text("done")))
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let client = daemon.client("/mcp/server/up").await;
+        let reply = client.call("tell", "{}").await;
+        assert_eq!(reply.notices, [vendor]);
+        assert_eq!(reply.text(), "done");
+    }
+}

@@ -96,18 +96,22 @@ impl Sorter {
         }
     }
 
-    /// Progress belongs to the request that its token names; a log line to the only request in flight, if there is one.
+    /// Progress belongs to the request that its token names; news of the lists to the worker; log lines, and what we do not know, to
+    /// the only request in flight, if there is one.
     fn notice(&mut self, in_flight: &InFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
-            method::LOG_MESSAGE => in_flight.only(),
-            _ => return self.post(News::Notification(notice)),
+            method::TOOLS_CHANGED
+            | method::PROMPTS_CHANGED
+            | method::RESOURCES_CHANGED
+            | method::RESOURCE_UPDATED => return self.post(News::Notification(notice)),
+            _ => in_flight.only(),
         };
         let stranger = match number {
             Some(number) => in_flight.notice(number, notice).err(),
             None => Some(notice),
         };
-        if let Some(notice) = stranger.filter(|n| &*n.method == method::LOG_MESSAGE) {
+        if let Some(notice) = stranger.filter(|n| &*n.method != method::PROGRESS) {
             self.post(News::Notification(notice));
         }
     }
