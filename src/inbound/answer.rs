@@ -14,6 +14,12 @@ pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id")
 /// Carries the revision.
 pub(super) const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
+/// What a request is answered.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) frame: Bytes,
+}
+
 /// One JSON-RPC message.
 pub(super) fn json(status: StatusCode, body: Bytes) -> Response {
     with_type(status, "application/json", Body::from(body))

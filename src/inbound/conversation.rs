@@ -13,7 +13,9 @@ use super::{
 use crate::{
     caller::Caller,
     error_code::{ErrorCode, Failure},
-    wire::{Message, Notification, Raw, Request, RpcError, error_frame, method, result_frame},
+    wire::{
+        self, Message, Notification, Raw, Request, RpcError, error_frame, method, result_frame,
+    },
 };
 
 /// Limit: messages of one client that are being worked on. Further requests are refused, so that a client which never waits for
@@ -24,6 +26,13 @@ impl Inbound {
     /// Takes a message. Never waits: the answer goes onto the client's stream, and the work ends with the session.
     pub(super) fn take(&self, session: &Arc<Session>, message: Message) {
         match message {
+            Message::Request(request) if wire::is_modern(request.params.as_ref()) => {
+                let why = "revisions without handshake are not spoken over HTTP+SSE";
+                let error = RpcError::invalid_request(why).to_raw();
+                session
+                    .outlet()
+                    .send(error_frame(Some(&request.id), &error));
+            }
             Message::Request(request) => self.take_request(session, request),
             Message::Notification(notification) => self.take_notification(session, notification),
             Message::Response(response) => took(Some(session), response),

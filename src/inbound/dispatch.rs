@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Inbound, session::Session};
+use super::{
+    Inbound,
+    session::{Running, Session},
+    stateless,
+};
 use crate::{
     call_context::{CallContext, Client, Outlet},
     caller::Caller,
@@ -32,44 +36,70 @@ pub(super) struct Envelope {
 }
 
 impl Inbound {
-    /// The frame that answers a request; `None` when the client withdrew it. From this call on, not only from the first poll, the
-    /// request can be withdrawn by its id.
+    /// The frame that answers a request of a session, or of none; `None` when the client withdrew it. From this call on, not only
+    /// from the first poll, the request can be withdrawn by its id.
     pub(super) fn answer(
         &self,
         envelope: Envelope,
         request: Request,
         outlet: Outlet,
     ) -> impl Future<Output = Option<Bytes>> + Send + use<> {
+        let session = envelope.session.as_ref();
+        let running = session.map(|session| session.begin(&request.id));
+        self.answer_while(running, envelope, request, outlet)
+    }
+
+    /// The frame that answers a request, as long as nobody withdraws it.
+    pub(super) fn answer_while(
+        &self,
+        running: Option<Running>,
+        envelope: Envelope,
+        request: Request,
+        outlet: Outlet,
+    ) -> impl Future<Output = Option<Bytes>> + Send + use<> {
         let inbound = self.clone();
-        let running = envelope
-            .session
-            .as_ref()
-            .map(|session| session.begin(&request.id));
         async move {
-            let session = envelope.session.as_ref();
-            let context = CallContext {
-                caller: envelope.caller,
-                revision: envelope.revision,
-                client: envelope.client,
-                log_level: envelope.log_level,
-                outlet,
-                questions: session.map(|session| session.questions.clone()),
-                session: session.map(|session| session.id.clone()),
-            };
-            let router = &inbound.0.router;
-            let answering = router.request(&context, &envelope.view, &request);
+            let answering = inbound.outcome(envelope, &request, outlet);
             let outcome = match &running {
                 None => answering.await,
-                Some(running) => tokio::select! {
-                    outcome = answering => outcome,
-                    () = running.withdrawn() => return None,
-                },
+                Some(running) => running.unless_withdrawn(answering).await?,
             };
-            Some(match outcome {
-                Outcome::Result(result) => result_frame(&request.id, &result),
-                Outcome::Error(error) => error_frame(Some(&request.id), &error),
-            })
+            Some(framed(&request.id, &outcome))
         }
+    }
+
+    /// What becomes of a request.
+    pub(super) async fn outcome(
+        &self,
+        envelope: Envelope,
+        request: &Request,
+        outlet: Outlet,
+    ) -> Outcome {
+        let has_handshake = envelope.revision.has_handshake();
+        let is_of_the_other_era = if has_handshake {
+            method::is_modern(&request.method)
+        } else {
+            method::went_with_the_handshake(&request.method)
+        };
+        if is_of_the_other_era {
+            return Outcome::Error(RpcError::method_not_found(&request.method).to_raw());
+        }
+        if &*request.method == method::LISTEN {
+            return self.listen(&envelope, request, &outlet).await;
+        }
+        let session = envelope.session.as_ref();
+        let context = CallContext {
+            caller: envelope.caller,
+            revision: envelope.revision,
+            client: envelope.client,
+            log_level: envelope.log_level,
+            outlet,
+            questions: session.map(|session| session.questions.clone()),
+            session: session.map(|session| session.id.clone()),
+        };
+        let router = &self.0.router;
+        // What waits for it would be large otherwise.
+        Box::pin(router.request(&context, &envelope.view, request)).await
     }
 
     /// Takes note of a notification.
@@ -108,6 +138,13 @@ impl Inbound {
                 let error = RpcError::invalid_request("initialize must not be part of a batch");
                 Some(error_frame(Some(&request.id), &error.to_raw()))
             }
+            Ok(message) if stateless::speaks_for_itself(&message) => {
+                let error = RpcError::invalid_request(format!(
+                    "revision {} has no batches",
+                    Revision::NEWEST
+                ));
+                Some(error_frame(id_of(&message), &error.to_raw()))
+            }
             Ok(Message::Request(request)) => {
                 self.answer(envelope.clone(), request, Outlet::nowhere())
                     .await
@@ -121,6 +158,22 @@ impl Inbound {
                 None
             }
         }
+    }
+}
+
+/// The frame that answers a request.
+pub(super) fn framed(id: &Id, outcome: &Outcome) -> Bytes {
+    match outcome {
+        Outcome::Result(result) => result_frame(id, result),
+        Outcome::Error(error) => error_frame(Some(id), error),
+    }
+}
+
+/// The id of a request.
+pub(super) fn id_of(message: &Message) -> Option<&Id> {
+    match message {
+        Message::Request(request) => Some(&request.id),
+        Message::Notification(_) | Message::Response(_) => None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     Inbound,
     answer::{self, SESSION},
     session::{Kind, Session},
-    stream,
+    stateless_post, stream,
 };
 use crate::router::View;
 
@@ -23,7 +23,7 @@ impl Inbound {
                 session.listen(&self.0.sessions),
                 self.0.closing.clone(),
             ),
-            None => answer::no_session(None),
+            None => unknown_session(headers),
         }
     }
 
@@ -37,7 +37,7 @@ impl Inbound {
                 self.0.sessions.close(&session);
                 answer::empty(StatusCode::NO_CONTENT)
             }
-            None => answer::no_session(None),
+            None => unknown_session(headers),
         }
     }
 
@@ -50,4 +50,12 @@ impl Inbound {
         let id = headers.get(SESSION)?.to_str().ok()?;
         self.0.sessions.find(id, Kind::Streamable, view)
     }
+}
+
+/// A revision that has neither sessions nor streams of theirs knows no other verb than POST.
+fn unknown_session(headers: &HeaderMap) -> Response {
+    if stateless_post::is_named_by(headers) {
+        return answer::method_not_allowed("POST");
+    }
+    answer::no_session(None)
 }

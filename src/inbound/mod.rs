@@ -7,9 +7,13 @@ mod conversation;
 mod dispatch;
 mod get;
 mod legacy_sse;
+mod listen;
 mod post;
 mod presence;
+mod request_headers;
 mod session;
+mod stateless;
+mod stateless_post;
 mod stdio;
 mod stream;
 
@@ -42,6 +46,8 @@ pub struct Inbound(Arc<Parts>);
 struct Parts {
     router: Router,
     sessions: Sessions,
+    /// Streams of modern clients.
+    listeners: listen::Listeners,
     /// Ends open streams, so that shutdown does not wait for clients which listen.
     closing: CancellationToken,
     /// Clients on connections that are HTTP's no more.
@@ -54,6 +60,7 @@ impl Inbound {
         Self(Arc::new(Parts {
             router,
             sessions,
+            listeners: listen::Listeners::default(),
             closing,
             conversations: TaskTracker::new(),
         }))
@@ -81,7 +88,7 @@ impl Inbound {
         self.0.sessions.presence()
     }
 
-    /// Tells sessions of every change of the lists, until shutdown.
+    /// Tells clients of every change of the lists, until shutdown.
     pub async fn announce_changes(self) {
         let mut changes = self.0.router.changes();
         loop {
@@ -90,7 +97,10 @@ impl Inbound {
                 change = changes.next() => change,
             };
             match change {
-                Some(change) => self.0.sessions.announce(&change),
+                Some(change) => {
+                    self.0.sessions.announce(&change);
+                    self.0.listeners.announce(&change);
+                }
                 None => return,
             }
         }

@@ -13,13 +13,13 @@ use http_body_util::BodyExt;
 
 use super::{
     Inbound,
-    answer::{self, REVISION, SESSION},
+    answer::{self, Answer, REVISION, SESSION},
     dispatch::{Envelope, MAX_MESSAGE, too_large, took},
     session::Agreed,
     stream,
 };
 use crate::{
-    call_context::Outlet,
+    call_context::{Inlet, Outlet},
     caller::Caller,
     router::View,
     wire::{FrameError, Message, Request, Revision, RpcError, method, parse_client, result_frame},
@@ -55,6 +55,11 @@ impl Inbound {
             Ok(parsed) => parsed,
             Err(error) => return malformed(&error),
         };
+        if self.is_stateless(&view, &head.headers, &messages) {
+            return self
+                .post_stateless(view, &head.headers, messages, is_batch)
+                .await;
+        }
         let envelope = match self.envelope(view, &head.headers, messages.first()) {
             Ok(envelope) => envelope,
             Err(refusal) => return refusal,
@@ -102,10 +107,10 @@ impl Inbound {
         let revision = match (&agreed, said) {
             (Some(agreed), _) => agreed.revision,
             (None, None) => Revision::UNSAID,
-            // A later revision than ours begins by asking what we are; the answer to its method says so.
             (None, Some(said)) => match Revision::from_header(said) {
                 Some(revision) => revision,
-                None if is_later(said) => Revision::NEWEST_LEGACY,
+                // `initialize` of a client that names a newer revision: what is agreed, its params say.
+                None if opens => Revision::NEWEST_LEGACY,
                 None => {
                     let error = RpcError::invalid_request(format!(
                         "MCP-Protocol-Version {said:?} is not a revision"
@@ -165,7 +170,6 @@ impl Inbound {
         }
     }
 
-    /// JSON if the answer comes before anything else does, an event stream otherwise.
     async fn request(&self, envelope: Envelope, reads: Reads, request: Request) -> Response {
         if reads == Reads::Json {
             let frame = self.answer(envelope, request, Outlet::nowhere()).await;
@@ -174,23 +178,17 @@ impl Inbound {
             });
         }
         let (outlet, inlet) = Outlet::new();
-        let mut answering: stream::Answering = Box::pin(self.answer(envelope, request, outlet));
-        tokio::select! {
-            biased;
-            frame = &mut answering => match (frame, inlet.take()) {
-                (Some(frame), None) => answer::json(StatusCode::OK, frame),
-                (None, _) => answer::accepted(),
-                (Some(frame), Some(notice)) => {
-                    inlet.put_back(notice);
-                    stream::answering(inlet, Box::pin(std::future::ready(Some(frame))))
-                }
-            },
-            notice = inlet.next() => {
-                inlet.put_back(notice);
-                stream::answering(inlet, answering)
-            }
-            () = tokio::time::sleep(PATIENCE) => stream::answering(inlet, answering),
-        }
+        let answering = self.answer(envelope, request, outlet);
+        respond(
+            inlet,
+            Box::pin(async {
+                answering.await.map(|frame| Answer {
+                    status: StatusCode::OK,
+                    frame,
+                })
+            }),
+        )
+        .await
     }
 
     async fn array(
@@ -207,6 +205,26 @@ impl Inbound {
         answers.map_or_else(answer::accepted, |answers| {
             answer::json(StatusCode::OK, answers)
         })
+    }
+}
+
+/// JSON if the answer comes before anything else does, an event stream otherwise.
+pub(super) async fn respond(inlet: Inlet, mut answering: stream::Answering) -> Response {
+    tokio::select! {
+        biased;
+        answer = &mut answering => match (answer, inlet.take()) {
+            (Some(answer), None) => answer::json(answer.status, answer.frame),
+            (None, _) => answer::accepted(),
+            (Some(answer), Some(notice)) => {
+                inlet.put_back(notice);
+                stream::answering(inlet, Box::pin(std::future::ready(Some(answer))))
+            }
+        },
+        notice = inlet.next() => {
+            inlet.put_back(notice);
+            stream::answering(inlet, answering)
+        }
+        () = tokio::time::sleep(PATIENCE) => stream::answering(inlet, answering),
     }
 }
 
@@ -246,11 +264,6 @@ pub(super) async fn read(mut body: Body) -> Result<Bytes, Response> {
 
 pub(super) fn malformed(error: &FrameError) -> Response {
     answer::rpc_error(StatusCode::BAD_REQUEST, None, &error.to_rpc_error())
-}
-
-/// A date after the revisions we know.
-fn is_later(said: &str) -> bool {
-    said > Revision::NEWEST_LEGACY.as_str() && said.starts_with("20")
 }
 
 fn accepts_events(headers: &HeaderMap) -> bool {

@@ -319,9 +319,9 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Waits for the client to withdraw the request.
-    pub(super) async fn withdrawn(&self) {
-        self.token.cancelled().await;
+    /// What comes of the work on the request; `None` when the client withdrew it first.
+    pub(super) async fn unless_withdrawn<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        self.token.run_until_cancelled(work).await
     }
 }
 

@@ -1,6 +1,8 @@
 //! One client on a pair of streams, a message a line: a program that started us, or a bridge on the local socket. Requests run at
 //! once; answers and notices go out in order, as fast as the client reads. The session ends with the client's input.
 
+mod stateless;
+
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
@@ -58,7 +60,10 @@ impl Inbound {
             match conversation.listen_to(input).await {
                 End::Input => drop(timeout(GRACE, conversation.answered()).await),
                 // Whoever ends us sets the deadline.
-                End::Closing => conversation.answered().await,
+                End::Closing => {
+                    conversation.streams_ended().await;
+                    conversation.answered().await;
+                }
             }
         };
         let mut writing = pin!(lines::write(frames, output));
@@ -89,6 +94,8 @@ struct Conversation {
     session: Arc<Session>,
     out: mpsc::Sender<Bytes>,
     requests: JoinSet<()>,
+    /// Streams of news that a modern client keeps open.
+    streams: JoinSet<()>,
     turns: Arc<Semaphore>,
     /// The `initialize` that is being answered. What comes after it waits, because it decides what is spoken.
     opening: JoinSet<Option<Listening>>,
@@ -112,6 +119,7 @@ impl Conversation {
             session,
             out,
             requests: JoinSet::new(),
+            streams: JoinSet::new(),
             turns: Arc::new(Semaphore::new(RUNNING)),
             opening: JoinSet::new(),
             held: VecDeque::new(),
@@ -192,10 +200,13 @@ impl Conversation {
 
     async fn take_message(&mut self, message: Message) {
         match message {
+            Message::Request(request) if self.is_stateless(&request) => {
+                self.stateless_request(request).await;
+            }
             Message::Request(request) if &*request.method == method::INITIALIZE => {
                 self.open(request);
             }
-            Message::Request(request) => self.request(request),
+            Message::Request(request) => self.request(self.envelope(), request),
             Message::Notification(notification) => {
                 let envelope = self.envelope();
                 self.inbound.notification(&envelope, &notification).await;
@@ -240,9 +251,12 @@ impl Conversation {
         }
     }
 
-    fn request(&mut self, request: Request) {
+    fn request(&mut self, envelope: Envelope, request: Request) {
         let (outlet, inlet) = Outlet::new();
-        let answering = self.inbound.answer(self.envelope(), request, outlet);
+        let running = self.session.begin(&request.id);
+        let answering = self
+            .inbound
+            .answer_while(Some(running), envelope, request, outlet);
         let (turns, out) = (self.turns.clone(), self.out.clone());
         self.requests.spawn(async move {
             // Fails only if closed, which these never are.

@@ -7,14 +7,17 @@ use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use tokio_util::sync::CancellationToken;
 
-use super::{answer, session::Listening};
+use super::{
+    answer::{self, Answer},
+    session::Listening,
+};
 use crate::call_context::Inlet;
 
 /// A stream on which nothing came for this long gets a comment, so that neither side nor anybody between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The frame that answers a request; `None` when the client withdrew it.
-pub(super) type Answering = Pin<Box<dyn Future<Output = Option<Bytes>> + Send>>;
+/// The answer to a request; `None` when the client withdrew it. Its status counts only while nothing has been said.
+pub(super) type Answering = Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
 
 /// One frame as an event. Line breaks in valid JSON stand between tokens only; each line becomes a data line of its own.
 pub(super) fn event(frame: &[u8]) -> Bytes {
@@ -34,7 +37,7 @@ pub(super) fn event(frame: &[u8]) -> Bytes {
 enum Phase {
     Running(Answering),
     /// Nothing but what waits in the inlet and this.
-    Ending(Option<Bytes>),
+    Ending(Option<Answer>),
 }
 
 /// The rest of a request as a stream. Dropping it, as a client that leaves does, withdraws the request.
@@ -57,7 +60,7 @@ pub(super) fn answering(inlet: Inlet, answering: Answering) -> Response {
                             return item(event(&frame), inlet, Phase::Ending(answer));
                         }
                         let answer = answer?;
-                        return item(event(&answer), inlet, Phase::Ending(None));
+                        return item(event(&answer.frame), inlet, Phase::Ending(None));
                     }
                 }
             }

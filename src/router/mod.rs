@@ -4,8 +4,10 @@
 mod built_in;
 mod calls;
 mod changes;
+mod discovery;
 mod exchange;
 mod forward;
+mod header_params;
 mod input_required;
 mod lists;
 mod opening;
@@ -185,6 +187,7 @@ impl Router {
         let params = request.params.as_ref();
         match &*request.method {
             method::PING | method::SET_LEVEL => Ok(Reply::Own(Raw::empty_object())),
+            method::DISCOVER => self.discovered(context, view).await,
             method::TOOLS_LIST => Ok(Reply::Own(self.tools_of(self.mode(view)).await)),
             method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),
             method::RESOURCES_LIST => Ok(Reply::Own(self.lists().await.resources.clone())),
@@ -206,8 +209,11 @@ impl Router {
     ) -> Result<Reply, Refused> {
         match &*request.method {
             method::PING => return Ok(Reply::Own(Raw::empty_object())),
-            // About our connection with the client, not about the upstream's with us.
-            method::DISCOVER => return Err(RpcError::method_not_found(method::DISCOVER).into()),
+            method::DISCOVER => {
+                return self
+                    .discovered(context, &View::Server(server.clone()))
+                    .await;
+            }
             _ => (),
         }
         self.ensure_listed(server.as_str()).await?;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Router, View};
+use super::{Router, View, discovery};
 use crate::{
     call_context::Client,
     caller::Caller,
     config::RoutingMode,
     error_code::Failure,
     gate::{self, Wanted},
-    wire::{Edit, Raw, Revision, RpcError, method, splice},
+    wire::{Raw, Revision, RpcError, method},
 };
 
 /// Limit: clients cut instructions here.
@@ -62,15 +62,19 @@ impl Router {
             RpcError::invalid_params(format!("initialize: wrong params: {error}"))
         })?;
         let revision = Revision::negotiate(said.protocol_version.as_deref().unwrap_or_default());
-        let result = match view {
-            View::Configured | View::Mode(_) => self.own_opening(view, revision),
-            View::Server(server) => self
-                .borrowed_opening(caller, view, server.as_str(), revision)
-                .await
-                .map_err(|failure| {
+        let presented = match view {
+            View::Configured | View::Mode(_) => None,
+            View::Server(server) => {
+                let presented = self.presentation(caller, server.as_str()).await;
+                presented.map_err(|failure| {
                     RpcError::new(RpcError::INTERNAL, failure.error.clone())
                         .with_data(Raw::author(&failure))
-                })?,
+                })?
+            }
+        };
+        let result = match presented {
+            Some(presented) => discovery::as_opening(&presented, revision),
+            None => self.own_opening(view, revision),
         };
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         Ok(Opening {
@@ -83,13 +87,7 @@ impl Router {
     fn own_opening(&self, view: &View, revision: Revision) -> Raw {
         Raw::author(&json!({
             "protocolVersion": revision.as_str(),
-            "capabilities": {
-                "tools": { "listChanged": true },
-                "prompts": { "listChanged": true },
-                "resources": { "listChanged": true },
-                "completions": {},
-                "logging": {},
-            },
+            "capabilities": capabilities(),
             "serverInfo": {
                 "name": env!("CARGO_PKG_NAME"),
                 "title": "mcpproxy",
@@ -99,7 +97,7 @@ impl Router {
         }))
     }
 
-    fn instructions(&self, view: &View) -> String {
+    pub(super) fn instructions(&self, view: &View) -> String {
         let mut text = match self.mode(view) {
             RoutingMode::Direct => DIRECT,
             _ => SEARCH,
@@ -119,14 +117,12 @@ impl Router {
         text
     }
 
-    /// The upstream's own answer, with the revision that this client and we agree on.
-    async fn borrowed_opening(
+    /// How a server presents itself: its own result of `initialize` or `server/discover`. `None` while nothing is known of it.
+    pub(super) async fn presentation(
         &self,
         caller: &Caller,
-        view: &View,
         server: &str,
-        revision: Revision,
-    ) -> Result<Raw, Failure> {
+    ) -> Result<Option<Raw>, Failure> {
         let wanted = Wanted::Method(method::INITIALIZE);
         gate::decide(
             &self.settings(),
@@ -137,14 +133,18 @@ impl Router {
         )?;
         self.ensure_listed(server).await?;
         let snapshot = self.0.catalog.snapshot();
-        let Some(known) = snapshot.servers.get(server) else {
-            return Ok(self.own_opening(view, revision));
-        };
-        let version = Raw::author(&revision.as_str());
-        let spliced = splice(
-            &known.listing.initialize,
-            &[("protocolVersion", Edit::Set(version))],
-        );
-        Ok(spliced.unwrap_or_else(|_| self.own_opening(view, revision)))
+        let known = snapshot.servers.get(server);
+        Ok(known.map(|known| known.listing.initialize.clone()))
     }
+}
+
+/// What every mode serves.
+pub(super) fn capabilities() -> serde_json::Value {
+    json!({
+        "tools": { "listChanged": true },
+        "prompts": { "listChanged": true },
+        "resources": { "listChanged": true },
+        "completions": {},
+        "logging": {},
+    })
 }

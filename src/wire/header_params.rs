@@ -120,7 +120,8 @@ fn is_token(c: u8) -> bool {
 }
 
 impl HeaderParam {
-    /// The text that stands in the header for these arguments; `None` where the argument is absent or `null`.
+    /// The text that stands in the header for these arguments; `None` where the argument is absent, `null`, or nothing that a header
+    /// can carry.
     pub fn value(&self, arguments: Option<&Raw>) -> Option<String> {
         let mut at = arguments?.clone();
         for key in &self.path {
@@ -128,10 +129,26 @@ impl HeaderParam {
         }
         match at.as_bytes().first() {
             Some(b'"') => at.string(),
-            Some(b'n') | None => None,
+            Some(b'n' | b'{' | b'[') | None => None,
             Some(_) => Some(at.as_str().to_owned()),
         }
     }
+}
+
+/// Whether a header says what an argument says: the same text, or the same whole number (transports, "Server Validation").
+pub fn agree(header: &str, argument: &str) -> bool {
+    header == argument || whole(header).is_some_and(|number| whole(argument) == Some(number))
+}
+
+/// The digits of a whole number and their sign, however many zeros follow its point.
+fn whole(text: &str) -> Option<&str> {
+    let (digits, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
+    let is_whole = !unsigned.is_empty()
+        && unsigned.bytes().all(|c| c.is_ascii_digit())
+        && !fraction.is_empty()
+        && fraction.bytes().all(|c| c == b'0');
+    is_whole.then_some(digits)
 }
 
 #[cfg(test)]
@@ -187,8 +204,23 @@ mod tests {
         check(r#"{"at":{"n":"x y"}}"#, Some("x y"));
         check(r#"{"at":{"n":true}}"#, Some("true"));
         check(r#"{"at":{"n":null}}"#, None);
+        check(r#"{"at":{"n":[7]}}"#, None);
         check(r#"{"at":{}}"#, None);
         check("{}", None);
         assert_eq!(param.value(None), None);
+    }
+
+    #[test]
+    fn whole_numbers_agree_as_numbers() {
+        let check = |header, argument, expected| assert_eq!(agree(header, argument), expected);
+        check("eu", "eu", true);
+        check("EU", "eu", false);
+        check("42.0", "42", true);
+        check("42", "42.00", true);
+        check("-7", "-7.0", true);
+        check("42.5", "42", false);
+        check("9007199254740993", "9007199254740992", false);
+        check("", "0", false);
+        check("1.", "1", false);
     }
 }

@@ -63,6 +63,19 @@ pub const TASKS_UPDATE: &str = "tasks/update";
 /// Withdraws a task.
 pub const TASKS_CANCEL: &str = "tasks/cancel";
 
+/// Methods that only modern revisions have.
+pub fn is_modern(method: &str) -> bool {
+    matches!(method, DISCOVER | LISTEN)
+}
+
+/// Methods that went with the handshake.
+pub fn went_with_the_handshake(method: &str) -> bool {
+    matches!(
+        method,
+        INITIALIZE | PING | SET_LEVEL | RESOURCES_SUBSCRIBE | RESOURCES_UNSUBSCRIBE
+    )
+}
+
 /// Methods whose modern results say how long they may be kept (revision 2026-07-28, server/utilities/caching).
 pub const CACHEABLE: [&str; 6] = [
     DISCOVER,

@@ -21,6 +21,9 @@ impl Revision {
     /// The newest revision with a handshake: what a client is answered that asks for one we do not know.
     pub const NEWEST_LEGACY: Self = Self::V2025_11_25;
 
+    /// The newest revision.
+    pub const NEWEST: Self = Self::V2026_07_28;
+
     /// What a Streamable HTTP request speaks that does not say (revision 2025-06-18, "Protocol Version Header").
     pub const UNSAID: Self = Self::V2025_03_26;
 
@@ -61,6 +64,11 @@ impl Revision {
         }
         let newest_not_after = Self::ALL.iter().rev().find(|(_, name)| *name <= text);
         Some(newest_not_after.map_or(Self::V2024_11_05, |(revision, _)| *revision))
+    }
+
+    /// Whether the `MCP-Protocol-Version` header names a revision whose requests speak for themselves, known to us or not.
+    pub fn is_modern_header(text: &str) -> bool {
+        is_date(text) && text >= Self::V2026_07_28.as_str()
     }
 
     /// Whether a connection opens with `initialize`.
@@ -141,5 +149,11 @@ mod tests {
         check("2026-07-28", None);
         check("2030-01-01", None);
         check("soon", None);
+        assert!(
+            Revision::is_modern_header("2026-07-28") && Revision::is_modern_header("2030-01-01")
+        );
+        assert!(
+            !Revision::is_modern_header("2025-11-25") && !Revision::is_modern_header("v999.0.0")
+        );
     }
 }

@@ -20,6 +20,7 @@ mod http_door;
 mod legacy_sse_clients;
 mod legacy_sse_servers;
 mod lifecycle;
+mod modern_clients;
 mod progress;
 mod prompts_and_resources;
 mod questions;

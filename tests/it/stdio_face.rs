@@ -4,6 +4,7 @@ mod alone;
 mod bridges;
 mod losing_the_daemon;
 mod messages;
+mod modern;
 
 use std::time::Duration;
 

@@ -243,7 +243,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    fn new(id: String, answer: OpenAnswer, heard: Option<Heard>) -> Self {
+    pub fn new(id: String, answer: OpenAnswer, heard: Option<Heard>) -> Self {
         let kind = answer.header("content-type");
         Self {
             id,

@@ -1,0 +1,235 @@
+//! `subscriptions/listen` (revision 2026-07-28, basic/patterns/subscriptions): a request whose answer is a stream of news. First on
+//! it comes what of the client's wishes is met, then whatever changes, and its result when we end.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::{Inbound, dispatch::Envelope};
+use crate::{
+    call_context::Outlet,
+    error_code::{ErrorCode, Failure},
+    router::{Change, View},
+    wire::{
+        Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
+    },
+};
+
+/// Limit: streams of all clients together.
+const MAX_STREAMS: usize = 4096;
+
+/// Limit: news that wait for the acknowledgement. Later ones are left out; the client has not begun to rely on them.
+const MAX_EARLY: usize = 256;
+
+/// The streams that are open. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Listeners(Arc<Table>);
+
+#[derive(Default)]
+struct Table {
+    streams: Mutex<HashMap<u64, Arc<Stream>>>,
+    next: AtomicU64,
+}
+
+/// What a client wants to hear of, or what of it it will.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
+struct Filter {
+    #[serde(rename = "toolsListChanged", skip_serializing_if = "Option::is_none")]
+    tools: Option<bool>,
+    #[serde(rename = "promptsListChanged", skip_serializing_if = "Option::is_none")]
+    prompts: Option<bool>,
+    #[serde(
+        rename = "resourcesListChanged",
+        skip_serializing_if = "Option::is_none"
+    )]
+    resources: Option<bool>,
+}
+
+impl Filter {
+    fn read(params: Option<&Raw>) -> Result<Self, RpcError> {
+        let wrong = |why: &dyn std::fmt::Display| {
+            RpcError::invalid_params(format!("`notifications`: {why}"))
+        };
+        let filter = params.and_then(|params| params.get("notifications"));
+        let filter = filter.ok_or_else(|| wrong(&"is missing"))?;
+        filter.read().map_err(|error| wrong(&error))
+    }
+
+    /// What can be had on an endpoint with these capabilities.
+    fn met_by(&self, capabilities: &Raw) -> Self {
+        let met = |wish: Option<bool>, capability| {
+            (wish == Some(true) && capabilities.get(capability).is_some()).then_some(true)
+        };
+        Self {
+            tools: met(self.tools, "tools"),
+            prompts: met(self.prompts, "prompts"),
+            resources: met(self.resources, "resources"),
+        }
+    }
+}
+
+/// One client's stream.
+struct Stream {
+    view: View,
+    wanted: Filter,
+    /// The id of the request that opened it, by which clients tell their streams apart.
+    id: Raw,
+    outlet: Outlet,
+    /// What waits for the acknowledgement, until that has gone out.
+    early: Mutex<Option<Vec<Bytes>>>,
+}
+
+impl Stream {
+    fn tell(&self, name: &str, params: Option<&Raw>) {
+        let frame = notification_frame(name, Some(&tagged(&self.id, params)));
+        match &mut *lock(&self.early) {
+            None => self.outlet.send(frame),
+            Some(early) if early.len() < MAX_EARLY => early.push(frame),
+            Some(_) => (),
+        }
+    }
+
+    /// Says what is met, and then what came meanwhile.
+    fn acknowledge(&self) {
+        let params = Raw::author(&serde_json::json!({ "notifications": self.wanted }));
+        let params = tagged(&self.id, Some(&params));
+        let mut early = lock(&self.early);
+        self.outlet.send(notification_frame(
+            method::LISTEN_ACKNOWLEDGED,
+            Some(&params),
+        ));
+        for frame in early.take().into_iter().flatten() {
+            self.outlet.send(frame);
+        }
+    }
+}
+
+impl Listeners {
+    /// Tells every stream of the lists that changed, as far as its client wants to know and sees them.
+    pub(super) fn announce(&self, change: &Change) {
+        for stream in lock(&self.0.streams).values() {
+            let (seen, wanted) = (change.seen_on(&stream.view), &stream.wanted);
+            let news = [
+                (method::TOOLS_CHANGED, seen.tools, wanted.tools),
+                (method::PROMPTS_CHANGED, seen.prompts, wanted.prompts),
+                (method::RESOURCES_CHANGED, seen.resources, wanted.resources),
+            ];
+            for (name, has_changed, wish) in news {
+                if has_changed && wish == Some(true) {
+                    stream.tell(name, None);
+                }
+            }
+        }
+    }
+
+    fn enter(&self, stream: Stream) -> Result<Slot, Failure> {
+        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
+        let stream = Arc::new(stream);
+        let mut streams = lock(&self.0.streams);
+        if streams.len() >= MAX_STREAMS {
+            let text = format!("{MAX_STREAMS} streams of news are open already");
+            let hint = "Close one before opening another.";
+            return Err(Failure::new(ErrorCode::Overloaded, text, hint));
+        }
+        streams.insert(number, stream.clone());
+        drop(streams);
+        Ok(Slot {
+            listeners: self.clone(),
+            number,
+            stream,
+        })
+    }
+}
+
+/// A stream while it is open.
+struct Slot {
+    listeners: Listeners,
+    number: u64,
+    stream: Arc<Stream>,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        lock(&self.listeners.0.streams).remove(&self.number);
+    }
+}
+
+impl Inbound {
+    /// Keeps a client's stream until the daemon ends; the client ends it by withdrawing the request.
+    pub(super) async fn listen(
+        &self,
+        envelope: &Envelope,
+        request: &Request,
+        outlet: &Outlet,
+    ) -> Outcome {
+        match self.keep_stream(envelope, request, outlet).await {
+            Ok(result) => Outcome::Result(result),
+            Err(error) => Outcome::Error(error.to_raw()),
+        }
+    }
+
+    async fn keep_stream(
+        &self,
+        envelope: &Envelope,
+        request: &Request,
+        outlet: &Outlet,
+    ) -> Result<Raw, RpcError> {
+        let wishes = Filter::read(request.params.as_ref())?;
+        let (view, router) = (&envelope.view, &self.0.router);
+        let discovered = router.discover(&envelope.caller, view).await;
+        let discovered = discovered.map_err(|failure| of_ours(&failure))?;
+        let capabilities = discovered.get("capabilities");
+        let id = request.id.detached();
+        let slot = self.0.listeners.enter(Stream {
+            view: view.clone(),
+            wanted: wishes.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
+            id: id.to_raw(),
+            outlet: outlet.clone(),
+            early: Mutex::new(Some(Vec::new())),
+        });
+        let slot = slot.map_err(|failure| of_ours(&failure))?;
+        slot.stream.acknowledge();
+        self.0.closing.cancelled().await;
+        let result = bridge::own_result_for(
+            envelope.revision,
+            &request.method,
+            tagged(&id.to_raw(), None),
+        );
+        Ok(result)
+    }
+}
+
+fn of_ours(failure: &Failure) -> RpcError {
+    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(Raw::author(failure))
+}
+
+/// What the client of a pipe hears before the result that ends its stream, because there is nothing to close (cancellation,
+/// "Subscriptions").
+pub(super) fn ended(id: &Id) -> Bytes {
+    let params = Raw::author(&serde_json::json!({
+        "requestId": id.to_raw(),
+        "reason": "mcpproxy is ending",
+    }));
+    let params = tagged(&id.to_raw(), Some(&params));
+    notification_frame(method::CANCELLED, Some(&params))
+}
+
+/// Params or a result that belong to the stream of this id.
+fn tagged(id: &Raw, object: Option<&Raw>) -> Raw {
+    let empty = Raw::empty_object();
+    let object = object.filter(|object| object.is_object()).unwrap_or(&empty);
+    let inner = [(meta::SUBSCRIPTION_ID, Edit::Set(id.clone()))];
+    splice(object, &[(meta::META, Edit::Within(&inner))]).expect("an object was given")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,204 @@
+//! Clients of the revision without handshake over HTTP: each request speaks for itself.
+
+mod listening;
+mod refusals;
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::call_params,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    modern_client::ModernClient,
+    record::How,
+};
+
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+async fn daemon_with(upstream: &Upstream) -> TestDaemon {
+    TestDaemon::builder().upstream("up", upstream).start().await
+}
+
+#[tokio::test]
+async fn a_client_discovers_lists_and_calls() {
+    let result = r#"{"content":[{"type":"text","text":"\u00e9"}],"n":1.10,"_meta":{"b":1}}"#;
+    let upstream = FakeUpstream::stdio()
+        .tool("odd", reply(result))
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let client = ModernClient::new(&daemon, "/mcp/all");
+    let discovered = client.request("server/discover", "{}").await;
+    assert_eq!(discovered.status, 200);
+    assert_eq!(discovered.header("mcp-session-id"), "");
+    let discovered = discovered.value();
+    assert_eq!(discovered["resultType"], "complete");
+    assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
+    assert_eq!(discovered["ttlMs"], 0);
+    assert_eq!(discovered["cacheScope"], "private");
+    assert_eq!(discovered["capabilities"]["tools"]["listChanged"], true);
+    assert_eq!(discovered["_meta"][SERVER_INFO]["name"], "mcpproxy");
+    assert!(discovered["instructions"].is_string());
+
+    client.wait_for_tool("up__odd").await;
+    let list = client.request("tools/list", "{}").await.value();
+    assert_eq!(list["resultType"], "complete");
+    assert_eq!(list["ttlMs"], 0);
+    assert_eq!(list["cacheScope"], "private");
+
+    let reply = client.call("up__odd", "{}").await;
+    let same = result.replace(
+        r#""_meta":{"b":1}}"#,
+        r#""_meta":{"b":1,"io.modelcontextprotocol/serverInfo":"#,
+    );
+    assert!(reply.result().starts_with(&same), "{}", reply.result());
+    assert_eq!(reply.value()["resultType"], "complete");
+    assert_eq!(reply.value().get("ttlMs"), None);
+    // What belongs to the client's side of us never reaches a legacy server.
+    let received = upstream.received("tools/call");
+    assert!(
+        !received[0].contains("io.modelcontextprotocol"),
+        "{received:?}"
+    );
+}
+
+#[tokio::test]
+async fn one_server_presents_itself() {
+    let upstream = FakeUpstream::stdio()
+        .instructions("Ask me.")
+        .capabilities(r#"{"tools":{"listChanged":true},"vendor":{"x":1}}"#)
+        .tool("echo", echo())
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let client = ModernClient::new(&daemon, "/mcp/server/up");
+    let discovered = client.request("server/discover", "{}").await.value();
+    let capabilities = json!({"tools": {"listChanged": true}, "vendor": {"x": 1}});
+    assert_eq!(discovered["capabilities"], capabilities);
+    assert_eq!(discovered["instructions"], "Ask me.");
+    assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
+    assert_ne!(discovered["_meta"][SERVER_INFO]["name"], "mcpproxy");
+    assert_eq!(discovered.get("protocolVersion"), None);
+    assert_eq!(discovered.get("serverInfo"), None);
+    let reply = client.call("echo", r#"{"a":1.0}"#).await;
+    assert!(
+        reply.result().contains(r#"{"a":1.0}"#),
+        "{}",
+        reply.result()
+    );
+    assert_eq!(upstream.received("server/discover"), [""; 0]);
+}
+
+#[tokio::test]
+async fn both_eras_meet_on_one_endpoint() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = daemon_with(&upstream).await;
+    let legacy = daemon.client("/mcp/all").await;
+    legacy.wait_for_tool("up__echo").await;
+    let modern = ModernClient::new(&daemon, "/mcp/all");
+    // A session is of no concern to a request that speaks for itself, whether it is there or not.
+    for session in [legacy.session(), "no-such-session"] {
+        let call = call_params("up__echo", "{}");
+        let session = [("mcp-session-id", session)];
+        let reply = modern.start_with("tools/call", &call, &session).await;
+        let reply = reply.finish().await;
+        assert_eq!(reply.value()["resultType"], "complete");
+        assert_eq!(reply.header("mcp-session-id"), "");
+    }
+    let reply = legacy.call("up__echo", "{}").await;
+    assert_eq!(reply.value().get("resultType"), None);
+    assert_eq!(legacy.request("ping", "{}").await.result(), "{}");
+    assert_eq!(upstream.spawn_count(), 1);
+}
+
+#[tokio::test]
+async fn progress_comes_on_the_stream_of_its_request() {
+    let upstream = FakeUpstream::stdio()
+        .tool("work", progress(3).then(reply_text("done")))
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let client = ModernClient::new(&daemon, "/mcp/server/up");
+    let params = r#"{"name":"work","arguments":{},"_meta":{"progressToken":"t"}}"#;
+    let reply = client.request("tools/call", params).await;
+    assert!(reply.streamed);
+    assert_eq!(reply.header("x-accel-buffering"), "no");
+    assert_eq!(reply.notices.len(), 3, "{:?}", reply.notices);
+    assert!(reply.notices[2].contains(r#""progressToken":"t","progress":3"#));
+    assert_eq!(reply.text(), "done");
+    // Without a token there is nothing to stream.
+    let reply = client.call("work", "{}").await;
+    assert!(!reply.streamed && reply.notices.is_empty());
+}
+
+/// Over HTTP closing the answer is the withdrawal, also before anything of it came.
+#[tokio::test]
+async fn a_client_that_closes_its_answer_withdraws_the_request() {
+    let upstream = FakeUpstream::stdio()
+        .tool("streams", progress(1).then(hang()))
+        .tool("silent", hang())
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let client = ModernClient::new(&daemon, "/mcp/server/up");
+    let params = r#"{"name":"streams","arguments":{},"_meta":{"progressToken":1}}"#;
+    let mut exchange = client.start("tools/call", params).await;
+    exchange.next().await.expect("progress");
+    drop(exchange);
+    upstream.wait_for_count("notifications/cancelled", 1).await;
+    let call = call_params("silent", "{}");
+    let waiting = client.start("tools/call", &call);
+    tokio::select! {
+        _ = waiting => panic!("nothing answers"),
+        _ = upstream.wait_for_count("tools/call", 2) => (),
+    }
+    upstream.wait_for_count("notifications/cancelled", 2).await;
+}
+
+#[tokio::test]
+async fn a_missing_resource_has_the_modern_code() {
+    let upstream = FakeUpstream::http()
+        .resource(
+            r#"{"uri":"x://here","name":"here"}"#,
+            error(r#"{"code":-32002,"message":"gone","data":{"uri":"x://here"}}"#),
+        )
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    for (path, uri) in [
+        ("/mcp/server/up", "x://here"),
+        ("/mcp/all", "x://here"),
+        ("/mcp/all", "x://nowhere"),
+    ] {
+        let client = ModernClient::new(&daemon, path);
+        client.request("resources/list", "{}").await.result();
+        let params = format!(r#"{{"uri":"{uri}"}}"#);
+        let reply = client.request("resources/read", &params).await;
+        assert_eq!(
+            (reply.status, reply.error_code()),
+            (200, -32602),
+            "{path} {uri}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_upstream_over_http_never_sees_the_headers_of_a_client() {
+    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    let daemon = daemon_with(&upstream).await;
+    let client = ModernClient::new(&daemon, "/mcp/server/up");
+    client.call("echo", "{}").await.result();
+    let calls = upstream.everything();
+    let call = calls
+        .iter()
+        .find(|entry| entry.how == How::Frame && entry.method() == "tools/call")
+        .expect("a call");
+    for header in ["mcp-method", "mcp-name"] {
+        assert_eq!(call.header(header), None);
+    }
+}
+
+fn code(answer: &Value) -> i64 {
+    answer["error"]["code"].as_i64().expect("an error")
+}

@@ -1,0 +1,156 @@
+//! An MCP client of the revision without handshake that speaks raw frames over HTTP: every request carries its metadata, and its
+//! headers repeat what its body says.
+
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicI64, Ordering},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    client::{EventStream, Exchange, Reply, call_params},
+    http::{self, HttpAnswer, OpenAnswer, Reachable},
+    patience::until_async,
+};
+
+/// The revision that it speaks.
+pub const MODERN: &str = "2026-07-28";
+
+/// A client. Requests may run at once; each has a connection of its own.
+pub struct ModernClient {
+    to: SocketAddr,
+    path: String,
+    meta: Value,
+    last_id: AtomicI64,
+}
+
+/// What the requests of a client with these capabilities say of it.
+pub fn meta_of(capabilities: &Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": capabilities,
+    })
+}
+
+/// Raw params with this metadata added; what stands there stays as it is written.
+pub fn stamped(params: &str, meta: &Value) -> String {
+    let members = meta.to_string();
+    let members = members.strip_prefix('{').and_then(|m| m.strip_suffix('}'));
+    let members = members.expect("metadata is an object");
+    let separator = |rest: &str| if rest.starts_with('}') { "" } else { "," };
+    if let Some((before, rest)) = params.split_once(r#""_meta":{"#) {
+        let separator = separator(rest);
+        return format!(r#"{before}"_meta":{{{members}{separator}{rest}"#);
+    }
+    let rest = params.strip_prefix('{').expect("params are an object");
+    format!(r#"{{"_meta":{{{members}}}{}{rest}"#, separator(rest))
+}
+
+impl ModernClient {
+    /// A client that can do nothing but call.
+    pub fn new(to: &impl Reachable, path: &str) -> Self {
+        Self::able_to(to, path, &json!({}))
+    }
+
+    pub fn able_to(to: &impl Reachable, path: &str, capabilities: &Value) -> Self {
+        Self {
+            to: to.address(),
+            path: path.to_owned(),
+            meta: meta_of(capabilities),
+            last_id: AtomicI64::new(0),
+        }
+    }
+
+    pub async fn call(&self, tool: &str, arguments: &str) -> Reply {
+        self.request("tools/call", &call_params(tool, arguments))
+            .await
+    }
+
+    /// Sends a request and waits for its answer.
+    pub async fn request(&self, method: &str, params: &str) -> Reply {
+        self.start(method, params).await.finish().await
+    }
+
+    /// Sends a request and waits for the head of its answer only. Dropping the exchange withdraws the request.
+    pub async fn start(&self, method: &str, params: &str) -> Exchange {
+        let (id, answer) = self.send(method, params, &[]).await;
+        Exchange::new(id, answer, None)
+    }
+
+    /// Sends a request with these headers beside those that the body asks for.
+    pub async fn start_with(
+        &self,
+        method: &str,
+        params: &str,
+        headers: &[(&str, &str)],
+    ) -> Exchange {
+        let (id, answer) = self.send(method, params, headers).await;
+        Exchange::new(id, answer, None)
+    }
+
+    /// Opens a stream of news; its first event is the acknowledgement.
+    pub async fn listen(&self, notifications: &str) -> EventStream {
+        let params = format!(r#"{{"notifications":{notifications}}}"#);
+        let (_, answer) = self.send("subscriptions/listen", &params, &[]).await;
+        assert_eq!(answer.status, 200, "subscriptions/listen");
+        assert_eq!(answer.header("content-type"), "text/event-stream");
+        EventStream::new(answer)
+    }
+
+    /// The id of the request that was sent last.
+    pub fn last_id(&self) -> i64 {
+        self.last_id.load(Ordering::Relaxed)
+    }
+
+    /// Posts a body with exactly these headers.
+    pub async fn raw_post(&self, headers: &[(&str, &str)], body: &str) -> HttpAnswer {
+        http::send(self.to, "POST", &self.path, headers, body.to_owned()).await
+    }
+
+    /// The names that `tools/list` gives.
+    pub async fn tool_names(&self) -> Vec<String> {
+        let list = self.request("tools/list", "{}").await.value();
+        let tools = list["tools"].as_array().expect("a list of tools");
+        let name = |tool: &Value| tool["name"].as_str().expect("a name").to_owned();
+        tools.iter().map(name).collect()
+    }
+
+    /// Waits until this tool is listed.
+    pub async fn wait_for_tool(&self, name: &str) {
+        until_async(&format!("{name} in the list"), async || {
+            let names = self.tool_names().await;
+            names.iter().any(|known| known == name).then_some(())
+        })
+        .await;
+    }
+
+    async fn send(
+        &self,
+        method: &str,
+        params: &str,
+        more: &[(&str, &str)],
+    ) -> (String, OpenAnswer) {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        let params = stamped(params, &self.meta);
+        let frame =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{params}}}"#);
+        let read: Value = serde_json::from_str(&params).expect("params are JSON");
+        let mut headers = vec![
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", MODERN),
+            ("mcp-method", method),
+        ];
+        let named = match method {
+            "tools/call" | "prompts/get" => read["name"].as_str(),
+            "resources/read" => read["uri"].as_str(),
+            _ => None,
+        };
+        headers.extend(named.map(|name| ("mcp-name", name)));
+        headers.extend(more);
+        let answer = http::open(self.to, "POST", &self.path, &headers, frame).await;
+        (id.to_string(), answer)
+    }
+}
