@@ -5,7 +5,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::{LinkError, News, in_flight::InFlight};
-use crate::wire::{IdFinder, Message, Notification, Raw, Response, method};
+use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
 /// Where messages go that belong to no request of the raw lane.
 pub(super) struct Sorter {
@@ -96,18 +96,30 @@ impl Sorter {
         }
     }
 
-    /// Progress belongs to the request that its token names; a log line to the only request in flight, if there is one.
+    /// Progress belongs to the request that its token names; a log line to the only call in flight, if there is one; what came of a
+    /// subscription to that.
     fn notice(&mut self, in_flight: &InFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
             method::LOG_MESSAGE => in_flight.only(),
-            _ => return self.post(News::Notification(notice)),
+            _ => return self.other_notice(in_flight, notice),
         };
         let stranger = match number {
             Some(number) => in_flight.notice(number, notice).err(),
             None => Some(notice),
         };
         if let Some(notice) = stranger.filter(|n| &*n.method == method::LOG_MESSAGE) {
+            self.post(News::Notification(notice));
+        }
+    }
+
+    fn other_notice(&mut self, in_flight: &InFlight, notice: Notification) {
+        let listener = listener(&notice).filter(|number| in_flight.is_listening(*number));
+        let stranger = match listener {
+            Some(number) => in_flight.notice(number, notice).err(),
+            None => Some(notice),
+        };
+        if let Some(notice) = stranger {
             self.post(News::Notification(notice));
         }
     }
@@ -150,4 +162,14 @@ impl Sorter {
 fn progress_token(notice: &Notification) -> Option<u64> {
     let token = notice.params.as_ref()?.get("progressToken")?.string()?;
     token.strip_prefix('p')?.parse().ok()
+}
+
+/// The request of a subscription that a notification came of, or ends.
+fn listener(notice: &Notification) -> Option<u64> {
+    let params = notice.params.as_ref()?;
+    let id = match &*notice.method {
+        method::CANCELLED => params.get("requestId")?,
+        _ => params.get(meta::META)?.get(meta::SUBSCRIPTION_ID)?,
+    };
+    Id::from_raw(&id)?.our_number()
 }
