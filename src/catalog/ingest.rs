@@ -8,13 +8,16 @@ use serde::Deserialize;
 use crate::{
     fingerprint::Fingerprint,
     names::{self, ServerName},
-    wire::{Raw, Revision},
+    wire::{
+        Raw, Revision,
+        header_params::{self, HeaderParam},
+    },
 };
 
 /// What a connection said about itself, all of it raw.
 #[derive(Debug, Clone)]
 pub struct Listing {
-    /// The result of `initialize`.
+    /// The result of `initialize`, or of `server/discover` where the revision has no handshake.
     pub initialize: Raw,
     /// The revision that was agreed.
     pub revision: Revision,
@@ -69,6 +72,8 @@ pub struct Tool {
     pub definition: Raw,
     /// What of it must not change unseen.
     pub fingerprint: Fingerprint,
+    /// Arguments that travel as headers too, where requests have headers; none if what the definition says of them is wrong.
+    pub header_params: Box<[HeaderParam]>,
 }
 
 /// The annotations that decide how a tool may be called; `None` where the server does not say.
@@ -169,7 +174,7 @@ impl ServerCatalog {
         self.listing.initialize.get("instructions")?.string()
     }
 
-    /// The capabilities object of `initialize`.
+    /// The capabilities object of the opening.
     pub fn capabilities(&self) -> Raw {
         self.listing
             .initialize
@@ -254,6 +259,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
             .into(),
         hints: hints(definition),
         fingerprint: Fingerprint::of_tool(definition),
+        header_params: header_params::read(&schema).unwrap_or_default(),
         definition: definition.clone(),
         name: name.into(),
     })

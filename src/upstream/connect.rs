@@ -1,4 +1,4 @@
-//! Makes a connection to one server: starts or dials it, shakes hands, reads its lists.
+//! Makes a connection to one server: starts or dials it, opens the connection as it wants that, reads its lists.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -7,14 +7,16 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     control::{self, Control, OpenError},
-    link::{self, Connection, Link, News},
-    lists,
-    process::{self, BaseEnvironment, Launch, Ledger, LoginPath, Process, StderrLog},
+    era::ProbeError,
+    link::{Connection, Link, News},
+    lists, local,
+    process::{Ledger, LoginPath, Process, StderrLog},
     remote,
 };
 use crate::{
     catalog::Listing,
-    config::{ServerEntry, Settings, Stdio, Transport, duration},
+    config::{ServerEntry, Settings, Transport, duration},
+    wire::Revision,
 };
 
 /// How long the lists of a server may take, all together.
@@ -51,23 +53,27 @@ pub struct ConnectError {
     pub next_step: String,
 }
 
-/// Connects. Dropping the future undoes everything, the child included.
+/// Connects. Dropping the future undoes everything, the child included. `remembered` is what the server spoke when it was last
+/// met under this configuration: it saves the question, and is not relied upon.
 pub(super) async fn connect(
     entry: &ServerEntry,
     settings: &Settings,
     ground: &Ground,
     stderr: &StderrLog,
+    remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
-                let (connection, process) = start(entry, stdio, settings, ground, stderr).await?;
-                let shaken = shake_hands(connection, entry).await;
-                let shaken = shaken.map_err(|error| ConnectError::of_handshake(entry, &error))?;
-                Ok((shaken, Some(process)))
+                let starting = local::start(entry, stdio, settings, ground, stderr, remembered);
+                let (ready, process) = Box::pin(starting).await?;
+                Ok((ready, Some(process)))
             }
-            Transport::Remote(remote) => Ok((remote::reach(entry, remote).await?, None)),
+            Transport::Remote(remote) => {
+                let reaching = remote::reach(entry, remote, remembered);
+                Ok((Box::pin(reaching).await?, None))
+            }
         }
     };
     let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
@@ -79,13 +85,13 @@ pub(super) async fn connect(
             &logs_hint(entry),
         ));
     };
-    let (shaken, process) = opened?;
-    let Shaken {
+    let (ready, process) = opened?;
+    let Ready {
         link,
         news,
         tasks,
         opened,
-    } = shaken;
+    } = ready;
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listing = match tokio::time::timeout(LISTING, reading).await {
         Ok(Ok(listing)) => listing,
@@ -114,39 +120,8 @@ pub(super) async fn connect(
     })
 }
 
-async fn start(
-    entry: &ServerEntry,
-    stdio: &Stdio,
-    settings: &Settings,
-    ground: &Ground,
-    stderr: &StderrLog,
-) -> Result<(Connection, Process), ConnectError> {
-    let login_path = ground.login_path.get().await;
-    let environment = BaseEnvironment::new(&settings.environment, login_path.as_deref());
-    let launch = Launch {
-        server: entry.name.clone(),
-        command: stdio.command.clone(),
-        args: stdio.args.clone(),
-        env: stdio
-            .env
-            .iter()
-            .map(|(k, v)| (k.clone(), v.clone()))
-            .collect(),
-        cwd: stdio.cwd.clone(),
-    };
-    let (process, input, output) = process::spawn(&launch, &environment, &ground.ledger, stderr)
-        .map_err(|error| ConnectError {
-            reason: error.to_string(),
-            outside: error.outside().to_owned(),
-            next_step: error.next_step().to_owned(),
-        })?;
-    let exited = process.exited();
-    let ended = async move { exited.await.to_string() };
-    Ok((link::stdio::connect(input, output, ended).into(), process))
-}
-
-/// A connection whose handshake is done.
-pub(super) struct Shaken {
+/// A connection that is open and not listed yet.
+pub(super) struct Ready {
     pub(super) link: Link,
     pub(super) news: mpsc::Receiver<News>,
     pub(super) tasks: Vec<AbortOnDropHandle<()>>,
@@ -157,7 +132,7 @@ pub(super) struct Shaken {
 pub(super) async fn shake_hands(
     connection: Connection,
     entry: &ServerEntry,
-) -> Result<Shaken, OpenError> {
+) -> Result<Ready, OpenError> {
     let Connection {
         link,
         control,
@@ -165,7 +140,7 @@ pub(super) async fn shake_hands(
         tasks,
     } = connection;
     let opened = control::open(control, !entry.roots.is_empty()).await?;
-    Ok(Shaken {
+    Ok(Ready {
         link,
         news,
         tasks,
@@ -190,6 +165,18 @@ impl ConnectError {
             reason: error.to_string(),
             outside: error.outside(),
             next_step: logs_hint(entry),
+        }
+    }
+
+    /// The server speaks for itself, but not with us.
+    pub(super) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
+        Self {
+            reason: error.to_string(),
+            outside: error.outside(),
+            next_step: match error {
+                ProbeError::Foreign { .. } => "update mcpproxy or the server".to_owned(),
+                ProbeError::Link(_) | ProbeError::Refused { .. } => logs_hint(entry),
+            },
         }
     }
 

@@ -1,4 +1,5 @@
-//! The control lane's driver: an rmcp client that opens the connection and looks after it. The only door to rmcp.
+//! Opens a connection with a handshake and looks after every one. Those with a handshake have an rmcp client on their control
+//! lane, and this is the only door to rmcp; those without need none.
 //!
 //! rmcp sees frames of its own requests only. Lists are read on the raw lane, because its typed model would lose what it does not
 //! know; the raw answer of `initialize` is kept for the same reason.
@@ -8,8 +9,9 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::{BoxFuture, FutureExt};
 use rmcp::{
-    RoleClient, ServiceExt,
+    Peer, RoleClient, ServiceExt,
     model::{
         ClientCapabilities, ClientConfig, ClientRequest, Implementation, PingRequest,
         ProtocolVersion,
@@ -21,22 +23,56 @@ use rmcp::{
     transport::Transport,
 };
 
-use super::link::{ControlLane, ControlSender, LinkError};
-use crate::wire::{Message, Outcome, Raw, Response, Revision};
+use super::{
+    era::Description,
+    link::{ControlLane, ControlSender, Link, LinkError},
+    own,
+};
+use crate::wire::{Message, Outcome, Raw, Response, Revision, RpcError, method};
 
-/// A connection whose handshake is done.
-pub(super) struct Control {
-    service: RunningService<RoleClient, ClientConfig>,
+/// Looks after a connection that is open.
+pub(super) enum Control {
+    /// It was opened with a handshake.
+    Session(RunningService<RoleClient, ClientConfig>),
+    /// Its requests speak for themselves.
+    Stateless {
+        /// Where a sign of life is asked for.
+        link: Link,
+        /// What is spoken.
+        revision: Revision,
+        /// Where a goodbye goes.
+        lane: ControlSender,
+    },
 }
 
-/// What the handshake brought.
+/// What opening a connection brought.
 pub(super) struct Opened {
-    /// Drives the connection from here on.
+    /// Looks after the connection from here on.
     pub(super) control: Control,
-    /// The result of `initialize`, as it came.
+    /// The result of `initialize` or `server/discover`, as it came.
     pub(super) initialize: Raw,
-    /// The revision that was agreed.
+    /// The revision that is spoken.
     pub(super) revision: Revision,
+}
+
+impl Opened {
+    /// What a server without a handshake says of itself is all that it takes.
+    pub(super) fn without_handshake(
+        link: Link,
+        lane: ControlSender,
+        description: Description,
+    ) -> Self {
+        let revision = description.revision;
+        Self {
+            control: Control::Stateless {
+                link,
+                revision,
+                lane,
+            },
+            initialize: description.text,
+            revision,
+        }
+    }
 }
 
 /// Why there is no connection. The text is for the operator; [`OpenError::outside`] is for clients.
@@ -94,7 +130,7 @@ pub(super) async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenE
         .cloned()
         .ok_or_else(|| OpenError::Unusable("the server did not answer initialize".to_owned()))?;
     Ok(Opened {
-        control: Control { service },
+        control: Control::Session(service),
         initialize,
         revision,
     })
@@ -120,31 +156,64 @@ fn ourselves(roots: bool) -> ClientConfig {
 }
 
 impl Control {
-    /// Asks for a sign of life. A server that answers with an error is alive.
-    pub(super) fn ping(
-        &self,
-        deadline: Duration,
-    ) -> impl Future<Output = Result<(), String>> + Send + use<> {
-        let peer = self.service.peer().clone();
-        async move {
-            let ping = ClientRequest::PingRequest(PingRequest::default());
-            let options = PeerRequestOptions::with_timeout(deadline);
-            let asked = match peer.send_request_with_option(ping, options).await {
-                Ok(handle) => handle.await_response().await,
-                Err(error) => Err(error),
-            };
-            match asked {
-                Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ok(()),
-                Err(ServiceError::Timeout { .. }) => Err("no answer to a ping".to_owned()),
-                Err(error) => Err(format!("a ping failed: {error}")),
+    /// Asks for a sign of life.
+    pub(super) fn ping(&self, deadline: Duration) -> BoxFuture<'static, Result<(), String>> {
+        match self {
+            Self::Session(service) => ping(service.peer().clone(), deadline).boxed(),
+            Self::Stateless { link, revision, .. } => {
+                let (link, revision) = (link.clone(), *revision);
+                async move {
+                    let asked = tokio::time::timeout(deadline, describe(&link, revision));
+                    asked
+                        .await
+                        .unwrap_or_else(|_| Err("no answer to server/discover".to_owned()))
+                }
+                .boxed()
             }
         }
     }
 
     /// Says goodbye and ends the lane.
-    pub(super) async fn close(mut self) {
-        // A timeout is logged by rmcp; the process or the socket ends right after in any case.
-        let _ = self.service.close_with_timeout(super::link::GOODBYE).await;
+    pub(super) async fn close(self) {
+        match self {
+            Self::Session(mut service) => {
+                // A timeout is logged by rmcp; the process or the socket ends right after in any case.
+                let _ = service.close_with_timeout(super::link::GOODBYE).await;
+            }
+            Self::Stateless { lane, .. } => lane.close().await,
+        }
+    }
+}
+
+/// A server that answers with an error is alive.
+async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Result<(), String> {
+    let ping = ClientRequest::PingRequest(PingRequest::default());
+    let options = PeerRequestOptions::with_timeout(deadline);
+    let asked = match peer.send_request_with_option(ping, options).await {
+        Ok(handle) => handle.await_response().await,
+        Err(error) => Err(error),
+    };
+    match asked {
+        Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ok(()),
+        Err(ServiceError::Timeout { .. }) => Err("no answer to a ping".to_owned()),
+        Err(error) => Err(format!("a ping failed: {error}")),
+    }
+}
+
+/// A server that answers in another way than it did has been replaced by one of another era: it is to be met anew.
+async fn describe(link: &Link, revision: Revision) -> Result<(), String> {
+    match own::ask(link, method::DISCOVER, &own::params(revision, &[])).await {
+        Ok(Outcome::Result(_)) => Ok(()),
+        Ok(Outcome::Error(error)) => {
+            let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+            match code {
+                Some(RpcError::UNSUPPORTED_REVISION | RpcError::METHOD_NOT_FOUND) => {
+                    Err("it does not speak the revision any more that it spoke".to_owned())
+                }
+                _ => Ok(()),
+            }
+        }
+        Err(error) => Err(format!("server/discover failed: {error}")),
     }
 }
 

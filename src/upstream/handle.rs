@@ -168,11 +168,14 @@ impl Upstream {
         for first in [true, false] {
             self.check(admitted, &live)?;
             let now = Instant::now();
-            let revision = live.catalog.load().listing.revision;
+            let catalog = live.catalog.load_full();
+            let revision = catalog.listing.revision;
+            let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
+            let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
             let params = bridge::params_for(revision, &outgoing.sender, outgoing.params.as_ref());
             let sent = live
                 .link
-                .call(outgoing.number, outgoing.method, params.as_ref());
+                .call(outgoing.number, outgoing.method, params.as_ref(), mirrored);
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
                 return Err(overdue(self.name(), timeout));
@@ -342,6 +345,13 @@ impl Upstream {
                 ErrorCode::BadUpstreamAnswer,
                 format!("the answer of server {name:?} was unusable: {why}"),
                 "The call may have been processed; try with a smaller request.".to_owned(),
+            ),
+            LinkError::HeaderMismatch(_) => (
+                ErrorCode::BadUpstreamAnswer,
+                format!(
+                    "the server {name:?} finds that headers and body of the request do not match"
+                ),
+                "Look the tool up again; its definition may have changed.".to_owned(),
             ),
             LinkError::Status {
                 status: status @ (401 | 403),

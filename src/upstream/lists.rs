@@ -1,11 +1,15 @@
-//! Reads the lists of a connected server on the raw lane, page by page to the end, so that every definition stays as it came.
+//! Reads the lists of a connected server on the raw lane, page by page to the end, so that every definition stays as it came. What
+//! cannot be called over this link is left out.
 
 use std::collections::HashSet;
 
-use super::link::{Inbound, Link, LinkError, MAX_FRAME};
+use super::{
+    link::{Link, LinkError, MAX_FRAME},
+    own,
+};
 use crate::{
     catalog::Listing,
-    wire::{Id, Outcome, Raw, Revision, RpcError, method},
+    wire::{Outcome, Raw, Revision, RpcError, bridge, header_params, method},
 };
 
 /// Limit: pages of one list. A server that never comes to an end is cut here.
@@ -36,6 +40,14 @@ pub(super) enum ListError {
         /// The error's message.
         message: String,
     },
+    /// The server answered with a result that this revision does not have.
+    #[error("the server answered {method} with the result type {kind:?}")]
+    Unusable {
+        /// The list that was asked for.
+        method: &'static str,
+        /// What it says it is.
+        kind: String,
+    },
 }
 
 impl ListError {
@@ -44,6 +56,7 @@ impl ListError {
         match self {
             Self::Link { method, source } => format!("{method}: {}", source.outside()),
             Self::Refused { method, .. } => format!("it answered {method} with an error"),
+            Self::Unusable { method, .. } => format!("its answer to {method} is unusable"),
         }
     }
 }
@@ -58,17 +71,20 @@ pub(super) async fn read(
         .get("capabilities")
         .unwrap_or_else(Raw::empty_object);
     let has = |key| capabilities.get(key).is_some_and(|value| !value.is_null());
-    let (tools, prompts, resources, templates) = tokio::try_join!(
-        list_if(has("tools"), link, method::TOOLS_LIST, "tools"),
-        list_if(has("prompts"), link, method::PROMPTS_LIST, "prompts"),
-        list_if(has("resources"), link, method::RESOURCES_LIST, "resources"),
-        list_if(
+    let reader = Reader { link, revision };
+    let (mut tools, prompts, resources, templates) = tokio::try_join!(
+        reader.list_if(has("tools"), method::TOOLS_LIST, "tools"),
+        reader.list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
+        reader.list_if(has("resources"), method::RESOURCES_LIST, "resources"),
+        reader.list_if(
             has("resources"),
-            link,
             method::TEMPLATES_LIST,
             "resourceTemplates"
         ),
     )?;
+    if link.has_headers() && !revision.has_handshake() {
+        tools.retain(can_be_called_with_headers);
+    }
     Ok(Listing {
         initialize: initialize.detached(),
         revision,
@@ -79,61 +95,19 @@ pub(super) async fn read(
     })
 }
 
-async fn list_if(
-    promised: bool,
-    link: &Link,
-    method: &'static str,
-    key: &str,
-) -> Result<Vec<Raw>, ListError> {
-    if promised {
-        list(link, method, key).await
-    } else {
-        Ok(Vec::new())
-    }
-}
-
-async fn list(link: &Link, method: &'static str, key: &str) -> Result<Vec<Raw>, ListError> {
-    let mut items = Vec::new();
-    let mut cursor: Option<String> = None;
-    let (mut seen, mut bytes) = (HashSet::new(), 0);
-    for _ in 0..MAX_PAGES {
-        let page = match page(link, method, cursor.as_deref()).await? {
-            Ok(page) => page,
-            // Some servers promise resources and have no templates, or the other way round.
-            Err(error) if error.code == RpcError::METHOD_NOT_FOUND => return Ok(items),
-            Err(error) => {
-                return Err(ListError::Refused {
-                    method,
-                    message: error.message,
-                });
-            }
-        };
-        bytes += page.as_bytes().len();
-        let found = page.get(key).unwrap_or_else(Raw::empty_object);
-        // Detached: the catalog outlives the frame.
-        items.extend(
-            found
-                .elements()
-                .take(MAX_ITEMS - items.len())
-                .map(|item| item.detached()),
-        );
-        let next = page.get("nextCursor").and_then(|next| next.string());
-        match next {
-            None => return Ok(items),
-            Some(next)
-                if items.len() < MAX_ITEMS && bytes < MAX_BYTES && seen.insert(next.clone()) =>
-            {
-                cursor = Some(next);
-            }
-            Some(_) => break,
-        }
-    }
+/// A tool whose arguments cannot be put into headers as it wants them must not be offered (server/tools, "x-mcp-header").
+fn can_be_called_with_headers(tool: &Raw) -> bool {
+    let schema = tool.get("inputSchema").unwrap_or_else(Raw::empty_object);
+    let Err(why) = header_params::read(&schema) else {
+        return true;
+    };
+    let name = tool.get("name").and_then(|name| name.string());
     tracing::warn!(
-        method,
-        items = items.len(),
-        "the server's list does not come to an end; it was cut"
+        tool = name.unwrap_or_default(),
+        why,
+        "a definition was left out"
     );
-    Ok(items)
+    false
 }
 
 #[derive(serde::Deserialize)]
@@ -144,35 +118,91 @@ struct ErrorView {
     message: String,
 }
 
-async fn page(
-    link: &Link,
-    method: &'static str,
-    cursor: Option<&str>,
-) -> Result<Result<Raw, ErrorView>, ListError> {
-    let params = match cursor {
-        Some(cursor) => Raw::author(&serde_json::json!({ "cursor": cursor })),
-        None => Raw::empty_object(),
-    };
-    let failed = |source| ListError::Link { method, source };
-    let mut exchange = link
-        .call(Id::next_number(), method, Some(&params))
-        .await
-        .map_err(failed)?;
-    loop {
-        match exchange.next().await.map_err(failed)? {
-            Inbound::Notice(_) => (),
-            Inbound::Question(question) => {
-                // Nobody is there yet on whose behalf it could be answered.
-                let refusal = Outcome::Error(RpcError::method_not_found(&question.method).to_raw());
-                link.answer(&question.id, &refusal).await.map_err(failed)?;
+struct Reader<'a> {
+    link: &'a Link,
+    revision: Revision,
+}
+
+impl Reader<'_> {
+    async fn list_if(
+        &self,
+        promised: bool,
+        method: &'static str,
+        key: &str,
+    ) -> Result<Vec<Raw>, ListError> {
+        if promised {
+            self.list(method, key).await
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    async fn list(&self, method: &'static str, key: &str) -> Result<Vec<Raw>, ListError> {
+        let mut items = Vec::new();
+        let mut cursor: Option<String> = None;
+        let (mut seen, mut bytes) = (HashSet::new(), 0);
+        for _ in 0..MAX_PAGES {
+            let page = match self.page(method, cursor.as_deref()).await? {
+                Ok(page) => page,
+                // Some servers promise resources and have no templates, or the other way round.
+                Err(error) if error.code == RpcError::METHOD_NOT_FOUND => return Ok(items),
+                Err(error) => {
+                    return Err(ListError::Refused {
+                        method,
+                        message: error.message,
+                    });
+                }
+            };
+            bytes += page.as_bytes().len();
+            let found = page.get(key).unwrap_or_else(Raw::empty_object);
+            // Detached: the catalog outlives the frame.
+            items.extend(
+                found
+                    .elements()
+                    .take(MAX_ITEMS - items.len())
+                    .map(|item| item.detached()),
+            );
+            let next = page.get("nextCursor").and_then(|next| next.string());
+            match next {
+                None => return Ok(items),
+                Some(next)
+                    if items.len() < MAX_ITEMS
+                        && bytes < MAX_BYTES
+                        && seen.insert(next.clone()) =>
+                {
+                    cursor = Some(next);
+                }
+                Some(_) => break,
             }
-            Inbound::Answer(Outcome::Result(result)) => return Ok(Ok(result)),
-            Inbound::Answer(Outcome::Error(error)) => {
+        }
+        tracing::warn!(
+            method,
+            items = items.len(),
+            "the server's list does not come to an end; it was cut"
+        );
+        Ok(items)
+    }
+
+    async fn page(
+        &self,
+        method: &'static str,
+        cursor: Option<&str>,
+    ) -> Result<Result<Raw, ErrorView>, ListError> {
+        let cursor = cursor.map(|cursor| ("cursor", Raw::author(&cursor)));
+        let params = own::params(self.revision, cursor.as_slice());
+        let asked = own::ask(self.link, method, &params).await;
+        match asked.map_err(|source| ListError::Link { method, source })? {
+            Outcome::Result(result) if self.revision.has_handshake() => Ok(Ok(result)),
+            Outcome::Result(result) => match bridge::result_type(&result) {
+                Some(kind) if kind != "complete" => Err(ListError::Unusable { method, kind }),
+                _ => Ok(Ok(result)),
+            },
+            Outcome::Error(error) => {
                 let unreadable = |_| ErrorView {
                     code: 0,
                     message: "an unreadable error".to_owned(),
                 };
-                return Ok(Err(error.read().unwrap_or_else(unreadable)));
+                Ok(Err(error.read().unwrap_or_else(unreadable)))
             }
         }
     }

@@ -1,14 +1,23 @@
-//! Reaches a remote server over the transport that it speaks: the configured one, or the newer one and then the older.
+//! Reaches a remote server over the transport that it speaks, the configured one, or the newer one and then the older; and opens
+//! the connection with or without a handshake as it wants it.
 
 use super::{
-    connect::{ConnectError, Shaken, logs_hint, shake_hands},
-    control,
-    link::{self, Connection, Endpoint},
+    connect::{ConnectError, Ready, logs_hint, shake_hands},
+    control::{self, Opened},
+    era::{Description, Era, PROBE, ProbeError, probe},
+    link::{self, Connection, Endpoint, LinkError},
 };
-use crate::config::{Remote, RemoteKind, ServerEntry};
+use crate::{
+    config::{Remote, RemoteKind, ServerEntry},
+    wire::Revision,
+};
 
-/// Connects and does the handshake.
-pub(super) async fn reach(entry: &ServerEntry, remote: &Remote) -> Result<Shaken, ConnectError> {
+/// Connects. `remembered` is what this server spoke when it was last met under this configuration.
+pub(super) async fn reach(
+    entry: &ServerEntry,
+    remote: &Remote,
+    remembered: Option<Revision>,
+) -> Result<Ready, ConnectError> {
     let endpoint = Endpoint {
         url: remote.url.clone(),
         headers: remote.headers.clone(),
@@ -16,12 +25,12 @@ pub(super) async fn reach(entry: &ServerEntry, remote: &Remote) -> Result<Shaken
         client_cert: remote.client_cert.clone(),
     };
     match remote.kind {
-        RemoteKind::Http => streamable(entry, &endpoint)
+        RemoteKind::Http => streamable(entry, &endpoint, remembered)
             .await
             .map_err(|failed| failed.error),
         RemoteKind::Sse => legacy_sse(entry, &endpoint).await,
-        RemoteKind::Auto => match streamable(entry, &endpoint).await {
-            Ok(shaken) => Ok(shaken),
+        RemoteKind::Auto => match streamable(entry, &endpoint, remembered).await {
+            Ok(ready) => Ok(ready),
             Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint)
                 .await
                 .map_err(|second| neither(entry, &failed.error, &second)),
@@ -38,22 +47,90 @@ struct Failed {
     may_be_older: bool,
 }
 
-async fn streamable(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Shaken, Failed> {
-    let made = link::http::connect(endpoint).map_err(|error| Failed {
-        error: misconfigured(&error),
-        may_be_older: false,
-    })?;
-    let link = made.0.clone();
-    let connection: Connection = made.into();
-    shake_hands(connection, entry)
-        .await
-        .map_err(|error| Failed {
-            error: ConnectError::of_handshake(entry, &error),
-            may_be_older: matches!(link.refused_with(), Some(400 | 404 | 405)),
-        })
+impl Failed {
+    fn finally(error: ConnectError) -> Self {
+        Self {
+            error,
+            may_be_older: false,
+        }
+    }
 }
 
-async fn legacy_sse(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Shaken, ConnectError> {
+/// Asks what the server speaks unless a handshake has worked before, and asks after all when it refuses one.
+async fn streamable(
+    entry: &ServerEntry,
+    endpoint: &Endpoint,
+    remembered: Option<Revision>,
+) -> Result<Ready, Failed> {
+    let connection = prepared(endpoint)?;
+    let answer = match remembered {
+        Some(revision) if revision.has_handshake() => None,
+        // One that was met before may take its time.
+        Some(_) => Some(probe(&connection.link).await),
+        None => tokio::time::timeout(PROBE, probe(&connection.link))
+            .await
+            .ok(),
+    };
+    let was_asked = answer.is_some();
+    match answer.transpose() {
+        Ok(Some(Era::Modern(description))) => {
+            return Ok(without_handshake(connection, description));
+        }
+        Ok(Some(Era::Legacy)) => (),
+        // It does not like the question, or says nothing to it.
+        Ok(None) | Err(ProbeError::Link(LinkError::Lost(_))) => connection.link.speak(None),
+        Err(error) => return Err(Failed::finally(ConnectError::of_probe(entry, &error))),
+    }
+    let link = connection.link.clone();
+    let error = match shake_hands(connection, entry).await {
+        Ok(ready) => return Ok(ready),
+        Err(error) => error,
+    };
+    if !was_asked && is_refusal(&error) {
+        let connection = prepared(endpoint)?;
+        if let Ok(Era::Modern(description)) = probe(&connection.link).await {
+            return Ok(without_handshake(connection, description));
+        }
+    }
+    Err(Failed {
+        error: ConnectError::of_handshake(entry, &error),
+        may_be_older: matches!(link.refused_with(), Some(400 | 404 | 405)),
+    })
+}
+
+/// Whether the server has answered that it wants no handshake, perhaps.
+fn is_refusal(error: &control::OpenError) -> bool {
+    match error {
+        control::OpenError::Refused { .. } => true,
+        control::OpenError::Link(LinkError::Status { status, .. }) => {
+            !matches!(status, 401 | 403 | 500..)
+        }
+        _ => false,
+    }
+}
+
+fn prepared(endpoint: &Endpoint) -> Result<Connection, Failed> {
+    let made = link::http::connect(endpoint);
+    made.map(Into::into)
+        .map_err(|error| Failed::finally(misconfigured(&error)))
+}
+
+fn without_handshake(connection: Connection, description: Description) -> Ready {
+    let Connection {
+        link,
+        control,
+        news,
+        tasks,
+    } = connection;
+    Ready {
+        opened: Opened::without_handshake(link.clone(), control.outgoing, description),
+        link,
+        news,
+        tasks,
+    }
+}
+
+async fn legacy_sse(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Ready, ConnectError> {
     use link::legacy_sse::OpenError;
 
     let made = match link::legacy_sse::connect(endpoint).await {

@@ -76,10 +76,14 @@ impl Revision {
         self < Self::V2026_07_28
     }
 
+    /// Every revision, oldest first.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().map(|(revision, _)| *revision)
+    }
+
     /// The revisions whose requests speak for themselves, oldest first.
     pub fn without_handshake() -> impl Iterator<Item = Self> {
-        let all = Self::ALL.iter().map(|(revision, _)| *revision);
-        all.filter(|revision| !revision.has_handshake())
+        Self::all().filter(|revision| !revision.has_handshake())
     }
 
     /// Whether a POST may carry several messages.

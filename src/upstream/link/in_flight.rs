@@ -31,11 +31,24 @@ struct Table {
 impl InFlight {
     /// A place for a request that is about to be sent. Fails when the link is over.
     pub(super) fn insert(&self, number: u64) -> Result<Arc<Slot>, LinkError> {
+        self.put(number, Slot::default())
+    }
+
+    /// A place for a request that stays open for what the server has to tell: it is no call.
+    pub(super) fn insert_listening(&self, number: u64) -> Result<Arc<Slot>, LinkError> {
+        let slot = Slot {
+            listening: true,
+            ..Slot::default()
+        };
+        self.put(number, slot)
+    }
+
+    fn put(&self, number: u64, slot: Slot) -> Result<Arc<Slot>, LinkError> {
         let mut table = lock(&self.0);
         if let Some(reason) = &table.over {
             return Err(LinkError::NotDelivered(reason.to_string()));
         }
-        let slot = Arc::new(Slot::default());
+        let slot = Arc::new(slot);
         table.slots.insert(number, slot.clone());
         Ok(slot)
     }
@@ -65,11 +78,18 @@ impl InFlight {
         }
     }
 
-    /// The only request in flight, if there is exactly one.
+    /// Whether this is the number of a request that listens.
+    pub(super) fn is_listening(&self, number: u64) -> bool {
+        let table = lock(&self.0);
+        table.slots.get(&number).is_some_and(|slot| slot.listening)
+    }
+
+    /// The only call in flight, if there is exactly one.
     pub(super) fn only(&self) -> Option<u64> {
         let table = lock(&self.0);
-        let mut numbers = table.slots.keys();
-        numbers.next().copied().filter(|_| numbers.next().is_none())
+        let mut calls = table.slots.iter().filter(|(_, slot)| !slot.listening);
+        let (only, more) = (calls.next(), calls.next());
+        only.filter(|_| more.is_none()).map(|(number, _)| *number)
     }
 
     /// Whether nothing waits.
@@ -97,6 +117,7 @@ impl InFlight {
 pub(super) struct Slot {
     arrived: Mutex<Arrived>,
     news: Notify,
+    listening: bool,
 }
 
 #[derive(Default)]

@@ -20,7 +20,10 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::remote::{Endpoint, EndpointError};
-use crate::wire::{Id, Notification, Outcome, Raw, Request, method, notification_frame};
+use crate::wire::{
+    Id, Notification, Outcome, Raw, Request, Revision, header_params::HeaderParam, method,
+    notification_frame,
+};
 
 /// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
 pub const MAX_FRAME: usize = 64 << 20;
@@ -47,24 +50,59 @@ pub enum Link {
 }
 
 impl Link {
-    /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it.
+    /// From here on requests of the raw lane speak for themselves, as this revision wants it; with `None`, they belong to a
+    /// connection that the control lane is to open. The requests themselves say so too, and that is the caller's part.
+    pub fn speak(&self, revision: Option<Revision>) {
+        match self {
+            Self::Http(link) => link.speak(revision),
+            // What is written there says everything.
+            Self::Stdio(_) | Self::LegacySse(_) => (),
+        }
+    }
+
+    /// The HTTP status with which the server refused to open a session; see [`http::HttpLink::refused_with`].
+    pub fn refused_with(&self) -> Option<u16> {
+        match self {
+            Self::Http(link) => link.refused_with(),
+            Self::Stdio(_) | Self::LegacySse(_) => None,
+        }
+    }
+
+    /// Whether requests have headers.
+    pub fn has_headers(&self) -> bool {
+        matches!(self, Self::Http(_))
+    }
+
+    /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. `mirrored` are the
+    /// arguments that go into headers as well, where there are any.
     /// May be dropped at any time; a request that was sent is then cancelled upstream.
     pub async fn call(
         &self,
         number: u64,
         method: &str,
         params: Option<&Raw>,
+        mirrored: &[HeaderParam],
     ) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link.call(number, method, params).map(Exchange::Stdio),
             Self::Http(link) => link
-                .call(number, method, params)
+                .call(number, method, params, mirrored)
                 .await
                 .map(|exchange| Exchange::Http(Box::new(exchange))),
             Self::LegacySse(link) => link
                 .call(number, method, params)
                 .await
                 .map(Exchange::LegacySse),
+        }
+    }
+
+    /// Sends a `subscriptions/listen`, which stands beside the calls: what is attributed to the only call in flight passes it by.
+    pub async fn listen(&self, number: u64, params: &Raw) -> Result<Exchange, LinkError> {
+        match self {
+            Self::Stdio(link) => link.listen(number, params).map(Exchange::Stdio),
+            Self::Http(_) | Self::LegacySse(_) => {
+                self.call(number, method::LISTEN, Some(params), &[]).await
+            }
         }
     }
 
@@ -99,6 +137,13 @@ pub enum Exchange {
 }
 
 impl Exchange {
+    /// Nobody has to be told when this is dropped: for requests whose withdrawal may be more than the server understands.
+    pub fn leave_quietly(&mut self) {
+        if let Self::Stdio(exchange) = self {
+            exchange.leave_quietly();
+        }
+    }
+
     /// The next message of this request; the answer is the last. Safe to drop while it waits.
     pub async fn next(&mut self) -> Result<Inbound, LinkError> {
         match self {
@@ -129,6 +174,8 @@ pub enum News {
     Question(Request),
     /// The session had expired and was opened again: the worker lists anew. Carries the raw result of `initialize`.
     Renewed(Raw),
+    /// For a while nothing was heard of changes: the worker lists anew.
+    Missed,
     /// The link is over; the reason, for the operator.
     Closed(String),
 }
@@ -174,6 +221,9 @@ pub enum LinkError {
     /// The upstream answered, but not with a message of the protocol, or with one that is too large.
     #[error("the answer was unusable: {0}")]
     Broken(String),
+    /// The upstream finds that the request's headers do not say what its body says. It was not processed.
+    #[error("the server finds that headers and body of the request do not match: {0}")]
+    HeaderMismatch(String),
     /// The upstream refused over HTTP, without a JSON-RPC error.
     #[error("the server answered HTTP {status}: {text}")]
     Status {
@@ -191,6 +241,9 @@ impl LinkError {
             Self::NotDelivered(_) => "it cannot be reached".to_owned(),
             Self::Lost(_) => "the connection was lost".to_owned(),
             Self::Broken(_) => "its answer was unusable".to_owned(),
+            Self::HeaderMismatch(_) => {
+                "it finds that headers and body of the request do not match".to_owned()
+            }
             Self::Status {
                 status: status @ (401 | 403),
                 ..

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::{LinkError, News, in_flight::InFlight};
-use crate::wire::{IdFinder, Message, Notification, Raw, Response, method};
+use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
 /// Where messages go that belong to no request of the raw lane.
 pub(super) struct Sorter {
@@ -96,16 +96,20 @@ impl Sorter {
         }
     }
 
-    /// Progress belongs to the request that its token names; news of the lists to the worker; log lines, and what we do not know, to
-    /// the only request in flight, if there is one.
+    /// Progress belongs to the request that its token names; what came of a subscription to that; news of lists and resources to the
+    /// worker; log lines, and what we do not know, to the only call in flight, if there is one.
     fn notice(&mut self, in_flight: &InFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
             method::TOOLS_CHANGED
             | method::PROMPTS_CHANGED
             | method::RESOURCES_CHANGED
-            | method::RESOURCE_UPDATED => return self.post(News::Notification(notice)),
-            _ => in_flight.only(),
+            | method::RESOURCE_UPDATED => {
+                listener(&notice).filter(|number| in_flight.is_listening(*number))
+            }
+            _ => listener(&notice)
+                .filter(|number| in_flight.is_listening(*number))
+                .or_else(|| in_flight.only()),
         };
         let stranger = match number {
             Some(number) => in_flight.notice(number, notice).err(),
@@ -154,4 +158,14 @@ impl Sorter {
 fn progress_token(notice: &Notification) -> Option<u64> {
     let token = notice.params.as_ref()?.get("progressToken")?.string()?;
     token.strip_prefix('p')?.parse().ok()
+}
+
+/// The request of a subscription that a notification came of, or ends.
+fn listener(notice: &Notification) -> Option<u64> {
+    let params = notice.params.as_ref()?;
+    let id = match &*notice.method {
+        method::CANCELLED => params.get("requestId")?,
+        _ => params.get(meta::META)?.get(meta::SUBSCRIPTION_ID)?,
+    };
+    Id::from_raw(&id)?.our_number()
 }

@@ -24,7 +24,8 @@ use super::{
     withdrawal_frame,
 };
 use crate::wire::{
-    Id, IdFinder, Outcome, Raw, error_frame, notification_frame, request_frame, result_frame,
+    Id, IdFinder, Outcome, Raw, error_frame, method, notification_frame, request_frame,
+    result_frame,
 };
 
 /// How much is asked of the pipe at once.
@@ -112,11 +113,28 @@ impl StdioLink {
         params: Option<&Raw>,
     ) -> Result<StdioExchange, LinkError> {
         let slot = self.0.in_flight.insert(number)?;
+        self.send(number, method, params, slot)
+    }
+
+    /// Sends a `subscriptions/listen`; see [`super::Link::listen`].
+    pub fn listen(&self, number: u64, params: &Raw) -> Result<StdioExchange, LinkError> {
+        let slot = self.0.in_flight.insert_listening(number)?;
+        self.send(number, method::LISTEN, Some(params), slot)
+    }
+
+    fn send(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        slot: Arc<Slot>,
+    ) -> Result<StdioExchange, LinkError> {
         let exchange = StdioExchange {
             link: self.clone(),
             number,
             slot,
             open: true,
+            quiet: false,
         };
         self.0
             .outbox
@@ -158,9 +176,16 @@ pub struct StdioExchange {
     slot: Arc<Slot>,
     /// Not answered yet, so leaving means cancelling.
     open: bool,
+    /// The server does not hear of it.
+    quiet: bool,
 }
 
 impl StdioExchange {
+    /// See [`super::Exchange::leave_quietly`].
+    pub fn leave_quietly(&mut self) {
+        self.quiet = true;
+    }
+
     /// The next message; see [`super::Exchange::next`].
     pub async fn next(&mut self) -> Result<Inbound, LinkError> {
         let message = self.slot.next().await;
@@ -173,7 +198,7 @@ impl StdioExchange {
 
 impl Drop for StdioExchange {
     fn drop(&mut self) {
-        if self.open && self.link.0.in_flight.remove(self.number) {
+        if self.open && self.link.0.in_flight.remove(self.number) && !self.quiet {
             // An error says that the link is over, and the request with it.
             let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
         }

@@ -28,7 +28,7 @@ impl Worker {
         self.life.paused_until = None;
         let (shared, house) = (self.shared.clone(), self.house.clone());
         let urgent = self.life.urgent.clone();
-        let known = self.is_known();
+        let (known, remembered) = (self.is_known(), self.remembered());
         let (entry, timeouts) = (self.entry.clone(), self.current_entry());
         let deadline = if known {
             timeouts.init_timeout
@@ -45,8 +45,9 @@ impl Worker {
                 () = urgent.notified() => None,
                 () = std::future::ready(()), if known => None,
             };
+            let (ground, stderr) = (&house.ground, &shared.stderr);
             let connecting =
-                connect::connect(&entry, &settings, &house.ground, &shared.stderr, deadline);
+                connect::connect(&entry, &settings, ground, stderr, remembered, deadline);
             let mut connecting = pin!(connecting);
             tokio::select! {
                 result = &mut connecting => return result,
@@ -109,6 +110,7 @@ impl Worker {
         };
         self.life.incarnation += 1;
         self.shared.callers.exorcise();
+        self.life.in_doubt = false;
         let live = Arc::new(Live {
             incarnation: self.life.incarnation,
             link: open.link.clone(),

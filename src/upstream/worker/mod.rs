@@ -29,6 +29,7 @@ use super::{
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, Settings, Start, Transport},
+    wire::Revision,
 };
 
 /// What all workers of one daemon share.
@@ -65,6 +66,8 @@ pub(super) struct Life {
     /// Answers to the server's questions that are on their way.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
     paused_until: Option<Instant>,
+    /// An operator wants it met as if for the first time.
+    in_doubt: bool,
     incarnation: u64,
 }
 
@@ -103,6 +106,7 @@ impl Life {
             pinging: None,
             answering: FuturesUnordered::new(),
             paused_until: None,
+            in_doubt: false,
             incarnation: 0,
         }
     }
@@ -199,6 +203,16 @@ impl Worker {
             .is_some_and(|known| *known.entry == *self.entry.fingerprint)
     }
 
+    /// What the server spoke when it was last met under this configuration; nothing if that is in doubt.
+    fn remembered(&self) -> Option<Revision> {
+        if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
+            return None;
+        }
+        let snapshot = self.house.catalog.glance();
+        let known = snapshot.servers.get(&self.entry.name)?;
+        (*known.entry == *self.entry.fingerprint).then_some(known.listing.revision)
+    }
+
     fn is_remote(&self) -> bool {
         matches!(self.entry.transport, Transport::Remote(_))
     }
@@ -250,7 +264,7 @@ impl Worker {
                 // An attempt that hangs is given up; those who wait for it wait for the new one.
                 self.life.attempt = None;
                 self.disconnect().await;
-                self.life.state = State::Asleep;
+                (self.life.state, self.life.in_doubt) = (State::Asleep, true);
                 self.wake(answer).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,

@@ -20,6 +20,11 @@ impl Worker {
             Some(News::Closed(reason)) => self.lost(reason).await,
             Some(News::Notification(notice)) => self.notification(&notice),
             Some(News::Question(question)) => self.question(question),
+            Some(News::Missed) => {
+                if let Some(connected) = &mut self.life.open {
+                    connected.schedule.list_now(Instant::now());
+                }
+            }
             Some(News::Renewed(initialize)) => {
                 tracing::info!(server = %self.entry.name, "the server's session had expired and was renewed");
                 if let Some(connected) = &mut self.life.open {

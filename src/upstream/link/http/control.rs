@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -71,7 +72,8 @@ async fn initialize(shared: &Arc<Shared>, id: Id, frame: Bytes) -> Result<(), Li
 async fn ask(shared: &Arc<Shared>, request: &Request, frame: Bytes) -> Result<(), LinkError> {
     let asked = Asked::note(shared, request.id.clone());
     let mut nowhere = None;
-    let posted = shared.request(&asked.id, frame, &mut nowhere);
+    let headers = HeaderMap::new();
+    let posted = shared.request(&asked.id, frame, &headers, &mut nowhere);
     match asked.withdrawn.clone().run_until_cancelled(posted).await {
         Some(Ok(pull)) => {
             let reader = asked.read(pull);

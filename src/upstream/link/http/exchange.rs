@@ -24,7 +24,12 @@ impl HttpExchange {
     /// The next message; see [`crate::upstream::link::Exchange::next`].
     pub async fn next(&mut self) -> Result<Inbound, LinkError> {
         let shared = self.withdrawal.link.shared.clone();
-        let message = shared.unless_closed(self.pull.next()).await;
+        let mut message = shared.unless_closed(self.pull.next()).await;
+        // Such a server has nobody to ask, and there is no way to answer it.
+        while matches!(message, Ok(Inbound::Question(_))) && self.pull.is_stateless() {
+            tracing::debug!("a question of the server was passed over: its revision has none");
+            message = shared.unless_closed(self.pull.next()).await;
+        }
         match &message {
             Ok(Inbound::Answer(_)) => self.withdrawal.settle(),
             Ok(_) => (),
@@ -59,7 +64,10 @@ impl Withdrawal {
 
     /// The request has failed. When it is not known to be over, the server should stop working on it.
     pub(super) fn failed(&mut self, error: &LinkError) {
-        if matches!(error, LinkError::NotDelivered(_) | LinkError::Status { .. }) {
+        if matches!(
+            error,
+            LinkError::NotDelivered(_) | LinkError::Status { .. } | LinkError::HeaderMismatch(_)
+        ) {
             self.settle();
         }
     }
@@ -67,7 +75,12 @@ impl Withdrawal {
 
 impl Drop for Withdrawal {
     fn drop(&mut self) {
-        let Some(session) = self.sent_in.take() else {
+        // Where a request speaks for itself, its stream is closed by whoever drops it, and that is all there is to say.
+        let Some(session) = self
+            .sent_in
+            .take()
+            .filter(|session| !session.is_stateless())
+        else {
             return;
         };
         let frame = withdrawal_frame(self.id.our_number().unwrap_or_default());

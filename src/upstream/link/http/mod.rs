@@ -1,4 +1,5 @@
-//! The link over Streamable HTTP, to servers with sessions (revisions 2025-03-26 to 2025-11-25).
+//! The link over Streamable HTTP, to servers with sessions (revisions 2025-03-26 to 2025-11-25) and to those whose requests speak
+//! for themselves (2026-07-28).
 //!
 //! A call is one POST whose response is its stream: the caller's own task reads it, so there is neither a table of requests in
 //! flight nor a reader. Beside the calls run only the stream of notifications, readers of control answers, a renewal of the
@@ -6,6 +7,7 @@
 
 mod control;
 mod exchange;
+mod headers;
 mod listen;
 mod post;
 mod pull;
@@ -19,14 +21,18 @@ mod tests;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::HeaderMap;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::{control::HttpControl, exchange::HttpExchange};
-use self::{exchange::Withdrawal, server::Server, shared::Shared};
+use self::{exchange::Withdrawal, server::Server, session::Session, shared::Shared};
 use super::{CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, NEWS_CAPACITY, News};
-use crate::wire::{Id, Outcome, Raw, error_frame, notification_frame, request_frame, result_frame};
+use crate::wire::{
+    Id, Outcome, Raw, Revision, error_frame, header_params::HeaderParam, notification_frame,
+    request_frame, result_frame,
+};
 
 /// The link. Cheap to clone; when the last clone is gone, its tasks end.
 #[derive(Clone)]
@@ -67,17 +73,32 @@ fn connect_through(
 }
 
 impl HttpLink {
+    /// From here on requests of the raw lane speak for themselves, as this revision wants it; with `None`, they belong to a session
+    /// that the control lane is to open.
+    pub fn speak(&self, revision: Option<Revision>) {
+        let session = Session::speaking(&self.shared.session(), revision);
+        self.shared.session.store(Arc::new(session));
+    }
+
     /// Sends a request; see [`super::Link::call`].
     pub async fn call(
         &self,
         number: u64,
         method: &str,
         params: Option<&Raw>,
+        mirrored: &[HeaderParam],
     ) -> Result<HttpExchange, LinkError> {
         let id = Id::ours(number);
         let frame = request_frame(&id, method, params);
+        let headers = if self.shared.session().is_stateless() {
+            headers::of_request(method, params, mirrored)
+        } else {
+            HeaderMap::new()
+        };
         let mut withdrawal = Withdrawal::new(self.clone(), id.clone());
-        let request = self.shared.request(&id, frame, &mut withdrawal.sent_in);
+        let request = self
+            .shared
+            .request(&id, frame, &headers, &mut withdrawal.sent_in);
         match self.shared.unless_closed(request).await {
             Ok(pull) => Ok(HttpExchange::new(pull, withdrawal)),
             Err(error) => {

@@ -4,14 +4,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::HeaderMap;
 
 use super::{pull::Pull, renewal::session_unknown, session::Session, shared::Shared};
 use crate::{
     upstream::link::{
         ACCEPTANCE, LinkError,
-        remote::{Posted, linger},
+        remote::{Posted, Refusal, linger},
     },
-    wire::Id,
+    wire::{Id, RpcError},
 };
 
 /// What became of a message that wants no answer.
@@ -27,11 +28,16 @@ impl Shared {
         self: &Arc<Self>,
         id: &Id,
         frame: Bytes,
+        headers: &HeaderMap,
         sent_in: &mut Option<Arc<Session>>,
     ) -> Result<Pull, LinkError> {
         let session = self.session();
         *sent_in = Some(session.clone());
-        let posted = self.server.post(&session, frame.clone()).await?;
+        let posted = self.server.post(&session, frame.clone(), headers).await?;
+        if let Some(refusal) = header_mismatch(&posted, &session) {
+            let why = self.server.excerpt(&refusal.body);
+            return Err(LinkError::HeaderMismatch(why));
+        }
         if !is_refused_unread(&posted, &session) {
             return Pull::of(self, id, session, posted);
         }
@@ -39,7 +45,7 @@ impl Shared {
         self.renew(session.number).await?;
         let session = self.session();
         *sent_in = Some(session.clone());
-        let posted = self.server.post(&session, frame).await?;
+        let posted = self.server.post(&session, frame, headers).await?;
         if is_refused_unread(&posted, &session) {
             return Err(unknown_again());
         }
@@ -67,7 +73,8 @@ impl Shared {
     }
 
     async fn deliver(&self, session: &Session, frame: Bytes) -> Result<Told, LinkError> {
-        let post = self.server.post(session, frame);
+        let none = HeaderMap::new();
+        let post = self.server.post(session, frame, &none);
         let Ok(posted) = tokio::time::timeout(ACCEPTANCE, post).await else {
             let why = "the message was not accepted within 30 s";
             return Err(LinkError::Lost(why.to_owned()));
@@ -89,6 +96,18 @@ impl Shared {
 
 fn is_refused_unread(posted: &Posted, session: &Session) -> bool {
     matches!(posted, Posted::Refused(refusal) if session_unknown(refusal, session))
+}
+
+/// The refusal, if the server finds that headers and body do not match.
+fn header_mismatch<'a>(posted: &'a Posted, session: &Session) -> Option<&'a Refusal> {
+    match posted {
+        Posted::Refused(refusal)
+            if session.is_stateless() && refusal.code() == Some(RpcError::HEADER_MISMATCH) =>
+        {
+            Some(refusal)
+        }
+        _ => None,
+    }
 }
 
 fn unknown_again() -> LinkError {

@@ -85,6 +85,11 @@ impl Pull {
         })
     }
 
+    /// Whether the request spoke for itself.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.session.is_stateless()
+    }
+
     /// The next message; the answer is the last. Safe to drop while it waits.
     pub(super) async fn next(&mut self) -> Result<Inbound, LinkError> {
         loop {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use tokio::sync::watch;
 
 use super::{
@@ -52,7 +52,7 @@ impl Shared {
     /// Posts `initialize`, which bears neither session nor revision.
     async fn send_opening(self: &Arc<Self>, id: &Id, frame: Bytes) -> Result<Opening, LinkError> {
         let none = Arc::new(Session::default());
-        let posted = self.server.post(&none, frame).await?;
+        let posted = self.server.post(&none, frame, &HeaderMap::new()).await?;
         let session_id = match &posted {
             Posted::Accepted(response) => response.headers().get(SESSION_ID).cloned(),
             Posted::Refused(refusal) => {

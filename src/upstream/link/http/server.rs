@@ -1,7 +1,7 @@
 //! One HTTP request to the server, in a session of it. Knows no JSON-RPC ids and no lanes.
 
 use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Method, Response, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use hyper::body::Incoming;
 use hyper_util::client::proxy::matcher::Matcher;
 
@@ -25,14 +25,19 @@ impl Server {
         Ok(Self { client, uri })
     }
 
-    /// Posts one message.
+    /// Posts one message, with headers of its own.
     pub(super) async fn post(
         &self,
         session: &Session,
         message: Bytes,
+        headers: &HeaderMap,
     ) -> Result<Posted, LinkError> {
         let mut request = self.client.message(&self.uri, message);
-        session.stamp(request.headers_mut());
+        let all = request.headers_mut();
+        for (name, value) in headers {
+            all.insert(name, value.clone());
+        }
+        session.stamp(all);
         self.client.submit(request).await
     }
 

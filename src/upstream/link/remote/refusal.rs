@@ -69,6 +69,14 @@ impl Refusal {
         }
     }
 
+    /// The code of the JSON-RPC error that it is, if it is one.
+    pub(crate) fn code(&self) -> Option<i64> {
+        match Message::parse(&self.body) {
+            Ok(Message::Response(answer)) => code(&answer),
+            _ => None,
+        }
+    }
+
     /// The HTTP status.
     pub(crate) fn status(&self) -> u16 {
         self.status.as_u16()
@@ -111,13 +119,17 @@ pub(crate) fn answers(answer: &Answer, id: &Id) -> bool {
 
 /// A server that says of a request's method that it does not know it has accepted the session.
 fn is_unknown_method(body: &Bytes) -> bool {
-    let Ok(Message::Response(Answer {
-        id: Some(_),
-        outcome: Outcome::Error(error),
-    })) = Message::parse(body)
-    else {
-        return false;
-    };
-    let code = error.get("code").and_then(|code| code.read::<i64>().ok());
-    code == Some(RpcError::METHOD_NOT_FOUND)
+    match Message::parse(body) {
+        Ok(Message::Response(answer)) => {
+            answer.id.is_some() && code(&answer) == Some(RpcError::METHOD_NOT_FOUND)
+        }
+        _ => false,
+    }
+}
+
+fn code(answer: &Answer) -> Option<i64> {
+    match &answer.outcome {
+        Outcome::Error(error) => error.get("code")?.read().ok(),
+        Outcome::Result(_) => None,
+    }
 }

@@ -94,7 +94,7 @@ impl Client {
             r#"{{"name":"{tool}","arguments":{{}},"_meta":{{"progressToken":"p{number}"}}}}"#
         );
         let params = Raw::parse_str(&params).expect("JSON");
-        soon(self.link.call(number, "tools/call", Some(&params))).await
+        soon(self.link.call(number, "tools/call", Some(&params), &[])).await
     }
 
     /// The text of the answer to a call.

@@ -1,0 +1,190 @@
+//! Starts a server as a child process and opens the connection to it, with or without a handshake as it wants it.
+
+use std::pin::pin;
+
+use super::{
+    connect::{ConnectError, Ground, Ready, shake_hands},
+    control::{self, OpenError, Opened},
+    era::{Era, PROBE, ProbeError, probe},
+    link::{self, Connection},
+    process::{self, BaseEnvironment, Grace, Launch, Process, StderrLog},
+};
+use crate::{
+    config::{ServerEntry, Settings, Stdio},
+    wire::Revision,
+};
+
+/// Starts it. `remembered` is what this server spoke when it was last met under this configuration.
+pub(super) async fn start(
+    entry: &ServerEntry,
+    stdio: &Stdio,
+    settings: &Settings,
+    ground: &Ground,
+    stderr: &StderrLog,
+    remembered: Option<Revision>,
+) -> Result<(Ready, Process), ConnectError> {
+    let login_path = ground.login_path.get().await;
+    let program = Program {
+        entry,
+        launch: launch(entry, stdio),
+        environment: BaseEnvironment::new(&settings.environment, login_path.as_deref()),
+        ground,
+        stderr,
+    };
+    if remembered.is_some_and(Revision::has_handshake) {
+        let refused = match program.shake_hands().await? {
+            Ok(opened) => return Ok(opened),
+            Err(error) => error,
+        };
+        let handshake = || ConnectError::of_handshake(entry, &refused);
+        if !matches!(refused, OpenError::Refused { .. }) {
+            return Err(handshake());
+        }
+        // Perhaps it wants none any more.
+        return match program.ask_first(None).await? {
+            Ok(opened) => Ok(opened),
+            Err(Failed::Final(error)) => Err(error),
+            Err(Failed::Asked(_)) => Err(handshake()),
+        };
+    }
+    match program.ask_first(remembered).await? {
+        Ok(opened) => return Ok(opened),
+        Err(Failed::Final(error)) => return Err(error),
+        // Some end when they are asked what they do not know, or take nothing more: such a one gets the handshake alone.
+        Err(Failed::Asked(reason)) => tracing::debug!(
+            server = %entry.name,
+            reason,
+            "the server is started again and not asked what it speaks"
+        ),
+    }
+    let shaken = program.shake_hands().await?;
+    shaken.map_err(|error| ConnectError::of_handshake(entry, &error))
+}
+
+fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
+    let env = stdio.env.iter();
+    Launch {
+        server: entry.name.clone(),
+        command: stdio.command.clone(),
+        args: stdio.args.clone(),
+        env: env.map(|(k, v)| (k.clone(), v.clone())).collect(),
+        cwd: stdio.cwd.clone(),
+    }
+}
+
+/// What it takes to start the server, once or again.
+struct Program<'a> {
+    entry: &'a ServerEntry,
+    launch: Launch,
+    environment: BaseEnvironment,
+    ground: &'a Ground,
+    stderr: &'a StderrLog,
+}
+
+/// Why a server that was asked what it speaks has no connection.
+enum Failed {
+    /// The asking may be to blame.
+    Asked(String),
+    /// It is not.
+    Final(ConnectError),
+}
+
+impl Program<'_> {
+    fn spawn(&self) -> Result<(Connection, Process), ConnectError> {
+        let (ground, environment) = (self.ground, &self.environment);
+        let (process, input, output) =
+            process::spawn(&self.launch, environment, &ground.ledger, self.stderr).map_err(
+                |error| ConnectError {
+                    reason: error.to_string(),
+                    outside: error.outside().to_owned(),
+                    next_step: error.next_step().to_owned(),
+                },
+            )?;
+        let exited = process.exited();
+        let ended = async move { exited.await.to_string() };
+        Ok((link::stdio::connect(input, output, ended).into(), process))
+    }
+
+    /// Starts it and does the handshake.
+    async fn shake_hands(&self) -> Result<Result<(Ready, Process), OpenError>, ConnectError> {
+        let (connection, process) = self.spawn()?;
+        Ok(match shake_hands(connection, self.entry).await {
+            Ok(ready) => Ok((ready, process)),
+            Err(error) => {
+                process.stop(Grace::NONE).await;
+                Err(error)
+            }
+        })
+    }
+
+    /// Starts it, asks what it speaks and goes on as it wants.
+    async fn ask_first(
+        &self,
+        remembered: Option<Revision>,
+    ) -> Result<Result<(Ready, Process), Failed>, ConnectError> {
+        let (connection, process) = self.spawn()?;
+        Ok(match ask_first(self.entry, connection, remembered).await {
+            Ok(ready) => Ok((ready, process)),
+            Err(failed) => {
+                process.stop(Grace::NONE).await;
+                Err(failed)
+            }
+        })
+    }
+}
+
+/// A server that says nothing gets the handshake as well, and what it answers first counts: it may want no handshake and only be
+/// slow to start.
+async fn ask_first(
+    entry: &ServerEntry,
+    connection: Connection,
+    remembered: Option<Revision>,
+) -> Result<Ready, Failed> {
+    let Connection {
+        link,
+        control,
+        news,
+        tasks,
+    } = connection;
+    let (lane, asked_on) = (control.outgoing.clone(), link.clone());
+    let mut asked = pin!(probe(&asked_on));
+    // Nothing is sent before it is waited for.
+    let mut handshake = pin!(control::open(control, !entry.roots.is_empty()));
+    let era = match remembered {
+        Some(_) => Some(asked.as_mut().await),
+        None => tokio::time::timeout(PROBE, asked.as_mut()).await.ok(),
+    };
+    let opened = match era {
+        Some(Ok(Era::Modern(description))) => {
+            Opened::without_handshake(link.clone(), lane, description)
+        }
+        Some(Ok(Era::Legacy)) => shaken(handshake.await)?,
+        Some(Err(error)) => return Err(unknown(entry, &error)),
+        None => tokio::select! {
+            biased;
+            era = asked => match era {
+                Ok(Era::Modern(description)) => Opened::without_handshake(link.clone(), lane, description),
+                Ok(Era::Legacy) => shaken(handshake.await)?,
+                Err(error) => return Err(unknown(entry, &error)),
+            },
+            opened = handshake.as_mut() => shaken(opened)?,
+        },
+    };
+    Ok(Ready {
+        link,
+        news,
+        tasks,
+        opened,
+    })
+}
+
+fn shaken(opened: Result<Opened, OpenError>) -> Result<Opened, Failed> {
+    opened.map_err(|error| Failed::Asked(error.to_string()))
+}
+
+fn unknown(entry: &ServerEntry, error: &ProbeError) -> Failed {
+    match error {
+        ProbeError::Link(error) => Failed::Asked(error.to_string()),
+        error => Failed::Final(ConnectError::of_probe(entry, error)),
+    }
+}
