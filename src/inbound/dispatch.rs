@@ -56,8 +56,7 @@ impl Inbound {
                 questions: session.map(|session| session.questions.clone()),
                 session: session.map(|session| session.id.clone()),
             };
-            let router = &inbound.0.router;
-            let answering = router.request(&context, &envelope.view, &request);
+            let answering = inbound.outcome(&context, &envelope.view, session, &request);
             let outcome = match &running {
                 None => answering.await,
                 Some(running) => tokio::select! {

@@ -12,6 +12,7 @@ mod presence;
 mod session;
 mod stdio;
 mod stream;
+mod wishes;
 
 use std::sync::Arc;
 

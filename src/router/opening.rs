@@ -86,7 +86,7 @@ impl Router {
             "capabilities": {
                 "tools": { "listChanged": true },
                 "prompts": { "listChanged": true },
-                "resources": { "listChanged": true },
+                "resources": { "listChanged": true, "subscribe": true },
                 "completions": {},
                 "logging": {},
             },
