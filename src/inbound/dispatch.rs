@@ -97,9 +97,9 @@ impl Inbound {
             questions: session.map(|session| session.questions.clone()),
             session: session.map(|session| session.id.clone()),
         };
-        let router = &self.0.router;
         // What waits for it would be large otherwise.
-        Box::pin(router.request(&context, &envelope.view, request)).await
+        let view = &envelope.view;
+        Box::pin(self.wished(&context, view, session, request)).await
     }
 
     /// Takes note of a notification.
