@@ -15,7 +15,7 @@ use super::{
     texts::{self, FIELDS},
 };
 use crate::{
-    catalog::{Query, ServerCatalog, Snapshot, Tool, tokenizer::words_of},
+    catalog::{Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of},
     names::ServerName,
 };
 
@@ -166,26 +166,54 @@ impl Searcher {
             covered: vec![0; n_tools],
             most: 0.0,
         };
-        let mut weights = vec![0.0_f32; n_tools];
-        let mut having = Vec::new();
-        for wanted in wanted {
-            index.each_posting(&wanted.text, |field, place, frequency| {
-                if weights[place] == 0.0 {
-                    having.push(place);
-                }
-                weights[place] +=
-                    self.means
-                        .weigh(field, self.tools[place].lengths[field], frequency);
-            })?;
-            let factor = bm25f::repeated(wanted.times) * bm25f::rarity(having.len(), n_tools);
+        let mut term = Occurrences {
+            weights: vec![0.0; n_tools],
+            having: Vec::new(),
+        };
+        for one in wanted {
+            self.add_postings(index, &one.text, 1.0, &mut term)?;
+            for place in &term.having {
+                scores.covered[*place] |= one.covers;
+            }
+            let n_having = term.having.len();
+            for other in similar(&one.text)
+                .iter()
+                .filter(|other| wanted.iter().all(|one| one.text != **other))
+            {
+                self.add_postings(index, other, bm25f::similar_share(), &mut term)?;
+            }
+            // A word that no tool has is as rare as what stands for it.
+            let n_having = if n_having == 0 {
+                term.having.len()
+            } else {
+                n_having
+            };
+            let factor = bm25f::repeated(one.times) * bm25f::rarity(n_having, n_tools);
             scores.most += factor * bm25f::most();
-            for place in having.drain(..) {
-                let weight = std::mem::take(&mut weights[place]);
+            for place in term.having.drain(..) {
+                let weight = std::mem::take(&mut term.weights[place]);
                 scores.of[place] += factor * bm25f::saturated(weight);
-                scores.covered[place] |= wanted.covers;
             }
         }
         Ok(scores)
+    }
+
+    fn add_postings(
+        &self,
+        index: &Opened,
+        text: &str,
+        share: f32,
+        term: &mut Occurrences,
+    ) -> tantivy::Result<()> {
+        index.each_posting(text, |field, place, frequency| {
+            if term.weights[place] == 0.0 {
+                term.having.push(place);
+            }
+            term.weights[place] += share
+                * self
+                    .means
+                    .weigh(field, self.tools[place].lengths[field], frequency);
+        })
     }
 
     /// The tools that have every phrase of the query; `None` if it has none.
@@ -213,6 +241,13 @@ impl Searcher {
         }
         Ok(all)
     }
+}
+
+/// Where one term of the query is, itself or what stands for it.
+struct Occurrences {
+    weights: Vec<f32>,
+    /// The places with a weight.
+    having: Vec<usize>,
 }
 
 /// What the postings of a query come to.
