@@ -10,6 +10,7 @@ pub mod last_known;
 mod query;
 mod snapshot;
 mod task;
+mod thesaurus;
 mod tokenizer;
 
 pub use index::{Changes, Hit, Hits, IndexError, Matching, Searcher, Writer};

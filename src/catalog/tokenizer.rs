@@ -156,7 +156,8 @@ fn is_common(word: &str) -> bool {
     WORDS.contains(word)
 }
 
-fn stem(word: &str) -> String {
+/// The stem of a word in lower case.
+pub(super) fn stem(word: &str) -> String {
     thread_local! {
         static STEMMER: RefCell<Stemmer> = RefCell::new(Stemmer::new(Algorithm::English));
     }

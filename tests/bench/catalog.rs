@@ -18,6 +18,9 @@ use tokio::sync::watch;
 
 const SIZES: [usize; 2] = [50, 2_000];
 
+/// Of the index: what a search may take is said for these.
+const INDEXED: [usize; 2] = [1_000, 10_000];
+
 const TOOLS_OF_A_SERVER: usize = 25;
 
 const VERBS: [&str; 8] = [
@@ -162,7 +165,7 @@ fn lists(c: &mut Criterion) {
 /// The index, made from nothing and after one server changed, and what a search in it takes.
 fn index(c: &mut Criterion) {
     let mut group = c.benchmark_group("index");
-    for size in SIZES {
+    for size in INDEXED {
         let listings = listings(size);
         let snapshot = Arc::new(Snapshot::new(1, ingest(listings.clone())));
         let mut changed = listings;

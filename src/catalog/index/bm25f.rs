@@ -4,16 +4,19 @@
 use super::texts::FIELDS;
 
 /// How much a field counts: name, description, parameters, server.
-const WEIGHTS: [f32; FIELDS] = [4.0, 1.0, 0.4, 2.0];
+const WEIGHTS: [f32; FIELDS] = [5.0, 1.0, 0.4, 2.0];
 
 /// How soon more of the same term stops counting.
-const K1: f32 = 1.2;
+const K1: f32 = 1.6;
 
 /// How much a field's length counts against it.
 const B: f32 = 0.75;
 
 /// A term that is typed again counts a little more; long requests repeat what they are about.
 const REPETITION: f32 = 0.3;
+
+/// How much a word counts that only stands for the one in the query.
+const SIMILAR: f32 = 0.2;
 
 /// What a tool that has every word of a query gains over comparable others.
 const ALL_WORDS: f32 = 1.25;
@@ -40,6 +43,11 @@ impl Means {
         let mean = self.0[field].max(f32::MIN_POSITIVE);
         WEIGHTS[field] * number(frequency) / (1.0 - B + B * f32::from(length) / mean)
     }
+}
+
+/// What an occurrence of a similar word weighs, of what one of the word itself would.
+pub(super) const fn similar_share() -> f32 {
+    SIMILAR
 }
 
 /// How rare a term is that `having` of `all` tools have.

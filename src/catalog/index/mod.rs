@@ -6,7 +6,9 @@
 mod bm25f;
 #[cfg(test)]
 mod oracle;
+mod postings;
 mod searcher;
+mod terms;
 mod texts;
 mod writer;
 

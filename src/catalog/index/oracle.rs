@@ -13,6 +13,7 @@ use super::{Changes, Matching, Searcher, Writer, bm25f, texts};
 use crate::{
     catalog::{
         Listing, Query, ServerCatalog, Snapshot,
+        thesaurus::similar,
         tokenizer::{Kind, tokens_of},
     },
     names::ServerName,
@@ -117,16 +118,28 @@ fn oracle(snapshot: &Snapshot, query: &str) -> BTreeMap<String, f32> {
         };
         tokens.iter().enumerate().map(of_field).sum()
     };
+    let with_similar = |term: &str, tokens: &[Vec<_>; 4], lengths: &[u16; 4]| -> f32 {
+        let others = similar(term)
+            .iter()
+            .filter(|other| !terms.contains_key(*other));
+        let others: f32 = others.map(|other| weight(other, tokens, lengths)).sum();
+        weight(term, tokens, lengths) + bm25f::similar_share() * others
+    };
     let mut scores = BTreeMap::new();
     for (name, tokens, lengths) in &tools {
         let mut score = 0.0;
         for (term, times) in &terms {
-            let having = tools
+            let itself = tools
                 .iter()
                 .filter(|(_, tokens, lengths)| weight(term, tokens, lengths) > 0.0)
                 .count();
+            let at_all = tools
+                .iter()
+                .filter(|(_, tokens, lengths)| with_similar(term, tokens, lengths) > 0.0)
+                .count();
+            let having = if itself == 0 { at_all } else { itself };
             let factor = bm25f::repeated(*times) * bm25f::rarity(having, tools.len());
-            score += factor * bm25f::saturated(weight(term, tokens, lengths));
+            score += factor * bm25f::saturated(with_similar(term, tokens, lengths));
         }
         let has = |term: &str| tokens.iter().flatten().any(|token| token.text == term);
         if required.iter().all(|term| has(term)) {
@@ -150,6 +163,9 @@ const WORDS: &[&str] = &[
     "of",
     "page",
     "searching",
+    "make",
+    "document",
+    "folder",
     "搜索",
     "件",
 ];
@@ -376,4 +392,18 @@ fn the_kinds_of_tokens_are_told_apart() {
         .filter(|k| k.is_required())
         .collect();
     assert_eq!(required, [Kind::Word, Kind::Word, Kind::Word, Kind::Pair]);
+}
+
+#[test]
+fn similar_words_find_but_count_less() {
+    let tools: Tools<'_> = &[
+        ("s", "fetch_page", "", ""),
+        ("s", "get_page", "", ""),
+        ("s", "ring_bell", "", ""),
+    ];
+    let searcher = indexed(tools);
+    assert_eq!(names(&searcher, "fetch"), ["s:fetch_page", "s:get_page"]);
+    assert_eq!(names(&searcher, "obtain").len(), 2);
+    let all = search(&searcher, "fetch page", Matching::All);
+    assert_eq!(all.len(), 1, "{all:?}");
 }

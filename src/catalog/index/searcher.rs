@@ -1,5 +1,5 @@
-//! Searches one published state of the index: gathers what the postings say of every term, ranks across fields, and hands out
-//! hits best first, as many as the caller wants.
+//! Searches one published state of the index: adds up what the postings say of every term, ranks across fields, and hands out hits
+//! best first, as many as the caller wants.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -7,35 +7,17 @@ use std::{
     sync::Arc,
 };
 
-use tantivy::{
-    DocSet, TERMINATED, Term,
-    collector::DocSetCollector,
-    postings::Postings,
-    query::{PhraseQuery, Query as IndexQuery, TermQuery},
-    schema::{Field, IndexRecordOption},
-};
-
 use super::{
     IndexError, Matching,
     bm25f::{self, Means},
+    postings::{Fields, Opened},
+    terms::{Wanted, wanted},
     texts::{self, FIELDS},
-    writer::term,
 };
 use crate::{
-    catalog::{
-        Query, ServerCatalog, Snapshot, Tool,
-        tokenizer::{Kind, tokens_of, words_of},
-    },
+    catalog::{Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of},
     names::ServerName,
 };
-
-/// The fields of an indexed tool.
-pub(super) struct Fields {
-    /// The tool's number in the writer.
-    pub(super) number: Field,
-    /// The texts, in the order of [`texts::NAMES`].
-    pub(super) texts: [Field; FIELDS],
-}
 
 /// One state of the index and the snapshot that it is an index of.
 #[derive(Default)]
@@ -46,16 +28,6 @@ pub struct Searcher {
     means: Means,
     index: Option<Opened>,
 }
-
-/// The index as it was opened.
-struct Opened {
-    searcher: tantivy::Searcher,
-    texts: [Field; FIELDS],
-    /// For each segment the place in `tools` of each of its documents; [`GONE`] where it was deleted.
-    places: Vec<Vec<u32>>,
-}
-
-const GONE: u32 = u32::MAX;
 
 struct Indexed {
     server: Arc<ServerCatalog>,
@@ -93,14 +65,6 @@ pub struct Hits<'a> {
     heap: BinaryHeap<Ranked>,
 }
 
-/// A term of the query.
-struct Wanted {
-    text: String,
-    times: usize,
-    /// Which required terms it stands for, as bits.
-    covers: u64,
-}
-
 impl Searcher {
     /// Over an opened index. `known` tells a tool's number and lengths.
     pub(super) fn new(
@@ -113,7 +77,7 @@ impl Searcher {
         for server in snapshot.servers.values() {
             for (place, tool) in server.tools.iter().enumerate() {
                 if let Some((number, lengths)) = known(&server.server, tool) {
-                    by_number.insert(number, u32::try_from(tools.len()).unwrap_or(GONE));
+                    by_number.insert(number, u32::try_from(tools.len()).unwrap_or(u32::MAX));
                     tools.push(Indexed {
                         server: server.clone(),
                         place,
@@ -122,16 +86,13 @@ impl Searcher {
                 }
             }
         }
-        let places = places(&searcher, &by_number).map_err(IndexError::new("open the index"))?;
+        let index =
+            Opened::new(searcher, fields, &by_number).map_err(IndexError::new("open the index"))?;
         Ok(Self {
             means: Means::of(tools.iter().map(|tool| &tool.lengths)),
             snapshot,
             tools,
-            index: Some(Opened {
-                searcher,
-                texts: fields.texts,
-                places,
-            }),
+            index: Some(index),
         })
     }
 
@@ -205,26 +166,54 @@ impl Searcher {
             covered: vec![0; n_tools],
             most: 0.0,
         };
-        let mut weights = vec![0.0_f32; n_tools];
-        let mut having = Vec::new();
-        for wanted in wanted {
-            index.each_posting(&wanted.text, |field, place, frequency| {
-                if weights[place] == 0.0 {
-                    having.push(place);
-                }
-                weights[place] +=
-                    self.means
-                        .weigh(field, self.tools[place].lengths[field], frequency);
-            })?;
-            let factor = bm25f::repeated(wanted.times) * bm25f::rarity(having.len(), n_tools);
+        let mut term = Occurrences {
+            weights: vec![0.0; n_tools],
+            having: Vec::new(),
+        };
+        for one in wanted {
+            self.add_postings(index, &one.text, 1.0, &mut term)?;
+            for place in &term.having {
+                scores.covered[*place] |= one.covers;
+            }
+            let n_having = term.having.len();
+            for other in similar(&one.text)
+                .iter()
+                .filter(|other| wanted.iter().all(|one| one.text != **other))
+            {
+                self.add_postings(index, other, bm25f::similar_share(), &mut term)?;
+            }
+            // A word that no tool has is as rare as what stands for it.
+            let n_having = if n_having == 0 {
+                term.having.len()
+            } else {
+                n_having
+            };
+            let factor = bm25f::repeated(one.times) * bm25f::rarity(n_having, n_tools);
             scores.most += factor * bm25f::most();
-            for place in having.drain(..) {
-                let weight = std::mem::take(&mut weights[place]);
+            for place in term.having.drain(..) {
+                let weight = std::mem::take(&mut term.weights[place]);
                 scores.of[place] += factor * bm25f::saturated(weight);
-                scores.covered[place] |= wanted.covers;
             }
         }
         Ok(scores)
+    }
+
+    fn add_postings(
+        &self,
+        index: &Opened,
+        text: &str,
+        share: f32,
+        term: &mut Occurrences,
+    ) -> tantivy::Result<()> {
+        index.each_posting(text, |field, place, frequency| {
+            if term.weights[place] == 0.0 {
+                term.having.push(place);
+            }
+            term.weights[place] += share
+                * self
+                    .means
+                    .weigh(field, self.tools[place].lengths[field], frequency);
+        })
     }
 
     /// The tools that have every phrase of the query; `None` if it has none.
@@ -254,134 +243,19 @@ impl Searcher {
     }
 }
 
+/// Where one term of the query is, itself or what stands for it.
+struct Occurrences {
+    weights: Vec<f32>,
+    /// The places with a weight.
+    having: Vec<usize>,
+}
+
 /// What the postings of a query come to.
 struct Scores {
     of: Vec<f32>,
     covered: Vec<u64>,
     /// No tool's score is higher.
     most: f32,
-}
-
-impl Opened {
-    /// Every place that has a term: the field, the tool's place and how often.
-    fn each_posting(
-        &self,
-        text: &str,
-        mut see: impl FnMut(usize, usize, u32),
-    ) -> tantivy::Result<()> {
-        for (segment, places) in self.searcher.segment_readers().iter().zip(&self.places) {
-            for (i, field) in self.texts.iter().enumerate() {
-                let inverted = segment.inverted_index(*field)?;
-                let found =
-                    inverted.read_postings(&term(*field, text), IndexRecordOption::WithFreqs)?;
-                let Some(mut postings) = found else { continue };
-                while postings.doc() != TERMINATED {
-                    let place = places[postings.doc() as usize];
-                    if place != GONE {
-                        see(i, place as usize, postings.term_freq());
-                    }
-                    postings.advance();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The tools that have the stems of a phrase side by side in one field.
-    fn with_stemmed(&self, phrase: &[String]) -> tantivy::Result<HashSet<usize>> {
-        let mut having = HashSet::new();
-        let tokens = tokens_of(&phrase.join(" "));
-        let stems: Vec<&str> = tokens
-            .iter()
-            .filter(|token| token.kind.is_in_phrases())
-            .map(|token| &*token.text)
-            .collect();
-        for field in self.texts {
-            let terms: Vec<Term> = stems.iter().map(|stem| term(field, stem)).collect();
-            let query: Box<dyn IndexQuery> = match &terms[..] {
-                [] => continue,
-                [one] => Box::new(TermQuery::new(one.clone(), IndexRecordOption::Basic)),
-                _ => Box::new(PhraseQuery::new(terms)),
-            };
-            for address in self.searcher.search(&*query, &DocSetCollector)? {
-                let place = self.places[address.segment_ord as usize][address.doc_id as usize];
-                if place != GONE {
-                    having.insert(place as usize);
-                }
-            }
-        }
-        Ok(having)
-    }
-}
-
-/// For each segment the place of each of its documents.
-fn places(
-    searcher: &tantivy::Searcher,
-    by_number: &HashMap<u64, u32>,
-) -> tantivy::Result<Vec<Vec<u32>>> {
-    let of_segment = |segment: &tantivy::SegmentReader| {
-        let numbers = segment.fast_fields().u64("number")?;
-        let place = |document| {
-            let number = numbers
-                .first(document)
-                .filter(|_| !segment.is_deleted(document));
-            number
-                .and_then(|number| by_number.get(&number).copied())
-                .unwrap_or(GONE)
-        };
-        Ok((0..segment.max_doc()).map(place).collect())
-    };
-    searcher.segment_readers().iter().map(of_segment).collect()
-}
-
-/// The terms of a query, each once, and the bits of those that a tool must have to have all words.
-fn wanted(words: &str) -> (Vec<Wanted>, u64) {
-    let mut tokens = tokens_of(words);
-    if tokens.iter().any(|token| token.kind.ranks()) {
-        tokens.retain(|token| token.kind.ranks());
-    } else {
-        // All that was typed are common words: they have to do.
-        for token in &mut tokens {
-            token.kind = Kind::Word;
-        }
-    }
-    let mut wanted: Vec<Wanted> = Vec::new();
-    let mut places = HashMap::new();
-    for token in &tokens {
-        let place = *places.entry(&*token.text).or_insert_with(|| {
-            wanted.push(Wanted {
-                text: token.text.clone(),
-                times: 0,
-                covers: 0,
-            });
-            wanted.len() - 1
-        });
-        wanted[place].times += 1;
-    }
-    let bit = |text: &str| {
-        places
-            .get(text)
-            .and_then(|place| 1_u64.checked_shl(u32::try_from(*place).ok()?))
-            .unwrap_or(0)
-    };
-    let mut required = 0;
-    for (i, token) in tokens.iter().enumerate() {
-        let covers = match token.kind {
-            Kind::Word | Kind::Pair => bit(&token.text),
-            // The word at its place and the one after that.
-            Kind::Joined => tokens[i + 1..]
-                .iter()
-                .take_while(|part| part.position <= token.position + 1)
-                .filter(|part| part.kind == Kind::Word)
-                .fold(0, |bits, part| bits | bit(&part.text)),
-            Kind::Common | Kind::Piece | Kind::Character => 0,
-        };
-        wanted[places[&*token.text]].covers |= covers;
-        if token.kind.is_required() {
-            required |= covers;
-        }
-    }
-    (wanted, required)
 }
 
 impl Iterator for Hits<'_> {

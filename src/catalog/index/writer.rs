@@ -5,14 +5,14 @@ use std::{collections::HashMap, sync::Arc};
 use tantivy::{
     Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term,
     indexer::{IndexWriterOptions, NoMergePolicy},
-    schema::{FAST, Field, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
+    schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions},
     store::Compressor,
     tokenizer::{PreTokenizedString, Token as IndexedToken},
 };
 
 use super::{
     IndexError, Searcher,
-    searcher::Fields,
+    postings::Fields,
     texts::{self, FIELDS},
 };
 use crate::{
@@ -193,9 +193,4 @@ fn indexed(tokens: Vec<Token>) -> PreTokenizedString {
         text: String::new(),
         tokens: tokens.collect(),
     }
-}
-
-/// Keeps the type of a field in one place.
-pub(super) fn term(field: Field, text: &str) -> Term {
-    Term::from_field_text(field, text)
 }
