@@ -100,7 +100,7 @@ async fn notify(
     match &*notice.method {
         method::INITIALIZED => {
             shared.tell(&shared.session(), frame).await?;
-            shared.listen();
+            shared.listen().await;
             Ok(())
         }
         method::CANCELLED => {

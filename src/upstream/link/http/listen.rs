@@ -9,6 +9,7 @@ use std::{
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
+use tokio::sync::oneshot;
 
 use super::{
     session::Session,
@@ -28,24 +29,33 @@ const RETRY: Duration = Duration::from_secs(1);
 /// Limit: the longest of the waits, which double while the stream brings nothing.
 const MAX_RETRY: Duration = Duration::from_mins(1);
 
+/// How long to wait for a server to say that it speaks on the stream. Some say nothing before they have something to tell.
+const OPENED: Duration = Duration::from_millis(500);
+
 impl Shared {
-    /// Listens in the session of the moment, and no more in any other.
-    pub(super) fn listen(self: &Arc<Self>) {
+    /// Listens in the session of the moment, and no more in any other. Comes back when the server can be heard, because what it
+    /// says on this stream while nobody listens is lost with many: a question of the very first call, for example.
+    pub(super) async fn listen(self: &Arc<Self>) {
         let (shared, session) = (self.clone(), self.session());
-        let listener = self.spawn(async move { shared.keep_listening(&session).await });
+        let (open, opened) = oneshot::channel();
+        let listener = self.spawn(async move { shared.keep_listening(&session, open).await });
         let earlier = std::mem::replace(&mut *lock(&self.listener), listener);
         if let Some(earlier) = earlier {
             earlier.abort();
         }
+        let _ = tokio::time::timeout(OPENED, opened).await;
     }
 
     /// Returns when the server has no such stream, or does not know the session: the next request will find out.
-    async fn keep_listening(&self, session: &Session) {
+    async fn keep_listening(&self, session: &Session, open: oneshot::Sender<()>) {
         let (mut last_id, mut backoff) = (None::<Bytes>, RETRY);
+        let mut open = Some(open);
         loop {
             let opened = Instant::now();
             let mut wait = backoff;
-            match self.server.get(session, last_id.as_ref()).await {
+            let response = self.server.get(session, last_id.as_ref()).await;
+            drop(open.take());
+            match response {
                 Ok(response) if is_stream(&response) => {
                     let mut events = Events::of(response, last_id.take());
                     while let Ok(frame) = events.next().await {

@@ -146,7 +146,7 @@ impl Shared {
             .await?;
         // Only now, with its handshake done, it is one for others to use.
         self.session.store(Arc::new(session));
-        self.listen();
+        self.listen().await;
         Ok(result)
     }
 }

@@ -1,5 +1,9 @@
 //! The server's own stream.
 
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+
 use super::{
     Client,
     odd_server::{OddServer, Seen, empty, events, open_events},
@@ -64,6 +68,34 @@ async fn a_server_without_the_stream_is_asked_once() {
         client.link.shared.idle().await;
         assert!(server.rest().is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_connection_is_open_when_its_server_can_be_heard() {
+    let heard = Arc::new(Semaphore::new(0));
+    let says = heard.clone();
+    let mut server = OddServer::start(move |seen: Seen| {
+        let says = says.clone();
+        async move {
+            match seen.what().as_str() {
+                "GET" => {
+                    says.acquire().await.expect("it stays open").forget();
+                    open_events([": hello\n\n".to_owned()])
+                }
+                _ => seen.handshake().expect("nothing else is sent"),
+            }
+        }
+    })
+    .await;
+    let url = server.url.clone();
+    let mut opening = std::pin::pin!(Client::opened(&url));
+    tokio::select! {
+        biased;
+        _ = &mut opening => panic!("it is open, and nobody listens yet"),
+        _ = server.sees("GET") => (),
+    }
+    heard.add_permits(1);
+    opening.await;
 }
 
 #[tokio::test]
