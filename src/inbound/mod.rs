@@ -16,6 +16,7 @@ mod stateless;
 mod stateless_post;
 mod stdio;
 mod stream;
+mod wishes;
 
 use std::sync::Arc;
 

@@ -12,7 +12,10 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::presence::{Presence, Present};
+use super::{
+    presence::{Presence, Present},
+    wishes::Wishes,
+};
 use crate::{
     call_context::{Client, Inlet, Outlet, Questions},
     router::{Change, View},
@@ -45,6 +48,8 @@ pub(super) struct Session {
     agreed: Mutex<Agreed>,
     /// What the client is asked on behalf of upstreams.
     pub(super) questions: Questions,
+    /// What the client wants to hear of.
+    pub(super) wishes: Wishes,
     running: Mutex<HashMap<Id, Vec<CancellationToken>>>,
     listener: Mutex<Listener>,
     last_seen: Mutex<Instant>,
@@ -113,6 +118,7 @@ impl Sessions {
             kind,
             agreed: Mutex::new(agreed),
             questions: Questions::default(),
+            wishes: Wishes::default(),
             running: Mutex::default(),
             listener: Mutex::default(),
             last_seen: Mutex::new(Instant::now()),
@@ -307,6 +313,7 @@ impl Session {
             token.cancel();
         }
         self.questions.end();
+        self.wishes.end();
         lock(&self.listener).over.cancel();
     }
 }

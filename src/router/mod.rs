@@ -17,6 +17,7 @@ mod rounds;
 mod search;
 mod search_answer;
 mod signature;
+mod subscriptions;
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,6 +28,7 @@ pub use self::{
     search::{Found, FoundTool, Search},
     search_answer::{Detail, search_lists},
 };
+pub use crate::upstream::{Subscription, Tell};
 
 use self::lists::prefixed;
 use crate::{

@@ -143,7 +143,7 @@ pub(super) fn capabilities() -> serde_json::Value {
     json!({
         "tools": { "listChanged": true },
         "prompts": { "listChanged": true },
-        "resources": { "listChanged": true },
+        "resources": { "listChanged": true, "subscribe": true },
         "completions": {},
         "logging": {},
     })

@@ -15,6 +15,7 @@ use super::{
     link::{Link, LinkError},
     process::StderrLog,
     state::State,
+    subscriptions::{NotSubscribed, Subscription, Subscriptions, Tell},
     usage::Usage,
 };
 use crate::{
@@ -47,6 +48,7 @@ pub(super) struct Shared {
     pub(super) live: ArcSwapOption<Live>,
     pub(super) usage: Usage,
     pub(super) slots: Slots,
+    pub(super) subscriptions: Subscriptions,
     pub(super) stderr: StderrLog,
     pub(super) callers: Callers,
 }
@@ -224,6 +226,27 @@ impl Upstream {
                 sent.map_err(|error| self.failure(&error))
             }
             None => Ok(()),
+        }
+    }
+
+    /// Has `tell` called at each update of a resource until the subscription is dropped. An upstream that sleeps is woken, and sleeps
+    /// no more.
+    pub async fn subscribe(
+        &self,
+        _: &Admitted,
+        uri: &str,
+        tell: Tell,
+    ) -> Result<Subscription, NotSubscribed> {
+        // Until it is in the table it has to be counted elsewhere.
+        let _counted = Counted::begin(self.clone());
+        let (patience, _) = self.limits();
+        let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
+        let subscription = self.0.subscriptions.add(uri, tell).map_err(of_us)?;
+        self.live().await.map_err(NotSubscribed::Failed)?;
+        match subscription.settled(patience).await {
+            Ok(()) => Ok(subscription),
+            Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
+            Err(refused) => Err(refused),
         }
     }
 

@@ -17,6 +17,7 @@ use super::{
     connect::Ground,
     handle::{COMMANDS, Shared, Slots, Status, Upstream},
     process::StderrLog,
+    subscriptions::AllSubscriptions,
     usage::Usage,
     worker::{House, Life, Worker},
 };
@@ -109,6 +110,7 @@ impl Supervisor {
             ground,
             catalog,
             discovery: Arc::new(Semaphore::new(DISCOVERIES)),
+            subscriptions: AllSubscriptions::default(),
             hurry,
         };
         let supervisor = Self {
@@ -213,6 +215,7 @@ impl Supervisor {
             live: ArcSwapOption::empty(),
             usage: Usage::default(),
             slots: Slots::default(),
+            subscriptions: self.house.subscriptions.of(name),
             stderr,
         });
         let stop = CancellationToken::new();

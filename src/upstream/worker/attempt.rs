@@ -131,6 +131,7 @@ impl Worker {
         if !self.entry.quarantined {
             self.shared.live.store(Some(live.clone()));
         }
+        self.tell_wishes();
         Ok(live)
     }
 
@@ -139,6 +140,7 @@ impl Worker {
         self.shared.live.store(None);
         (self.life.relisting, self.life.pinging) = (None, None);
         self.life.answering.clear();
+        self.forget_told();
         let Some(connected) = self.life.open.take() else {
             return;
         };

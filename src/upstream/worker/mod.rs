@@ -4,6 +4,7 @@
 mod attempt;
 mod news;
 mod schedule;
+mod subscriptions;
 mod upkeep;
 
 use std::{
@@ -19,12 +20,16 @@ use futures_util::{
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use self::schedule::{Cadence, Schedule};
+use self::{
+    schedule::{Cadence, Schedule},
+    subscriptions::Told,
+};
 use super::{
     connect::{ConnectError, Ground, Open},
     handle::{Command, Live, Shared, Status},
     link::News,
     state::{Action, Event, State, Wish},
+    subscriptions::AllSubscriptions,
 };
 use crate::{
     catalog::{Catalog, Listing},
@@ -38,6 +43,7 @@ pub(super) struct House {
     pub(super) catalog: Catalog,
     /// Servers that are discovered at the same time, so that a start does not launch everything at once.
     pub(super) discovery: Arc<Semaphore>,
+    pub(super) subscriptions: AllSubscriptions,
     /// No more grace: a second signal came.
     pub(super) hurry: CancellationToken,
 }
@@ -65,6 +71,8 @@ pub(super) struct Life {
     pinging: Option<BoxFuture<'static, Result<(), String>>>,
     /// Answers to the server's questions that are on their way.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
+    /// Subscriptions, and their ends, that the server is being told of.
+    telling: FuturesUnordered<BoxFuture<'static, Told>>,
     paused_until: Option<Instant>,
     /// An operator wants it met as if for the first time.
     in_doubt: bool,
@@ -90,6 +98,8 @@ enum Step {
     Relisted(Result<Listing, String>),
     Pinged(Result<(), String>),
     Answered,
+    Wished,
+    Told(Told),
     SettingsChanged,
     Tick,
 }
@@ -105,6 +115,7 @@ impl Life {
             relisting: None,
             pinging: None,
             answering: FuturesUnordered::new(),
+            telling: FuturesUnordered::new(),
             paused_until: None,
             in_doubt: false,
             incarnation: 0,
@@ -126,6 +137,8 @@ impl Worker {
                 Step::News(news) => self.news(news).await,
                 Step::Relisted(result) => self.relisted(result).await,
                 Step::Pinged(result) => self.pinged(result).await,
+                Step::Wished => self.tell_wishes(),
+                Step::Told(told) => self.told(told),
                 // The next wait is reckoned anew.
                 Step::Answered | Step::SettingsChanged => (),
                 Step::Tick => self.tick().await,
@@ -149,6 +162,8 @@ impl Worker {
             result = maybe(&mut life.relisting) => Step::Relisted(result),
             result = maybe(&mut life.pinging) => Step::Pinged(result),
             Some(()) = life.answering.next() => Step::Answered,
+            () = self.shared.subscriptions.changed() => Step::Wished,
+            Some(told) = life.telling.next() => Step::Told(told),
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
             () = tokio::time::sleep_until(wake_at.into()) => Step::Tick,
         }
@@ -187,7 +202,7 @@ impl Worker {
     fn wish(&self) -> Wish {
         let stays = !self.entry.quarantined
             && (self.entry.start == Start::Eager || (self.is_remote() && self.never_idle()));
-        if stays || !self.is_known() {
+        if stays || self.is_listened_to() || !self.is_known() {
             Wish::Stay
         } else {
             Wish::OnDemand

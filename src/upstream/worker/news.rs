@@ -31,6 +31,8 @@ impl Worker {
                     connected.open.listing.initialize = initialize.detached();
                     connected.schedule.list_now(Instant::now());
                 }
+                self.forget_told();
+                self.tell_wishes();
             }
         }
     }
@@ -54,6 +56,10 @@ impl Worker {
                         );
                     }
                 }
+            }
+            method::RESOURCE_UPDATED => {
+                let told = self.shared.subscriptions.updated(notice);
+                tracing::debug!(%server, told, "a resource of the server was updated");
             }
             method::LOG_MESSAGE => {
                 let text = notice

@@ -96,7 +96,9 @@ impl Worker {
             return;
         };
         let usage = &self.shared.usage;
-        if self.entry.start == Start::Eager || !usage.is_idle(&self.policy(), connected.since, now)
+        if self.entry.start == Start::Eager
+            || self.is_listened_to()
+            || !usage.is_idle(&self.policy(), connected.since, now)
         {
             return;
         }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::{HttpLink, pull::Pull, session::Session};
 use crate::{
     upstream::link::{Inbound, LinkError, WITHDRAWAL, withdrawal_frame},
-    wire::Id,
+    wire::{Id, method},
 };
 
 /// The stream of one request. Dropping it before the answer cancels the request upstream.
@@ -24,12 +24,23 @@ impl HttpExchange {
     /// The next message; see [`crate::upstream::link::Exchange::next`].
     pub async fn next(&mut self) -> Result<Inbound, LinkError> {
         let shared = self.withdrawal.link.shared.clone();
-        let mut message = shared.unless_closed(self.pull.next()).await;
-        // Such a server has nobody to ask, and there is no way to answer it.
-        while matches!(message, Ok(Inbound::Question(_))) && self.pull.is_stateless() {
-            tracing::debug!("a question of the server was passed over: its revision has none");
-            message = shared.unless_closed(self.pull.next()).await;
-        }
+        let message = loop {
+            match shared.unless_closed(self.pull.next()).await {
+                // Some servers say on the stream of a call what concerns everybody.
+                Ok(Inbound::Notice(notice))
+                    if !self.pull.is_stateless() && concerns_all(&notice.method) =>
+                {
+                    shared.sort_notice(notice).await;
+                }
+                // Such a server has nobody to ask, and there is no way to answer it.
+                Ok(Inbound::Question(_)) if self.pull.is_stateless() => {
+                    tracing::debug!(
+                        "a question of the server was passed over: its revision has none"
+                    );
+                }
+                message => break message,
+            }
+        };
         match &message {
             Ok(Inbound::Answer(_)) => self.withdrawal.settle(),
             Ok(_) => (),
@@ -37,6 +48,17 @@ impl HttpExchange {
         }
         message
     }
+}
+
+/// Whether a notification is about the server, whatever stream it comes on.
+fn concerns_all(name: &str) -> bool {
+    matches!(
+        name,
+        method::TOOLS_CHANGED
+            | method::PROMPTS_CHANGED
+            | method::RESOURCES_CHANGED
+            | method::RESOURCE_UPDATED
+    )
 }
 
 /// Stands for a request that the server may be working on. It is made before the request is sent, because a caller may leave while

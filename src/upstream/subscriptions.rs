@@ -1,0 +1,389 @@
+//! Who wants to hear of which resources of one upstream, and what the server has been told of that. Counts subscribers and knows no
+//! connection: the worker does what is to do. Outlives connections and workers.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::{Notify, watch};
+
+use crate::{
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+    wire::{Notification, Raw},
+};
+
+/// Limit: resources of one upstream that are subscribed to at a time.
+const MAX_RESOURCES: usize = 10_000;
+
+/// Takes the updates of a resource. Called by the worker: must not wait.
+pub type Tell = Arc<dyn Fn(&Notification) + Send + Sync>;
+
+/// Why a subscription did not come about.
+#[derive(Debug, Clone)]
+pub enum NotSubscribed {
+    /// The server's own error object.
+    Refused(Raw),
+    /// We could not ask it.
+    Failed(Failure),
+}
+
+/// The subscriptions of one upstream. Cheap to clone.
+#[derive(Clone, Default)]
+pub(super) struct Subscriptions(Arc<Parts>);
+
+#[derive(Default)]
+struct Parts {
+    table: Mutex<Table>,
+    /// For the worker: what is wanted may have changed.
+    wanted: Notify,
+    /// For subscribers: what the server was told may have changed.
+    told: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct Table {
+    by_uri: BTreeMap<Box<str>, Resource>,
+    last: u64,
+}
+
+#[derive(Default)]
+struct Resource {
+    subscribers: BTreeMap<u64, Tell>,
+    told: Told,
+}
+
+/// What the connection of the moment knows of one resource.
+#[derive(Default)]
+enum Told {
+    #[default]
+    Nothing,
+    Asking,
+    Subscribed,
+    Withdrawing,
+    Refused(NotSubscribed),
+}
+
+/// What the server has to be asked next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// To tell of updates of this URI.
+    Subscribe(Box<str>),
+    /// To do so no more.
+    Unsubscribe(Box<str>),
+}
+
+/// The subscriptions of all upstreams, by name: one whose entry is edited keeps its own.
+#[derive(Default)]
+pub(super) struct AllSubscriptions(Mutex<HashMap<ServerName, Subscriptions>>);
+
+impl AllSubscriptions {
+    pub(super) fn of(&self, server: &ServerName) -> Subscriptions {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(server.clone()).or_default().clone()
+    }
+}
+
+/// Keeps a subscription alive; the last one of a resource ends it at the server.
+pub struct Subscription {
+    of: Subscriptions,
+    uri: Box<str>,
+    number: u64,
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut table = self.of.lock();
+        if let Some(resource) = table.by_uri.get_mut(&self.uri) {
+            resource.subscribers.remove(&self.number);
+        }
+        drop(table);
+        self.of.0.wanted.notify_one();
+    }
+}
+
+impl Subscriptions {
+    /// Adds a subscriber, and has the worker see to it.
+    pub(super) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
+        let mut table = self.lock();
+        if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
+            let error =
+                format!("{MAX_RESOURCES} resources of the server are subscribed to already");
+            return Err(Failure::new(
+                ErrorCode::Overloaded,
+                error,
+                "End other subscriptions first.",
+            ));
+        }
+        table.last += 1;
+        let number = table.last;
+        let resource = table.by_uri.entry(uri.into()).or_default();
+        resource.subscribers.insert(number, tell);
+        // What was refused is asked for anew: it may be there by now.
+        if matches!(resource.told, Told::Refused(_)) {
+            resource.told = Told::Nothing;
+        }
+        drop(table);
+        self.0.wanted.notify_one();
+        Ok(Subscription {
+            of: self.clone(),
+            uri: uri.into(),
+            number,
+        })
+    }
+
+    /// Whether nobody wants to hear of anything.
+    pub(super) fn is_empty(&self) -> bool {
+        let table = self.lock();
+        table.by_uri.values().all(|r| r.subscribers.is_empty())
+    }
+
+    /// Returns when what is wanted may have changed. For the worker alone; safe to drop while it waits.
+    pub(super) async fn changed(&self) {
+        self.0.wanted.notified().await;
+    }
+
+    /// What a server is to be asked that takes one subscription at a time; it counts as begun.
+    pub(super) fn next_wish(&self) -> Option<Wish> {
+        let mut table = self.lock();
+        table.by_uri.retain(|_, resource| {
+            let idle = matches!(resource.told, Told::Nothing | Told::Refused(_));
+            !(idle && resource.subscribers.is_empty())
+        });
+        table.by_uri.iter_mut().find_map(|(uri, resource)| {
+            match (&resource.told, resource.subscribers.is_empty()) {
+                (Told::Nothing, false) => {
+                    resource.told = Told::Asking;
+                    Some(Wish::Subscribe(uri.clone()))
+                }
+                (Told::Subscribed, true) => {
+                    resource.told = Told::Withdrawing;
+                    Some(Wish::Unsubscribe(uri.clone()))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// Notes what became of a wish.
+    pub(super) fn done(&self, wish: &Wish, outcome: Result<(), NotSubscribed>) {
+        let (Wish::Subscribe(uri) | Wish::Unsubscribe(uri)) = wish;
+        if let Some(resource) = self.lock().by_uri.get_mut(uri) {
+            resource.told = match (wish, outcome) {
+                (Wish::Subscribe(_), Ok(())) => Told::Subscribed,
+                (Wish::Subscribe(_), Err(error)) => Told::Refused(error),
+                (Wish::Unsubscribe(_), _) => Told::Nothing,
+            };
+        }
+        self.0.told.send_replace(());
+    }
+
+    /// All that is wanted, for a server that is told everything at once.
+    pub(super) fn wanted(&self) -> BTreeSet<String> {
+        let mut table = self.lock();
+        table.by_uri.retain(|_, r| !r.subscribers.is_empty());
+        table.by_uri.keys().map(ToString::to_string).collect()
+    }
+
+    /// Of what it was told at once, the server agreed to this much.
+    pub(super) fn agreed(&self, asked: &BTreeSet<String>, accepted: &BTreeSet<String>) {
+        for (uri, resource) in &mut self.lock().by_uri {
+            if !asked.contains(&**uri) {
+                continue;
+            }
+            resource.told = if accepted.contains(&**uri) {
+                Told::Subscribed
+            } else {
+                let error = format!("the server does not tell of updates of {uri:?}");
+                let hint = "Read the resource when its contents are needed.";
+                let failure = Failure::new(ErrorCode::UnknownResource, error, hint);
+                Told::Refused(NotSubscribed::Failed(failure))
+            };
+        }
+        self.0.told.send_replace(());
+    }
+
+    /// A connection that knows of nothing took the place of another, or will.
+    pub(super) fn forgotten(&self) {
+        for resource in self.lock().by_uri.values_mut() {
+            resource.told = Told::Nothing;
+        }
+    }
+
+    /// Tells whom it concerns; to how many that was. An update may be of a part of what is subscribed to ("Resource Updated
+    /// Notification").
+    pub(super) fn updated(&self, notice: &Notification) -> usize {
+        let uri = notice.params.as_ref().and_then(|params| params.get("uri"));
+        let Some(uri) = uri.and_then(|uri| uri.string()) else {
+            return 0;
+        };
+        let tells: Vec<Tell> = {
+            let table = self.lock();
+            let all = table.by_uri.iter();
+            let concerned = all.filter(|(known, _)| is_within(&uri, known));
+            concerned
+                .flat_map(|(_, resource)| resource.subscribers.values().cloned())
+                .collect()
+        };
+        for tell in &tells {
+            tell(notice);
+        }
+        tells.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Subscription {
+    /// Waits until the server has agreed, and says why if it does not.
+    pub(super) async fn settled(&self, patience: Duration) -> Result<(), NotSubscribed> {
+        let mut told = self.of.0.told.subscribe();
+        let settled = async {
+            loop {
+                match self.of.lock().by_uri.get(&self.uri).map(|r| &r.told) {
+                    Some(Told::Subscribed) => return Ok(()),
+                    Some(Told::Refused(error)) => return Err(error.clone()),
+                    _ => (),
+                }
+                // The sender lives as long as we do.
+                let _ = told.changed().await;
+            }
+        };
+        match tokio::time::timeout(patience, settled).await {
+            Ok(settled) => settled,
+            Err(_) => {
+                let error = "the server did not answer the subscription in time";
+                let failure = Failure::new(ErrorCode::TimedOut, error, "Try again later.");
+                Err(NotSubscribed::Failed(failure))
+            }
+        }
+    }
+}
+
+/// Whether a URI is that of a resource or of a part of it.
+fn is_within(uri: &str, resource: &str) -> bool {
+    match uri.strip_prefix(resource) {
+        Some(rest) => {
+            rest.is_empty() || rest.starts_with(['/', '?', '#']) || resource.ends_with('/')
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn silent() -> Tell {
+        Arc::new(|_| ())
+    }
+
+    fn add(table: &Subscriptions, uri: &str) -> Subscription {
+        table.add(uri, silent()).expect("room")
+    }
+
+    fn settled(subscription: &Subscription) -> Option<Result<(), NotSubscribed>> {
+        let settled = subscription.settled(Duration::from_mins(1));
+        settled.now_or_never()
+    }
+
+    #[tokio::test]
+    async fn the_first_subscribes_and_the_last_ends_it() {
+        let table = Subscriptions::default();
+        let first = add(&table, "a://1");
+        let wish = table.next_wish().expect("a wish");
+        assert_eq!(wish, Wish::Subscribe("a://1".into()));
+        assert_eq!(table.next_wish(), None, "it is being asked already");
+        assert!(settled(&first).is_none());
+        let second = add(&table, "a://1");
+        table.done(&wish, Ok(()));
+        assert!(matches!(settled(&first), Some(Ok(()))));
+        assert!(matches!(settled(&second), Some(Ok(()))));
+        drop(first);
+        assert_eq!(table.next_wish(), None);
+        drop(second);
+        assert!(table.is_empty());
+        let wish = table.next_wish().expect("a wish");
+        assert_eq!(wish, Wish::Unsubscribe("a://1".into()));
+        let again = add(&table, "a://1");
+        assert_eq!(table.next_wish(), None, "one thing at a time");
+        table.done(&wish, Ok(()));
+        assert_eq!(table.next_wish(), Some(Wish::Subscribe("a://1".into())));
+        drop(again);
+    }
+
+    #[tokio::test]
+    async fn a_new_connection_is_told_everything_again() {
+        let table = Subscriptions::default();
+        let (a, _b) = (add(&table, "a://1"), add(&table, "b://1"));
+        while let Some(wish) = table.next_wish() {
+            table.done(&wish, Ok(()));
+        }
+        table.forgotten();
+        drop(a);
+        assert_eq!(table.next_wish(), Some(Wish::Subscribe("b://1".into())));
+        assert_eq!(table.next_wish(), None);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_holds_for_those_who_asked() {
+        let table = Subscriptions::default();
+        let first = add(&table, "a://1");
+        let wish = table.next_wish().expect("a wish");
+        table.done(&wish, Err(NotSubscribed::Refused(Raw::empty_object())));
+        assert!(matches!(
+            settled(&first),
+            Some(Err(NotSubscribed::Refused(_)))
+        ));
+        drop(first);
+        assert_eq!(table.next_wish(), None);
+        let _second = add(&table, "a://1");
+        assert!(table.next_wish().is_some(), "asked anew");
+    }
+
+    #[tokio::test]
+    async fn everything_may_be_told_at_once() {
+        let table = Subscriptions::default();
+        let (a, b) = (add(&table, "a://1"), add(&table, "b://1"));
+        let asked = table.wanted();
+        let late = add(&table, "c://1");
+        table.agreed(&asked, &BTreeSet::from(["a://1".to_owned()]));
+        assert!(matches!(settled(&a), Some(Ok(()))));
+        assert!(matches!(settled(&b), Some(Err(NotSubscribed::Failed(_)))));
+        assert!(settled(&late).is_none());
+    }
+
+    #[test]
+    fn an_update_finds_whom_it_concerns() {
+        let check = |subscribed: &str, updated: &str, expected: usize| {
+            let (table, heard) = (Subscriptions::default(), Arc::new(AtomicUsize::new(0)));
+            let count = heard.clone();
+            let tell: Tell = Arc::new(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+            let _kept = table.add(subscribed, tell).expect("room");
+            let _other = add(&table, "zz://other");
+            let notice = Notification {
+                method: "notifications/resources/updated".into(),
+                params: Some(Raw::author(&serde_json::json!({ "uri": updated }))),
+            };
+            assert_eq!(table.updated(&notice), expected, "{subscribed} {updated}");
+            assert_eq!(heard.load(Ordering::Relaxed), expected);
+        };
+        check("a://x", "a://x", 1);
+        check("a://x", "a://x/part", 1);
+        check("a://x", "a://x#part", 1);
+        check("a://x", "a://xy", 0);
+        check("a://x/", "a://x/y", 1);
+        check("a://x/y", "a://x", 0);
+        check("b://x", "a://x", 0);
+    }
+}

@@ -1,0 +1,101 @@
+//! Sees to it that the server knows which resources somebody wants to hear of: on each connection, whatever it was before.
+
+use std::time::Duration;
+
+use futures_util::future::FutureExt;
+
+use super::Worker;
+use crate::{
+    error_code::{ErrorCode, Failure},
+    upstream::{
+        link::{Inbound, Link, LinkError},
+        subscriptions::{NotSubscribed, Wish},
+    },
+    wire::{Id, Outcome, Raw, method},
+};
+
+/// How long a server may take to answer one of these.
+const ANSWER: Duration = Duration::from_secs(30);
+
+/// Limit: of these requests in flight at once.
+const AT_ONCE: usize = 16;
+
+/// What became of a wish.
+pub(super) type Told = (Wish, Result<(), NotSubscribed>);
+
+impl Worker {
+    /// Whether somebody wants to hear of a resource, so that the server must be connected.
+    pub(super) fn is_listened_to(&self) -> bool {
+        !self.entry.quarantined && !self.shared.subscriptions.is_empty()
+    }
+
+    /// Asks for what is wanted and not had, and ends what is had and not wanted.
+    pub(super) fn tell_wishes(&mut self) {
+        let Some(connected) = &self.life.open else {
+            return;
+        };
+        if self.entry.quarantined {
+            return;
+        }
+        let subscriptions = &self.shared.subscriptions;
+        if !connected.open.listing.revision.has_handshake() {
+            // Nothing of it is agreed to.
+            subscriptions.agreed(&subscriptions.wanted(), &std::collections::BTreeSet::new());
+            return;
+        }
+        while self.life.telling.len() < AT_ONCE
+            && let Some(wish) = subscriptions.next_wish()
+        {
+            let link = connected.open.link.clone();
+            let telling = async move {
+                let told = ask(&link, &wish).await;
+                (wish, told)
+            };
+            self.life.telling.push(telling.boxed());
+        }
+    }
+
+    pub(super) fn told(&mut self, (wish, outcome): Told) {
+        if let Err(error) = &outcome {
+            tracing::debug!(server = %self.entry.name, ?wish, ?error, "the server refused a subscription, or its end");
+        }
+        self.shared.subscriptions.done(&wish, outcome);
+        self.tell_wishes();
+    }
+
+    /// The connection that knew of them is gone, or has forgotten them.
+    pub(super) fn forget_told(&mut self) {
+        self.life.telling.clear();
+        self.shared.subscriptions.forgotten();
+    }
+}
+
+async fn ask(link: &Link, wish: &Wish) -> Result<(), NotSubscribed> {
+    let (name, uri) = match wish {
+        Wish::Subscribe(uri) => (method::RESOURCES_SUBSCRIBE, uri),
+        Wish::Unsubscribe(uri) => (method::RESOURCES_UNSUBSCRIBE, uri),
+    };
+    let params = Raw::author(&serde_json::json!({ "uri": uri }));
+    match tokio::time::timeout(ANSWER, answer(link, name, &params)).await {
+        Ok(Ok(Outcome::Result(_))) => Ok(()),
+        Ok(Ok(Outcome::Error(error))) => Err(NotSubscribed::Refused(error.detached())),
+        Ok(Err(error)) => Err(failed(ErrorCode::BadUpstreamAnswer, &error.outside())),
+        Err(_) => Err(failed(ErrorCode::TimedOut, "it did not answer in time")),
+    }
+}
+
+async fn answer(link: &Link, method: &str, params: &Raw) -> Result<Outcome, LinkError> {
+    let mut exchange = link
+        .call(Id::next_number(), method, Some(params), &[])
+        .await?;
+    loop {
+        if let Inbound::Answer(outcome) = exchange.next().await? {
+            return Ok(outcome);
+        }
+    }
+}
+
+fn failed(code: ErrorCode, why: &str) -> NotSubscribed {
+    let error = format!("the server could not be subscribed to: {why}");
+    NotSubscribed::Failed(Failure::new(code, error, "Try again later."))
+}
