@@ -23,6 +23,15 @@ pub struct Changes {
 pub struct Change {
     before: Arc<Lists>,
     now: Arc<Lists>,
+    /// Of the lists that several endpoints share.
+    shared: Shared,
+}
+
+struct Shared {
+    direct: bool,
+    built_in: bool,
+    prompts: bool,
+    resources: bool,
 }
 
 impl Router {
@@ -50,18 +59,42 @@ impl Changes {
         }
         let now = self.router.prepared();
         let before = std::mem::replace(&mut self.seen, now.clone());
-        Some(Change { before, now })
+        Some(Change::between(before, now))
     }
 }
 
 impl Change {
-    /// What of it a client of this endpoint sees.
-    pub fn seen_on(&self, view: &View) -> Difference {
-        let (before, now) = (&self.before, &self.now);
-        Difference {
-            tools: before.tools(view) != now.tools(view),
+    fn between(before: Arc<Lists>, now: Arc<Lists>) -> Self {
+        let shared = Shared {
+            direct: before.direct != now.direct,
+            built_in: before.built_in != now.built_in,
             prompts: before.prompts != now.prompts,
             resources: before.resources != now.resources || before.templates != now.templates,
+        };
+        Self {
+            before,
+            now,
+            shared,
+        }
+    }
+
+    /// What of it a client of this endpoint sees. Lists that read the same are the same, whatever happened.
+    pub fn seen_on(&self, view: &View) -> Difference {
+        let (before, now) = (&self.before, &self.now);
+        if let View::Server(server) = view {
+            if before.is_same_for(server, now) {
+                return Difference::default();
+            }
+            return before.of(server).difference(&now.of(server));
+        }
+        Difference {
+            tools: match (before.shows_direct(view), now.shows_direct(view)) {
+                (true, true) => self.shared.direct,
+                (false, false) => self.shared.built_in,
+                _ => before.tools(view) != now.tools(view),
+            },
+            prompts: self.shared.prompts,
+            resources: self.shared.resources,
         }
     }
 }
