@@ -23,15 +23,10 @@ pub struct Changes {
 pub struct Change {
     before: Arc<Lists>,
     now: Arc<Lists>,
-    /// Of the lists that several endpoints share.
-    shared: Shared,
-}
-
-struct Shared {
-    direct: bool,
+    /// What of it clients see on endpoints that list the upstreams' tools.
+    direct: Difference,
+    /// Whether our own tools are others.
     built_in: bool,
-    prompts: bool,
-    resources: bool,
 }
 
 impl Router {
@@ -65,16 +60,16 @@ impl Changes {
 
 impl Change {
     fn between(before: Arc<Lists>, now: Arc<Lists>) -> Self {
-        let shared = Shared {
-            direct: before.direct != now.direct,
-            built_in: before.built_in != now.built_in,
+        let direct = Difference {
+            tools: before.direct != now.direct,
             prompts: before.prompts != now.prompts,
             resources: before.resources != now.resources || before.templates != now.templates,
         };
         Self {
+            built_in: before.built_in != now.built_in,
+            direct,
             before,
             now,
-            shared,
         }
     }
 
@@ -89,12 +84,11 @@ impl Change {
         }
         Difference {
             tools: match (before.shows_direct(view), now.shows_direct(view)) {
-                (true, true) => self.shared.direct,
-                (false, false) => self.shared.built_in,
+                (true, true) => self.direct.tools,
+                (false, false) => self.built_in,
                 _ => before.tools(view) != now.tools(view),
             },
-            prompts: self.shared.prompts,
-            resources: self.shared.resources,
+            ..self.direct
         }
     }
 }
