@@ -8,7 +8,7 @@ use bytes::Bytes;
 use super::{
     Inbound,
     session::{Running, Session},
-    stateless,
+    stateless, wishes,
 };
 use crate::{
     call_context::{CallContext, Client, Outlet},
@@ -97,9 +97,12 @@ impl Inbound {
             questions: session.map(|session| session.questions.clone()),
             session: session.map(|session| session.id.clone()),
         };
+        if wishes::is_wish(&request.method) {
+            return self.wish(&context, &envelope.view, session, request).await;
+        }
+        let router = &self.0.router;
         // What waits for it would be large otherwise.
-        let view = &envelope.view;
-        Box::pin(self.wished(&context, view, session, request)).await
+        Box::pin(router.request(&context, &envelope.view, request)).await
     }
 
     /// Takes note of a notification.

@@ -66,28 +66,21 @@ impl Wishes {
 }
 
 impl Inbound {
-    /// What became of a request. Wishes of a legacy client are its session's business, everything else the router's.
-    pub(super) async fn wished(
+    /// Grants or ends what a legacy client wishes to hear.
+    pub(super) async fn wish(
         &self,
         context: &CallContext,
         view: &View,
         session: Option<&Arc<Session>>,
         request: &Request,
     ) -> Outcome {
-        let is_wish = matches!(
-            &*request.method,
-            method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
-        );
-        if !is_wish || !context.revision.has_handshake() {
-            return self.0.router.request(context, view, request).await;
-        }
-        match self.wish(context, view, session, request).await {
+        match self.grant(context, view, session, request).await {
             Ok(()) => Outcome::Result(Raw::empty_object()),
             Err(error) => Outcome::Error(error),
         }
     }
 
-    async fn wish(
+    async fn grant(
         &self,
         context: &CallContext,
         view: &View,
@@ -117,6 +110,14 @@ impl Inbound {
         session.wishes.keep(&uri, subscribed.await?);
         Ok(())
     }
+}
+
+/// Whether a method says what a client wishes to hear. Modern clients say so otherwise.
+pub(super) fn is_wish(name: &str) -> bool {
+    matches!(
+        name,
+        method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
+    )
 }
 
 /// Onto the session's own stream.

@@ -23,6 +23,10 @@ pub struct Changes {
 pub struct Change {
     before: Arc<Lists>,
     now: Arc<Lists>,
+    /// What of it clients see on endpoints that list the upstreams' tools.
+    direct: Difference,
+    /// Whether our own tools are others.
+    built_in: bool,
 }
 
 impl Router {
@@ -50,18 +54,41 @@ impl Changes {
         }
         let now = self.router.prepared();
         let before = std::mem::replace(&mut self.seen, now.clone());
-        Some(Change { before, now })
+        Some(Change::between(before, now))
     }
 }
 
 impl Change {
-    /// What of it a client of this endpoint sees.
-    pub fn seen_on(&self, view: &View) -> Difference {
-        let (before, now) = (&self.before, &self.now);
-        Difference {
-            tools: before.tools(view) != now.tools(view),
+    fn between(before: Arc<Lists>, now: Arc<Lists>) -> Self {
+        let direct = Difference {
+            tools: before.direct != now.direct,
             prompts: before.prompts != now.prompts,
             resources: before.resources != now.resources || before.templates != now.templates,
+        };
+        Self {
+            built_in: before.built_in != now.built_in,
+            direct,
+            before,
+            now,
+        }
+    }
+
+    /// What of it a client of this endpoint sees. Lists that read the same are the same, whatever happened.
+    pub fn seen_on(&self, view: &View) -> Difference {
+        let (before, now) = (&self.before, &self.now);
+        if let View::Server(server) = view {
+            if before.is_same_for(server, now) {
+                return Difference::default();
+            }
+            return before.of(server).difference(&now.of(server));
+        }
+        Difference {
+            tools: match (before.shows_direct(view), now.shows_direct(view)) {
+                (true, true) => self.direct.tools,
+                (false, false) => self.built_in,
+                _ => before.tools(view) != now.tools(view),
+            },
+            ..self.direct
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{FIRST_DISCOVERY, Refused, Router, View, built_in};
 use crate::{
     call_context::CallContext,
     caller::Caller,
-    catalog::{ServerCatalog, Snapshot},
+    catalog::{Difference, ServerCatalog, Snapshot},
     config::{RoutingMode, Settings},
     gate::{self, Wanted},
     names::ServerName,
@@ -22,25 +22,80 @@ pub(super) struct Lists {
     settings: Arc<Settings>,
     snapshot: Arc<Snapshot>,
     /// The upstreams' tools.
-    direct: Raw,
+    pub(super) direct: Raw,
     /// Our own tools, which find and call those.
-    built_in: Raw,
+    pub(super) built_in: Raw,
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
 }
 
 impl Lists {
-    /// The tools that an endpoint lists, or those of which it lists some.
+    /// The tools that an endpoint of many servers lists.
     pub(super) fn tools(&self, view: &View) -> &Raw {
+        if self.shows_direct(view) {
+            &self.direct
+        } else {
+            &self.built_in
+        }
+    }
+
+    /// Whether that are the upstreams' tools.
+    pub(super) fn shows_direct(&self, view: &View) -> bool {
         let mode = match view {
-            View::Server(_) => RoutingMode::Direct,
             View::Mode(mode) => *mode,
-            View::Configured => self.settings.routing_mode,
+            View::Configured | View::Server(_) => self.settings.routing_mode,
         };
-        match mode {
-            RoutingMode::Direct => &self.direct,
-            _ => &self.built_in,
+        mode == RoutingMode::Direct
+    }
+
+    /// Whether nothing happened that could concern this server.
+    pub(super) fn is_same_for(&self, server: &ServerName, other: &Self) -> bool {
+        let [here, there] = [self, other].map(|lists| lists.snapshot.servers.get(server));
+        let same_server = match (here, there) {
+            (Some(here), Some(there)) => Arc::ptr_eq(here, there),
+            (here, there) => here.is_none() && there.is_none(),
+        };
+        same_server && Arc::ptr_eq(&self.settings, &other.settings)
+    }
+
+    /// What the endpoint of one server lists.
+    pub(super) fn of(&self, server: &ServerName) -> OwnLists<'_> {
+        let sees = |wanted| {
+            let everyone = Caller::anonymous();
+            let (settings, snapshot) = (&self.settings, &self.snapshot);
+            gate::decide(settings, snapshot, &everyone, server.as_str(), wanted).is_ok()
+        };
+        let known = self.snapshot.servers.get(server);
+        let Some(known) = known.filter(|_| sees(Wanted::Method(method::TOOLS_LIST))) else {
+            return OwnLists::default();
+        };
+        let tools = known.tools.iter();
+        let tools = tools.filter(|tool| sees(Wanted::Tool(&tool.name)));
+        OwnLists {
+            tools: tools.map(|tool| &tool.definition).collect(),
+            prompts: known.prompts.iter().map(|p| &p.definition).collect(),
+            resources: known.resources.iter().map(|r| &r.definition).collect(),
+            templates: known.templates.iter().map(|t| &t.definition).collect(),
+        }
+    }
+}
+
+/// The definitions of one server that its endpoint lists.
+#[derive(Default)]
+pub(super) struct OwnLists<'a> {
+    tools: Vec<&'a Raw>,
+    prompts: Vec<&'a Raw>,
+    resources: Vec<&'a Raw>,
+    templates: Vec<&'a Raw>,
+}
+
+impl OwnLists<'_> {
+    pub(super) fn difference(&self, other: &OwnLists<'_>) -> Difference {
+        Difference {
+            tools: self.tools != other.tools,
+            prompts: self.prompts != other.prompts,
+            resources: self.resources != other.resources || self.templates != other.templates,
         }
     }
 }

@@ -253,14 +253,12 @@ impl Subscription {
                 let _ = told.changed().await;
             }
         };
-        match tokio::time::timeout(patience, settled).await {
-            Ok(settled) => settled,
-            Err(_) => {
-                let error = "the server did not answer the subscription in time";
-                let failure = Failure::new(ErrorCode::TimedOut, error, "Try again later.");
-                Err(NotSubscribed::Failed(failure))
-            }
-        }
+        let settled = tokio::time::timeout(patience, settled).await;
+        settled.unwrap_or_else(|_| {
+            let error = "the server did not answer the subscription in time";
+            let failure = Failure::new(ErrorCode::TimedOut, error, "Try again later.");
+            Err(NotSubscribed::Failed(failure))
+        })
     }
 }
 

@@ -20,6 +20,7 @@ mod http_door;
 mod legacy_sse_clients;
 mod legacy_sse_servers;
 mod lifecycle;
+mod list_changes;
 mod modern_clients;
 mod progress;
 mod prompts_and_resources;
@@ -30,6 +31,7 @@ mod search;
 mod sharing;
 #[cfg(unix)]
 mod stdio_face;
+mod subscriptions;
 mod support;
 mod test_language;
 mod trust;

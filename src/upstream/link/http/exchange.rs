@@ -26,17 +26,17 @@ impl HttpExchange {
         let shared = self.withdrawal.link.shared.clone();
         let message = loop {
             match shared.unless_closed(self.pull.next()).await {
-                // A server without sessions has nobody to ask, and there is no way to answer it.
+                // Some servers say on the stream of a call what concerns everybody.
+                Ok(Inbound::Notice(notice))
+                    if !self.pull.is_stateless() && concerns_all(&notice.method) =>
+                {
+                    shared.sort_notice(notice).await;
+                }
+                // Such a server has nobody to ask, and there is no way to answer it.
                 Ok(Inbound::Question(_)) if self.pull.is_stateless() => {
                     tracing::debug!(
                         "a question of the server was passed over: its revision has none"
                     );
-                }
-                // Some servers say on the stream of a call what concerns everybody.
-                Ok(Inbound::Notice(notice))
-                    if concerns_all(&notice.method) && !self.pull.is_stateless() =>
-                {
-                    shared.sort_notice(notice).await;
                 }
                 message => break message,
             }

@@ -1,0 +1,110 @@
+//! Changes of lists: each client hears of those that it sees, and of no others.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::{EventStream, TestClient},
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream, plain_tool},
+};
+
+const TOOLS: &str = "notifications/tools/list_changed";
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const RESOURCES: &str = "notifications/resources/list_changed";
+
+async fn server() -> Upstream {
+    let lists = r#"{"tools":{"listChanged":true},"prompts":{"listChanged":true},"resources":{"listChanged":true}}"#;
+    FakeUpstream::stdio()
+        .tool("echo", echo())
+        .capabilities(lists)
+        .start()
+        .await
+}
+
+/// Clients that listen, each on its endpoint.
+struct Listeners(Vec<(&'static str, TestClient, EventStream)>);
+
+impl Listeners {
+    async fn on(daemon: &TestDaemon, endpoints: &[&'static str]) -> Self {
+        let all = daemon.client("/mcp/all").await;
+        all.wait_for_tool("a__echo").await;
+        all.wait_for_tool("b__echo").await;
+        let mut listeners = Vec::new();
+        for endpoint in endpoints {
+            let client = daemon.client(endpoint).await;
+            let stream = client.listen().await;
+            listeners.push((*endpoint, client, stream));
+        }
+        Self(listeners)
+    }
+
+    /// The next thing that each of these hears is this; what did not concern it never came.
+    async fn hear_next(&mut self, expected: &[(&str, &str)]) {
+        for (endpoint, method) in expected {
+            let found = self.0.iter_mut().find(|(known, ..)| known == endpoint);
+            let (_, _, stream) = found.expect("a listener");
+            let event = stream.next().await.expect("an open stream");
+            let frame: Value = serde_json::from_str(&event.data).expect("JSON");
+            assert_eq!(frame["method"], *method, "{endpoint}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_hears_of_what_its_endpoint_shows() {
+    let (a, b) = (server().await, server().await);
+    let daemon = TestDaemon::builder()
+        .upstream("a", &a)
+        .upstream("b", &b)
+        .start()
+        .await;
+    let endpoints = ["/mcp", "/mcp/all", "/mcp/server/a", "/mcp/server/b"];
+    let mut listeners = Listeners::on(&daemon, &endpoints).await;
+    let tools = ["echo", "new"].map(|name| (plain_tool(name), echo()));
+    a.offer(&tools).await;
+    listeners
+        .hear_next(&[("/mcp/all", TOOLS), ("/mcp/server/a", TOOLS)])
+        .await;
+    b.offer_more("prompts", r#"{"name":"new"}"#).await;
+    let concerned = ["/mcp", "/mcp/all", "/mcp/server/b"];
+    listeners
+        .hear_next(&concerned.map(|endpoint| (endpoint, PROMPTS)))
+        .await;
+    // Said, but nothing changed.
+    a.offer(&tools).await;
+    a.offer_more("resources", r#"{"uri":"lib://new","name":"new"}"#)
+        .await;
+    let concerned = ["/mcp", "/mcp/all", "/mcp/server/a"];
+    listeners
+        .hear_next(&concerned.map(|endpoint| (endpoint, RESOURCES)))
+        .await;
+    b.offer(&tools).await;
+    listeners
+        .hear_next(&[("/mcp/all", TOOLS), ("/mcp/server/b", TOOLS)])
+        .await;
+}
+
+#[tokio::test]
+async fn an_edit_of_the_settings_is_heard_where_it_shows() {
+    let (a, b) = (server().await, server().await);
+    let plain = || TestDaemon::builder().upstream("b", &b);
+    let daemon = plain().upstream("a", &a).start().await;
+    let endpoints = ["/mcp", "/mcp/all", "/mcp/server/a", "/mcp/server/b"];
+    let mut listeners = Listeners::on(&daemon, &endpoints).await;
+    let narrowed = plain().upstream_with("a", &a, json!({"disabled_tools": ["echo"]}));
+    daemon.home().write_config(&narrowed.text());
+    listeners
+        .hear_next(&[("/mcp/all", TOOLS), ("/mcp/server/a", TOOLS)])
+        .await;
+    let direct = narrowed.config(json!({"routing_mode": "direct"}));
+    daemon.home().write_config(&direct.text());
+    listeners.hear_next(&[("/mcp", TOOLS)]).await;
+    let without = plain().config(json!({"routing_mode": "direct"}));
+    let held = without.upstream_with("a", &a, json!({"quarantined": true}));
+    daemon.home().write_config(&held.text());
+    b.offer_more("prompts", r#"{"name":"new"}"#).await;
+    listeners
+        .hear_next(&[("/mcp", PROMPTS), ("/mcp/server/b", PROMPTS)])
+        .await;
+}
