@@ -27,6 +27,7 @@ mod prompts_and_resources;
 mod questions;
 mod real_peers;
 mod reload;
+mod rounds;
 mod search;
 mod sharing;
 #[cfg(unix)]
