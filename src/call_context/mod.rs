@@ -30,7 +30,7 @@ pub struct CallContext {
     pub outlet: Outlet,
     /// The questions that this client can be asked on the way back; none where it cannot answer.
     pub questions: Option<Questions>,
-    /// The legacy session that the request belongs to, if it has one.
+    /// By what the client is told from others, if it can be: its legacy session, or the connection that it has to itself.
     pub session: Option<Arc<str>>,
 }
 

@@ -106,6 +106,7 @@ fn envelope(session: &Arc<Session>) -> Envelope {
         view: session.view.clone(),
         caller: Caller::anonymous(),
         session: Some(session.clone()),
+        connection: None,
         revision,
         client,
         log_level: None,

@@ -28,7 +28,10 @@ pub(super) const MAX_MESSAGE: usize = 32 << 20;
 pub(super) struct Envelope {
     pub(super) view: View,
     pub(super) caller: Caller,
+    /// The legacy session.
     pub(super) session: Option<Arc<Session>>,
+    /// By what a client is told from others that has no session but a connection of its own.
+    pub(super) connection: Option<Arc<str>>,
     pub(super) revision: Revision,
     pub(super) client: Arc<Client>,
     /// The log lines that a modern request asks for; a session's level is the session's.
@@ -95,7 +98,9 @@ impl Inbound {
             log_level: envelope.log_level,
             outlet,
             questions: session.map(|session| session.questions.clone()),
-            session: session.map(|session| session.id.clone()),
+            session: session
+                .map(|session| session.id.clone())
+                .or(envelope.connection),
         };
         if wishes::is_wish(&request.method) {
             return self.wish(&context, &envelope.view, session, request).await;

@@ -123,6 +123,7 @@ impl Inbound {
             view,
             caller: Caller::anonymous(),
             session,
+            connection: None,
             revision,
             client: agreed.map(|agreed| agreed.client).unwrap_or_default(),
             log_level: None,

@@ -38,6 +38,7 @@ impl Envelope {
             view,
             caller,
             session: None,
+            connection: None,
             revision: meta.revision,
             client: Arc::new(Client::new(&meta.client, &meta.capabilities)),
             log_level: meta.log_level,

@@ -299,6 +299,7 @@ impl Conversation {
             view: self.session.view.clone(),
             caller: self.caller.clone(),
             session: Some(self.session.clone()),
+            connection: None,
             revision,
             client,
             log_level: None,

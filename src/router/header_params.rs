@@ -1,11 +1,7 @@
 //! Which arguments of a tool a client has to repeat in headers (revision 2026-07-28, server/tools, "x-mcp-header").
 
 use super::{Router, View};
-use crate::{
-    catalog::Tool,
-    config::RoutingMode,
-    wire::header_params::{self, HeaderParam},
-};
+use crate::{config::RoutingMode, wire::header_params::HeaderParam};
 
 impl Router {
     /// The arguments that a client of this endpoint knows to repeat: those of a tool that is listed there. A definition whose
@@ -19,12 +15,7 @@ impl Router {
                 _ => None,
             },
         };
-        tool.map(of).unwrap_or_default()
+        tool.map(|tool| tool.header_params.clone())
+            .unwrap_or_default()
     }
-}
-
-fn of(tool: &Tool) -> Box<[HeaderParam]> {
-    let schema = tool.definition.get("inputSchema");
-    let read = schema.map(|schema| header_params::read(&schema));
-    read.and_then(Result::ok).unwrap_or_default()
 }

@@ -25,7 +25,10 @@ impl Conversation {
             }
             Ok(meta) => {
                 let (view, caller) = (self.session.view.clone(), self.caller.clone());
-                let envelope = Envelope::stateless(view, caller, &meta);
+                let envelope = Envelope {
+                    connection: Some(self.session.id.clone()),
+                    ..Envelope::stateless(view, caller, &meta)
+                };
                 if &*request.method == method::LISTEN {
                     self.listen(envelope, request).await;
                 } else {
