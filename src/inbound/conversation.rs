@@ -108,7 +108,7 @@ fn envelope(session: &Arc<Session>) -> Envelope {
         session: Some(session.clone()),
         revision,
         client,
-        log_level: None,
+        log_level: session.wishes.log_level(),
     }
 }
 

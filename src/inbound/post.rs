@@ -119,13 +119,16 @@ impl Inbound {
                 }
             },
         };
+        let heard = session
+            .as_ref()
+            .and_then(|session| session.wishes.log_level());
         Ok(Envelope {
             view,
             caller: Caller::anonymous(),
             session,
             revision,
             client: agreed.map(|agreed| agreed.client).unwrap_or_default(),
-            log_level: None,
+            log_level: heard,
         })
     }
 

@@ -301,7 +301,7 @@ impl Conversation {
             session: Some(self.session.clone()),
             revision,
             client,
-            log_level: None,
+            log_level: self.session.wishes.log_level(),
         }
     }
 }
