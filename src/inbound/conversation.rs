@@ -109,7 +109,7 @@ fn envelope(session: &Arc<Session>) -> Envelope {
         connection: None,
         revision,
         client,
-        log_level: None,
+        log_level: session.wishes.log_level(),
     }
 }
 

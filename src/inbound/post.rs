@@ -119,6 +119,9 @@ impl Inbound {
                 }
             },
         };
+        let heard = session
+            .as_ref()
+            .and_then(|session| session.wishes.log_level());
         Ok(Envelope {
             view,
             caller: Caller::anonymous(),
@@ -126,7 +129,7 @@ impl Inbound {
             connection: None,
             revision,
             client: agreed.map(|agreed| agreed.client).unwrap_or_default(),
-            log_level: None,
+            log_level: heard,
         })
     }
 

@@ -302,7 +302,7 @@ impl Conversation {
             connection: None,
             revision,
             client,
-            log_level: None,
+            log_level: self.session.wishes.log_level(),
         }
     }
 }

@@ -10,8 +10,8 @@ use super::{Inbound, session::Session};
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
-    router::{Subscription, Tell, View},
-    wire::{Outcome, Raw, Request, RpcError, method, notification_frame},
+    router::{LogWish, Subscription, Tell, View},
+    wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
 };
 
 /// Limit: resources that one session is subscribed to.
@@ -24,6 +24,7 @@ pub(super) struct Wishes(Mutex<Granted>);
 #[derive(Default)]
 struct Granted {
     subscriptions: HashMap<Box<str>, Subscription>,
+    log: Option<LogWish>,
     /// The session has ended; nothing is granted any more.
     over: bool,
 }
@@ -33,9 +34,28 @@ impl Wishes {
     pub(super) fn end(&self) {
         let mut granted = self.lock();
         granted.over = true;
-        let ended = std::mem::take(&mut granted.subscriptions);
+        let ended = (
+            std::mem::take(&mut granted.subscriptions),
+            granted.log.take(),
+        );
         drop(granted);
         drop(ended);
+    }
+
+    /// The log lines that the client wants to see, if it said so.
+    pub(super) fn log_level(&self) -> Option<LogLevel> {
+        self.lock().log.as_ref().map(LogWish::level)
+    }
+
+    fn keep_log(&self, wish: LogWish) {
+        let mut granted = self.lock();
+        let before = if granted.over {
+            Some(wish)
+        } else {
+            granted.log.replace(wish)
+        };
+        drop(granted);
+        drop(before);
     }
 
     fn has_room_for(&self, uri: &str) -> bool {
@@ -90,6 +110,9 @@ impl Inbound {
         let wrong = |why: &str| RpcError::invalid_params(format!("{}: {why}", request.method));
         let params = request.params.as_ref();
         let text = |key: &str| params.and_then(|params| params.get(key)?.string());
+        if &*request.method == method::SET_LEVEL {
+            return self.wish_for_log(view, session, text("level"));
+        }
         let uri = text("uri").ok_or_else(|| wrong("`uri` is missing").to_raw())?;
         let Some(session) = session else {
             let error = RpcError::invalid_request(format!(
@@ -112,11 +135,35 @@ impl Inbound {
     }
 }
 
+impl Inbound {
+    /// A client without a session has no further requests that this could hold for.
+    fn wish_for_log(
+        &self,
+        view: &View,
+        session: Option<&Arc<Session>>,
+        level: Option<String>,
+    ) -> Result<(), Raw> {
+        let Some(level) = level.as_deref().and_then(LogLevel::parse) else {
+            let error = format!("{}: `level` is no log level", method::SET_LEVEL);
+            return Err(RpcError::invalid_params(error).to_raw());
+        };
+        match self.0.router.wish_for_log(view, level) {
+            None => Err(RpcError::method_not_found(method::SET_LEVEL).to_raw()),
+            Some(wish) => {
+                if let Some(session) = session {
+                    session.wishes.keep_log(wish);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
 /// Whether a method says what a client wishes to hear. Modern clients say so otherwise.
 pub(super) fn is_wish(name: &str) -> bool {
     matches!(
         name,
-        method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE
+        method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE | method::SET_LEVEL
     )
 }
 

@@ -16,6 +16,7 @@ use super::{
     Refused, Reply, Router,
     forward::{Progress, Shown},
     input_required::{self, Asked},
+    log_lines::is_wanted,
     parked,
 };
 use crate::{
@@ -117,7 +118,10 @@ impl Running {
         }
     }
 
-    fn bring_back(&self, _context: &CallContext, notice: &Notification) -> Option<Bytes> {
+    fn bring_back(&self, context: &CallContext, notice: &Notification) -> Option<Bytes> {
+        if !is_wanted(context, notice) {
+            return None;
+        }
         self.progress.bring_back(notice)
     }
 

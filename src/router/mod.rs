@@ -10,6 +10,7 @@ mod forward;
 mod header_params;
 mod input_required;
 mod lists;
+mod log_lines;
 mod opening;
 mod parked;
 mod resources;
@@ -28,7 +29,7 @@ pub use self::{
     search::{Found, FoundTool, Search},
     search_answer::{Detail, search_lists},
 };
-pub use crate::upstream::{Subscription, Tell};
+pub use crate::upstream::{LogWish, Subscription, Tell};
 
 use self::lists::prefixed;
 use crate::{
@@ -188,7 +189,7 @@ impl Router {
     ) -> Result<Reply, Refused> {
         let params = request.params.as_ref();
         match &*request.method {
-            method::PING | method::SET_LEVEL => Ok(Reply::Own(Raw::empty_object())),
+            method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => self.discovered(context, view).await,
             method::TOOLS_LIST => Ok(Reply::Own(self.tools_of(self.mode(view)).await)),
             method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),

@@ -1,15 +1,14 @@
-//! Subscriptions to resources, under the URIs that clients know: from an offered URI to its server, and back in what the server
-//! then says.
+//! What clients wish to hear besides answers: updates of resources, under the URIs that they know, and log lines.
 
 use std::sync::Arc;
 
-use super::{Refused, Router, Subscription, Tell, View, refusal};
+use super::{LogWish, Refused, Router, Subscription, Tell, View, refusal};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
     gate::Wanted,
     upstream::NotSubscribed,
-    wire::{Edit, Notification, Raw, Revision, bridge, method, splice},
+    wire::{Edit, LogLevel, Notification, Raw, Revision, bridge, method, splice},
 };
 
 impl Router {
@@ -56,6 +55,23 @@ impl Router {
                 error,
             ),
         })
+    }
+
+    /// Notes that a client of this endpoint wants log lines from this level on, as long as it does. `None` where the endpoint has
+    /// no log.
+    pub fn wish_for_log(&self, view: &View, level: LogLevel) -> Option<LogWish> {
+        let server = match view {
+            View::Configured | View::Mode(_) => None,
+            View::Server(server) => {
+                let snapshot = self.0.catalog.glance();
+                let known = snapshot.servers.get(server);
+                if known.is_some_and(|known| !known.has_capability("logging")) {
+                    return None;
+                }
+                Some(server.clone())
+            }
+        };
+        Some(self.0.upstreams.log_wishes().wish(server, level))
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

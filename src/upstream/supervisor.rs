@@ -16,6 +16,7 @@ use super::{
     callers::Callers,
     connect::Ground,
     handle::{COMMANDS, Shared, Slots, Status, Upstream},
+    log_wishes::LogWishes,
     process::StderrLog,
     subscriptions::AllSubscriptions,
     usage::Usage,
@@ -32,12 +33,17 @@ const DISCOVERIES: usize = 4;
 
 /// The upstreams by name. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Upstreams(Arc<ArcSwap<HashMap<ServerName, Upstream>>>);
+pub struct Upstreams(Arc<ArcSwap<HashMap<ServerName, Upstream>>>, LogWishes);
 
 impl Upstreams {
     /// A running upstream. Servers that are disabled, or may not be contacted, do not run.
     pub fn get(&self, name: &str) -> Option<Upstream> {
         self.0.load().get(name).cloned()
+    }
+
+    /// What clients want to hear of their logs.
+    pub fn log_wishes(&self) -> &LogWishes {
+        &self.1
     }
 
     /// All that run.
@@ -111,6 +117,7 @@ impl Supervisor {
             catalog,
             discovery: Arc::new(Semaphore::new(DISCOVERIES)),
             subscriptions: AllSubscriptions::default(),
+            log_wishes: published.1.clone(),
             hurry,
         };
         let supervisor = Self {
@@ -224,6 +231,7 @@ impl Supervisor {
             settings: self.settings.clone(),
             shared: shared.clone(),
             house: self.house.clone(),
+            level_changes: self.house.log_wishes.changes(),
             inbox,
             stop: stop.clone(),
             life: Life::new(),

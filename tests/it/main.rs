@@ -21,6 +21,7 @@ mod legacy_sse_clients;
 mod legacy_sse_servers;
 mod lifecycle;
 mod list_changes;
+mod logs;
 mod modern_clients;
 mod progress;
 mod prompts_and_resources;

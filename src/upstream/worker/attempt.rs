@@ -132,6 +132,7 @@ impl Worker {
             self.shared.live.store(Some(live.clone()));
         }
         self.tell_wishes();
+        self.tell_level();
         Ok(live)
     }
 
@@ -141,6 +142,7 @@ impl Worker {
         (self.life.relisting, self.life.pinging) = (None, None);
         self.life.answering.clear();
         self.forget_told();
+        (self.life.levelling, self.life.level_told) = (None, None);
         let Some(connected) = self.life.open.take() else {
             return;
         };

@@ -2,6 +2,7 @@
 //! what it listed to the catalog. Calls do not pass through it: they take the published connection.
 
 mod attempt;
+mod log_level;
 mod news;
 mod schedule;
 mod subscriptions;
@@ -28,13 +29,14 @@ use super::{
     connect::{ConnectError, Ground, Open},
     handle::{Command, Live, Shared, Status},
     link::News,
+    log_wishes::LogWishes,
     state::{Action, Event, State, Wish},
     subscriptions::AllSubscriptions,
 };
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, Settings, Start, Transport},
-    wire::Revision,
+    wire::{LogLevel, Revision},
 };
 
 /// What all workers of one daemon share.
@@ -44,6 +46,7 @@ pub(super) struct House {
     /// Servers that are discovered at the same time, so that a start does not launch everything at once.
     pub(super) discovery: Arc<Semaphore>,
     pub(super) subscriptions: AllSubscriptions,
+    pub(super) log_wishes: LogWishes,
     /// No more grace: a second signal came.
     pub(super) hurry: CancellationToken,
 }
@@ -54,6 +57,7 @@ pub(super) struct Worker {
     pub(super) settings: watch::Receiver<Arc<Settings>>,
     pub(super) shared: Arc<Shared>,
     pub(super) house: Arc<House>,
+    pub(super) level_changes: watch::Receiver<()>,
     pub(super) inbox: mpsc::Receiver<Command>,
     pub(super) stop: CancellationToken,
     pub(super) life: Life,
@@ -73,6 +77,10 @@ pub(super) struct Life {
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Subscriptions, and their ends, that the server is being told of.
     telling: FuturesUnordered<BoxFuture<'static, Told>>,
+    /// The server is being told which log lines are wanted.
+    levelling: Option<BoxFuture<'static, ()>>,
+    /// What it was told last.
+    level_told: Option<LogLevel>,
     paused_until: Option<Instant>,
     /// An operator wants it met as if for the first time.
     in_doubt: bool,
@@ -99,6 +107,7 @@ enum Step {
     Pinged(Result<(), String>),
     Answered,
     Wished,
+    LevelWished,
     Told(Told),
     SettingsChanged,
     Tick,
@@ -116,6 +125,8 @@ impl Life {
             pinging: None,
             answering: FuturesUnordered::new(),
             telling: FuturesUnordered::new(),
+            levelling: None,
+            level_told: None,
             paused_until: None,
             in_doubt: false,
             incarnation: 0,
@@ -139,6 +150,7 @@ impl Worker {
                 Step::Pinged(result) => self.pinged(result).await,
                 Step::Wished => self.tell_wishes(),
                 Step::Told(told) => self.told(told),
+                Step::LevelWished => self.tell_level(),
                 // The next wait is reckoned anew.
                 Step::Answered | Step::SettingsChanged => (),
                 Step::Tick => self.tick().await,
@@ -164,6 +176,8 @@ impl Worker {
             Some(()) = life.answering.next() => Step::Answered,
             () = self.shared.subscriptions.changed() => Step::Wished,
             Some(told) = life.telling.next() => Step::Told(told),
+            Ok(()) = self.level_changes.changed() => Step::LevelWished,
+            () = maybe(&mut life.levelling) => Step::LevelWished,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
             () = tokio::time::sleep_until(wake_at.into()) => Step::Tick,
         }

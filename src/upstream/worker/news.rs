@@ -33,6 +33,8 @@ impl Worker {
                 }
                 self.forget_told();
                 self.tell_wishes();
+                self.life.level_told = None;
+                self.tell_level();
             }
         }
     }

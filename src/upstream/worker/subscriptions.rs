@@ -76,7 +76,12 @@ async fn ask(link: &Link, wish: &Wish) -> Result<(), NotSubscribed> {
         Wish::Unsubscribe(uri) => (method::RESOURCES_UNSUBSCRIBE, uri),
     };
     let params = Raw::author(&serde_json::json!({ "uri": uri }));
-    match tokio::time::timeout(ANSWER, answer(link, name, &params)).await {
+    answered(link, name, &params).await
+}
+
+/// Sends a request on nobody's behalf; only whether it succeeds is of interest.
+pub(super) async fn answered(link: &Link, method: &str, params: &Raw) -> Result<(), NotSubscribed> {
+    match tokio::time::timeout(ANSWER, answer(link, method, params)).await {
         Ok(Ok(Outcome::Result(_))) => Ok(()),
         Ok(Ok(Outcome::Error(error))) => Err(NotSubscribed::Refused(error.detached())),
         Ok(Err(error)) => Err(failed(ErrorCode::BadUpstreamAnswer, &error.outside())),

@@ -1,0 +1,132 @@
+//! Log lines of upstreams: who sees which, and what the upstreams are told of that.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::{Reply, TestClient},
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    script::HttpAnswers,
+};
+
+const SET_LEVEL: &str = "logging/setLevel";
+
+fn line(level: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":{{"x":1.10}}}}}}"#
+    )
+}
+
+fn talkative(upstream: FakeUpstream) -> FakeUpstream {
+    let lines = ["debug", "warning", "error"].map(|level| notice(line(level)));
+    let [debug, warning, error] = lines;
+    let spoken = debug.then(warning).then(error).then(reply_text("done"));
+    upstream.tool("echo", echo()).tool("talk", spoken)
+}
+
+async fn wish(client: &TestClient, level: &str) -> Reply {
+    let params = json!({ "level": level }).to_string();
+    client.request(SET_LEVEL, &params).await
+}
+
+/// The levels that the upstream was told, after `count` of them.
+async fn told(upstream: &Upstream, count: usize) -> Vec<String> {
+    let told = upstream.wait_for_count(SET_LEVEL, count).await;
+    let level = |frame: &str| {
+        let frame: Value = serde_json::from_str(frame).expect("JSON");
+        frame["params"]["level"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    told.iter().map(|received| level(&received.body)).collect()
+}
+
+#[tokio::test]
+async fn each_client_sees_lines_from_its_own_level_on() {
+    let kinds = [
+        FakeUpstream::stdio(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+        FakeUpstream::sse(),
+    ];
+    for upstream in kinds {
+        let upstream = talkative(upstream).start().await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let clients = [
+            daemon.client("/mcp/all").await,
+            daemon.client("/mcp/all").await,
+            daemon.client("/mcp/all").await,
+        ];
+        clients[0].wait_for_tool("up__talk").await;
+        let [grave, all, silent] = clients;
+        assert_eq!(wish(&grave, "error").await.result(), "{}");
+        assert_eq!(told(&upstream, 1).await, ["error"]);
+        assert_eq!(wish(&all, "debug").await.result(), "{}");
+        assert_eq!(told(&upstream, 2).await, ["error", "debug"]);
+        let whole = ["debug", "warning", "error"].map(line);
+        let check = async |client: &TestClient, expected: &[String]| {
+            let reply = client.call("up__talk", "{}").await;
+            assert_eq!(reply.text(), "done");
+            assert_eq!(reply.notices, expected);
+        };
+        check(&grave, &whole[2..]).await;
+        check(&all, &whole).await;
+        check(&silent, &whole).await;
+        wish(&grave, "warning").await.result();
+        check(&grave, &whole[1..]).await;
+        // Others still want everything.
+        all.delete().await;
+        assert_eq!(told(&upstream, 3).await, ["error", "debug", "warning"]);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_connects_later_hears_the_level_too() {
+    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let mute = FakeUpstream::stdio()
+        .capabilities(r#"{"tools":{}}"#)
+        .tool("echo", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .upstream("mute", &mute)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/server/up").await;
+    client.wait_for_tool("talk").await;
+    assert_eq!(wish(&client, "loud").await.error_code(), -32602);
+    assert_eq!(client.request(SET_LEVEL, "{}").await.error_code(), -32602);
+    wish(&client, "notice").await.result();
+    assert_eq!(told(&upstream, 1).await, ["notice"]);
+    upstream.crash().await;
+    client.call("talk", "{}").await.result();
+    assert_eq!(told(&upstream, 2).await, ["notice", "notice"]);
+
+    let stranger = daemon.client("/mcp/server/mute").await;
+    stranger.wait_for_tool("echo").await;
+    assert_eq!(wish(&stranger, "debug").await.error_code(), -32601);
+    wish(&daemon.client("/mcp").await, "debug").await.result();
+    assert_eq!(told(&upstream, 3).await[2], "debug");
+    assert_eq!(mute.received(SET_LEVEL), [""; 0]);
+}
+
+#[tokio::test]
+async fn lines_that_belong_to_no_call_stay_with_the_operator() {
+    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/server/up").await;
+    client.wait_for_tool("talk").await;
+    let mut stream = client.listen().await;
+    upstream.push(&line("error")).await;
+    upstream.offer(&[]).await;
+    let first = stream.next().await.expect("an open stream");
+    assert!(first.data.contains("tools/list_changed"), "{}", first.data);
+}
