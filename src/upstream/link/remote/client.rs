@@ -83,7 +83,9 @@ impl Client {
         if response.status().is_success() {
             return Ok(Posted::Accepted(response));
         }
-        Ok(Posted::Refused(Refusal::read(response, self).await))
+        // Boxed, because it is large and seldom.
+        let refusal = Box::pin(Refusal::read(response, self));
+        Ok(Posted::Refused(refusal.await))
     }
 
     /// Sends a request: over a connection that is open, if there is one.

@@ -10,6 +10,8 @@ mod pool;
 mod refusal;
 mod reply;
 pub mod sse;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use http::HeaderName;
