@@ -42,14 +42,18 @@ impl Shared {
             return Pull::of(self, id, session, posted);
         }
         *sent_in = None;
-        self.renew(session.number).await?;
-        let session = self.session();
-        *sent_in = Some(session.clone());
-        let posted = self.server.post(&session, frame, headers).await?;
-        if is_refused_unread(&posted, &session) {
-            return Err(unknown_again());
-        }
-        Pull::of(self, id, session, posted)
+        // Boxed, because it is large and seldom.
+        let again = Box::pin(async {
+            self.renew(session.number).await?;
+            let session = self.session();
+            *sent_in = Some(session.clone());
+            let posted = self.server.post(&session, frame, headers).await?;
+            if is_refused_unread(&posted, &session) {
+                return Err(unknown_again());
+            }
+            Pull::of(self, id, session, posted)
+        });
+        again.await
     }
 
     /// Posts a message that wants no answer. A session that is lost is renewed.
