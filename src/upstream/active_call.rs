@@ -96,7 +96,8 @@ impl ActiveCall {
                 }
                 Inbound::Question(question) => {
                     if let Some(outcome) = own_answer(question, &self.counted.0.roots()) {
-                        self.answer(&question.id, &outcome).await?;
+                        // Boxed, because it is large and seldom.
+                        Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;
                     }
                 }

@@ -1,19 +1,47 @@
 //! One JSON value as the text it arrived in.
 
-use std::fmt;
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    sync::OnceLock,
+};
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::scan::{Elements, Members};
+use super::scan::{Elements, Member, Members};
 
 /// One JSON value, never re-modelled: key order, number text, escapes and unknown fields are those of the sender. Cheap to clone;
 /// a slice of the frame it came in.
 ///
 /// Invariant: valid JSON in UTF-8, without blanks around it.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Raw(Bytes);
+#[derive(Clone)]
+pub struct Raw {
+    text: Bytes,
+    /// Where the members stand, once somebody asked; see [`Raw::known_members`].
+    members: OnceLock<Option<Box<[Member]>>>,
+}
+
+impl PartialEq for Raw {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Raw {}
+
+impl Hash for Raw {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.text.hash(state);
+    }
+}
+
+/// Objects below this size are walked through faster than the positions of their members are kept.
+const WORTH_KNOWING: usize = 4 << 10;
+
+/// Limit: members whose positions are kept. An object with more of them is walked through each time.
+const KNOWN_MEMBERS: usize = 32;
 
 /// What [`Raw::look_up`] finds under a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,22 +86,25 @@ impl Raw {
     /// Writes a value of ours. For what we author, never for what we forward.
     pub fn author(value: &impl Serialize) -> Self {
         let text = serde_json::to_vec(value).expect("our own types have string keys only");
-        Self(text.into())
+        Self::trusted(text.into())
     }
 
     /// `{}`
     pub fn empty_object() -> Self {
-        Self(Bytes::from_static(b"{}"))
+        Self::trusted(Bytes::from_static(b"{}"))
     }
 
     /// `value` must borrow from `frame`.
     pub(super) fn slice_of(frame: &Bytes, value: &RawValue) -> Self {
-        Self(frame.slice_ref(value.get().as_bytes()))
+        Self::trusted(frame.slice_ref(value.get().as_bytes()))
     }
 
     /// Trusts that the bytes are one JSON value: for text put together from checked parts.
     pub(super) fn trusted(text: Bytes) -> Self {
-        Self(text)
+        Self {
+            text,
+            members: OnceLock::new(),
+        }
     }
 
     /// Puts an array together from its elements.
@@ -86,66 +117,83 @@ impl Raw {
             text.extend_from_slice(element.as_bytes());
         }
         text.push(b']');
-        Self(text.into())
+        Self::trusted(text.into())
     }
 
     /// The text as bytes.
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.text
     }
 
     /// The bytes themselves, shared.
     pub fn bytes(&self) -> &Bytes {
-        &self.0
+        &self.text
     }
 
     /// The text. Looks through all of it once; on hot paths use [`Raw::as_bytes`].
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("checked to be UTF-8 when it was taken in")
+        std::str::from_utf8(&self.text).expect("checked to be UTF-8 when it was taken in")
     }
 
     /// Reads the value, or a part of it, into a view that may borrow from it.
     pub fn read<'a, T: Deserialize<'a>>(&'a self) -> Result<T, serde_json::Error> {
-        serde_json::from_slice(&self.0)
+        serde_json::from_slice(&self.text)
     }
 
     /// Whether the value is an object.
     pub fn is_object(&self) -> bool {
-        self.0.first() == Some(&b'{')
+        self.text.first() == Some(&b'{')
     }
 
     /// Whether the value is `null`.
     pub fn is_null(&self) -> bool {
-        &self.0[..] == b"null"
+        &self.text[..] == b"null"
     }
 
     /// The members of an object in their order; none for any other value.
-    pub fn members(&self) -> Members<'_> {
-        Members::of(&self.0)
+    pub fn members(&self) -> impl Iterator<Item = Member> + '_ {
+        let known = self.known_members();
+        let unknown = known.is_none().then(|| Members::of(&self.text));
+        let known = known.unwrap_or_default().iter().cloned();
+        known.chain(unknown.into_iter().flatten())
+    }
+
+    /// Where the members of a large object stand: it is walked through once, however often it is asked. Nothing is kept of small
+    /// objects, and of those with very many members.
+    fn known_members(&self) -> Option<&[Member]> {
+        if self.text.len() < WORTH_KNOWING || !self.is_object() {
+            return None;
+        }
+        let known = self.members.get_or_init(|| {
+            let mut members = Members::of(&self.text);
+            let first: Vec<Member> = members.by_ref().take(KNOWN_MEMBERS).collect();
+            members.next().is_none().then(|| first.into())
+        });
+        known.as_deref()
     }
 
     /// The elements of an array in their order; none for any other value.
     pub fn elements(&self) -> impl Iterator<Item = Self> + '_ {
-        Elements::of(&self.0).map(|element| Self(self.0.slice(element.value)))
+        Elements::of(&self.text).map(|element| Self::trusted(self.text.slice(element.value)))
     }
 
     /// The value of a member. Of a key that stands twice the first counts.
     pub fn get(&self, key: &str) -> Option<Self> {
         self.members()
-            .find(|member| member.is(&self.0, key))
-            .map(|member| Self(self.0.slice(member.value)))
+            .find(|member| member.is(&self.text, key))
+            .map(|member| Self::trusted(self.text.slice(member.value)))
     }
 
     /// The values of several members, found in one walk.
     pub fn look_up<const N: usize>(&self, keys: [&str; N]) -> [Found; N] {
         let mut found = [const { Found::NOTHING }; N];
         for member in self.members() {
-            let Some(i) = keys.iter().position(|key| member.is(&self.0, key)) else {
+            let Some(i) = keys.iter().position(|key| member.is(&self.text, key)) else {
                 continue;
             };
             found[i].times += 1;
             let first = &mut found[i].value;
-            first.get_or_insert_with(|| Self(self.0.slice(member.value)));
+            first.get_or_insert_with(|| Self::trusted(self.text.slice(member.value)));
         }
         found
     }
@@ -153,13 +201,13 @@ impl Raw {
     /// A part of the text that is a value of its own, as [`Raw::members`] names it.
     #[must_use]
     pub fn part(&self, range: std::ops::Range<usize>) -> Self {
-        Self(self.0.slice(range))
+        Self::trusted(self.text.slice(range))
     }
 
     /// A copy with memory of its own: for what outlives its frame, whose whole buffer a slice would keep.
     #[must_use]
     pub fn detached(&self) -> Self {
-        Self(Bytes::copy_from_slice(&self.0))
+        Self::trusted(Bytes::copy_from_slice(&self.text))
     }
 
     /// The text of a string value, unescaped; `None` for any other value.
@@ -171,27 +219,45 @@ impl Raw {
 impl fmt::Debug for Raw {
     /// Shows the length only: payloads do not belong in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Raw({} bytes)", self.0.len())
+        write!(f, "Raw({} bytes)", self.text.len())
     }
 }
 
 impl Serialize for Raw {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value: &RawValue =
-            serde_json::from_slice(&self.0).map_err(serde::ser::Error::custom)?;
+            serde_json::from_slice(&self.text).map_err(serde::ser::Error::custom)?;
         value.serialize(serializer)
     }
 }
 
 impl From<&RawValue> for Raw {
     fn from(value: &RawValue) -> Self {
-        Self(Bytes::copy_from_slice(value.get().as_bytes()))
+        Self::trusted(Bytes::copy_from_slice(value.get().as_bytes()))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_known_of_large_objects_is_what_stands_there() {
+        for members in [0, 1, KNOWN_MEMBERS, KNOWN_MEMBERS + 1, 100] {
+            for size in [1, 2 * WORTH_KNOWING] {
+                let text = |n| format!(r#""m{n}":"{}""#, "x".repeat(size));
+                let all: Vec<String> = (0..members).map(text).collect();
+                let object = Raw::parse_str(&format!("{{{}}}", all.join(","))).expect("JSON");
+                for _ in 0..2 {
+                    let stood: Vec<String> = object
+                        .members()
+                        .map(|m| object.part(m.key.start..m.value.end).as_str().to_owned())
+                        .collect();
+                    assert_eq!(stood, all);
+                }
+            }
+        }
+    }
 
     #[test]
     fn several_members_are_found_in_one_walk() {

@@ -28,8 +28,10 @@ use crate::wire::{
     result_frame,
 };
 
-/// How much is asked of the pipe at once.
+/// How much room there is for what is read, at most and at least. Most reads bring little; new room for each would cost more than
+/// the reading.
 const READ_SIZE: usize = 64 << 10;
+const MIN_READ_SIZE: usize = 16 << 10;
 
 /// How long the reason of an end is waited for.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -262,7 +264,9 @@ impl Reader {
                 oversized = Some(finder);
                 (buffer, seen) = (BytesMut::with_capacity(READ_SIZE), 0);
             }
-            buffer.reserve(READ_SIZE);
+            if buffer.capacity() - buffer.len() < MIN_READ_SIZE {
+                buffer.reserve(READ_SIZE);
+            }
             if stdout.read_buf(&mut buffer).await? == 0 {
                 return Ok(());
             }

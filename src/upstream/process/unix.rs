@@ -20,6 +20,25 @@ use super::{
 /// How long to wait before looking again whether members are left, at first and at most.
 const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
 
+/// What the pipes to a child hold, where that can be said. Messages are often larger than the system's 64 KiB, and each time that a
+/// pipe is full its two ends take turns. Ordinary users may have 64 MiB of pipes in all.
+#[cfg(target_os = "linux")]
+const PIPE_SIZE: usize = 256 << 10;
+
+#[cfg(target_os = "linux")]
+fn widen_pipes(child: &Child) {
+    // A pipe that stays as it is does the same, only slower.
+    if let Some(stdin) = &child.stdin {
+        let _ = rustix::pipe::fcntl_setpipe_size(stdin, PIPE_SIZE);
+    }
+    if let Some(stdout) = &child.stdout {
+        let _ = rustix::pipe::fcntl_setpipe_size(stdout, PIPE_SIZE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen_pipes(_: &Child) {}
+
 /// A child that leads a process group. Dropped before [`Group::bury`], the group is killed.
 pub(super) struct Group {
     leader: Child,
@@ -40,6 +59,7 @@ impl Group {
     ) -> io::Result<Self> {
         let ends = signal(SignalKind::child())?;
         let leader = command.process_group(0).kill_on_drop(true).spawn()?;
+        widen_pipes(&leader);
         let id = leader
             .id()
             .and_then(|id| Pid::from_raw(id.cast_signed()))

@@ -8,7 +8,6 @@ use std::{
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use hyper::body::Incoming;
 use tokio::sync::oneshot;
 
 use super::{
@@ -18,7 +17,7 @@ use super::{
 use crate::{
     upstream::link::{
         News,
-        remote::{Events, is_event_stream},
+        remote::{Events, ServerBody, is_event_stream},
     },
     wire::{Message, Notification, Response as Answer, method, notification_frame},
 };
@@ -117,7 +116,7 @@ impl Shared {
     }
 }
 
-fn is_stream(response: &Response<Incoming>) -> bool {
+fn is_stream(response: &Response<ServerBody>) -> bool {
     response.status().is_success() && is_event_stream(response.headers())
 }
 

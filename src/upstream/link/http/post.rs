@@ -42,7 +42,19 @@ impl Shared {
             return Pull::of(self, id, session, posted);
         }
         *sent_in = None;
-        self.renew(session.number).await?;
+        // Boxed, because it is large and seldom.
+        Box::pin(self.request_anew(id, frame, session.number, sent_in)).await
+    }
+
+    /// Posts a request once more, because the session `lost` is.
+    async fn request_anew(
+        self: &Arc<Self>,
+        id: &Id,
+        frame: Bytes,
+        lost: u64,
+        sent_in: &mut Option<Arc<Session>>,
+    ) -> Result<Pull, LinkError> {
+        self.renew(lost).await?;
         let session = self.session();
         *sent_in = Some(session.clone());
         let posted = self.server.post(&session, frame, headers).await?;

@@ -4,13 +4,12 @@ use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::Response;
-use hyper::body::Incoming;
 
 use super::{session::Session, shared::Shared};
 use crate::{
     upstream::link::{
         Inbound, LinkError, TOO_LARGE,
-        remote::{End, Events, Posted, Reply, Whole, answers, linger},
+        remote::{End, Events, Posted, Reply, ServerBody, Whole, answers, linger},
     },
     wire::{Id, Message, Raw, Response as Answer},
 };
@@ -55,7 +54,7 @@ enum State {
 
 /// A stream that was cut, on its way back. The work is kept here, so that a reader who stops waiting does not undo it.
 struct Resuming {
-    work: Pin<Box<dyn Future<Output = Result<Response<Incoming>, LinkError>> + Send>>,
+    work: Pin<Box<dyn Future<Output = Result<Response<ServerBody>, LinkError>> + Send>>,
     why: String,
     after: Bytes,
     retry: Duration,
@@ -205,7 +204,7 @@ impl Pull {
 
     fn resumed(
         &mut self,
-        response: Result<Response<Incoming>, LinkError>,
+        response: Result<Response<ServerBody>, LinkError>,
     ) -> Result<(), LinkError> {
         let State::Resuming(resuming) = std::mem::replace(&mut self.state, State::Over) else {
             return Ok(());

@@ -2,13 +2,12 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
-use hyper::body::Incoming;
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::session::Session;
 use crate::upstream::link::{
     LinkError,
-    remote::{Client, Endpoint, EndpointError, Posted},
+    remote::{Client, Endpoint, EndpointError, Posted, ServerBody},
 };
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -46,7 +45,7 @@ impl Server {
         &self,
         session: &Session,
         last_id: Option<&Bytes>,
-    ) -> Result<Response<Incoming>, LinkError> {
+    ) -> Result<Response<ServerBody>, LinkError> {
         let mut request = self.client.stream(&self.uri);
         let headers = request.headers_mut();
         session.stamp(headers);

@@ -76,6 +76,8 @@ impl Shared {
         // Without a runtime, as when a program ends, there is nothing left to do.
         let runtime = Handle::try_current().ok()?;
         let closed = self.closed.clone();
+        // Boxed, because what waits for it would otherwise hold it twice.
+        let task = Box::pin(task);
         let task = async move {
             closed.run_until_cancelled_owned(task).await;
         };

@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
-use hyper::body::Incoming;
+
 use tokio_util::sync::CancellationToken;
 
 use super::shared::Shared;
 use crate::{
     upstream::link::{
         ACCEPTANCE, LinkError, WITHDRAWAL,
-        remote::{Posted, Refusal, Reply, is_event_stream, linger},
+        remote::{Posted, Refusal, Reply, ServerBody, is_event_stream, linger},
         withdrawal_frame,
     },
     wire::{Id, Message},
@@ -102,7 +102,7 @@ impl Shared {
         self: &Arc<Self>,
         id: Option<&Id>,
         frame: Bytes,
-    ) -> Result<Option<Response<Incoming>>, LinkError> {
+    ) -> Result<Option<Response<ServerBody>>, LinkError> {
         let address = self.address.load_full();
         let request = self.client.message(&address, frame);
         match self.client.submit(request).await? {
@@ -147,7 +147,7 @@ impl Shared {
     }
 
     /// Hands the messages of a response to the reader.
-    async fn read_answers(&self, response: Response<Incoming>) {
+    async fn read_answers(&self, response: Response<ServerBody>) {
         match Reply::of(response) {
             Reply::Events(mut events) => {
                 while let Ok(frame) = events.next().await {
@@ -170,7 +170,7 @@ impl Shared {
     }
 
     /// Lets the rest of a response that says nothing end on its own.
-    fn pass_over(self: &Arc<Self>, response: Option<Response<Incoming>>) {
+    fn pass_over(self: &Arc<Self>, response: Option<Response<ServerBody>>) {
         if let Some(rest) = response.and_then(|response| linger(response.into_body())) {
             self.spawn(rest);
         }
@@ -178,7 +178,7 @@ impl Shared {
 }
 
 /// Whether a response may hold an answer: 202 and plain texts only say that the request was taken.
-fn may_answer(response: &Response<Incoming>) -> bool {
+fn may_answer(response: &Response<ServerBody>) -> bool {
     let headers = response.headers();
     let is_json = headers
         .get(header::CONTENT_TYPE)

@@ -73,6 +73,8 @@ impl Shared {
             return;
         };
         let closed = self.closed.clone();
+        // Boxed, because what waits for it would otherwise hold it twice.
+        let task = Box::pin(task);
         let task = async move {
             closed.run_until_cancelled_owned(task).await;
         };

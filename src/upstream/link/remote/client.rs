@@ -1,32 +1,27 @@
 //! HTTP requests to one server: what all of them bear, and why one failed.
 
-use std::{error::Error, time::Duration};
+use std::{error::Error, sync::Arc};
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header, uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
-use hyper_util::{
-    client::{legacy, proxy::matcher::Matcher},
-    rt::{TokioExecutor, TokioTimer},
+use hyper_util::client::proxy::matcher::Matcher;
+
+use super::{
+    Endpoint, EndpointError, Posted, Refusal, ServerBody,
+    connection::{Connection, Unanswered},
+    dial::Dialer,
+    pool::Pool,
 };
-
-use super::{Endpoint, EndpointError, Posted, Refusal, dial::Dialer};
 use crate::{secret::Secret, upstream::link::LinkError};
-
-/// Common servers close a connection that was idle for 5 s. Ours has to be the first to let go: a request that meets the close
-/// is lost, and must not be sent again.
-const POOL_IDLE: Duration = Duration::from_secs(4);
-
-/// Limit: idle connections that are kept after a burst.
-const POOL_SIZE: usize = 64;
 
 /// Limit: characters of an error page that an operator gets to see.
 const EXCERPT: usize = 200;
 
 /// The way to a server, with what every request to it bears.
 pub(crate) struct Client {
-    http: legacy::Client<Dialer, Full<Bytes>>,
+    dialer: Dialer,
+    idle: Arc<Pool>,
     headers: HeaderMap,
     /// What must not show in texts, should the server repeat it.
     secrets: Vec<Secret>,
@@ -43,13 +38,10 @@ impl Client {
         if let Some(credentials) = dialer.proxy_credentials(&uri) {
             headers.insert(header::PROXY_AUTHORIZATION, credentials.clone());
         }
-        let http = legacy::Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(POOL_IDLE)
-            .pool_max_idle_per_host(POOL_SIZE)
-            .build(dialer);
+        headers.entry(header::HOST).or_insert(host(&uri)?);
         let client = Self {
-            http,
+            dialer,
+            idle: Arc::default(),
             headers,
             secrets: secrets(endpoint),
         };
@@ -91,18 +83,55 @@ impl Client {
         if response.status().is_success() {
             return Ok(Posted::Accepted(response));
         }
-        Ok(Posted::Refused(Refusal::read(response, self).await))
+        // Boxed, because it is large and seldom.
+        let refusal = Box::pin(Refusal::read(response, self));
+        Ok(Posted::Refused(refusal.await))
     }
 
-    /// Sends a request.
+    /// Sends a request: over a connection that is open, if there is one.
     pub(crate) async fn send(
         &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, LinkError> {
-        self.http
-            .request(request)
-            .await
-            .map_err(|error| failure(&error))
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<ServerBody>, LinkError> {
+        let address = request.uri().clone();
+        while let Some(connection) = self.idle.take().await {
+            match self.send_over(connection, request, &address).await {
+                Ok(response) => return Ok(response),
+                // It was closed this moment: the request is as good as new.
+                Err(Unanswered { unsent, error }) => match unsent {
+                    Some(unsent) => request = unsent,
+                    None => return Err(LinkError::Lost(chain(&error))),
+                },
+            }
+        }
+        let connection = self.connect(&address).await?;
+        let sent = self.send_over(connection, request, &address).await;
+        sent.map_err(|unanswered| LinkError::Lost(chain(&unanswered.error)))
+    }
+
+    /// Only a connection that never came about leaves no doubt that the request was not processed.
+    async fn connect(&self, address: &Uri) -> Result<Box<Connection>, LinkError> {
+        // Boxed, because it is large and seldom.
+        let dialled = Box::pin(self.dialer.dial(address.clone())).await;
+        let stream = dialled.map_err(|error| LinkError::NotDelivered(chain(&*error)))?;
+        let connection = Connection::over(stream).await;
+        let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;
+        Ok(Box::new(connection))
+    }
+
+    async fn send_over(
+        &self,
+        mut connection: Box<Connection>,
+        mut request: Request<Full<Bytes>>,
+        address: &Uri,
+    ) -> Result<Response<ServerBody>, Unanswered> {
+        *request.uri_mut() = if connection.is_forwarded() {
+            address.clone()
+        } else {
+            path_of(address)
+        };
+        let response = connection.exchange(request).await?;
+        Ok(response.map(|body| ServerBody::new(body, connection, self.idle.clone())))
     }
 
     /// The beginning of a text of the server's, without our secrets.
@@ -140,14 +169,25 @@ fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
     secrets
 }
 
-/// Only a connection that never came about leaves no doubt that the request was not processed.
-fn failure(error: &legacy::Error) -> LinkError {
-    let text = chain(error.source().unwrap_or(error));
-    if error.is_connect() {
-        LinkError::NotDelivered(text)
-    } else {
-        LinkError::Lost(text)
-    }
+/// The `Host` of requests to an address.
+fn host(address: &Uri) -> Result<HeaderValue, EndpointError> {
+    let host = address.host().unwrap_or_default();
+    let usual = match address.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    let text = match address.port_u16().filter(|port| *port != usual) {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
+    HeaderValue::try_from(text).map_err(|_| EndpointError::Url("no host".to_owned()))
+}
+
+/// An address as its own server wants it: path and query.
+fn path_of(address: &Uri) -> Uri {
+    let mut parts = uri::Parts::default();
+    parts.path_and_query = address.path_and_query().cloned();
+    Uri::from_parts(parts).unwrap_or_default()
 }
 
 /// An error with its causes, none said twice.

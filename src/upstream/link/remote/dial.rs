@@ -1,7 +1,7 @@
 //! Opens connections: directly or through the proxy that the environment names, in plain or over TLS, within a deadline.
 
 use std::{
-    future::{Future, poll_fn},
+    future::poll_fn,
     io,
     net::IpAddr,
     pin::Pin,
@@ -94,23 +94,13 @@ fn is_loopback(host: &str) -> bool {
             .is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
-impl Service<Uri> for Dialer {
-    type Response = Stream;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<Stream, BoxError>> + Send>>;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, server: Uri) -> Self::Future {
-        let route = self.0.clone();
-        Box::pin(async move {
-            match tokio::time::timeout(CONNECT, route.dial(server)).await {
-                Ok(stream) => stream,
-                Err(_) => Err("no connection within 10 s".into()),
-            }
-        })
+impl Dialer {
+    /// Opens a connection to the server, or to the proxy that takes its requests.
+    pub(super) async fn dial(&self, server: Uri) -> Result<Stream, BoxError> {
+        match tokio::time::timeout(CONNECT, self.0.dial(server)).await {
+            Ok(stream) => stream,
+            Err(_) => Err("no connection within 10 s".into()),
+        }
     }
 }
 

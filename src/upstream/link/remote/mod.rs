@@ -1,18 +1,24 @@
 //! What every link over HTTP stands on: the address and headers of a server, the way to it, and the bodies that come back. Knows
 //! neither sessions nor lanes.
 
+mod body;
 mod client;
+mod connection;
 mod dial;
 mod endpoint;
+mod pool;
 mod refusal;
 mod reply;
 pub mod sse;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use http::HeaderName;
 
 pub use self::endpoint::{Endpoint, EndpointError};
 pub(crate) use self::{
+    body::ServerBody,
     client::{Client, is_event_stream},
     refusal::{Posted, Refusal, answers},
     reply::{End, Events, Reply, Whole, linger},

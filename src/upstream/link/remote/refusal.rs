@@ -2,9 +2,8 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, Uri, header};
-use hyper::body::Incoming;
 
-use super::{Client, Whole};
+use super::{Client, ServerBody, Whole};
 use crate::{
     upstream::link::LinkError,
     wire::{Id, Message, Outcome, Response as Answer, RpcError},
@@ -16,7 +15,7 @@ const SAID_WITHIN: usize = 4096;
 /// What became of a message that was posted.
 pub(crate) enum Posted {
     /// The server took it; what it says is in the response.
-    Accepted(Response<Incoming>),
+    Accepted(Response<ServerBody>),
     /// The server did not.
     Refused(Refusal),
 }
@@ -30,7 +29,7 @@ pub(crate) struct Refusal {
 
 impl Refusal {
     /// Reads the rest of a response that is one.
-    pub(crate) async fn read(response: Response<Incoming>, client: &Client) -> Self {
+    pub(crate) async fn read(response: Response<ServerBody>, client: &Client) -> Self {
         let status = response.status();
         let target = response.headers().get(header::LOCATION).cloned();
         // The status is what counts: a body that cannot be read says nothing more.

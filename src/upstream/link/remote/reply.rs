@@ -6,10 +6,11 @@ use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::FutureExt;
 use http::{HeaderValue, Response, header};
 use http_body_util::BodyExt;
-use hyper::body::{Body, Incoming};
+use hyper::body::Body;
 use tokio::time::Instant;
 
 use super::{
+    ServerBody,
     client::{chain, is_event_stream},
     sse,
 };
@@ -36,7 +37,7 @@ pub(crate) enum Reply {
 }
 
 impl Reply {
-    pub(crate) fn of(response: Response<Incoming>) -> Self {
+    pub(crate) fn of(response: Response<ServerBody>) -> Self {
         if is_event_stream(response.headers()) {
             Self::Events(Events::of(response, None))
         } else {
@@ -47,7 +48,7 @@ impl Reply {
 
 /// A body that is one message.
 pub(crate) struct Whole {
-    body: Incoming,
+    body: ServerBody,
     kind: Option<HeaderValue>,
     /// The first piece, as it came: most bodies have no other.
     first: Bytes,
@@ -56,7 +57,7 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    pub(crate) fn of(response: Response<Incoming>) -> Self {
+    pub(crate) fn of(response: Response<ServerBody>) -> Self {
         let kind = response.headers().get(header::CONTENT_TYPE).cloned();
         Self {
             body: response.into_body(),
@@ -108,7 +109,7 @@ impl Whole {
 
 /// A body that is a stream of events.
 pub(crate) struct Events {
-    body: Incoming,
+    body: ServerBody,
     parser: sse::Parser,
     /// The id after which the stream was resumed.
     after: Option<Bytes>,
@@ -120,7 +121,7 @@ pub(crate) struct Events {
 
 impl Events {
     /// Begins to read; `after` is the id that the stream was asked to continue from.
-    pub(crate) fn of(response: Response<Incoming>, after: Option<Bytes>) -> Self {
+    pub(crate) fn of(response: Response<ServerBody>, after: Option<Bytes>) -> Self {
         Self {
             body: response.into_body(),
             parser: sse::Parser::new(MAX_FRAME),
@@ -204,13 +205,13 @@ impl Events {
     }
 
     /// What was not read yet.
-    pub(crate) fn into_body(self) -> Incoming {
+    pub(crate) fn into_body(self) -> ServerBody {
         self.body
     }
 }
 
 /// Lets a body that nobody wants any more end on its own, for a moment; `None` if it has.
-pub(crate) fn linger(mut body: Incoming) -> Option<impl Future<Output = ()> + Send> {
+pub(crate) fn linger(mut body: ServerBody) -> Option<impl Future<Output = ()> + Send> {
     if matches!(body.frame().now_or_never(), Some(None | Some(Err(_)))) {
         return None;
     }
