@@ -43,25 +43,17 @@ impl Shared {
         }
         *sent_in = None;
         // Boxed, because it is large and seldom.
-        Box::pin(self.request_anew(id, frame, session.number, sent_in)).await
-    }
-
-    /// Posts a request once more, because the session `lost` is.
-    async fn request_anew(
-        self: &Arc<Self>,
-        id: &Id,
-        frame: Bytes,
-        lost: u64,
-        sent_in: &mut Option<Arc<Session>>,
-    ) -> Result<Pull, LinkError> {
-        self.renew(lost).await?;
-        let session = self.session();
-        *sent_in = Some(session.clone());
-        let posted = self.server.post(&session, frame, headers).await?;
-        if is_refused_unread(&posted, &session) {
-            return Err(unknown_again());
-        }
-        Pull::of(self, id, session, posted)
+        let again = Box::pin(async {
+            self.renew(session.number).await?;
+            let session = self.session();
+            *sent_in = Some(session.clone());
+            let posted = self.server.post(&session, frame, headers).await?;
+            if is_refused_unread(&posted, &session) {
+                return Err(unknown_again());
+            }
+            Pull::of(self, id, session, posted)
+        });
+        again.await
     }
 
     /// Posts a message that wants no answer. A session that is lost is renewed.
