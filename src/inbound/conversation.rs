@@ -52,7 +52,8 @@ impl Inbound {
             });
             return;
         }
-        let answering = self.answer(envelope(session), request, outlet.clone());
+        // Boxed: the task around it would otherwise hold its room several times.
+        let answering = Box::pin(self.answer(envelope(session), request, outlet.clone()));
         self.run(session, async move {
             if let Some(frame) = answering.await {
                 outlet.send(frame);

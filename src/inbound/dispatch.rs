@@ -115,7 +115,8 @@ impl Inbound {
         if !withdraws(envelope.session.as_deref(), notification) {
             let router = &self.0.router;
             let (caller, view) = (&envelope.caller, &envelope.view);
-            router.notification(caller, view, notification).await;
+            // Boxed, because it is large and seldom.
+            Box::pin(router.notification(caller, view, notification)).await;
         }
     }
 

@@ -123,7 +123,9 @@ impl Program<'_> {
         remembered: Option<Revision>,
     ) -> Result<Result<(Ready, Process), Failed>, ConnectError> {
         let (connection, process) = self.spawn()?;
-        Ok(match ask_first(self.entry, connection, remembered).await {
+        // Boxed, because it is large and seldom.
+        let asked = Box::pin(ask_first(self.entry, connection, remembered));
+        Ok(match asked.await {
             Ok(ready) => Ok((ready, process)),
             Err(failed) => {
                 process.stop(Grace::NONE).await;
