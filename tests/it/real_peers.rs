@@ -60,7 +60,10 @@ async fn the_official_client_lists_and_calls() {
         .await
         .wait_for_tool("up__echo")
         .await;
-    for lifecycle in [ClientLifecycleMode::Initialize, probing()] {
+    let modern = ClientLifecycleMode::Discover {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+    };
+    for lifecycle in [ClientLifecycleMode::Initialize, probing(), modern] {
         for (path, tool) in [("/mcp/all", "up__echo"), ("/mcp/server/up", "echo")] {
             let client = connect(daemon.address(), path, lifecycle.clone()).await;
             let tools = client.list_all_tools().await.expect("a list");

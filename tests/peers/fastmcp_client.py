@@ -19,7 +19,7 @@ def transport(target: dict):
 
 
 async def main(visit: dict):
-    async with Client(transport(visit["target"])) as client:
+    async with Client(transport(visit["target"]), mode=visit["mode"]) as client:
         saw = {"tools": [tool.name for tool in await client.list_tools()], "answers": []}
         for call in visit["calls"]:
             result = await client.call_tool_mcp(call["name"], call["arguments"])

@@ -6,8 +6,18 @@ import clients
 import doors
 
 
-@pytest.mark.parametrize("door", doors.ALL, ids=str)
-def test_it_lists_and_calls(peers, home, door):
-    saw = clients.visit(home, clients.FASTMCP, {"target": door.target(peers.daemon), "calls": [door.call()]})
+def visit(peers, home, door, mode):
+    told = {"target": door.target(peers.daemon), "mode": mode, "calls": [door.call()]}
+    saw = clients.visit(home, clients.FASTMCP, told)
     door.check_list(saw["tools"])
     doors.check_time(saw["answers"][0])
+
+
+@pytest.mark.parametrize("door", doors.ALL, ids=str)
+def test_it_lists_and_calls(peers, home, door):
+    visit(peers, home, door, "auto")
+
+
+@pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
+def test_it_does_so_without_a_handshake(peers, home, door):
+    visit(peers, home, door, "2026-07-28")

@@ -9,10 +9,10 @@ import doors
 import rig
 
 
-def session(target: dict, calls: list[dict]) -> tuple[list[str], list[dict]]:
+def session(target: dict, calls: list[dict], lifecycle: str = "initialize") -> tuple[list[str], list[dict]]:
     to = [target["url"]] if "url" in target else [target["command"], *target["args"]]
     done = subprocess.run(
-        [rig.RUST_CLIENT, *to],
+        [rig.RUST_CLIENT, lifecycle, *to],
         input="".join(json.dumps(call) + "\n" for call in calls),
         capture_output=True,
         text=True,
@@ -24,8 +24,9 @@ def session(target: dict, calls: list[dict]) -> tuple[list[str], list[dict]]:
 
 
 @pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
-def test_it_lists_and_calls(peers, door):
-    names, [result] = session(door.target(peers.daemon), [door.call()])
+@pytest.mark.parametrize("lifecycle", ["initialize", "auto", "discover"])
+def test_it_lists_and_calls(peers, door, lifecycle):
+    names, [result] = session(door.target(peers.daemon), [door.call()], lifecycle)
     door.check_list(names)
     doors.check_time(result)
 

@@ -22,6 +22,16 @@ def test_it_lists_and_calls(peers, home, major, door):
     doors.check_time(saw["answers"][0])
 
 
+@pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
+@pytest.mark.parametrize("negotiation", ["auto", {"pin": "2026-07-28"}], ids=["auto", "pinned"])
+def test_it_does_so_without_a_handshake(peers, home, negotiation, door):
+    saw = visit(home, 2, door.target(peers.daemon), [door.call()], negotiation)
+    assert saw["revision"] == "2026-07-28"
+    assert saw["honored"] == {"toolsListChanged": True}
+    door.check_list(saw["tools"])
+    doors.check_time(saw["answers"][0])
+
+
 @pytest.mark.parametrize("major, negotiation", [(1, None), (2, "legacy"), (2, "auto")])
 def test_it_sees_text_structure_and_progress_of_several_servers(peers, home, major, negotiation):
     long = peers.offered()["everything:trigger-long-running-operation"]

@@ -21,6 +21,8 @@ const client = new sdk.Client({ name: "peers", version: "1" }, options);
 const transport = transports[target.transport]();
 await client.connect(transport);
 
+const revision = client.getNegotiatedProtocolVersion?.();
+const news = revision === "2026-07-28" ? await client.listen({ toolsListChanged: true }) : undefined;
 const { tools } = await client.listTools();
 const progress = [];
 const answers = [];
@@ -30,6 +32,7 @@ for (const call of calls) {
   const rest = major === 1 ? [undefined, { onprogress }] : [{ onprogress }];
   answers.push(await client.callTool({ name: call.name, arguments: call.arguments }, ...rest));
 }
-console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), answers, progress }));
+console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), answers, progress, revision, honored: news?.honoredFilter }));
+await news?.close();
 await transport.terminateSession?.();
 await client.close();
