@@ -8,12 +8,15 @@
 
 #[path = "it/support/interpreter.rs"]
 mod interpreter;
+#[path = "it/support/modern.rs"]
+mod modern;
 #[path = "it/support/script.rs"]
 mod script;
 
 use std::{net::SocketAddr, sync::Arc};
 
 use interpreter::{Interpreter, Output};
+use modern::Word;
 use script::{Command, Report, Script};
 use tokio::{
     io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines},
@@ -175,6 +178,8 @@ async fn obey(
             Command::Send(frame) => {
                 let _ = out.send(Output::Notice(frame)).await;
             }
+            Command::Tell(frame) => interpreter.tell(Word::Notice(frame)),
+            Command::EndSubscriptions(ending) => interpreter.tell(Word::End(ending)),
             Command::Exit(code) => std::process::exit(code),
         }
         send(&writer, &Report::Done).await;

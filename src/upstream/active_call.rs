@@ -17,7 +17,7 @@ use crate::{
     config::duration,
     error_code::{ErrorCode, Failure},
     names::ServerName,
-    wire::{Id, Outcome, Revision, method},
+    wire::{Id, Outcome, Raw, Revision, bridge, method},
 };
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
@@ -101,10 +101,22 @@ impl ActiveCall {
                         continue;
                     }
                 }
-                Inbound::Notice(_) | Inbound::Answer(_) => (),
+                Inbound::Answer(Outcome::Result(result)) => self.check(result)?,
+                Inbound::Notice(_) | Inbound::Answer(Outcome::Error(_)) => (),
             }
             return Ok(inbound);
         }
+    }
+
+    /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
+    fn check(&self, result: &Raw) -> Result<(), Failure> {
+        if self.revision.has_handshake() || bridge::has_known_type(result) {
+            return Ok(());
+        }
+        let name = self.server();
+        let error = format!("the server {name:?} answered with a result of an unknown type");
+        let hint = "It speaks an extension that mcpproxy does not know; tell its authors.";
+        Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(name))
     }
 
     async fn arrival(&mut self) -> Result<Inbound, Failure> {

@@ -206,12 +206,10 @@ async fn describe(link: &Link, revision: Revision) -> Result<(), String> {
         Ok(Outcome::Result(_)) => Ok(()),
         Ok(Outcome::Error(error)) => {
             let code = error.get("code").and_then(|code| code.read::<i64>().ok());
-            match code {
-                Some(RpcError::UNSUPPORTED_REVISION | RpcError::METHOD_NOT_FOUND) => {
-                    Err("it does not speak the revision any more that it spoke".to_owned())
-                }
-                _ => Ok(()),
+            if code == Some(RpcError::INTERNAL) {
+                return Ok(());
             }
+            Err("it does not speak the revision any more that it spoke".to_owned())
         }
         Err(error) => Err(format!("server/discover failed: {error}")),
     }

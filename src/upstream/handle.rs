@@ -61,6 +61,8 @@ pub(super) enum Command {
     Restart(oneshot::Sender<Result<Arc<Live>, ConnectError>>),
     /// Calls found this connection dead.
     Suspect(u64),
+    /// A call found the lists of this connection out of date; the answer comes when they have been read again.
+    Relist(u64, oneshot::Sender<()>),
 }
 
 /// A connection that is ready for calls.
@@ -207,6 +209,11 @@ impl Upstream {
                     // Asked of the worker, not looked up: what is published may still be what has just failed.
                     live = self.connected().await?;
                 }
+                // Nothing was processed; what the server wants in headers stands in its definitions.
+                Err(LinkError::HeaderMismatch(why)) if first => {
+                    tracing::debug!(server = %self.name(), why, "the server is listed again: its definitions may have changed");
+                    self.relisted(live.incarnation, timeout).await;
+                }
                 Err(error) => return Err(self.failure(&error)),
             }
         }
@@ -283,6 +290,16 @@ impl Upstream {
     async fn connected(&self) -> Result<Arc<Live>, Failure> {
         let (answer, answered) = oneshot::channel();
         self.ask(Command::Wake(answer), answered).await
+    }
+
+    /// Has the lists of a connection read again, and waits for that.
+    async fn relisted(&self, incarnation: u64, patience: Duration) {
+        let (done, listed) = oneshot::channel();
+        let command = Command::Relist(incarnation, done);
+        if self.0.commands.send(command).await.is_ok() {
+            // Whatever comes of it, what is known now counts.
+            let _ = tokio::time::timeout(patience, listed).await;
+        }
     }
 
     async fn ask(

@@ -8,6 +8,7 @@ mod control;
 mod era;
 mod handle;
 pub mod link;
+mod listening;
 mod lists;
 mod local;
 mod log_wishes;

@@ -149,6 +149,15 @@ pub fn may_ask(method: &str) -> bool {
     )
 }
 
+/// Whether a result is of a type that the protocol, or an extension that passes, knows.
+pub fn has_known_type(result: &Raw) -> bool {
+    const KNOWN: [&str; 3] = ["complete", "input_required", "task"];
+    match result.get("resultType") {
+        None => true,
+        Some(kind) => kind.string().is_some_and(|kind| KNOWN.contains(&&*kind)),
+    }
+}
+
 /// The `resultType` of a result; absent means complete (basic, "Results").
 pub fn result_type(result: &Raw) -> Option<String> {
     result.get("resultType")?.string()

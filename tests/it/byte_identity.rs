@@ -7,6 +7,7 @@ use crate::support::{
     client::{TestClient, entries},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
+    modern,
     script::{Behaviour, HttpAnswers, Step},
 };
 
@@ -68,6 +69,18 @@ fn every_transport() -> Vec<(&'static str, FakeUpstream)> {
         ("sse", http(HttpAnswers::Sse)),
         ("sse in single bytes", http(HttpAnswers::SseInPieces(1))),
         ("sse in sevens", http(HttpAnswers::SseInPieces(7))),
+        (
+            "stdio, without handshake",
+            FakeUpstream::stdio().speaking(modern::REVISION),
+        ),
+        (
+            "json, without handshake",
+            http(HttpAnswers::Json).speaking(modern::REVISION),
+        ),
+        (
+            "sse in sevens, without handshake",
+            http(HttpAnswers::SseInPieces(7)).speaking(modern::REVISION),
+        ),
         ("legacy sse", FakeUpstream::sse()),
         (
             "legacy sse in sevens",
@@ -186,7 +199,7 @@ async fn an_answer_over_many_lines_keeps_them() {
     let pretty = "{\n  \"content\": [\n    { \"type\": \"text\", \"text\": \"a\" }\n  ],\n\n  \"n\": 1.10\n}";
     for (transport, upstream) in every_transport() {
         // A frame on a pipe is one line.
-        if transport == "stdio" {
+        if transport.starts_with("stdio") {
             continue;
         }
         let upstream = upstream

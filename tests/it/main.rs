@@ -23,6 +23,7 @@ mod lifecycle;
 mod list_changes;
 mod logs;
 mod modern_clients;
+mod modern_upstreams;
 mod progress;
 mod prompts_and_resources;
 mod questions;

@@ -100,6 +100,7 @@ impl Link {
     pub async fn listen(&self, number: u64, params: &Raw) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link.listen(number, params).map(Exchange::Stdio),
+            // What is heard comes on a stream of its own.
             Self::Http(_) | Self::LegacySse(_) => {
                 self.call(number, method::LISTEN, Some(params), &[]).await
             }

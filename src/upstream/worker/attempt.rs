@@ -11,10 +11,12 @@ use futures_util::future::FutureExt;
 
 use super::{Connected, Worker, schedule::Schedule};
 use crate::{
+    catalog::ServerCatalog,
     config::Transport,
     upstream::{
         connect::{self, ConnectError, Open},
         handle::Live,
+        listening::{Listening, Lists},
         process::Grace,
         state::{Event, HEALTHY_AFTER, Health},
     },
@@ -122,11 +124,14 @@ impl Worker {
         tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
         let now = Instant::now();
         self.life.open = Some(Connected {
+            listening: listening(&open, &catalog),
             open,
             live: live.clone(),
             since: now,
             schedule: Schedule::new(now),
             unlisted: false,
+            due_for: Vec::new(),
+            listing_for: Vec::new(),
         });
         if !self.entry.quarantined {
             self.shared.live.store(Some(live.clone()));
@@ -146,6 +151,7 @@ impl Worker {
         let Some(connected) = self.life.open.take() else {
             return;
         };
+        drop(connected.listening);
         let Open {
             link,
             control,
@@ -205,4 +211,18 @@ impl Worker {
         let wish = self.wish();
         self.event(Event::Lost(wish, health)).await;
     }
+}
+
+/// A server whose requests speak for themselves tells of changes only where it is asked to.
+fn listening(open: &Open, catalog: &ServerCatalog) -> Option<Listening> {
+    let revision = open.listing.revision;
+    if revision.has_handshake() {
+        return None;
+    }
+    let lists = Lists {
+        tools: catalog.has_capability("tools"),
+        prompts: catalog.has_capability("prompts"),
+        resources: catalog.has_capability("resources"),
+    };
+    Some(Listening::start(open.link.clone(), revision, lists))
 }

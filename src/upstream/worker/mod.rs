@@ -29,6 +29,7 @@ use super::{
     connect::{ConnectError, Ground, Open},
     handle::{Command, Live, Shared, Status},
     link::News,
+    listening::Listening,
     log_wishes::LogWishes,
     state::{Action, Event, State, Wish},
     subscriptions::AllSubscriptions,
@@ -90,11 +91,29 @@ pub(super) struct Life {
 /// The connection in use.
 struct Connected {
     open: Open,
+    /// There where the server is asked to tell of changes.
+    listening: Option<Listening>,
     live: Arc<Live>,
     since: Instant,
     schedule: Schedule,
     /// The last listing came to nothing.
     unlisted: bool,
+    /// Calls that wait for the next listing.
+    due_for: Vec<oneshot::Sender<()>>,
+    /// Those that wait for the one that runs.
+    listing_for: Vec<oneshot::Sender<()>>,
+}
+
+impl Connected {
+    /// Whether the server says when its tools change, and we hear it.
+    fn announces(&self) -> bool {
+        let declares = self.live.catalog.load().has_capability("tools.listChanged");
+        let heard = self
+            .listening
+            .as_ref()
+            .is_none_or(Listening::hears_of_tools);
+        !self.unlisted && declares && heard
+    }
 }
 
 /// What woke the worker.
@@ -195,14 +214,7 @@ impl Worker {
 
     fn cadence(&self) -> Cadence {
         let settings = self.shared.settings.borrow();
-        let announces = self.life.open.as_ref().is_some_and(|connected| {
-            !connected.unlisted
-                && connected
-                    .live
-                    .catalog
-                    .load()
-                    .has_capability("tools.listChanged")
-        });
+        let announces = self.life.open.as_ref().is_some_and(Connected::announces);
         Cadence {
             idle_check: settings.idle_check_interval,
             // A child's death is seen, a dead socket is not.
@@ -297,6 +309,7 @@ impl Worker {
                 self.wake(answer).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
+            Command::Relist(incarnation, done) => self.list_for(incarnation, done),
         }
     }
 
@@ -339,7 +352,18 @@ async fn maybe<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
 
 async fn next_news(open: &mut Option<Connected>) -> Option<News> {
     match open {
-        Some(connected) => connected.open.news.recv().await,
+        Some(connected) => {
+            let told = async {
+                match &mut connected.listening {
+                    Some(listening) => listening.next().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                news = connected.open.news.recv() => news,
+                news = told => Some(news),
+            }
+        }
         None => std::future::pending().await,
     }
 }

@@ -7,7 +7,7 @@ use futures_util::future::FutureExt;
 use super::Worker;
 use crate::{
     upstream::{callers::Unattributed, link::News, questions::own_answer},
-    wire::{Notification, Outcome, Request, bridge, method},
+    wire::{Notification, Outcome, Request, RpcError, bridge, method},
 };
 
 /// Limit: answers to the server's questions that are on their way at once. Further questions are passed over.
@@ -88,7 +88,15 @@ impl Worker {
     /// the reason. A server
     /// that takes its time to accept an answer holds nobody up.
     pub(super) fn question(&mut self, question: Request) {
+        let Some(connected) = &self.life.open else {
+            return;
+        };
+        let asks_nobody = !connected.open.listing.revision.has_handshake();
         let outcome = match own_answer(&question, &self.entry.roots) {
+            _ if asks_nobody => {
+                let why = "the server's revision of the protocol has no requests of servers";
+                Outcome::Error(RpcError::invalid_request(why).to_raw())
+            }
             Some(outcome) => outcome,
             None => match self.attribute(&question) {
                 Ok(()) => return,
@@ -99,9 +107,6 @@ impl Worker {
                     Outcome::Error(refusal.to_raw())
                 }
             },
-        };
-        let Some(connected) = &self.life.open else {
-            return;
         };
         let (link, server) = (connected.open.link.clone(), self.entry.name.clone());
         if self.life.answering.len() >= ANSWERS {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::FutureExt;
+use tokio::sync::oneshot;
 
 use super::{Worker, schedule::Due};
 use crate::{
@@ -27,6 +28,7 @@ impl Worker {
             return;
         };
         connected.schedule.listing_ended(Instant::now());
+        let waiting = std::mem::take(&mut connected.listing_for);
         // What could not be listed is polled, whatever the server says.
         connected.unlisted = result.is_err();
         let listing = match result {
@@ -43,6 +45,19 @@ impl Worker {
             .await;
         if let Some(catalog) = put {
             connected.live.catalog.store(catalog);
+        }
+        for listed in waiting {
+            // A caller that left needs no answer.
+            let _ = listed.send(());
+        }
+    }
+
+    /// Lists at once, for a call that found the lists out of date.
+    pub(super) fn list_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
+        let open = self.life.open.as_mut();
+        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
+            connected.due_for.push(done);
+            connected.schedule.list_now(Instant::now());
         }
     }
 
@@ -70,9 +85,10 @@ impl Worker {
     }
 
     fn start_relisting(&mut self) {
-        let Some(connected) = &self.life.open else {
+        let Some(connected) = &mut self.life.open else {
             return;
         };
+        connected.listing_for.append(&mut connected.due_for);
         tracing::debug!(server = %self.entry.name, "Tool discovery triggered by notification");
         let known = &connected.open.listing;
         let (link, initialize, revision) = (

@@ -25,6 +25,7 @@ use super::{
     cuttable::{Cut, CuttableListener},
     fake_sse,
     interpreter::{Interpreter, Output},
+    modern::{self, Word},
     record::{How, Received, Record},
     script::{HttpAnswers, Script},
 };
@@ -85,6 +86,10 @@ impl FakeHttp {
         self.shared.interpreter.follow(script);
     }
 
+    pub fn tell(&self, word: Word) {
+        self.shared.interpreter.tell(word);
+    }
+
     pub fn push(&self, frame: String) {
         // Nobody may listen.
         let _ = self.shared.pushed.send(Some(frame));
@@ -116,6 +121,24 @@ impl Shared {
 
     pub fn cut_connections(&self) {
         self.cut.send_modify(|cut| cut.generation += 1);
+    }
+
+    fn speaks_modern(&self, body: &str) -> bool {
+        let script = self.interpreter.script();
+        let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+        let params = body["params"].to_string();
+        script.is_modern_only() || (script.is_modern() && modern::speaks_for_itself(Some(&params)))
+    }
+
+    /// The arguments that the tool of a call wants in headers.
+    fn mirrored(&self, body: &str) -> Vec<(String, String)> {
+        let body: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+        let script = self.interpreter.script();
+        let called = body["params"]["name"].as_str().unwrap_or_default();
+        let tool = script.tools.iter().find(|tool| tool.key == called);
+        tool.filter(|_| body["method"] == "tools/call")
+            .map(|tool| modern::mirrored(&tool.definition))
+            .unwrap_or_default()
     }
 
     fn mint_session(&self) -> String {
@@ -158,6 +181,9 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
             };
             post(shared, head.headers, &body).await
         }
+        _ if shared.interpreter.script().is_modern_only() => {
+            StatusCode::METHOD_NOT_ALLOWED.into_response()
+        }
         Method::GET => get(&shared, &head.headers),
         Method::DELETE => delete(&shared, &head.headers),
         _ => StatusCode::METHOD_NOT_ALLOWED.into_response(),
@@ -173,6 +199,9 @@ async fn post(shared: Arc<Shared>, headers: HeaderMap, body: &Bytes) -> Response
     };
     shared.note(How::Frame, &headers, &body);
     let habits = shared.interpreter.script().http.clone();
+    if shared.speaks_modern(&body) {
+        return modern_post(shared, &headers, habits.answer, body).await;
+    }
     let opening = received.method() == "initialize";
     if habits.sessions
         && !opening
@@ -192,6 +221,45 @@ async fn post(shared: Arc<Shared>, headers: HeaderMap, body: &Bytes) -> Response
         let id = shared.mint_session().parse().expect("plain text");
         response.headers_mut().insert("mcp-session-id", id);
     }
+    response
+}
+
+/// A request that speaks for itself: its headers have to say what its body says, and errors of the protocol have their status.
+async fn modern_post(
+    shared: Arc<Shared>,
+    headers: &HeaderMap,
+    answers: HttpAnswers,
+    body: String,
+) -> Response {
+    let header = |name: &str| {
+        let value = headers.get(name)?.to_str().ok()?;
+        Some(value.to_owned())
+    };
+    if let Some(mismatch) = modern::mismatch(header, &body, &shared.mirrored(&body)) {
+        let id = serde_json::from_str::<serde_json::Value>(&body).unwrap_or_default()["id"].clone();
+        let error = serde_json::json!({
+            "jsonrpc": "2.0", "id": id, "error": {"code": -32020, "message": mismatch},
+        });
+        return (StatusCode::BAD_REQUEST, json(error.to_string())).into_response();
+    }
+    let mut response = exchange(shared, answers, body).await;
+    if let Some(status) = response.extensions().get::<StatusCode>() {
+        *response.status_mut() = *status;
+    }
+    response
+}
+
+fn json(body: String) -> Response {
+    let status = match serde_json::from_str::<serde_json::Value>(&body).unwrap_or_default()["error"]
+        ["code"]
+        .as_i64()
+    {
+        Some(-32601) => StatusCode::NOT_FOUND,
+        Some(-32020 | -32021 | -32022 | -32602) => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    };
+    let mut response = ([(header::CONTENT_TYPE, "application/json")], body).into_response();
+    response.extensions_mut().insert(status);
     response
 }
 
@@ -267,7 +335,7 @@ async fn exchange(shared: Arc<Shared>, answers: HttpAnswers, body: String) -> Re
     let first = match answers {
         HttpAnswers::Json => match exchange.next().await {
             Some((answer, true)) => {
-                return ([(header::CONTENT_TYPE, "application/json")], answer).into_response();
+                return json(answer);
             }
             first => first.map(|(frame, _)| frame),
         },

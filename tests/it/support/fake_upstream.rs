@@ -1,5 +1,7 @@
 //! Fake upstreams, from the test's side: first described, then started, then watched and commanded.
 
+mod eras;
+
 use std::{collections::HashMap, net::SocketAddr, path::PathBuf, sync::Mutex};
 
 use axum::http::StatusCode;
@@ -346,8 +348,12 @@ impl Upstream {
         self.push(&frame).await;
     }
 
-    /// Sends a frame of its own accord: on stdout, or on every GET stream.
+    /// Sends a frame of its own accord: on stdout, on every GET stream, or where nobody has such a thing on the subscriptions that
+    /// want it.
     pub async fn push(&self, frame: &str) {
+        if self.speaks_modern_only() {
+            return self.tell(frame).await;
+        }
         match &self.face {
             Face::Http(server) => server.push(frame.to_owned()),
             Face::Stdio { control, .. } => control.command(&Command::Send(frame.to_owned())).await,

@@ -11,8 +11,9 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
+use super::modern::{self, Word};
 use super::script::{Behaviour, Offer, Script, Step, UnknownMethods};
 
 /// What the interpreter wants written.
@@ -31,6 +32,8 @@ pub struct Interpreter {
     script: watch::Sender<Arc<Script>>,
     questions: Mutex<HashMap<String, oneshot::Sender<String>>>,
     last_question: AtomicU64,
+    /// What subscriptions hear.
+    words: broadcast::Sender<Word>,
 }
 
 #[derive(Deserialize)]
@@ -69,6 +72,7 @@ impl Interpreter {
             script: watch::Sender::new(Arc::new(script)),
             questions: Mutex::new(HashMap::new()),
             last_question: AtomicU64::new(0),
+            words: broadcast::Sender::new(64),
         }
     }
 
@@ -78,6 +82,12 @@ impl Interpreter {
 
     pub fn follow(&self, script: Script) {
         self.script.send_replace(Arc::new(script));
+    }
+
+    /// Says something on the subscriptions.
+    pub fn tell(&self, word: Word) {
+        // Nobody may listen.
+        let _ = self.words.send(word);
     }
 
     /// Takes one frame of the client and sends everything that follows from it.
@@ -94,7 +104,19 @@ impl Interpreter {
                 self.answer(&request).await;
             }
             (Some(id), None) => self.note_answer(id.get(), text),
-            (None, _) => (),
+            (None, _) => self.note_withdrawal(&frame),
+        }
+    }
+
+    fn note_withdrawal(&self, frame: &Frame<'_>) {
+        #[derive(Deserialize)]
+        struct Cancelled<'a> {
+            #[serde(borrow, rename = "requestId")]
+            id: &'a RawValue,
+        }
+        let params = frame.params.map_or("{}", RawValue::get);
+        if let Ok(cancelled) = serde_json::from_str::<Cancelled<'_>>(params) {
+            self.tell(Word::Withdrawn(cancelled.id.get().to_owned()));
         }
     }
 
@@ -115,20 +137,53 @@ impl Interpreter {
         if let Some(behaviour) = script.answers.get(&*request.method) {
             return self.play(behaviour, request).await;
         }
+        if script.is_modern() && (script.is_modern_only() || request.speaks_for_itself()) {
+            return self.answer_modern(request, &script).await;
+        }
+        self.answer_known(request, &script).await;
+    }
+
+    async fn answer_modern(&self, request: &Request<'_>, script: &Script) {
+        let speaks: Vec<String> = match &script.supported {
+            Some(supported) => supported.clone(),
+            None => vec![modern::REVISION.to_owned()],
+        };
+        if let Some(fault) = modern::fault(request.raw_params, &speaks) {
+            return request.end("error", &fault).await;
+        }
+        match &*request.method {
+            "server/discover" => request.reply(&discover_result(script)).await,
+            "subscriptions/listen" => {
+                let words = self.words.subscribe();
+                modern::listen(request.id, request.raw_params, words, request.out.clone()).await;
+            }
+            removed @ ("initialize"
+            | "ping"
+            | "logging/setLevel"
+            | "resources/subscribe"
+            | "resources/unsubscribe") => {
+                let message = format!("method not found: {removed}");
+                request.refuse(-32601, &message).await;
+            }
+            _ => self.answer_known(request, script).await,
+        }
+    }
+
+    async fn answer_known(&self, request: &Request<'_>, script: &Script) {
         let params = &request.params;
         match &*request.method {
-            "initialize" => request.reply(&initialize_result(&script)).await,
+            "initialize" => request.reply(&initialize_result(script)).await,
             "ping" | "logging/setLevel" | "resources/subscribe" | "resources/unsubscribe" => {
                 request.reply("{}").await;
             }
-            "tools/list" => request.list("tools", &script.tools, &script).await,
-            "prompts/list" => request.list("prompts", &script.prompts, &script).await,
+            "tools/list" => request.list("tools", &script.tools, script).await,
+            "prompts/list" => request.list("prompts", &script.prompts, script).await,
             "resources/list" => {
-                request.list("resources", &script.resources, &script).await;
+                request.list("resources", &script.resources, script).await;
             }
             "resources/templates/list" => {
                 request
-                    .list("resourceTemplates", &script.templates, &script)
+                    .list("resourceTemplates", &script.templates, script)
                     .await;
             }
             "tools/call" => {
@@ -221,23 +276,30 @@ struct Request<'a> {
     id: &'a str,
     method: Cow<'a, str>,
     params: Params<'a>,
+    raw_params: Option<&'a str>,
     out: mpsc::Sender<Output>,
 }
 
 impl<'a> Request<'a> {
+    fn speaks_for_itself(&self) -> bool {
+        modern::speaks_for_itself(self.raw_params)
+    }
+
     fn new(
         id: &'a RawValue,
         method: &Cow<'a, str>,
         params: Option<&'a RawValue>,
         out: mpsc::Sender<Output>,
     ) -> Self {
-        let params = params
-            .and_then(|params| serde_json::from_str(params.get()).ok())
+        let raw_params = params.map(RawValue::get);
+        let params = raw_params
+            .and_then(|params| serde_json::from_str(params).ok())
             .unwrap_or_default();
         Self {
             id: id.get(),
             method: method.clone(),
             params,
+            raw_params,
             out,
         }
     }
@@ -302,8 +364,16 @@ impl<'a> Request<'a> {
             false if script.cyclic_pages => r#","nextCursor":"0""#.to_owned(),
             false => String::new(),
         };
-        self.reply(&format!(r#"{{"{key}":[{}]{next}}}"#, definitions.join(",")))
-            .await;
+        let modern = if script.is_modern() && self.speaks_for_itself() {
+            r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#
+        } else {
+            ""
+        };
+        self.reply(&format!(
+            r#"{{"{key}":[{}]{next}{modern}}}"#,
+            definitions.join(",")
+        ))
+        .await;
     }
 }
 
@@ -339,6 +409,21 @@ fn initialize_result(script: &Script) -> String {
     format!(
         r#"{{"protocolVersion":"{}","capabilities":{capabilities},"serverInfo":{{"name":"fake","version":"1.10"}}{instructions}}}"#,
         script.revision
+    )
+}
+
+fn discover_result(script: &Script) -> String {
+    let capabilities = script
+        .capabilities
+        .clone()
+        .unwrap_or_else(|| derived_capabilities(script));
+    let instructions = match &script.instructions {
+        Some(text) => format!(r#","instructions":{}"#, json_string(text)),
+        None => String::new(),
+    };
+    let supported = serde_json::Value::from(script.supported());
+    format!(
+        r#"{{"resultType":"complete","supportedVersions":{supported},"capabilities":{capabilities}{instructions},"ttlMs":0,"cacheScope":"public","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"fake","version":"1.10"}}}}}}"#
     )
 }
 

@@ -11,6 +11,7 @@ pub mod fake_upstream;
 pub mod feed;
 pub mod http;
 mod interpreter;
+pub mod modern;
 pub mod modern_client;
 pub mod patience;
 pub mod pipe_client;

@@ -6,11 +6,17 @@ use std::{collections::BTreeMap, net::SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
+use super::modern::{self, Ending};
+
 /// The whole behaviour of one fake upstream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Script {
-    /// The revision that `initialize` answers.
+    /// The revision that `initialize` answers; a server of one without a handshake has no `initialize`.
     pub revision: String,
+    /// Speaks the revision without a handshake as well.
+    pub speaks_both: bool,
+    /// What `server/discover` says it speaks, where that is not just what it speaks.
+    pub supported: Option<Vec<String>>,
     /// `instructions` of the `initialize` result.
     pub instructions: Option<String>,
     /// `capabilities` as JSON text; derived from what is offered when absent.
@@ -36,6 +42,8 @@ impl Default for Script {
     fn default() -> Self {
         Self {
             revision: "2025-06-18".to_owned(),
+            speaks_both: false,
+            supported: None,
             instructions: None,
             capabilities: None,
             tools: Vec::new(),
@@ -50,6 +58,29 @@ impl Default for Script {
             stdio: StdioHabits::default(),
             http: HttpHabits::default(),
         }
+    }
+}
+
+impl Script {
+    /// Whether requests may speak for themselves.
+    pub fn is_modern(&self) -> bool {
+        self.speaks_both || self.is_modern_only()
+    }
+
+    /// Whether they must.
+    pub fn is_modern_only(&self) -> bool {
+        self.revision == modern::REVISION
+    }
+
+    /// The revisions that `server/discover` names.
+    pub fn supported(&self) -> Vec<String> {
+        self.supported.clone().unwrap_or_else(|| {
+            let mut supported = vec![self.revision.clone()];
+            if self.speaks_both {
+                supported.push(modern::REVISION.to_owned());
+            }
+            supported
+        })
     }
 }
 
@@ -167,6 +198,10 @@ pub enum Command {
     Follow(Box<Script>),
     /// Writes this frame to stdout.
     Send(String),
+    /// Says this notification on every subscription that wants it.
+    Tell(String),
+    /// Ends every subscription.
+    EndSubscriptions(Ending),
     /// Ends the process with this code.
     Exit(i32),
 }

@@ -1,0 +1,400 @@
+//! Hears of changes at a server whose requests speak for themselves: one `subscriptions/listen` at a time, opened again when it
+//! ends (revision 2026-07-28, patterns, "Subscriptions"). What comes on it is handed on; what it means is not known here.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    link::{Exchange, Inbound, Link, LinkError, NEWS_CAPACITY, News},
+    own,
+};
+use crate::wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice};
+
+/// How long a server may take to acknowledge a subscription.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long to wait before a subscription that ended is made again; doubles while that comes to nothing.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Limit: the longest of these waits. A subscription that lasted as long has proved itself.
+const MAX_RETRY: Duration = Duration::from_mins(1);
+
+/// Limit: wishes that wait while one is carried out. The worker sends one at a time.
+const WISHES: usize = 16;
+
+/// The lists whose changes a server can tell of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lists {
+    pub(super) tools: bool,
+    pub(super) prompts: bool,
+    pub(super) resources: bool,
+}
+
+/// A subscription as somebody else sees it. Dropping it ends the subscription.
+pub(super) struct Listening {
+    wishes: mpsc::Sender<Wish>,
+    news: mpsc::Receiver<News>,
+    hears: Arc<AtomicBool>,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// Resources to hear of, and where to say which of them the server agrees to.
+struct Wish {
+    resources: BTreeSet<String>,
+    done: oneshot::Sender<Result<BTreeSet<String>, ListenError>>,
+}
+
+/// Why a server does not tell of changes.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(super) enum ListenError {
+    /// It does not know how to.
+    #[error("the server has no subscriptions")]
+    Unknown,
+    /// It answered with an error.
+    #[error("the server refused the subscription: {0}")]
+    Refused(String),
+    /// It has ended the subscription before it was one.
+    #[error("the server ended the subscription before it acknowledged it")]
+    Ended,
+    /// It said nothing.
+    #[error("the server did not acknowledge the subscription in time")]
+    Silent,
+    /// The connection failed.
+    #[error("{0}")]
+    Link(LinkError),
+}
+
+impl Listening {
+    /// Begins to hear of changes of these lists.
+    pub(super) fn start(link: Link, revision: Revision, lists: Lists) -> Self {
+        let (wishes, inbox) = mpsc::channel(WISHES);
+        let (news_in, news) = mpsc::channel(NEWS_CAPACITY);
+        let hears = Arc::new(AtomicBool::new(false));
+        let listener = Listener {
+            link,
+            revision,
+            lists,
+            resources: BTreeSet::new(),
+            inbox,
+            news: news_in,
+            hears: hears.clone(),
+            dropped: 0,
+        };
+        Self {
+            wishes,
+            news,
+            hears,
+            _task: AbortOnDropHandle::new(tokio::spawn(listener.run())),
+        }
+    }
+
+    /// Hears of updates of exactly these resources from now on, instead of those before. The server is asked for a new subscription,
+    /// and only when it has acknowledged that the old one is let go. Gives the resources that the server agreed to.
+    #[expect(
+        dead_code,
+        reason = "wishes for resources come with subscriptions of clients"
+    )]
+    pub(super) fn listen(
+        &self,
+        resources: BTreeSet<String>,
+    ) -> impl Future<Output = Result<BTreeSet<String>, ListenError>> + Send + use<> {
+        let wishes = self.wishes.clone();
+        async move {
+            let over = || ListenError::Link(LinkError::Lost("the link was closed".to_owned()));
+            let (done, answered) = oneshot::channel();
+            let wish = Wish { resources, done };
+            wishes.send(wish).await.map_err(|_| over())?;
+            answered.await.unwrap_or_else(|_| Err(over()))
+        }
+    }
+
+    /// The next thing that the server told of; for ever pending when nothing can come any more. Safe to drop while it waits.
+    pub(super) async fn next(&mut self) -> News {
+        match self.news.recv().await {
+            Some(news) => news,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether changes of the tools are heard of now.
+    pub(super) fn hears_of_tools(&self) -> bool {
+        self.hears.load(Ordering::Relaxed)
+    }
+}
+
+/// The task.
+struct Listener {
+    link: Link,
+    revision: Revision,
+    lists: Lists,
+    resources: BTreeSet<String>,
+    inbox: mpsc::Receiver<Wish>,
+    news: mpsc::Sender<News>,
+    hears: Arc<AtomicBool>,
+    dropped: u64,
+}
+
+/// A subscription that the server has acknowledged.
+struct Subscription {
+    exchange: Exchange,
+    /// What the server agreed to tell of.
+    accepted: Raw,
+    since: Instant,
+}
+
+/// What woke the listener.
+enum Step {
+    Wish(Option<Wish>),
+    Message(Result<Inbound, LinkError>),
+    Retry,
+}
+
+impl Listener {
+    async fn run(mut self) {
+        let mut subscription = None;
+        let (mut retry, mut pause) = (Some(Instant::now()), RETRY);
+        // Whether there was one before, so that something may have been missed without it.
+        let mut missing = false;
+        loop {
+            self.note(subscription.as_ref());
+            match self.next_step(&mut subscription, retry).await {
+                Step::Wish(None) => return,
+                Step::Wish(Some(wish)) => {
+                    self.resources = wish.resources;
+                    let result = self.renew(&mut subscription).await;
+                    if result.is_ok() {
+                        retry = None;
+                        self.catch_up(&mut missing);
+                    }
+                    // Nobody may wait for it any more.
+                    let _ = wish.done.send(result);
+                }
+                Step::Message(Ok(Inbound::Notice(notice))) if !is_end(&notice) => {
+                    self.hand_on(notice);
+                }
+                Step::Message(Ok(Inbound::Question(_))) => (),
+                Step::Message(end) => {
+                    let lasted = subscription.take().map(|ended| ended.since.elapsed());
+                    if lasted.is_some_and(|lasted| lasted >= MAX_RETRY) {
+                        pause = RETRY;
+                    }
+                    tracing::debug!(?end, "the server ended the subscription");
+                    (retry, missing) = (Some(Instant::now() + pause), true);
+                    pause = (pause * 2).min(MAX_RETRY);
+                }
+                Step::Retry => {
+                    retry = None;
+                    match self.renew(&mut subscription).await {
+                        Ok(_) => self.catch_up(&mut missing),
+                        Err(error) => {
+                            tracing::debug!(%error, "changes of the server are not heard of");
+                            if !error.is_final() {
+                                retry = Some(Instant::now() + pause);
+                                pause = (pause * 2).min(MAX_RETRY);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every branch may be dropped.
+    async fn next_step(
+        &mut self,
+        subscription: &mut Option<Subscription>,
+        retry: Option<Instant>,
+    ) -> Step {
+        let message = async {
+            match subscription {
+                Some(subscription) => subscription.exchange.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        let due = async {
+            match retry {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            wish = self.inbox.recv() => Step::Wish(wish),
+            message = message => Step::Message(message),
+            () = due => Step::Retry,
+        }
+    }
+
+    /// Makes a subscription as it is wanted now, takes it in the place of the old one, and gives the resources in it. A filter is
+    /// never changed, so the old one goes when the new one stands.
+    async fn renew(
+        &mut self,
+        current: &mut Option<Subscription>,
+    ) -> Result<BTreeSet<String>, ListenError> {
+        let Some(filter) = self.filter() else {
+            *current = None;
+            return Ok(BTreeSet::new());
+        };
+        let asking = self.subscribe(&filter);
+        let Ok(asked) = tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await else {
+            return Err(ListenError::Silent);
+        };
+        let new = asked?;
+        let accepted = new.accepted.get("resourceSubscriptions");
+        let accepted = accepted.and_then(|list| list.read().ok());
+        if let Some(mut old) = current.replace(new) {
+            // What came on it before is not said again on the new one.
+            while let Some(Ok(Inbound::Notice(notice))) = old.exchange.next().now_or_never() {
+                self.hand_on(notice);
+            }
+        }
+        Ok(accepted.unwrap_or_default())
+    }
+
+    /// What to hear of; `None` if nothing is wanted.
+    fn filter(&self) -> Option<Raw> {
+        let mut filter = serde_json::Map::new();
+        let lists = [
+            ("toolsListChanged", self.lists.tools),
+            ("promptsListChanged", self.lists.prompts),
+            ("resourcesListChanged", self.lists.resources),
+        ];
+        for (key, _) in lists.iter().filter(|(_, wanted)| *wanted) {
+            filter.insert((*key).to_owned(), json!(true));
+        }
+        if !self.resources.is_empty() {
+            filter.insert("resourceSubscriptions".to_owned(), json!(self.resources));
+        }
+        (!filter.is_empty()).then(|| Raw::author(&filter))
+    }
+
+    async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
+        let params = own::params(self.revision, &[("notifications", filter.clone())]);
+        let asked = self.link.listen(Id::next_number(), &params).await;
+        let mut exchange = asked.map_err(ListenError::Link)?;
+        loop {
+            match exchange.next().await.map_err(ListenError::Link)? {
+                Inbound::Notice(notice) if &*notice.method == method::LISTEN_ACKNOWLEDGED => {
+                    let accepted = notice.params.and_then(|params| params.get("notifications"));
+                    return Ok(Subscription {
+                        exchange,
+                        accepted: accepted.map_or_else(Raw::empty_object, |a| a.detached()),
+                        since: Instant::now(),
+                    });
+                }
+                Inbound::Notice(notice) if is_end(&notice) => return Err(ListenError::Ended),
+                // Too early, but no less true.
+                Inbound::Notice(notice) => self.hand_on(notice),
+                Inbound::Question(_) => (),
+                Inbound::Answer(Outcome::Result(_)) => return Err(ListenError::Ended),
+                Inbound::Answer(Outcome::Error(error)) => return Err(ListenError::of(&error)),
+            }
+        }
+    }
+
+    fn note(&self, subscription: Option<&Subscription>) {
+        let told = subscription.and_then(|s| s.accepted.get("toolsListChanged"));
+        let hears = told.is_some_and(|told| told.as_bytes() == b"true");
+        self.hears.store(hears, Ordering::Relaxed);
+    }
+
+    /// Says that something may have been missed, if so.
+    fn catch_up(&mut self, missing: &mut bool) {
+        if std::mem::take(missing) {
+            self.post(News::Missed);
+        }
+    }
+
+    /// Hands a notification on as if it had come of itself.
+    fn hand_on(&mut self, notice: Notification) {
+        let params = notice.params.map(|params| without_subscription(&params));
+        self.post(News::Notification(Notification { params, ..notice }));
+    }
+
+    /// Never waits: the worker may be waiting for us.
+    fn post(&mut self, news: News) {
+        let sent = news.small().map(|news| self.news.try_send(news).is_ok());
+        if sent != Some(true) {
+            self.dropped += 1;
+            if self.dropped.is_power_of_two() {
+                tracing::warn!(
+                    dropped = self.dropped,
+                    "messages of the server were dropped: too many or too large"
+                );
+            }
+        }
+    }
+}
+
+/// A server need not end a subscription with an answer (patterns, "Cancellation").
+fn is_end(notice: &Notification) -> bool {
+    &*notice.method == method::CANCELLED
+}
+
+fn without_subscription(params: &Raw) -> Raw {
+    let only_that = params
+        .get(meta::META)
+        .is_some_and(|inner| inner.members().count() == 1);
+    let inner = [(meta::SUBSCRIPTION_ID, Edit::Remove)];
+    let edit = if only_that {
+        Edit::Remove
+    } else {
+        Edit::Within(&inner)
+    };
+    splice(params, &[(meta::META, edit)]).unwrap_or_else(|_| params.clone())
+}
+
+impl ListenError {
+    fn of(error: &Raw) -> Self {
+        let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+        if code == Some(RpcError::METHOD_NOT_FOUND) {
+            return Self::Unknown;
+        }
+        let message = error.get("message").and_then(|message| message.string());
+        Self::Refused(message.unwrap_or_default())
+    }
+
+    /// Whether asking again is of no use.
+    fn is_final(&self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Link(LinkError::Status { status, .. }) => {
+                matches!(status, 400..=499 | 501) && !matches!(status, 408 | 429)
+            }
+            Self::Refused(_) | Self::Ended | Self::Silent | Self::Link(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_the_subscription_stays_here() {
+        let check = |params: &str, expected: &str| {
+            let params = Raw::parse_str(params).expect("JSON");
+            assert_eq!(without_subscription(&params).as_str(), expected);
+        };
+        let id = r#""io.modelcontextprotocol/subscriptionId":"p7""#;
+        check(
+            &format!(r#"{{"uri":"a:1","_meta":{{{id}}}}}"#),
+            r#"{"uri":"a:1"}"#,
+        );
+        check(
+            &format!(r#"{{"_meta":{{{id},"x":1.10}},"uri":"a:1"}}"#),
+            r#"{"_meta":{"x":1.10},"uri":"a:1"}"#,
+        );
+        check(r#"{"uri":"a:1"}"#, r#"{"uri":"a:1"}"#);
+    }
+}

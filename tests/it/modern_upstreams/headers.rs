@@ -1,0 +1,92 @@
+//! What the headers of requests repeat of their bodies, over HTTP.
+
+use super::daemon_with;
+use crate::support::{
+    behaviours::*,
+    client::call_params,
+    fake_upstream::{FakeUpstream, plain_tool},
+    modern,
+};
+
+const WHERE: &str = r#"{"name":"where","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#;
+
+#[tokio::test]
+async fn headers_say_what_the_upstream_gets() {
+    let upstream = FakeUpstream::http()
+        .speaking(modern::REVISION)
+        .raw_tool(WHERE, echo())
+        .resource(
+            r#"{"uri":"file:///a b","name":"r"}"#,
+            reply(r#"{"contents":[]}"#),
+        )
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__where").await;
+    let params = call_params("up__where", r#"{"region":"grün"}"#);
+    client.request("tools/call", &params).await.result();
+    let seen = upstream.wait_for("tools/call").await;
+    for (name, value) in [
+        ("mcp-protocol-version", modern::REVISION),
+        ("mcp-method", "tools/call"),
+        ("mcp-name", "where"),
+        ("mcp-param-region", "=?base64?Z3LDvG4=?="),
+        ("accept", "application/json, text/event-stream"),
+    ] {
+        assert_eq!(seen.header(name), Some(value), "{name}");
+    }
+    assert_eq!(seen.header("mcp-session-id"), None);
+    let read = r#"{"uri":"file:///a b"}"#;
+    client.request("resources/read", read).await.result();
+    let seen = upstream.wait_for("resources/read").await;
+    assert_eq!(seen.header("mcp-name"), Some("file:///a b"));
+}
+
+#[tokio::test]
+async fn a_tool_that_no_header_can_serve_is_left_out_where_there_are_headers() {
+    let bad = r#"{"name":"bad","inputSchema":{"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}}}"#;
+    for (upstream, expected) in [
+        (FakeUpstream::http(), vec!["up__good"]),
+        (FakeUpstream::stdio(), vec!["up__bad", "up__good"]),
+    ] {
+        let upstream = upstream
+            .speaking(modern::REVISION)
+            .raw_tool(bad, echo())
+            .tool("good", echo())
+            .start()
+            .await;
+        let daemon = daemon_with(&upstream).await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__good").await;
+        assert_eq!(client.tool_names().await, expected);
+    }
+}
+
+/// Approved definitions are called as they were approved; who allows changes is served by a second try.
+#[tokio::test]
+async fn a_definition_that_wants_another_header_now_is_read_again() {
+    for (policy, works) in [("allow", true), ("hold", false)] {
+        let upstream = FakeUpstream::http()
+            .speaking(modern::REVISION)
+            .raw_tool(&plain_tool("where"), echo())
+            .start()
+            .await;
+        let daemon = crate::support::daemon::TestDaemon::builder()
+            .upstream_with("up", &upstream, serde_json::json!({"tool_changes": policy}))
+            .start()
+            .await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__where").await;
+        upstream.offer_silently(&[(WHERE.to_owned(), echo())]).await;
+        let reply = client.call("up__where", r#"{"region":"north"}"#).await;
+        if works {
+            assert!(reply.result().contains("north"));
+            assert_eq!(upstream.received("tools/call").len(), 2);
+        } else {
+            assert_eq!(reply.failure()["code"], "tool_changed");
+            let reply = client.call("up__where", r#"{"region":"north"}"#).await;
+            assert!(reply.result().contains("north"));
+        }
+    }
+}
