@@ -101,10 +101,6 @@ impl Listening {
 
     /// Hears of updates of exactly these resources from now on, instead of those before. The server is asked for a new subscription,
     /// and only when it has acknowledged that the old one is let go. Gives the resources that the server agreed to.
-    #[expect(
-        dead_code,
-        reason = "wishes for resources come with subscriptions of clients"
-    )]
     pub(super) fn listen(
         &self,
         resources: BTreeSet<String>,
@@ -362,6 +358,15 @@ impl ListenError {
         }
         let message = error.get("message").and_then(|message| message.string());
         Self::Refused(message.unwrap_or_default())
+    }
+
+    /// What a client may read: nothing in the server's own words.
+    pub(super) fn outside(&self) -> String {
+        match self {
+            Self::Refused(_) => "it refused the subscription".to_owned(),
+            Self::Link(error) => error.outside(),
+            Self::Unknown | Self::Ended | Self::Silent => self.to_string(),
+        }
     }
 
     /// Whether asking again is of no use.

@@ -151,7 +151,7 @@ async fn ask_first(
     let (lane, asked_on) = (control.outgoing.clone(), link.clone());
     let mut asked = pin!(probe(&asked_on));
     // Nothing is sent before it is waited for.
-    let mut handshake = pin!(control::open(control, !entry.roots.is_empty()));
+    let mut handshake = Box::pin(control::open(control, !entry.roots.is_empty()));
     let era = match remembered {
         Some(_) => Some(asked.as_mut().await),
         None => tokio::time::timeout(PROBE, asked.as_mut()).await.ok(),

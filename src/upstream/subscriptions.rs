@@ -187,6 +187,29 @@ impl Subscriptions {
         table.by_uri.keys().map(ToString::to_string).collect()
     }
 
+    /// The same, if the server has not heard of all of it, or has heard of more.
+    pub(super) fn unheard(&self) -> Option<BTreeSet<String>> {
+        let has_changed = {
+            let table = self.lock();
+            table.by_uri.values().any(|resource| match resource.told {
+                Told::Nothing => !resource.subscribers.is_empty(),
+                Told::Subscribed => resource.subscribers.is_empty(),
+                _ => false,
+            })
+        };
+        has_changed.then(|| self.wanted())
+    }
+
+    /// The server could not be told at once; what it was told before stands.
+    pub(super) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
+        for (uri, resource) in &mut self.lock().by_uri {
+            if asked.contains(&**uri) && !matches!(resource.told, Told::Subscribed) {
+                resource.told = Told::Refused(why.clone());
+            }
+        }
+        self.0.told.send_replace(());
+    }
+
     /// Of what it was told at once, the server agreed to this much.
     pub(super) fn agreed(&self, asked: &BTreeSet<String>, accepted: &BTreeSet<String>) {
         for (uri, resource) in &mut self.lock().by_uri {

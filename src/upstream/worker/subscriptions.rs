@@ -1,6 +1,6 @@
 //! Sees to it that the server knows which resources somebody wants to hear of: on each connection, whatever it was before.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use futures_util::future::FutureExt;
 
@@ -9,6 +9,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     upstream::{
         link::{Inbound, Link, LinkError},
+        listening::ListenError,
         subscriptions::{NotSubscribed, Wish},
     },
     wire::{Id, Outcome, Raw, method},
@@ -20,8 +21,16 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Limit: of these requests in flight at once.
 const AT_ONCE: usize = 16;
 
-/// What became of a wish.
-pub(super) type Told = (Wish, Result<(), NotSubscribed>);
+/// What became of wishes.
+pub(super) enum Told {
+    /// The server was told one at a time, as those with a handshake are.
+    One(Wish, Result<(), NotSubscribed>),
+    /// It was told all at once, and agreed to so much.
+    All {
+        asked: BTreeSet<String>,
+        agreed: Result<BTreeSet<String>, ListenError>,
+    },
+}
 
 impl Worker {
     /// Whether somebody wants to hear of a resource, so that the server must be connected.
@@ -38,9 +47,16 @@ impl Worker {
             return;
         }
         let subscriptions = &self.shared.subscriptions;
-        if !connected.open.listing.revision.has_handshake() {
-            // Nothing of it is agreed to.
-            subscriptions.agreed(&subscriptions.wanted(), &std::collections::BTreeSet::new());
+        if let Some(listening) = &connected.listening {
+            // What is wanted meanwhile is told when this is done.
+            if let Some(asked) = subscriptions
+                .unheard()
+                .filter(|_| self.life.telling.is_empty())
+            {
+                let agreed = listening.listen(asked.clone());
+                let telling = agreed.map(|agreed| Told::All { asked, agreed });
+                self.life.telling.push(telling.boxed());
+            }
             return;
         }
         while self.life.telling.len() < AT_ONCE
@@ -49,17 +65,34 @@ impl Worker {
             let link = connected.open.link.clone();
             let telling = async move {
                 let told = ask(&link, &wish).await;
-                (wish, told)
+                Told::One(wish, told)
             };
             self.life.telling.push(telling.boxed());
         }
     }
 
-    pub(super) fn told(&mut self, (wish, outcome): Told) {
-        if let Err(error) = &outcome {
-            tracing::debug!(server = %self.entry.name, ?wish, ?error, "the server refused a subscription, or its end");
+    pub(super) fn told(&mut self, told: Told) {
+        let (server, subscriptions) = (&self.entry.name, &self.shared.subscriptions);
+        match told {
+            Told::One(wish, outcome) => {
+                if let Err(error) = &outcome {
+                    tracing::debug!(%server, ?wish, ?error, "the server refused a subscription, or its end");
+                }
+                subscriptions.done(&wish, outcome);
+            }
+            Told::All {
+                asked,
+                agreed: Ok(agreed),
+            } => subscriptions.agreed(&asked, &agreed),
+            Told::All {
+                asked,
+                agreed: Err(error),
+            } => {
+                tracing::debug!(%server, %error, "the server did not agree to tell of resources");
+                let why = failed(ErrorCode::BadUpstreamAnswer, &error.outside());
+                subscriptions.not_agreed(&asked, &why);
+            }
         }
-        self.shared.subscriptions.done(&wish, outcome);
         self.tell_wishes();
     }
 

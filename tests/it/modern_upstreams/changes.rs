@@ -86,3 +86,90 @@ async fn a_server_without_subscriptions_is_polled() {
         assert_eq!(upstream.received("subscriptions/listen").len(), 1);
     }
 }
+
+/// A filter is never changed: a new subscription takes the place of the old one, with all that is wanted.
+#[tokio::test]
+async fn updates_of_resources_reach_who_wants_them() {
+    for upstream in both() {
+        let over_pipes = upstream.is_over_pipes();
+        let contents = reply(r#"{"contents":[]}"#);
+        let upstream = upstream
+            .tool("a", echo())
+            .resource(r#"{"uri":"lib://one","name":"1"}"#, contents.clone())
+            .resource(r#"{"uri":"lib://two","name":"2"}"#, contents)
+            .start()
+            .await;
+        let daemon = daemon_with(&upstream).await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__a").await;
+        upstream.wait_for("subscriptions/listen").await;
+        let mut stream = client.listen().await;
+        for uri in ["lib://one", "lib://two"] {
+            let params = json!({ "uri": uri }).to_string();
+            client
+                .request("resources/subscribe", &params)
+                .await
+                .result();
+            upstream.push(&update(uri)).await;
+            let told = stream.next_frame("notifications/resources/updated").await;
+            let told: Value = serde_json::from_str(&told).expect("a frame");
+            assert_eq!(told["params"], json!({"uri": uri, "n": 1}));
+        }
+        let asked = upstream.received("subscriptions/listen");
+        let wanted = |frame: &String| {
+            let frame: Value = serde_json::from_str(frame).expect("a frame");
+            let filter = &frame["params"]["notifications"];
+            assert_eq!(filter["toolsListChanged"], true);
+            filter["resourceSubscriptions"].clone()
+        };
+        let wanted: Vec<_> = asked.iter().map(wanted).collect();
+        let one = json!(["lib://one"]);
+        let both = json!(["lib://one", "lib://two"]);
+        assert_eq!(wanted, [Value::Null, one, both]);
+        if over_pipes {
+            upstream.wait_for_count("notifications/cancelled", 2).await;
+        } else {
+            upstream.wait_for_abandoned(2).await;
+        }
+        let params = r#"{"uri":"lib://one"}"#;
+        client
+            .request("resources/unsubscribe", params)
+            .await
+            .result();
+        upstream.wait_for_count("subscriptions/listen", 4).await;
+        assert!(upstream.received("resources/subscribe").is_empty());
+    }
+}
+
+fn update(uri: &str) -> String {
+    let params = json!({ "uri": uri, "n": 1 });
+    json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": params})
+        .to_string()
+}
+
+#[tokio::test]
+async fn a_server_without_subscriptions_cannot_be_subscribed_to() {
+    for upstream in both() {
+        let missing = error(r#"{"code":-32601,"message":"what?"}"#);
+        let upstream = upstream
+            .on("subscriptions/listen", missing)
+            .tool("a", echo())
+            .resource(
+                r#"{"uri":"lib://one","name":"1"}"#,
+                reply(r#"{"contents":[]}"#),
+            )
+            .start()
+            .await;
+        let daemon = daemon_with(&upstream).await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__a").await;
+        let reply = client
+            .request("resources/subscribe", r#"{"uri":"lib://one"}"#)
+            .await;
+        assert!(
+            reply.error().contains("no subscriptions"),
+            "{}",
+            reply.error()
+        );
+    }
+}
