@@ -9,6 +9,7 @@ mod exchange;
 mod forward;
 mod header_params;
 mod input_required;
+mod instructions;
 mod lists;
 mod log_lines;
 mod opening;
