@@ -7,7 +7,7 @@ use super::{
     Inbound,
     answer::{self, SESSION},
     session::{Kind, Session},
-    stateless_post, stream,
+    stateless_post,
 };
 use crate::router::View;
 
@@ -18,11 +18,7 @@ impl Inbound {
             return answer::method_not_allowed("POST");
         }
         match self.session_of(view, headers) {
-            Some(session) => stream::listening(
-                stream::comment(),
-                session.listen(&self.0.sessions),
-                self.0.closing.clone(),
-            ),
+            Some(session) => self.stream(&session, headers),
             None => unknown_session(headers),
         }
     }

@@ -11,6 +11,8 @@ mod listen;
 mod post;
 mod presence;
 mod request_headers;
+mod resumable;
+mod resumption;
 mod session;
 mod stateless;
 mod stateless_post;

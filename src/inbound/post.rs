@@ -182,16 +182,18 @@ impl Inbound {
             });
         }
         let (outlet, inlet) = Outlet::new();
+        let session = envelope.session.clone();
         let answering = self.answer(envelope, request, outlet);
-        respond(
-            inlet,
-            Box::pin(async {
-                answering.await.map(|frame| Answer {
-                    status: StatusCode::OK,
-                    frame,
-                })
-            }),
-        )
+        let answering = Box::pin(async {
+            answering.await.map(|frame| Answer {
+                status: StatusCode::OK,
+                frame,
+            })
+        });
+        respond(inlet, answering, |inlet, answering| match &session {
+            Some(session) => self.answering(session, inlet, answering),
+            None => stream::answering(inlet, answering),
+        })
         .await
     }
 
@@ -213,7 +215,11 @@ impl Inbound {
 }
 
 /// JSON if the answer comes before anything else does, an event stream otherwise.
-pub(super) async fn respond(inlet: Inlet, mut answering: stream::Answering) -> Response {
+pub(super) async fn respond(
+    inlet: Inlet,
+    mut answering: stream::Answering,
+    stream: impl FnOnce(Inlet, stream::Answering) -> Response,
+) -> Response {
     tokio::select! {
         biased;
         answer = &mut answering => match (answer, inlet.take()) {
@@ -221,14 +227,14 @@ pub(super) async fn respond(inlet: Inlet, mut answering: stream::Answering) -> R
             (None, _) => answer::accepted(),
             (Some(answer), Some(notice)) => {
                 inlet.put_back(notice);
-                stream::answering(inlet, Box::pin(std::future::ready(Some(answer))))
+                stream(inlet, Box::pin(std::future::ready(Some(answer))))
             }
         },
         notice = inlet.next() => {
             inlet.put_back(notice);
-            stream::answering(inlet, answering)
+            stream(inlet, answering)
         }
-        () = tokio::time::sleep(PATIENCE) => stream::answering(inlet, answering),
+        () = tokio::time::sleep(PATIENCE) => stream(inlet, answering),
     }
 }
 

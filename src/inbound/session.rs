@@ -14,6 +14,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     presence::{Presence, Present},
+    resumable::Resumable,
+    resumption::{Resumables, relay},
     wishes::Wishes,
 };
 use crate::{
@@ -52,6 +54,8 @@ pub(super) struct Session {
     pub(super) wishes: Wishes,
     running: Mutex<HashMap<Id, Vec<CancellationToken>>>,
     listener: Mutex<Listener>,
+    /// Those of its requests that the client can take up again.
+    pub(super) streams: Resumables,
     last_seen: Mutex<Instant>,
     /// What runs beside the stream of a conversation.
     tasks: TaskTracker,
@@ -90,6 +94,8 @@ struct Listener {
     outlet: Outlet,
     /// Ends the stream that is open.
     over: CancellationToken,
+    /// The same stream, where the client can take it up again.
+    resumable: Option<Arc<Resumable>>,
 }
 
 impl Sessions {
@@ -106,6 +112,7 @@ impl Sessions {
         *lock(&session.listener) = Listener {
             outlet,
             over: over.clone(),
+            resumable: None,
         };
         let listening = self.listening(inlet, over, Some(session.clone()));
         (session, listening)
@@ -121,6 +128,7 @@ impl Sessions {
             wishes: Wishes::default(),
             running: Mutex::default(),
             listener: Mutex::default(),
+            streams: Resumables::default(),
             last_seen: Mutex::new(Instant::now()),
             tasks: TaskTracker::new(),
             _present: self.0.presence.enter(),
@@ -133,16 +141,22 @@ impl Sessions {
         session
     }
 
+    /// Counts a stream on which a client only listens.
+    pub(super) fn open_stream(&self) -> OpenStream {
+        self.0.streams.fetch_add(1, Ordering::Relaxed);
+        OpenStream(self.clone())
+    }
+
     fn listening(
         &self,
         inlet: Inlet,
         over: CancellationToken,
         ends: Option<Arc<Session>>,
     ) -> Listening {
-        self.0.streams.fetch_add(1, Ordering::Relaxed);
         Listening {
             inlet,
             over,
+            _open: self.open_stream(),
             sessions: self.clone(),
             ends,
         }
@@ -200,7 +214,11 @@ impl Sessions {
             let unheard = now.duration_since(*lock(&session.last_seen));
             session.has_ended() || (!session.is_listening() && unheard > SILENCE)
         };
-        lock(&self.0.by_id).retain(|_, session| !silent(session));
+        let mut sessions = lock(&self.0.by_id);
+        sessions.retain(|_, session| !silent(session));
+        for session in sessions.values() {
+            session.streams.tidy();
+        }
     }
 
     /// How many streams are open.
@@ -293,19 +311,46 @@ impl Session {
     pub(super) fn listen(&self, sessions: &Sessions) -> Listening {
         let (outlet, inlet) = Outlet::new();
         let over = CancellationToken::new();
-        let old = std::mem::replace(
-            &mut *lock(&self.listener),
-            Listener {
-                outlet,
-                over: over.clone(),
-            },
-        );
-        old.over.cancel();
+        self.listen_on(Listener {
+            outlet,
+            over: over.clone(),
+            resumable: None,
+        });
         sessions.listening(inlet, over, None)
     }
 
+    /// The same for a stream that the client can take up again. What comes while it is away is kept, as far as there is room.
+    pub(super) fn listen_resumably(&self, closing: &CancellationToken) -> Arc<Resumable> {
+        let (outlet, inlet) = Outlet::new();
+        let (over, stream) = (CancellationToken::new(), Arc::new(Resumable::new()));
+        let listener = Listener {
+            outlet,
+            over: over.clone(),
+            resumable: Some(stream.clone()),
+        };
+        self.listen_on(listener);
+        tokio::spawn(relay(stream.clone(), inlet, over, closing.clone()));
+        stream
+    }
+
+    fn listen_on(&self, listener: Listener) {
+        let old = std::mem::replace(&mut *lock(&self.listener), listener);
+        old.over.cancel();
+    }
+
+    /// The client's own stream, if this is an event of it, and the event's number.
+    pub(super) fn own_stream_of(&self, event_id: &str) -> Option<(Arc<Resumable>, u64)> {
+        let stream = lock(&self.listener).resumable.clone()?;
+        let number = stream.number(event_id)?;
+        Some((stream, number))
+    }
+
     fn is_listening(&self) -> bool {
-        lock(&self.listener).outlet.is_heard()
+        let listener = lock(&self.listener);
+        match &listener.resumable {
+            Some(stream) => stream.is_read(),
+            None => listener.outlet.is_heard(),
+        }
     }
 
     fn end(&self) {
@@ -352,6 +397,7 @@ pub(super) struct Listening {
     pub(super) inlet: Inlet,
     /// The session ended, or the client opened another stream.
     pub(super) over: CancellationToken,
+    _open: OpenStream,
     sessions: Sessions,
     /// The session that ends with this stream.
     ends: Option<Arc<Session>>,
@@ -371,7 +417,15 @@ impl Drop for Listening {
         if let Some(session) = &self.ends {
             self.sessions.close(session);
         }
-        self.sessions.0.streams.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts while the stream is open.
+pub(super) struct OpenStream(Sessions);
+
+impl Drop for OpenStream {
+    fn drop(&mut self) {
+        self.0.0.streams.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
     Inbound,
     answer::{self, Answer, REVISION},
     dispatch::{Envelope, framed},
-    post, request_headers, stateless,
+    post, request_headers, stateless, stream,
 };
 use crate::{
     call_context::Outlet,
@@ -116,6 +116,7 @@ impl Inbound {
                     frame: framed(&request.id, &outcome),
                 })
             }),
+            stream::answering,
         )
         .await
     }

@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     answer::{self, Answer},
-    session::Listening,
+    resumable::Reader,
+    session::{Listening, OpenStream},
 };
 use crate::call_context::Inlet;
 
@@ -100,6 +101,43 @@ pub(super) fn listening(
         },
     );
     events(Body::from_stream(body))
+}
+
+/// A stream that the client can take up again, to its end or until `closing` comes; that of a session is counted while it is open.
+pub(super) fn resumable(
+    first: Option<Bytes>,
+    reader: Reader,
+    open: Option<(OpenStream, CancellationToken)>,
+) -> Response {
+    let body = futures_util::stream::unfold(
+        (first, reader, open),
+        |(mut first, mut reader, open)| async move {
+            let text = match first.take() {
+                Some(first) => first,
+                None => read(&mut reader, open.as_ref().map(|(_, closing)| closing)).await?,
+            };
+            Some((
+                Ok::<_, std::convert::Infallible>(text),
+                (None, reader, open),
+            ))
+        },
+    );
+    events(Body::from_stream(body))
+}
+
+async fn read(reader: &mut Reader, closing: Option<&CancellationToken>) -> Option<Bytes> {
+    let closed = async {
+        match closing {
+            Some(closing) => closing.cancelled().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        text = reader.next() => text,
+        () = closed => None,
+        () = tokio::time::sleep(KEEP_ALIVE) => Some(comment()),
+    }
 }
 
 /// What the client hears next; `None` at the end of its stream.

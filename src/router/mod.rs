@@ -9,6 +9,7 @@ mod exchange;
 mod forward;
 mod header_params;
 mod input_required;
+mod instructions;
 mod lists;
 mod log_lines;
 mod opening;
@@ -187,6 +188,7 @@ impl Router {
         view: &View,
         request: &Request,
     ) -> Result<Reply, Refused> {
+        first_page_only(request)?;
         let params = request.params.as_ref();
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
@@ -219,6 +221,7 @@ impl Router {
             }
             _ => (),
         }
+        first_page_only(request)?;
         self.ensure_listed(server.as_str()).await?;
         match &*request.method {
             method::TOOLS_LIST => Ok(Reply::Own(self.own_tools(context, server)?)),
@@ -310,6 +313,25 @@ impl Router {
             wanted,
         )
     }
+}
+
+/// Lists come in one page, so nobody has a cursor from us (pagination, "Error Handling"). An empty one is that of a careless client's
+/// first page.
+fn first_page_only(request: &Request) -> Result<(), RpcError> {
+    let lists = [
+        method::TOOLS_LIST,
+        method::PROMPTS_LIST,
+        method::RESOURCES_LIST,
+        method::TEMPLATES_LIST,
+    ];
+    let params = request.params.as_ref();
+    let cursor = params.and_then(|params| params.get("cursor"));
+    let is_ours = cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"");
+    if is_ours || !lists.contains(&&*request.method) {
+        return Ok(());
+    }
+    let error = format!("{}: the cursor is not one of ours", request.method);
+    Err(RpcError::invalid_params(error))
 }
 
 /// Our own failures are results for tools, so that a model reads them; for everything else they are JSON-RPC errors with the

@@ -9,28 +9,10 @@ use super::{Router, View, discovery};
 use crate::{
     call_context::Client,
     caller::Caller,
-    config::RoutingMode,
     error_code::Failure,
     gate::{self, Wanted},
     wire::{Raw, Revision, RpcError, method},
 };
-
-/// Limit: clients cut instructions here.
-const INSTRUCTIONS_MAX: usize = 2048;
-
-/// How to use the mode that lists tools.
-const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one roof. A tool `tool` of the server `server` is listed as \
-    `server__tool`, and its description begins with `[server]`; prompts are named the same way. A server that sleeps is started by the \
-    first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the \
-    next step.";
-
-/// How to use the mode that finds tools by search.
-const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search. To do something: \
-    (1) call retrieve_tools with a few words that describe the task, in any language; each result has a `name` (server:tool), its input \
-    schema or a short signature, and `call_with`. (2) Call the tool that `call_with` names, call_tool_read, call_tool_write or \
-    call_tool_destructive, with that `name` and the arguments in `args`. describe_tool gives whole definitions by name. Search again with \
-    other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \
-    take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the next step.";
 
 /// What a client said when it opened a connection, and what it is answered.
 pub struct Opening {
@@ -95,26 +77,6 @@ impl Router {
             },
             "instructions": self.instructions(view),
         }))
-    }
-
-    pub(super) fn instructions(&self, view: &View) -> String {
-        let mut text = match self.mode(view) {
-            RoutingMode::Direct => DIRECT,
-            _ => SEARCH,
-        }
-        .to_owned();
-        let settings = self.settings();
-        let servers: Vec<&str> = settings
-            .servers
-            .values()
-            .filter(|e| e.enabled && !e.quarantined)
-            .map(|e| e.name.as_str())
-            .collect();
-        let list = format!(" Servers: {}.", servers.join(", "));
-        if !servers.is_empty() && text.len() + list.len() <= INSTRUCTIONS_MAX {
-            text.push_str(&list);
-        }
-        text
     }
 
     /// How a server presents itself: its own result of `initialize` or `server/discover`. `None` while nothing is known of it.

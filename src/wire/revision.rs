@@ -91,6 +91,17 @@ impl Revision {
         self == Self::V2025_03_26
     }
 
+    /// Whether a client of Streamable HTTP can take up a stream that broke off.
+    pub fn has_resumption(self) -> bool {
+        self.has_handshake() && self >= Self::V2025_03_26
+    }
+
+    /// Whether streams begin with an event without data, whose id lets a client come back before anything was said. Older clients
+    /// would take it for a broken message.
+    pub fn primes_streams(self) -> bool {
+        self.has_handshake() && self >= Self::V2025_11_25
+    }
+
     /// The code that says a resource does not exist.
     pub fn missing_resource_code(self) -> i64 {
         if self.has_handshake() {

@@ -7,6 +7,7 @@ use crate::support::{
     client::{Reply, TestClient},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
+    patience::until_async,
     script::HttpAnswers,
 };
 
@@ -104,7 +105,12 @@ async fn a_server_that_connects_later_hears_the_level_too() {
     wish(&client, "notice").await.result();
     assert_eq!(told(&upstream, 1).await, ["notice"]);
     upstream.crash().await;
-    client.call("talk", "{}").await.result();
+    // The first call may find out that the connection is lost.
+    until_async("a call on a new connection", async || {
+        let reply = client.call("talk", "{}").await;
+        reply.value()["isError"].is_null().then_some(())
+    })
+    .await;
     assert_eq!(told(&upstream, 2).await, ["notice", "notice"]);
 
     let stranger = daemon.client("/mcp/server/mute").await;

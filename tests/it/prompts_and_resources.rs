@@ -7,6 +7,7 @@ use crate::support::{
     client::{TestClient, entries},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
+    modern_client::ModernClient,
 };
 
 const GREETING: &str =
@@ -175,4 +176,96 @@ async fn changed_prompts_and_resources_are_announced() {
         let list = client.request(&format!("{kind}/list"), "{}").await;
         assert!(list.result().contains(key), "{}", list.result());
     }
+}
+
+#[tokio::test]
+async fn completions_work_in_either_era_and_say_what_is_unknown() {
+    let (_a, b, daemon, client) = two_libraries().await;
+    let modern = ModernClient::new(&daemon, "/mcp");
+    let params = |reference: &str| {
+        let context = r#""context":{"arguments":{"y":"1.10"}}"#;
+        format!(r#"{{"ref":{reference},"argument":{{"name":"x","value":"é"}},{context}}}"#)
+    };
+    let prompt = r#"{"type":"ref/prompt","name":"b__greet","title":"T"}"#;
+    let template = r#"{"type":"ref/resource","uri":"tpl://b/{id}"}"#;
+    let resource = r#"{"type":"ref/resource","uri":"lib://b/common"}"#;
+    for reference in [prompt, template, resource] {
+        let reply = modern
+            .request("completion/complete", &params(reference))
+            .await;
+        let result = reply.value();
+        assert_eq!(result["completion"]["values"], json!(["a"]), "{reference}");
+        assert_eq!(result["resultType"], "complete");
+        let params = params(reference);
+        let legacy = client.request("completion/complete", &params).await;
+        assert!(legacy.result().contains(r#""x":1.10"#));
+    }
+    let seen = b.received("completion/complete");
+    assert!(seen[0].contains(r#"{"type":"ref/prompt","name":"greet","title":"T"}"#));
+    assert!(seen[4].contains(r#""uri":"lib://common""#), "{}", seen[4]);
+    assert!(seen.iter().all(|frame| frame.contains(r#""y":"1.10""#)));
+    for (reference, code) in [
+        (r#"{"type":"ref/prompt","name":"b__nobody"}"#, -32602),
+        (r#"{"type":"ref/resource","uri":"no://such"}"#, -32002),
+        (r#"{"type":"ref/other"}"#, -32602),
+    ] {
+        let params = params(reference);
+        let reply = client.request("completion/complete", &params).await;
+        assert_eq!(reply.error_code(), code, "{reference}");
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_that_nobody_gave_is_refused() {
+    let (_a, _b, daemon, client) = two_libraries().await;
+    let own = daemon.client("/mcp/server/a").await;
+    for list in [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    ] {
+        for client in [&client, &own] {
+            let reply = client.request(list, r#"{"cursor":"1"}"#).await;
+            assert_eq!(reply.error_code(), -32602, "{list}");
+            for first in [r#"{"cursor":null}"#, r#"{"cursor":""}"#, "{}"] {
+                let page = client.request(list, first).await;
+                assert!(!page.result().contains("nextCursor"), "{list}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn icons_titles_and_schemas_stay_as_they_are() {
+    let rest = r#""title":"T\u00e9","icons":[{"src":"data:,x","mimeType":"image/png","sizes":["48x48"],"theme":"dark"}],"x":1.10"#;
+    let tool = format!(
+        r#"{{"name":"t","description":"d","inputSchema":{{"type":"object"}},"outputSchema":{{"type":"array","items":{{"const":1.0}}}},{rest}}}"#
+    );
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(&tool, echo())
+        .prompt(&format!(r#"{{"name":"p",{rest}}}"#), reply(GREETING))
+        .resource(&format!(r#"{{"uri":"lib://r",{rest}}}"#), reply("{}"))
+        .template(&format!(r#"{{"uriTemplate":"lib://{{t}}",{rest}}}"#))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__t").await;
+    for (list, key) in [
+        ("tools/list", "tools"),
+        ("prompts/list", "prompts"),
+        ("resources/list", "resources"),
+        ("resources/templates/list", "resourceTemplates"),
+    ] {
+        let listed = client.request(list, "{}").await;
+        let entry = entries(listed.result(), key).remove(0);
+        assert!(entry.ends_with(&format!("{rest}}}")), "{entry}");
+    }
+    let tools = client.request("tools/list", "{}").await;
+    let kept = r#""outputSchema":{"type":"array","items":{"const":1.0}}"#;
+    assert!(tools.result().contains(kept), "{}", tools.result());
 }

@@ -187,6 +187,24 @@ impl TestClient {
         EventStream::new(answer)
     }
 
+    /// Takes up a stream after this event.
+    pub async fn resume(&self, last_event: &str) -> OpenAnswer {
+        let headers = [
+            ("accept", "text/event-stream"),
+            ("mcp-session-id", self.session()),
+            ("mcp-protocol-version", &self.revision),
+            ("last-event-id", last_event),
+        ];
+        http::open(self.to, "GET", &self.path, &headers, "").await
+    }
+
+    /// Sends a request whose answer comes as a stream, and gives the stream.
+    pub async fn stream(&self, method: &str, params: &str) -> EventStream {
+        let exchange = self.start(method, params).await;
+        assert!(exchange.streamed, "an answer to {method} as JSON");
+        EventStream::new(exchange.answer)
+    }
+
     pub async fn delete(&self) -> HttpAnswer {
         self.open("DELETE", "").await.whole().await
     }

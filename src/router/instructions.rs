@@ -1,0 +1,172 @@
+//! What a client's model is told before anything else: how to use us, and then what the servers say of themselves, as much of each
+//! as there is room for.
+
+use super::{Router, View};
+use crate::config::RoutingMode;
+
+/// Limit: clients cut instructions here, in characters.
+const MAX: usize = 2_047;
+
+/// Fewer characters of a server's own words are not worth reading.
+const LEAST: usize = 40;
+
+/// Stands where words were cut.
+const CUT: &str = " …";
+
+/// How to use the mode that lists tools.
+const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one roof. A tool `tool` of the server `server` is listed as \
+    `server__tool`, and its description begins with `[server]`; prompts are named the same way. A server that sleeps is started by the \
+    first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the \
+    next step.";
+
+/// How to use the mode that finds tools by search.
+const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search. To do something: \
+    (1) call retrieve_tools with a few words that describe the task, in any language; each result has a `name` (server:tool), its input \
+    schema or a short signature, and `call_with`. (2) Call the tool that `call_with` names, call_tool_read, call_tool_write or \
+    call_tool_destructive, with that `name` and the arguments in `args`. describe_tool gives whole definitions by name. Search again with \
+    other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \
+    take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the next step.";
+
+impl Router {
+    /// The instructions of an endpoint that shows many servers. Servers that may not be used have no say.
+    pub(super) fn instructions(&self, view: &View) -> String {
+        let own = match self.mode(view) {
+            RoutingMode::Direct => DIRECT,
+            _ => SEARCH,
+        };
+        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
+        let usable = settings.servers.values();
+        let usable = usable.filter(|entry| entry.enabled && !entry.quarantined);
+        let servers: Vec<(&str, String)> = usable
+            .map(|entry| {
+                let known = snapshot.servers.get(&entry.name);
+                let words = known.and_then(|known| known.instructions());
+                (entry.name.as_str(), words.unwrap_or_default())
+            })
+            .collect();
+        aggregated(own, &servers)
+    }
+}
+
+/// Our own text, the servers' names, and a paragraph for each server that says something.
+fn aggregated(own: &str, servers: &[(&str, String)]) -> String {
+    let mut text = own.to_owned();
+    let names: Vec<&str> = servers.iter().map(|(name, _)| *name).collect();
+    let names = format!(" Servers: {}.", names.join(", "));
+    if !servers.is_empty() && length(&text) + length(&names) <= MAX {
+        text.push_str(&names);
+    }
+    let said = servers.iter().map(|(name, words)| (*name, words.trim()));
+    let said: Vec<(&str, &str)> = said.filter(|(_, words)| !words.is_empty()).collect();
+    let lengths: Vec<usize> = said
+        .iter()
+        .map(|(name, words)| length(&heading(name)) + length(words))
+        .collect();
+    let room = fair_shares(&lengths, MAX.saturating_sub(length(&text)));
+    for ((name, words), room) in said.iter().zip(room) {
+        let heading = heading(name);
+        if let Some(words) = cut(words, room.saturating_sub(length(&heading))) {
+            text.push_str(&heading);
+            text.push_str(&words);
+        }
+    }
+    text
+}
+
+fn heading(server: &str) -> String {
+    format!("\n\n[{server}] ")
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// How much of `room` each gets: nobody more than it needs, and nobody less than another who is cut.
+fn fair_shares(needs: &[usize], room: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..needs.len()).collect();
+    order.sort_by_key(|i| needs[*i]);
+    let (mut shares, mut left) = (vec![0; needs.len()], room);
+    for (done, i) in order.iter().enumerate() {
+        shares[*i] = needs[*i].min(left / (needs.len() - done));
+        left -= shares[*i];
+    }
+    shares
+}
+
+/// The words as they are, or as many whole ones as fit; `None` if that says nothing.
+fn cut(words: &str, room: usize) -> Option<String> {
+    if length(words) <= room {
+        return Some(words.to_owned());
+    }
+    let fitting = room
+        .checked_sub(length(CUT))
+        .filter(|room| *room >= LEAST)?;
+    let end = words.char_indices().nth(fitting).map(|(at, _)| at)?;
+    let kept = words.get(..end)?;
+    let whole = kept.rsplit_once(char::is_whitespace);
+    let kept = whole.map_or(kept, |(whole, _)| whole.trim_end());
+    Some(format!("{kept}{CUT}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(words: &[(&'static str, usize)]) -> Vec<(&'static str, String)> {
+        let text = |length: usize| {
+            "wörd "
+                .repeat(length / 5 + 1)
+                .chars()
+                .take(length)
+                .collect()
+        };
+        words
+            .iter()
+            .map(|(name, length)| (*name, text(*length)))
+            .collect()
+    }
+
+    #[test]
+    fn the_long_make_room_for_the_short() {
+        let check = |needs: &[usize], room, expected: &[usize]| {
+            assert_eq!(fair_shares(needs, room), expected, "{needs:?} in {room}");
+        };
+        check(&[], 10, &[]);
+        check(&[3, 4], 10, &[3, 4]);
+        check(&[30, 4], 10, &[6, 4]);
+        check(&[30, 40, 1], 11, &[5, 5, 1]);
+        check(&[30, 40], 0, &[0, 0]);
+    }
+
+    #[test]
+    fn every_server_has_its_say_and_the_whole_stays_short() {
+        for mode in [DIRECT, SEARCH] {
+            for servers in [
+                said(&[]),
+                said(&[("a", 20), ("b", 0)]),
+                said(&[("a", 5_000), ("b", 20), ("c", 5_000)]),
+                said(&[("a", 5_000); 100]),
+            ] {
+                let text = aggregated(mode, &servers);
+                assert!(text.starts_with(mode), "our own comes first");
+                assert!(length(&text) <= MAX, "{}", length(&text));
+                let silent = |name: &str| !text.contains(&format!("[{name}] "));
+                let says = |(name, words): &(&str, String)| words.is_empty() == silent(name);
+                assert!(servers.len() > 9 || servers.iter().all(says), "{text}");
+            }
+        }
+        let text = aggregated("Own.", &said(&[("a", 9)]));
+        assert_eq!(text, "Own. Servers: a.\n\n[a] wörd wörd");
+    }
+
+    #[test]
+    fn words_are_cut_between_words() {
+        let words = "one two three four five six seven eight nine ten";
+        assert_eq!(cut(words, 100).as_deref(), Some(words));
+        assert_eq!(
+            cut(words, 45).as_deref(),
+            Some("one two three four five six seven eight …")
+        );
+        assert_eq!(cut(words, 20), None);
+    }
+}

@@ -1,0 +1,54 @@
+//! What clients are told to read first.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    modern_client::ModernClient,
+};
+
+async fn server(words: &str) -> Upstream {
+    FakeUpstream::stdio()
+        .instructions(words)
+        .tool("echo", echo())
+        .start()
+        .await
+}
+
+#[tokio::test]
+async fn servers_speak_for_themselves_after_us() {
+    let long = "Never more than this. ".repeat(500);
+    let (kind, wordy, held) = (
+        server("Be \"kind\".\nAlways.").await,
+        server(&long).await,
+        server("Trust me.").await,
+    );
+    let daemon = TestDaemon::builder()
+        .upstream("kind", &kind)
+        .upstream("wordy", &wordy)
+        .upstream_with("held", &held, json!({"quarantined": true}))
+        .start()
+        .await;
+    let first = daemon.client("/mcp/all").await;
+    first.wait_for_tool("kind__echo").await;
+    first.wait_for_tool("wordy__echo").await;
+    for path in ["/mcp", "/mcp/all"] {
+        let legacy = daemon.client(path).await.initialized;
+        let legacy: Value = serde_json::from_str(&legacy).expect("JSON");
+        let modern = ModernClient::new(&daemon, path);
+        let modern = modern.request("server/discover", "{}").await.value();
+        let text = legacy["instructions"].as_str().expect("instructions");
+        assert_eq!(modern["instructions"], text);
+        assert!(text.starts_with("mcpproxy"), "{text}");
+        assert!(text.contains("\n\n[kind] Be \"kind\".\nAlways."), "{text}");
+        assert!(text.contains("\n\n[wordy] Never more"), "{text}");
+        assert!(text.ends_with(" …"), "{text}");
+        assert!(!text.contains("Trust me"), "{text}");
+        assert!(text.chars().count() < 2_048);
+    }
+    let own = daemon.client("/mcp/server/wordy").await.initialized;
+    let own: Value = serde_json::from_str(&own).expect("JSON");
+    assert_eq!(own["instructions"], long);
+}
