@@ -111,7 +111,7 @@ impl Inbound {
         let params = request.params.as_ref();
         let text = |key: &str| params.and_then(|params| params.get(key)?.string());
         if &*request.method == method::SET_LEVEL {
-            return self.wish_for_log(view, session, text("level"));
+            return self.wish_for_log(view, session, text("level").as_deref());
         }
         let uri = text("uri").ok_or_else(|| wrong("`uri` is missing").to_raw())?;
         let Some(session) = session else {
@@ -141,9 +141,9 @@ impl Inbound {
         &self,
         view: &View,
         session: Option<&Arc<Session>>,
-        level: Option<String>,
+        level: Option<&str>,
     ) -> Result<(), Raw> {
-        let Some(level) = level.as_deref().and_then(LogLevel::parse) else {
+        let Some(level) = level.and_then(LogLevel::parse) else {
             let error = format!("{}: `level` is no log level", method::SET_LEVEL);
             return Err(RpcError::invalid_params(error).to_raw());
         };
