@@ -87,9 +87,6 @@ impl Inbound {
         if is_of_the_other_era {
             return Outcome::Error(RpcError::method_not_found(&request.method).to_raw());
         }
-        if &*request.method == method::LISTEN {
-            return self.listen(&envelope, request, &outlet).await;
-        }
         let session = envelope.session.as_ref();
         let context = CallContext {
             caller: envelope.caller,
@@ -102,6 +99,9 @@ impl Inbound {
                 .map(|session| session.id.clone())
                 .or(envelope.connection),
         };
+        if &*request.method == method::LISTEN {
+            return Box::pin(self.listen(&context, &envelope.view, request)).await;
+        }
         if wishes::is_wish(&request.method) {
             return self.wish(&context, &envelope.view, session, request).await;
         }

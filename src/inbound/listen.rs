@@ -2,21 +2,22 @@
 //! it comes what of the client's wishes is met, then whatever changes, and its result when we end.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Inbound, dispatch::Envelope};
+use super::Inbound;
 use crate::{
-    call_context::Outlet,
+    call_context::{CallContext, Outlet},
     error_code::{ErrorCode, Failure},
-    router::{Change, View},
+    router::{Change, Subscription, Tell, View},
     wire::{
         Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
     },
@@ -24,6 +25,12 @@ use crate::{
 
 /// Limit: streams of all clients together.
 const MAX_STREAMS: usize = 4096;
+
+/// Limit: resources that one stream follows. Those beyond are left out of what is met.
+const MAX_RESOURCES: usize = 1_000;
+
+/// A server that has not agreed to tell of a resource by then is left out of what is met: the rest of the stream cannot wait for it.
+const AGREEMENT: Duration = Duration::from_secs(20);
 
 /// Limit: news that wait for the acknowledgement. Later ones are left out; the client has not begun to rely on them.
 const MAX_EARLY: usize = 256;
@@ -51,6 +58,12 @@ struct Filter {
         skip_serializing_if = "Option::is_none"
     )]
     resources: Option<bool>,
+    /// By URI.
+    #[serde(
+        rename = "resourceSubscriptions",
+        skip_serializing_if = "Option::is_none"
+    )]
+    updates: Option<BTreeSet<String>>,
 }
 
 impl Filter {
@@ -63,15 +76,17 @@ impl Filter {
         filter.read().map_err(|error| wrong(&error))
     }
 
-    /// What can be had on an endpoint with these capabilities.
-    fn met_by(&self, capabilities: &Raw) -> Self {
+    /// What can be had on an endpoint with these capabilities. Of resources each server decides itself.
+    fn met_by(self, capabilities: &Raw) -> Self {
+        let has = |capability| capabilities.get(capability).is_some();
         let met = |wish: Option<bool>, capability| {
-            (wish == Some(true) && capabilities.get(capability).is_some()).then_some(true)
+            (wish == Some(true) && has(capability)).then_some(true)
         };
         Self {
             tools: met(self.tools, "tools"),
             prompts: met(self.prompts, "prompts"),
             resources: met(self.resources, "resources"),
+            updates: self.updates.filter(|_| has("resources")),
         }
     }
 }
@@ -79,6 +94,7 @@ impl Filter {
 /// One client's stream.
 struct Stream {
     view: View,
+    /// What can be met of what the client wants.
     wanted: Filter,
     /// The id of the request that opened it, by which clients tell their streams apart.
     id: Raw,
@@ -97,9 +113,14 @@ impl Stream {
         }
     }
 
+    fn telling(self: &Arc<Self>) -> Tell {
+        let stream = self.clone();
+        Arc::new(move |notice| stream.tell(&notice.method, notice.params.as_ref()))
+    }
+
     /// Says what is met, and then what came meanwhile.
-    fn acknowledge(&self) {
-        let params = Raw::author(&serde_json::json!({ "notifications": self.wanted }));
+    fn acknowledge(&self, met: &Filter) {
+        let params = Raw::author(&serde_json::json!({ "notifications": met }));
         let params = tagged(&self.id, Some(&params));
         let mut early = lock(&self.early);
         self.outlet.send(notification_frame(
@@ -166,11 +187,11 @@ impl Inbound {
     /// Keeps a client's stream until the daemon ends; the client ends it by withdrawing the request.
     pub(super) async fn listen(
         &self,
-        envelope: &Envelope,
+        context: &CallContext,
+        view: &View,
         request: &Request,
-        outlet: &Outlet,
     ) -> Outcome {
-        match self.keep_stream(envelope, request, outlet).await {
+        match self.keep_stream(context, view, request).await {
             Ok(result) => Outcome::Result(result),
             Err(error) => Outcome::Error(error.to_raw()),
         }
@@ -178,13 +199,12 @@ impl Inbound {
 
     async fn keep_stream(
         &self,
-        envelope: &Envelope,
+        context: &CallContext,
+        view: &View,
         request: &Request,
-        outlet: &Outlet,
     ) -> Result<Raw, RpcError> {
         let wishes = Filter::read(request.params.as_ref())?;
-        let (view, router) = (&envelope.view, &self.0.router);
-        let discovered = router.discover(&envelope.caller, view).await;
+        let discovered = self.0.router.discover(&context.caller, view).await;
         let discovered = discovered.map_err(|failure| of_ours(&failure))?;
         let capabilities = discovered.get("capabilities");
         let id = request.id.detached();
@@ -192,18 +212,48 @@ impl Inbound {
             view: view.clone(),
             wanted: wishes.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
             id: id.to_raw(),
-            outlet: outlet.clone(),
+            outlet: context.outlet.clone(),
             early: Mutex::new(Some(Vec::new())),
         });
         let slot = slot.map_err(|failure| of_ours(&failure))?;
-        slot.stream.acknowledge();
+        let followed = self.follow(context, &slot.stream).await;
+        let (uris, subscriptions): (BTreeSet<String>, Vec<Subscription>) =
+            followed.into_iter().unzip();
+        slot.stream.acknowledge(&Filter {
+            updates: (!uris.is_empty()).then_some(uris),
+            ..slot.stream.wanted.clone()
+        });
         self.0.closing.cancelled().await;
-        let result = bridge::own_result_for(
-            envelope.revision,
+        drop(subscriptions);
+        let result = tagged(&id.to_raw(), None);
+        Ok(bridge::own_result_for(
+            context.revision,
             &request.method,
-            tagged(&id.to_raw(), None),
-        );
-        Ok(result)
+            result,
+        ))
+    }
+
+    /// Subscribes to the resources that a stream is to follow. What cannot be had is left out.
+    async fn follow(
+        &self,
+        context: &CallContext,
+        stream: &Arc<Stream>,
+    ) -> Vec<(String, Subscription)> {
+        let uris = stream.wanted.updates.iter().flatten().take(MAX_RESOURCES);
+        let subscribing = uris.map(async |uri| {
+            let router = &self.0.router;
+            let subscribed = router.subscribe(context, &stream.view, uri, stream.telling());
+            match tokio::time::timeout(AGREEMENT, subscribed).await {
+                Ok(Ok(subscription)) => Some((uri.clone(), subscription)),
+                Ok(Err(error)) => {
+                    tracing::debug!(error = error.as_str(), "a resource cannot be followed");
+                    None
+                }
+                Err(_) => None,
+            }
+        });
+        let followed = futures_util::future::join_all(subscribing).await;
+        followed.into_iter().flatten().collect()
     }
 }
 

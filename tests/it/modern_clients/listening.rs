@@ -132,3 +132,75 @@ async fn wishes_must_be_said() {
     let mut stream = client.listen("{}").await;
     assert_eq!(acknowledged(&mut stream, 4).await, json!({}));
 }
+
+fn update(uri: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{uri}","x":1.10,"_meta":{{"k":1}}}}}}"#
+    )
+}
+
+fn with_notes(upstream: FakeUpstream) -> FakeUpstream {
+    let contents = reply(r#"{"contents":[]}"#);
+    upstream
+        .tool("echo", echo())
+        .resource(r#"{"uri":"lib://note","name":"n"}"#, contents.clone())
+        .resource(r#"{"uri":"lib://other","name":"o"}"#, contents)
+}
+
+#[tokio::test]
+async fn a_stream_follows_the_resources_that_can_be_followed() {
+    let (a, b) = (
+        with_notes(FakeUpstream::stdio()).start().await,
+        with_notes(FakeUpstream::http()).start().await,
+    );
+    let daemon = TestDaemon::builder()
+        .upstream("a", &a)
+        .upstream("b", &b)
+        .start()
+        .await;
+    let client = ModernClient::new(&daemon, "/mcp/all");
+    client.wait_for_tool("a__echo").await;
+    client.wait_for_tool("b__echo").await;
+    let filter =
+        r#"{"resourceSubscriptions":["lib://note","lib://b/note","lib://nowhere","lib://note"]}"#;
+    let mut stream = client.listen(filter).await;
+    let id = client.last_id();
+    assert_eq!(
+        acknowledged(&mut stream, id).await,
+        json!({"resourceSubscriptions": ["lib://b/note", "lib://note"]})
+    );
+    for (upstream, uri, known) in [
+        (&b, "lib://note", "lib://b/note"),
+        (&a, "lib://note", "lib://note"),
+    ] {
+        assert_eq!(upstream.received("resources/subscribe").len(), 1);
+        upstream.push(&update("lib://other")).await;
+        upstream.push(&update(uri)).await;
+        let event = stream.next().await.expect("an update");
+        let tagged = update(known).replace(r#""k":1"#, &format!(r#""k":1,"{TAG}":{id}"#));
+        assert_eq!(event.data, tagged);
+    }
+    drop(stream);
+    for upstream in [&a, &b] {
+        upstream.wait_for("resources/unsubscribe").await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_refuses_is_left_out() {
+    let upstream = with_notes(FakeUpstream::stdio())
+        .on(
+            "resources/subscribe",
+            error(r#"{"code":-32601,"message":"no"}"#),
+        )
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let client = ModernClient::new(&daemon, "/mcp/server/up");
+    let filter = r#"{"toolsListChanged":true,"resourceSubscriptions":["lib://note"]}"#;
+    let mut stream = client.listen(filter).await;
+    assert_eq!(
+        acknowledged(&mut stream, 1).await,
+        json!({"toolsListChanged": true})
+    );
+}
