@@ -141,7 +141,11 @@ def sample(schema: dict) -> dict:
 
 
 def use_everything(agent: Agent) -> None:
-    capabilities = agent.open()
+    try:
+        capabilities = agent.open()
+    except Refused:
+        # A server may refuse the daemon's first try on purpose. Asking again makes it connect anew.
+        capabilities = agent.open()
     # Who declares nothing may offer tools all the same.
     tools = agent.request("tools/list")["tools"]
     schemas = {tool["name"]: tool["inputSchema"] for tool in tools}
