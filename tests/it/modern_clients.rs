@@ -10,8 +10,9 @@ use crate::support::{
     client::call_params,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
-    modern_client::ModernClient,
+    modern_client::{MODERN, ModernClient},
     record::How,
+    script::HttpAnswers,
 };
 
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
@@ -89,6 +90,64 @@ async fn one_server_presents_itself() {
     );
     // The daemon's own, before the handshake.
     assert_eq!(upstream.received("server/discover").len(), 1);
+}
+
+#[tokio::test]
+async fn a_modern_server_presents_itself_to_clients_of_either_era() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let upstream = upstream
+            .speaking(MODERN)
+            .instructions("Ask me.")
+            .capabilities(r#"{"tools":{},"extensions":{"x/y":{"n":1}}}"#)
+            .tool("echo", echo())
+            .start()
+            .await;
+        let daemon = daemon_with(&upstream).await;
+        let path = "/mcp/server/up";
+        let client = ModernClient::new(&daemon, path);
+        let discovered = client.request("server/discover", "{}").await.value();
+        let name = &discovered["_meta"][SERVER_INFO]["name"];
+        assert!(name.is_string() && name != "mcpproxy", "{discovered}");
+        let legacy = daemon.client(path).await;
+        let opened: Value = serde_json::from_str(&legacy.initialized).expect("JSON");
+        for key in ["supportedVersions", "resultType", "ttlMs", "cacheScope"] {
+            assert_eq!(opened.get(key), None);
+            assert_ne!(discovered[key], Value::Null, "{key}");
+        }
+        assert_eq!(opened["protocolVersion"], "2025-06-18");
+        assert_eq!(opened["serverInfo"]["name"], *name);
+        for presented in [&discovered, &opened] {
+            let capabilities = json!({"tools": {}, "extensions": {"x/y": {"n": 1}}});
+            assert_eq!(presented["capabilities"], capabilities);
+            assert_eq!(presented["instructions"], "Ask me.");
+        }
+        assert_eq!(upstream.received("server/discover").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn log_lines_come_to_whom_asks_for_them_with_the_request() {
+    let line = |level: &str| {
+        notice(format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":1.10}}}}"#
+        ))
+    };
+    let talk = line("info").then(line("error")).then(reply_text("done"));
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+    ] {
+        let upstream = upstream.tool("talk", talk.clone()).start().await;
+        let daemon = daemon_with(&upstream).await;
+        let client = ModernClient::new(&daemon, "/mcp/server/up");
+        client.wait_for_tool("talk").await;
+        assert_eq!(client.call("talk", "{}").await.notices, [""; 0]);
+        for (level, heard) in [("debug", 2), ("warning", 1), ("alert", 0)] {
+            let client = ModernClient::new(&daemon, "/mcp/server/up").logging_at(level);
+            let reply = client.call("talk", "{}").await;
+            assert_eq!(reply.notices.len(), heard, "{level}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -63,6 +63,12 @@ impl ModernClient {
         }
     }
 
+    /// Wants log lines from this level on.
+    pub fn logging_at(mut self, level: &str) -> Self {
+        self.meta["io.modelcontextprotocol/logLevel"] = level.into();
+        self
+    }
+
     pub async fn call(&self, tool: &str, arguments: &str) -> Reply {
         self.request("tools/call", &call_params(tool, arguments))
             .await
