@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{Refused, Reply, Router, View, opening};
+use super::{Refused, Reply, Router, View, opening, tasks};
 use crate::{
     call_context::CallContext,
     caller::Caller,
@@ -34,9 +34,13 @@ impl Router {
     }
 
     fn own_discovery(&self, view: &View) -> Raw {
+        let mut capabilities = opening::capabilities();
+        if self.some_server_has_tasks() {
+            capabilities["extensions"] = json!({ (tasks::EXTENSION): {} });
+        }
         let result = Raw::author(&json!({
             "supportedVersions": supported(),
-            "capabilities": opening::capabilities(),
+            "capabilities": capabilities,
             "instructions": self.instructions(view),
         }));
         bridge::own_result_for(Revision::NEWEST, method::DISCOVER, result)
@@ -78,7 +82,7 @@ fn as_discovery(presented: &Raw) -> Raw {
 pub(super) fn as_opening(presented: &Raw, revision: Revision) -> Raw {
     let version = Edit::Set(Raw::author(&revision.as_str()));
     let mut edits = vec![("protocolVersion", version)];
-    let extensions = [("io.modelcontextprotocol/tasks", Edit::Remove)];
+    let extensions = [(tasks::EXTENSION, Edit::Remove)];
     let capabilities = [("extensions", Edit::Within(&extensions))];
     let inner = [(meta::SERVER_INFO, Edit::Remove)];
     if !is_of_a_handshake(presented) {

@@ -91,6 +91,12 @@ impl Router {
                     running = self.next_round(context, admitted, running, &result).await?;
                 }
                 Inbound::Answer(outcome) => {
+                    if let Outcome::Result(result) = &outcome
+                        && running.shown == Shown::Offered
+                        && !context.revision.has_handshake()
+                    {
+                        self.note_task(context, admitted.server(), result);
+                    }
                     return running.finish(context, outcome).map(Reply::Passed);
                 }
             }
@@ -271,7 +277,10 @@ fn incapable(client: Revision, method: &str) -> RpcError {
             let text = format!("the client did not declare the capability {capability:?}");
             RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
         }
-        _ => bridge::refused_question(method, &Unasked::Unable.to_string()),
+        _ => RpcError {
+            code: RpcError::METHOD_NOT_FOUND,
+            ..bridge::refused_question(method, &Unasked::Unable.to_string())
+        },
     }
 }
 

@@ -20,6 +20,7 @@ mod search;
 mod search_answer;
 mod signature;
 mod subscriptions;
+mod tasks;
 
 use std::{sync::Arc, time::Duration};
 
@@ -70,6 +71,7 @@ struct Parts {
     lists: lists::Prepared,
     /// Calls that wait for what their clients are asked.
     parked: parked::Parked,
+    tasks: tasks::Tasks,
 }
 
 /// What became of a request.
@@ -113,6 +115,7 @@ impl Router {
             upstreams,
             lists: lists::Prepared::default(),
             parked: parked::Parked::default(),
+            tasks: tasks::Tasks::default(),
         }))
     }
 
@@ -201,6 +204,9 @@ impl Router {
             method::PROMPTS_GET => self.get_offered_prompt(context, params).await,
             method::RESOURCES_READ => self.read_offered_resource(context, params).await,
             method::COMPLETE => self.complete_offered(context, params).await,
+            method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => {
+                self.offered_task(context, &request.method, params).await
+            }
             other => Err(RpcError::method_not_found(other).into()),
         }
     }

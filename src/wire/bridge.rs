@@ -167,10 +167,10 @@ fn edited(object: &Raw, edits: &[(&str, Edit<'_>)]) -> Raw {
     splice(object, edits).unwrap_or_else(|_| object.clone())
 }
 
-/// An error that this era does not have, in words that every era has.
+/// What an upstream gets instead of an answer of its client.
 pub fn refused_question(method: &str, why: &str) -> RpcError {
     RpcError::new(
-        RpcError::METHOD_NOT_FOUND,
+        RpcError::INTERNAL,
         format!("{method} cannot be answered: {why}"),
     )
 }

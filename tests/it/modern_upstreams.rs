@@ -188,11 +188,8 @@ async fn tasks_are_asked_for_by_name() {
         .request("tools/call", &call_params("long", "{}"))
         .await;
     assert_eq!(begun.value()["taskId"], "t 1");
-    let headers = [("mcp-name", "t 1")];
-    let asked = client
-        .start_with("tasks/get", r#"{"taskId":"t 1"}"#, &headers)
-        .await;
-    assert_eq!(asked.finish().await.result(), task);
+    let asked = client.request("tasks/get", r#"{"taskId":"t 1"}"#).await;
+    assert_eq!(asked.result(), task);
     let seen = upstream.wait_for("tasks/get").await;
     assert_eq!(seen.header("mcp-name"), Some("t 1"));
 }
@@ -217,4 +214,118 @@ async fn signs_of_life_are_descriptions() {
     upstream.speak("2025-06-18").await;
     upstream.wait_for("notifications/initialized").await;
     client.call("up__echo", r#"{"n":1.10}"#).await.result();
+}
+
+#[tokio::test]
+async fn tasks_of_many_servers_find_their_way_back() {
+    let task = |id: &str| {
+        reply(format!(
+            r#"{{"resultType":"task","taskId":"{id}","status":"working","ttlMs":1.0}}"#
+        ))
+    };
+    let tasks = r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
+    let server = |id: &str| {
+        FakeUpstream::stdio()
+            .speaking(modern::REVISION)
+            .capabilities(tasks)
+            .tool("work", task(id))
+            .on("tasks/get", task(id))
+    };
+    let (a, b) = (server("of-a").start().await, server("of-b").start().await);
+    let daemon = TestDaemon::builder()
+        .upstream("a", &a)
+        .upstream("b", &b)
+        .start()
+        .await;
+    let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    let client = ModernClient::able_to(&daemon, "/mcp/all", &able);
+    client.wait_for_tool("a__work").await;
+    client.wait_for_tool("b__work").await;
+    let discovered = client.request("server/discover", "{}").await.value();
+    let extensions = &discovered["capabilities"]["extensions"];
+    assert!(extensions["io.modelcontextprotocol/tasks"].is_object());
+    for (tool, id) in [("b__work", "of-b"), ("a__work", "of-a")] {
+        let made = client.call(tool, "{}").await;
+        assert!(
+            made.result().contains(r#""ttlMs":1.0"#),
+            "{}",
+            made.result()
+        );
+        let params = format!(r#"{{"taskId":"{id}"}}"#);
+        let got = client.request("tasks/get", &params).await.value();
+        assert_eq!(got["taskId"], id);
+    }
+    assert_eq!(a.received("tasks/get").len(), 1);
+    assert_eq!(b.received("tasks/get").len(), 1);
+    let unknown = client.request("tasks/get", r#"{"taskId":"x"}"#).await;
+    assert_eq!(unknown.error_code(), -32602);
+}
+
+#[tokio::test]
+async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
+    let asks = r#"{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"d":1.10}}}},"requestState":"its own"}"#;
+    for upstream in both() {
+        let upstream = upstream.tool("ask", reply(asks)).start().await;
+        let daemon = daemon_with(&upstream).await;
+        let client = crate::support::client::TestClient::speaking("2025-11-25")
+            .declaring(r#"{"elicitation":{}}"#)
+            .connect(&daemon, "/mcp/server/up")
+            .await;
+        let params = call_params("ask", r#"{"n":1.10}"#);
+        let mut call = client.start("tools/call", &params).await;
+        // It asks again and again, and its patience is not endless.
+        let mut rounds = 0;
+        let answered = loop {
+            let frame = call.next().await.expect("a frame");
+            let read: Value = serde_json::from_str(&frame).expect("JSON");
+            if read["method"] != "elicitation/create" {
+                break read;
+            }
+            assert!(frame.contains(r#"{"message":"Who?","requestedSchema":{"d":1.10}}"#));
+            rounds += 1;
+            let answer = r#"{"action":"accept","content":{"x":1.10}}"#;
+            client.respond(&read["id"], answer).await;
+        };
+        assert_eq!(rounds, 16);
+        let text = answered["result"]["content"][0]["text"].as_str();
+        assert!(
+            text.is_some_and(|text| text.contains("question_unanswered")),
+            "{answered}"
+        );
+        let calls = upstream.received("tools/call");
+        assert_eq!(calls.len(), 17);
+        assert!(
+            calls[1]
+                .contains(r#""inputResponses":{"who":{"action":"accept","content":{"x":1.10}}}"#),
+            "{}",
+            calls[1]
+        );
+        assert!(
+            calls[1].contains(r#""requestState":"its own""#),
+            "{}",
+            calls[1]
+        );
+        assert!(calls[1].contains(r#"{"n":1.10}"#), "{}", calls[1]);
+    }
+}
+
+#[tokio::test]
+async fn what_a_modern_server_asks_passes_to_a_modern_client() {
+    let asks = r#"{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"Who?","d":1.10}}},"requestState":"its own"}"#;
+    for upstream in both() {
+        let upstream = upstream.tool("ask", reply(asks)).start().await;
+        let daemon = daemon_with(&upstream).await;
+        let able = json!({ "elicitation": {} });
+        let native = ModernClient::able_to(&daemon, "/mcp/server/up", &able);
+        assert_eq!(native.call("ask", "{}").await.result(), asks, "as it came");
+        let shared = ModernClient::able_to(&daemon, "/mcp/all", &able);
+        shared.wait_for_tool("up__ask").await;
+        let signed = asks.replace("Who?", "[up] Who?");
+        assert_eq!(shared.call("up__ask", "{}").await.result(), signed);
+        let again = r#"{"name":"up__ask","arguments":{},"inputResponses":{"who":{"action":"accept"}},"requestState":"its own"}"#;
+        shared.request("tools/call", again).await.result();
+        let calls = upstream.received("tools/call");
+        let parts = r#""inputResponses":{"who":{"action":"accept"}},"requestState":"its own""#;
+        assert!(calls[2].contains(parts), "{}", calls[2]);
+    }
 }

@@ -152,6 +152,7 @@ impl ModernClient {
         let named = match method {
             "tools/call" | "prompts/get" => read["name"].as_str(),
             "resources/read" => read["uri"].as_str(),
+            "tasks/get" | "tasks/update" | "tasks/cancel" => read["taskId"].as_str(),
             _ => None,
         };
         headers.extend(named.map(|name| ("mcp-name", name)));

@@ -1,0 +1,126 @@
+//! Tasks of many servers under one roof (tasks extension of revision 2026-07-28): which server a task belongs to. A client that calls
+//! one server directly needs none of this.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use super::{Refused, Reply, Router};
+use crate::{
+    call_context::CallContext,
+    caller::Caller,
+    catalog::ServerCatalog,
+    gate::Wanted,
+    names::ServerName,
+    wire::{Raw, RpcError, bridge},
+};
+
+/// The extension's name among the capabilities.
+pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// The `resultType` of a result that is a task.
+const RESULT_TYPE: &str = "task";
+
+/// Limit: tasks that are remembered. The oldest are forgotten; their clients can no longer ask for them here.
+const REMEMBERED: usize = 10_000;
+
+/// The tasks that servers gave to clients of the aggregated endpoints.
+#[derive(Default)]
+pub(super) struct Tasks(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    by_id: HashMap<Box<str>, (ServerName, Caller)>,
+    in_order: VecDeque<Box<str>>,
+}
+
+impl Tasks {
+    fn remember(&self, id: &str, server: &ServerName, caller: &Caller) {
+        let mut known = self.lock();
+        let owner = (server.clone(), caller.clone());
+        if known.by_id.insert(id.into(), owner).is_some() {
+            return;
+        }
+        known.in_order.push_back(id.into());
+        if known.in_order.len() > REMEMBERED
+            && let Some(oldest) = known.in_order.pop_front()
+        {
+            known.by_id.remove(&oldest);
+        }
+    }
+
+    /// The server of a task of this caller.
+    fn server_of(&self, id: &str, caller: &Caller) -> Option<ServerName> {
+        let known = self.lock();
+        let (server, owner) = known.by_id.get(id)?;
+        (owner == caller).then(|| server.clone())
+    }
+
+    /// The data is whole between statements, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Router {
+    /// Notes whose task a result is, if it is one.
+    pub(super) fn note_task(&self, context: &CallContext, server: &ServerName, result: &Raw) {
+        if bridge::result_type(result).as_deref() == Some(RESULT_TYPE)
+            && let Some(id) = result.get("taskId").and_then(|id| id.string())
+        {
+            self.0.tasks.remember(&id, server, &context.caller);
+        }
+    }
+
+    /// Whether a server that clients can call gives tasks.
+    pub(super) fn some_server_has_tasks(&self) -> bool {
+        let (settings, snapshot) = (self.settings(), self.snapshot());
+        let gives = |known: &ServerCatalog| {
+            let extensions = known.capabilities().get("extensions");
+            extensions.is_some_and(|all| all.get(EXTENSION).is_some())
+                && !known.listing.revision.has_handshake()
+        };
+        snapshot.servers.iter().any(|(name, known)| {
+            let entry = settings.servers.get(name);
+            gives(known) && entry.is_some_and(|entry| entry.enabled && !entry.quarantined)
+        })
+    }
+
+    /// `tasks/get`, `tasks/update`, `tasks/cancel`: to the server whose task it is.
+    pub(super) async fn offered_task(
+        &self,
+        context: &CallContext,
+        method: &str,
+        params: Option<&Raw>,
+    ) -> Result<Reply, Refused> {
+        if context.revision.has_handshake() {
+            return Err(RpcError::method_not_found(method).into());
+        }
+        let id = params.and_then(|params| params.get("taskId")?.string());
+        let id =
+            id.ok_or_else(|| RpcError::invalid_params(format!("{method}: `taskId` is missing")))?;
+        let server = self.0.tasks.server_of(&id, &context.caller);
+        let server =
+            server.ok_or_else(|| RpcError::invalid_params(format!("Unknown task: {id:?}")))?;
+        let admitted = self.admit(context, server.as_str(), Wanted::Method(method))?;
+        self.forward(context, &admitted, method, params, &[]).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_are_forgotten() {
+        let (tasks, caller) = (Tasks::default(), Caller::anonymous());
+        let server = ServerName::parse("s").expect("a name");
+        for n in 0..=REMEMBERED {
+            tasks.remember(&n.to_string(), &server, &caller);
+        }
+        assert_eq!(tasks.server_of("0", &caller), None);
+        assert_eq!(tasks.server_of("1", &caller), Some(server));
+        assert_eq!(tasks.server_of("1", &Caller::operator()), None, "another's");
+    }
+}
