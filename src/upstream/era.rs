@@ -91,9 +91,7 @@ async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError>
         Err(
             error @ (LinkError::NotDelivered(_)
             | LinkError::Lost(_)
-            | LinkError::Status {
-                status: 401 | 403, ..
-            }),
+            | LinkError::Status { status: 401, .. }),
         ) => Err(ProbeError::Link(error)),
         Err(LinkError::Broken(_) | LinkError::Status { .. }) => Ok(Verdict::Is(Era::Legacy)),
     }
