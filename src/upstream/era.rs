@@ -60,6 +60,7 @@ pub(super) async fn probe(link: &Link) -> Result<Era, ProbeError> {
     let Some(mut revision) = Revision::without_handshake().last() else {
         return Ok(Era::Legacy);
     };
+    let mut asked_twice = false;
     loop {
         link.speak(Some(revision));
         match verdict(link, revision).await? {
@@ -68,8 +69,16 @@ pub(super) async fn probe(link: &Link) -> Result<Era, ProbeError> {
                 return Ok(Era::Legacy);
             }
             Verdict::Is(era) => return Ok(era),
+            // It refused what it says that it speaks: once may be a slip.
+            Verdict::SpeakInstead(same) if same == revision => {
+                if std::mem::replace(&mut asked_twice, true) {
+                    return Err(ProbeError::Foreign {
+                        theirs: same.to_string(),
+                    });
+                }
+            }
             // Always an older one, so there is an end to it.
-            Verdict::SpeakInstead(other) => revision = other,
+            Verdict::SpeakInstead(older) => revision = older,
         }
     }
 }
@@ -130,10 +139,10 @@ fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
     }
 }
 
-/// The newest revision of ours among those that a server names, which does not speak `refused`.
+/// The newest revision of ours among those that a server names, which did not take `refused`.
 fn chosen(versions: &[String], refused: Revision) -> Result<Verdict, ProbeError> {
     let known = versions.iter().filter_map(|name| Revision::parse(name));
-    match known.filter(|revision| *revision < refused).max() {
+    match known.filter(|revision| *revision <= refused).max() {
         Some(revision) if revision.has_handshake() => Ok(Verdict::Is(Era::Legacy)),
         Some(revision) => Ok(Verdict::SpeakInstead(revision)),
         None => Err(ProbeError::Foreign {

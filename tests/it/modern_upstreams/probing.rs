@@ -135,6 +135,22 @@ async fn a_server_that_names_an_older_revision_gets_its_handshake() {
 }
 
 #[tokio::test]
+async fn a_server_that_refuses_what_it_speaks_is_asked_once_more() {
+    let refusal =
+        r#"{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"x"}}"#;
+    let upstream = FakeUpstream::stdio()
+        .on("server/discover", error(refusal))
+        .tool("echo", echo())
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    upstream.wait_for_count("server/discover", 2).await;
+    let reason = reason_of(&daemon).await;
+    assert!(reason.contains("2026-07-28"), "{reason}");
+    assert_eq!(upstream.received("initialize"), [""; 0]);
+}
+
+#[tokio::test]
 async fn an_operator_can_have_a_server_asked_again() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
     let daemon = used(&upstream).await;
