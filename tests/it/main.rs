@@ -25,6 +25,7 @@ mod list_changes;
 mod logs;
 mod modern_clients;
 mod modern_upstreams;
+mod native;
 mod order;
 mod progress;
 mod prompts_and_resources;

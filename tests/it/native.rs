@@ -1,0 +1,130 @@
+//! `/mcp/server/NAME`: what nobody here knows passes, whichever era speaks on either side.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::{TestClient, call_params},
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    modern,
+    modern_client::ModernClient,
+    script::HttpAnswers,
+};
+
+const ODD: &str = r#"{"z":1.10,"a":[1e400,-0],"vendor":{"x":null}}"#;
+
+const CAPABILITIES: &str =
+    r#"{"tools":{"vendor":1.10},"vendor/thing":{"x":[1.0]},"experimental":{"y":{}}}"#;
+
+fn servers() -> Vec<FakeUpstream> {
+    let legacy = [
+        FakeUpstream::stdio(),
+        FakeUpstream::sse(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+        FakeUpstream::http(),
+    ];
+    let modern = [FakeUpstream::stdio(), FakeUpstream::http()];
+    let modern = modern.map(|server| server.speaking(modern::REVISION));
+    legacy.into_iter().chain(modern).collect()
+}
+
+async fn daemon_before(upstream: &Upstream, more: serde_json::Value) -> TestDaemon {
+    TestDaemon::builder()
+        .upstream_with("up", upstream, more)
+        .start()
+        .await
+}
+
+#[tokio::test]
+async fn methods_that_nobody_knows_pass_both_ways() {
+    for server in servers() {
+        let upstream = server
+            .tool("echo", echo())
+            .on("vendor/do", reply(ODD))
+            .start()
+            .await;
+        let daemon = daemon_before(&upstream, json!({})).await;
+        let legacy = daemon.client("/mcp/server/up").await;
+        let modern = ModernClient::new(&daemon, "/mcp/server/up");
+        let params = r#"{"n":1.10,"deep":{"b":2.0,"a":1}}"#;
+        for (reply, dressed) in [
+            (legacy.request("vendor/do", params).await, false),
+            (modern.request("vendor/do", params).await, true),
+        ] {
+            let inner = ODD.strip_suffix('}').expect("an object");
+            assert!(reply.result().starts_with(inner), "{}", reply.result());
+            if !dressed {
+                assert_eq!(reply.result(), ODD);
+            }
+        }
+        for seen in upstream.received("vendor/do") {
+            assert!(
+                seen.contains(r#""n":1.10,"deep":{"b":2.0,"a":1}"#),
+                "{seen}"
+            );
+        }
+        legacy
+            .notify("notifications/vendor/x", r#"{"n":1.10}"#)
+            .await;
+        let seen = upstream.wait_for("notifications/vendor/x").await;
+        assert!(seen.body.contains(r#""n":1.10"#), "{}", seen.body);
+    }
+}
+
+#[tokio::test]
+async fn capabilities_that_nobody_knows_are_shown() {
+    for server in servers() {
+        let upstream = server
+            .capabilities(CAPABILITIES)
+            .instructions("Mind the gap.")
+            .tool("echo", echo())
+            .start()
+            .await;
+        let daemon = daemon_before(&upstream, json!({})).await;
+        let legacy = daemon.client("/mcp/server/up").await;
+        assert!(
+            legacy.initialized.contains(CAPABILITIES),
+            "{}",
+            legacy.initialized
+        );
+        assert!(legacy.initialized.contains("Mind the gap."));
+        let modern = ModernClient::new(&daemon, "/mcp/server/up");
+        let discovered = modern.request("server/discover", "{}").await;
+        assert!(
+            discovered.result().contains(CAPABILITIES),
+            "{}",
+            discovered.result()
+        );
+        assert!(discovered.result().contains("Mind the gap."));
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_the_list_lacks_is_called_where_changes_are_allowed() {
+    for server in servers() {
+        let upstream = server
+            .tool("echo", echo())
+            .on("tools/call", reply(ODD))
+            .start()
+            .await;
+        let daemon = daemon_before(&upstream, json!({ "tool_changes": "allow" })).await;
+        let legacy = daemon.client("/mcp/server/up").await;
+        let reply = legacy.call("unlisted", r#"{"n":1.10}"#).await;
+        assert_eq!(reply.result(), ODD);
+        let calls = upstream.received("tools/call");
+        assert!(
+            calls[0].contains(r#""unlisted""#) && calls[0].contains("1.10"),
+            "{calls:?}"
+        );
+    }
+    // Where they are held, nobody has seen what it does.
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = daemon_before(&upstream, json!({})).await;
+    let client: TestClient = daemon.client("/mcp/server/up").await;
+    let reply = client
+        .request("tools/call", &call_params("unlisted", "{}"))
+        .await;
+    assert_eq!(reply.error_code(), -32602);
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
+}
