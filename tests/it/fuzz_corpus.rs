@@ -50,6 +50,11 @@ fn an_edit_of_the_configuration_changes_what_it_names_only() {
 }
 
 #[test]
+fn between_the_eras_only_the_dress_changes() {
+    replay("eras", properties::eras::check);
+}
+
+#[test]
 fn the_examples_can_be_edited() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in fs::read_dir(folder).expect("a folder of the repository") {
