@@ -8,6 +8,7 @@ mod indexer;
 mod ingest;
 pub mod last_known;
 mod query;
+mod saver;
 mod snapshot;
 mod task;
 mod thesaurus;

@@ -6,7 +6,9 @@ use arc_swap::ArcSwap;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{Listing, Searcher, ServerCatalog, Snapshot, indexer::Indexer, last_known};
+use super::{
+    Listing, Searcher, ServerCatalog, Snapshot, indexer::Indexer, last_known, saver::Saver,
+};
 use crate::{names::ServerName, wire::Raw};
 
 /// Limit: hand-overs that wait. Workers wait for their turn when it is full.
@@ -100,7 +102,7 @@ impl Catalog {
                 news,
                 inbox,
                 differences,
-                data_dir,
+                saver: Saver::new(data_dir),
             },
         )
     }
@@ -160,14 +162,15 @@ pub struct CatalogTask {
     news: Arc<Notify>,
     inbox: mpsc::Receiver<Command>,
     differences: broadcast::Sender<Difference>,
-    data_dir: PathBuf,
+    saver: Saver,
 }
 
 impl CatalogTask {
-    /// Runs until shutdown, and the indexer beside it.
+    /// Runs until shutdown, indexer and saver beside it.
     pub async fn run(self, shutdown: CancellationToken) {
         let indexer = self.indexer.clone().run(shutdown.clone());
-        tokio::join!(self.follow_commands(shutdown), indexer);
+        let saver = self.saver.clone().run(shutdown.clone());
+        tokio::join!(self.follow_commands(shutdown), indexer, saver);
     }
 
     async fn follow_commands(mut self, shutdown: CancellationToken) {
@@ -178,13 +181,13 @@ impl CatalogTask {
             };
             match command {
                 None => return,
-                Some(Command::Put { server, done }) => self.put(server, done).await,
-                Some(Command::Keep { servers }) => self.keep(servers).await,
+                Some(Command::Put { server, done }) => self.put(server, done),
+                Some(Command::Keep { servers }) => self.keep(servers),
             }
         }
     }
 
-    async fn put(&self, new: Arc<ServerCatalog>, done: oneshot::Sender<()>) {
+    fn put(&self, new: Arc<ServerCatalog>, done: oneshot::Sender<()>) {
         let (old, server) = (self.published.load_full(), &new.server);
         for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
             tracing::warn!(%server, problem = %problem.0, "a definition was left out");
@@ -210,15 +213,11 @@ impl CatalogTask {
         let _ = done.send(());
         self.announce(difference);
         if news {
-            let data_dir = self.data_dir.clone();
-            self.on_disk(move || {
-                last_known::save(&data_dir, &new.server, &new.entry, &new.listing)
-            })
-            .await;
+            self.saver.save(new);
         }
     }
 
-    async fn keep(&self, names: Vec<ServerName>) {
+    fn keep(&self, names: Vec<ServerName>) {
         let old = self.published.load_full();
         let (kept, gone): (Vec<_>, Vec<_>) = old
             .servers
@@ -236,14 +235,7 @@ impl CatalogTask {
         if !gone.is_empty() {
             self.publish(old.generation + 1, kept.into_iter().collect());
         }
-        let data_dir = self.data_dir.clone();
-        self.on_disk(move || {
-            last_known::prune(&data_dir, |name| {
-                names.iter().any(|kept| kept.as_str() == name)
-            });
-            Ok(())
-        })
-        .await;
+        self.saver.keep(names);
         self.announce(difference);
     }
 
@@ -261,15 +253,6 @@ impl CatalogTask {
         if !difference.is_empty() {
             // Nobody listening is fine.
             let _ = self.differences.send(difference);
-        }
-    }
-
-    /// The lists in memory count; a disk that fails costs the next start a discovery.
-    async fn on_disk(&self, work: impl FnOnce() -> std::io::Result<()> + Send + 'static) {
-        match tokio::task::spawn_blocking(work).await {
-            Ok(Ok(())) => (),
-            Ok(Err(error)) => tracing::warn!(%error, "the last known lists could not be saved"),
-            Err(error) => tracing::warn!(%error, "saving the last known lists was cut short"),
         }
     }
 }

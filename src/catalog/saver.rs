@@ -1,0 +1,99 @@
+//! Brings the last known lists to disk, behind everybody's back: a slow disk delays neither calls nor the lists of the next server.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{ServerCatalog, last_known};
+use crate::names::ServerName;
+
+/// What is yet to be done. Bounded by the number of servers: of one server only the newest lists count.
+#[derive(Default)]
+struct Waiting {
+    /// The servers whose files stay; all others go.
+    kept: Option<Vec<ServerName>>,
+    /// Written after that.
+    lists: BTreeMap<ServerName, Arc<ServerCatalog>>,
+}
+
+/// The lists that wait for the disk. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Saver {
+    data_dir: PathBuf,
+    waiting: Arc<Mutex<Waiting>>,
+    news: Arc<Notify>,
+}
+
+impl Saver {
+    pub(super) fn new(data_dir: PathBuf) -> Self {
+        Self {
+            data_dir,
+            waiting: Arc::default(),
+            news: Arc::default(),
+        }
+    }
+
+    /// Saves a server's lists, soon.
+    pub(super) fn save(&self, server: Arc<ServerCatalog>) {
+        self.lock().lists.insert(server.server.clone(), server);
+        self.news.notify_one();
+    }
+
+    /// Removes the files of every server but these, soon.
+    pub(super) fn keep(&self, servers: Vec<ServerName>) {
+        let mut waiting = self.lock();
+        waiting.lists.retain(|name, _| servers.contains(name));
+        waiting.kept = Some(servers);
+        drop(waiting);
+        self.news.notify_one();
+    }
+
+    /// Works until shutdown, and then off what is left.
+    pub(super) async fn run(self, shutdown: CancellationToken) {
+        loop {
+            let ends = tokio::select! {
+                () = self.news.notified() => false,
+                () = shutdown.cancelled() => true,
+            };
+            let (data_dir, waiting) = (self.data_dir.clone(), self.take());
+            // The lists in memory count; a disk that fails costs the next start a discovery.
+            if let Err(error) = tokio::task::spawn_blocking(move || waiting.write(&data_dir)).await
+            {
+                tracing::warn!(%error, "saving the last known lists was cut short");
+            }
+            if ends {
+                return;
+            }
+        }
+    }
+
+    fn take(&self) -> Waiting {
+        std::mem::take(&mut *self.lock())
+    }
+
+    /// The data is whole between statements, so a panic elsewhere does not spoil it.
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Waiting {
+    fn write(&self, data_dir: &std::path::Path) {
+        if let Some(kept) = &self.kept {
+            last_known::prune(data_dir, |name| {
+                kept.iter().any(|kept| kept.as_str() == name)
+            });
+        }
+        for (name, known) in &self.lists {
+            let saved = last_known::save(data_dir, name, &known.entry, &known.listing);
+            if let Err(error) = saved {
+                tracing::warn!(server = %name, %error, "the last known lists could not be saved");
+            }
+        }
+    }
+}
