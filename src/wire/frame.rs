@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::{Id, Raw, RpcError};
+use super::{Id, Raw, RpcError, check};
 
 /// A JSON-RPC 2.0 message with its payload untouched.
 #[derive(Debug, Clone)]
@@ -78,8 +78,57 @@ impl FrameError {
     }
 }
 
+/// The members of a message that mean something, each as it stands.
+#[derive(Default)]
+struct Envelope {
+    jsonrpc: Option<Raw>,
+    id: Option<Raw>,
+    method: Option<Raw>,
+    params: Option<Raw>,
+    result: Option<Raw>,
+    error: Option<Raw>,
+}
+
+impl Envelope {
+    /// Of a message in the usual spelling; nothing for what is unusual or no message at all.
+    fn usual(frame: &Bytes) -> Option<Self> {
+        let mut envelope = Self::default();
+        for member in check::object(frame)? {
+            let place = match frame.get(member.key)? {
+                b"\"jsonrpc\"" => &mut envelope.jsonrpc,
+                b"\"id\"" => &mut envelope.id,
+                b"\"method\"" => &mut envelope.method,
+                b"\"params\"" => &mut envelope.params,
+                b"\"result\"" => &mut envelope.result,
+                b"\"error\"" => &mut envelope.error,
+                // It may be one of these in other letters.
+                other if other.contains(&b'\\') => return None,
+                _ => continue,
+            };
+            let value = Raw::trusted(frame.slice(member.value));
+            if place.replace(value).is_some() {
+                return None;
+            }
+        }
+        Some(envelope)
+    }
+
+    fn parsed(frame: &Bytes, parsed: &Parsed<'_>) -> Self {
+        let raw = |value: Option<&RawValue>| value.map(|value| Raw::slice_of(frame, value));
+        Self {
+            jsonrpc: raw(parsed.jsonrpc),
+            id: raw(parsed.id),
+            method: raw(parsed.method),
+            params: raw(parsed.params),
+            result: raw(parsed.result),
+            error: raw(parsed.error),
+        }
+    }
+}
+
+/// The same for the parser, which also says what is wrong.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct Parsed<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
     jsonrpc: Option<&'a RawValue>,
     #[serde(borrow, default, deserialize_with = "present")]
@@ -102,16 +151,16 @@ fn present<'de: 'a, 'a, D: Deserializer<'de>>(d: D) -> Result<Option<&'a RawValu
 impl Message {
     /// Reads one message. Does not ask for `"jsonrpc": "2.0"`, which some upstreams forget.
     pub fn parse(frame: &Bytes) -> Result<Self, FrameError> {
-        Self::from_envelope(frame, &envelope(frame)?)
+        Self::from_envelope(envelope(frame)?)
     }
 
-    fn from_envelope(frame: &Bytes, envelope: &Envelope<'_>) -> Result<Self, FrameError> {
-        let raw = |value: &RawValue| Raw::slice_of(frame, value);
-        let id = envelope.id.and_then(|id| Id::of(frame, id));
+    fn from_envelope(envelope: Envelope) -> Result<Self, FrameError> {
+        let id = envelope.id.as_ref().and_then(Id::from_raw);
         if let Some(method) = envelope.method {
-            let method: Box<str> = serde_json::from_str(method.get())
+            let method: Box<str> = method
+                .read()
                 .map_err(|_| not_a_message("`method` is not a string"))?;
-            let params = envelope.params.map(raw);
+            let params = envelope.params;
             return match (id, envelope.id) {
                 (Some(id), _) => Ok(Self::Request(Request { id, method, params })),
                 (None, None) => Ok(Self::Notification(Notification { method, params })),
@@ -119,8 +168,8 @@ impl Message {
             };
         }
         let outcome = match (envelope.result, envelope.error) {
-            (Some(result), None) => Outcome::Result(raw(result)),
-            (_, Some(error)) => Outcome::Error(raw(error)),
+            (Some(result), None) => Outcome::Result(result),
+            (_, Some(error)) => Outcome::Error(error),
             (None, None) => {
                 return Err(not_a_message(
                     "neither `method` nor `result` nor `error` is there",
@@ -154,16 +203,17 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
     let envelope = envelope(frame)?;
-    if envelope
-        .jsonrpc
-        .is_none_or(|version| version.get() != "\"2.0\"")
-    {
+    let version = envelope.jsonrpc.as_ref();
+    if version.is_none_or(|version| version.as_bytes() != b"\"2.0\"") {
         return Err(not_a_message("`jsonrpc` is not \"2.0\""));
     }
-    Message::from_envelope(frame, &envelope)
+    Message::from_envelope(envelope)
 }
 
-fn envelope(frame: &Bytes) -> Result<Envelope<'_>, FrameError> {
+fn envelope(frame: &Bytes) -> Result<Envelope, FrameError> {
+    if let Some(envelope) = Envelope::usual(frame) {
+        return Ok(envelope);
+    }
     // Of its own accord the parser would take the elements of an array for members.
     if frame.trim_ascii_start().first() != Some(&b'{') {
         return match Raw::parse(frame) {
@@ -171,10 +221,11 @@ fn envelope(frame: &Bytes) -> Result<Envelope<'_>, FrameError> {
             Err(error) => Err(FrameError::NotJson(error.into_inner())),
         };
     }
-    serde_json::from_slice(frame).map_err(|error| match error.classify() {
-        serde_json::error::Category::Data => FrameError::NotAMessage(error.to_string().into()),
-        _ => FrameError::NotJson(error),
-    })
+    match serde_json::from_slice(frame) {
+        Ok(parsed) => Ok(Envelope::parsed(frame, &parsed)),
+        Err(error) if error.is_data() => Err(FrameError::NotAMessage(error.to_string().into())),
+        Err(error) => Err(FrameError::NotJson(error)),
+    }
 }
 
 fn not_a_message(why: &'static str) -> FrameError {

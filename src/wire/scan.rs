@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 /// Where one member of an object stands in the text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// The key with its quotes.
     pub key: Range<usize>,
@@ -147,7 +147,7 @@ fn skip_string(text: &[u8], at: usize) -> Option<usize> {
 const NEAR: usize = 64;
 
 /// Where the next quote or backslash stands.
-fn find_special(text: &[u8]) -> Option<usize> {
+pub(super) fn find_special(text: &[u8]) -> Option<usize> {
     let (near, far) = text.split_at_checked(NEAR).unwrap_or((text, &[]));
     let (words, rest) = near.as_chunks::<8>();
     for (i, word) in words.iter().enumerate() {
