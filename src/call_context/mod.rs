@@ -3,12 +3,14 @@
 
 mod outlet;
 mod questions;
+mod session;
 
 use std::sync::Arc;
 
 pub use self::{
     outlet::{Inlet, Outlet},
     questions::{Questions, Unasked},
+    session::ClientSession,
 };
 use crate::{
     caller::Caller,
@@ -31,7 +33,7 @@ pub struct CallContext {
     /// The questions that this client can be asked on the way back; none where it cannot answer.
     pub questions: Option<Questions>,
     /// By what the client is told from others, if it can be: its legacy session, or the connection that it has to itself.
-    pub session: Option<Arc<str>>,
+    pub session: Option<ClientSession>,
 }
 
 /// What a client said of itself. Detached: it outlives the frame that it came in.

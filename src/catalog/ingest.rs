@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// What a connection said about itself, all of it raw.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Listing {
     /// The result of `initialize`, or of `server/discover` where the revision has no handshake.
     pub initialize: Raw,
@@ -115,6 +115,15 @@ pub struct Template {
 }
 
 impl ServerCatalog {
+    /// Whether both list the same tools, in whatever order.
+    pub fn has_tools_of(&self, other: &Self) -> bool {
+        let has = |tool: &Tool| {
+            let known = self.tool(&tool.name);
+            known.is_some_and(|known| known.fingerprint == tool.fingerprint)
+        };
+        self.tools.len() == other.tools.len() && other.tools.iter().all(has)
+    }
+
     /// Reads the lists.
     pub fn ingest(server: &ServerName, entry: &str, listing: Listing) -> Self {
         let mut problems = Vec::new();

@@ -129,10 +129,7 @@ impl Catalog {
         entry: &str,
         listing: Listing,
     ) -> Option<Arc<ServerCatalog>> {
-        // Long lists take their time, and it is not that of others.
-        let (server, entry) = (server.clone(), entry.to_owned());
-        let reading = move || Arc::new(ServerCatalog::ingest(&server, &entry, listing));
-        let server = tokio::task::spawn_blocking(reading).await.ok()?;
+        let server = Self::read(server, entry, listing).await?;
         let (done, published) = oneshot::channel();
         let command = Command::Put {
             server: server.clone(),
@@ -140,6 +137,18 @@ impl Catalog {
         };
         self.commands.send(command).await.ok()?;
         published.await.ok().map(|()| server)
+    }
+
+    /// Reads lists that are not those of the server, but of one of its connections. `None` while shutting down.
+    pub async fn read(
+        server: &ServerName,
+        entry: &str,
+        listing: Listing,
+    ) -> Option<Arc<ServerCatalog>> {
+        // Long lists take their time, and it is not that of others.
+        let (server, entry) = (server.clone(), entry.to_owned());
+        let reading = move || Arc::new(ServerCatalog::ingest(&server, &entry, listing));
+        tokio::task::spawn_blocking(reading).await.ok()
     }
 
     /// Forgets every server but these.

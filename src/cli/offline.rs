@@ -124,6 +124,7 @@ impl Files {
             enabled: entry.enabled,
             quarantined: entry.quarantined,
             tools: listing.map(|listing| listing.tools.len() as u64),
+            instances: None,
             last_error: None,
             next_step,
         }
@@ -137,6 +138,7 @@ impl Files {
             enabled: false,
             quarantined: false,
             tools: None,
+            instances: None,
             last_error: Some(entry.reason.clone()),
             next_step: Some(format!(
                 "mend its entry in {}",

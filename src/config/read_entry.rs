@@ -129,6 +129,13 @@ pub(super) fn read_entry(
     }
     let tool_acl = read_tool_acl(&mut fields, &mut warnings)?;
     let (init_timeout, first_init_timeout) = read_init_timeout(&mut fields, &transport, context)?;
+    let scopes = [
+        ("shared", SessionScope::Shared),
+        ("client", SessionScope::Client),
+        ("workspace", SessionScope::Workspace),
+    ];
+    let session_scope = fields.choice("session_scope", &scopes)?;
+    let session_scope = session_scope.unwrap_or(SessionScope::Shared);
     let call_tool_timeout = fields
         .duration("call_tool_timeout", SHORTEST_TIMEOUT)?
         .unwrap_or(CALL_TOOL_TIMEOUT);
@@ -144,7 +151,7 @@ pub(super) fn read_entry(
         changed_by,
         idle_timeout,
         start,
-        session_scope: SessionScope::Shared,
+        session_scope,
         roots,
         tools,
         tool_changes,
@@ -179,11 +186,6 @@ fn refuse_unsupported(fields: &mut Fields<'_>, isolate_all: bool) -> Result<(), 
         Some(true) => return Err(fields.bad("isolation.enabled", UNSUPPORTED)),
         None if isolate_all => return Err(fields.bad("docker_isolation", UNSUPPORTED)),
         _ => {}
-    }
-    let scopes = [("shared", true), ("client", false), ("workspace", false)];
-    if fields.choice("session_scope", &scopes)? == Some(false) {
-        let problem = format!("other than \"shared\" {UNSUPPORTED}");
-        return Err(fields.bad("session_scope", problem));
     }
     match fields.value("oauth") {
         Some(Value::Object(oauth)) if oauth.is_empty() => Ok(()),

@@ -149,6 +149,10 @@ pub enum Start {
 pub enum SessionScope {
     /// All clients.
     Shared,
+    /// Nobody: each client session has a connection of its own.
+    Client,
+    /// Clients with the same roots.
+    Workspace,
 }
 
 /// A folder or other place a server is told about.
@@ -212,6 +216,14 @@ impl ServerEntry {
                 Start::Eager => "eager",
             }),
         );
+        let scope = match self.session_scope {
+            SessionScope::Shared => None,
+            SessionScope::Client => Some("client"),
+            SessionScope::Workspace => Some("workspace"),
+        };
+        if let Some(scope) = scope {
+            put("session_scope", json!(scope));
+        }
         if let Some(enabled) = &self.tools.enabled {
             put("enabled_tools", json!(enabled.patterns()));
         }

@@ -11,7 +11,7 @@ use super::{
     stateless, wishes,
 };
 use crate::{
-    call_context::{CallContext, Client, Outlet},
+    call_context::{CallContext, Client, ClientSession, Outlet},
     caller::Caller,
     router::View,
     wire::{
@@ -30,8 +30,8 @@ pub(super) struct Envelope {
     pub(super) caller: Caller,
     /// The legacy session.
     pub(super) session: Option<Arc<Session>>,
-    /// By what a client is told from others that has no session but a connection of its own.
-    pub(super) connection: Option<Arc<str>>,
+    /// What stands for the session of a client that has none but a connection of its own.
+    pub(super) connection: Option<ClientSession>,
     pub(super) revision: Revision,
     pub(super) client: Arc<Client>,
     /// The log lines that a modern request asks for; a session's level is the session's.
@@ -94,9 +94,9 @@ impl Inbound {
             client: envelope.client,
             log_level: envelope.log_level,
             outlet,
-            questions: session.map(|session| session.questions.clone()),
+            questions: session.map(|session| session.known.questions().clone()),
             session: session
-                .map(|session| session.id.clone())
+                .map(|session| session.known.clone())
                 .or(envelope.connection),
         };
         if &*request.method == method::LISTEN {
@@ -115,8 +115,9 @@ impl Inbound {
         if !withdraws(envelope.session.as_deref(), notification) {
             let router = &self.0.router;
             let (caller, view) = (&envelope.caller, &envelope.view);
+            let session = envelope.session.as_ref().map(|session| &session.known);
             // Boxed, because it is large and seldom.
-            Box::pin(router.notification(caller, view, notification)).await;
+            Box::pin(router.notification(caller, session, view, notification)).await;
         }
     }
 
@@ -194,7 +195,7 @@ pub(super) fn too_large() -> RpcError {
 /// Takes a client's answer to a question. One that nobody waits for is passed over.
 pub(super) fn took(session: Option<&Session>, response: Response) {
     let answered = match (session, response.id) {
-        (Some(session), Some(id)) => session.questions.answer(&id, response.outcome),
+        (Some(session), Some(id)) => session.known.questions().answer(&id, response.outcome),
         _ => false,
     };
     if !answered {

@@ -19,7 +19,7 @@ use super::{
     wishes::Wishes,
 };
 use crate::{
-    call_context::{Client, Inlet, Outlet, Questions},
+    call_context::{Client, ClientSession, Inlet, Outlet},
     router::{Change, View},
     wire::{Id, Revision, method, notification_frame},
 };
@@ -48,8 +48,8 @@ pub(super) struct Session {
     pub(super) view: View,
     kind: Kind,
     agreed: Mutex<Agreed>,
-    /// What the client is asked on behalf of upstreams.
-    pub(super) questions: Questions,
+    /// What is known of it to those who act on its behalf.
+    pub(super) known: ClientSession,
     /// What the client wants to hear of.
     pub(super) wishes: Wishes,
     running: Mutex<HashMap<Id, Vec<CancellationToken>>>,
@@ -91,7 +91,6 @@ pub(super) enum Kind {
 /// The stream that the client has open, if any.
 #[derive(Default)]
 struct Listener {
-    outlet: Outlet,
     /// Ends the stream that is open.
     over: CancellationToken,
     /// The same stream, where the client can take it up again.
@@ -109,8 +108,8 @@ impl Sessions {
         let session = self.insert(Kind::Conversation, view, Agreed::default());
         let over = CancellationToken::new();
         let (outlet, inlet) = Outlet::with_answers(over.clone());
+        session.known.listens_on(outlet);
         *lock(&session.listener) = Listener {
-            outlet,
             over: over.clone(),
             resumable: None,
         };
@@ -119,12 +118,13 @@ impl Sessions {
     }
 
     fn insert(&self, kind: Kind, view: View, agreed: Agreed) -> Arc<Session> {
+        let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
         let session = Arc::new(Session {
-            id: uuid::Uuid::new_v4().to_string().into(),
+            known: ClientSession::new(id.clone()),
+            id,
             view,
             kind,
             agreed: Mutex::new(agreed),
-            questions: Questions::default(),
             wishes: Wishes::default(),
             running: Mutex::default(),
             listener: Mutex::default(),
@@ -198,7 +198,7 @@ impl Sessions {
             frame(method::RESOURCES_CHANGED),
         ];
         for session in lock(&self.0.by_id).values() {
-            let outlet = lock(&session.listener).outlet.clone();
+            let outlet = session.outlet();
             let seen = change.seen_on(&session.view);
             let changed = [seen.tools, seen.prompts, seen.resources];
             for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
@@ -215,9 +215,13 @@ impl Sessions {
             session.has_ended() || (!session.is_listening() && unheard > SILENCE)
         };
         let mut sessions = lock(&self.0.by_id);
-        sessions.retain(|_, session| !silent(session));
+        let forgotten: Vec<_> = sessions.extract_if(|_, session| silent(session)).collect();
         for session in sessions.values() {
             session.streams.tidy();
+        }
+        drop(sessions);
+        for (_, session) in forgotten {
+            session.end();
         }
     }
 
@@ -257,7 +261,7 @@ impl Session {
 
     /// The way to the client outside of any request: for a conversation, that of everything.
     pub(super) fn outlet(&self) -> Outlet {
-        lock(&self.listener).outlet.clone()
+        self.known.stream()
     }
 
     /// Cancelled when a conversation is over.
@@ -311,11 +315,11 @@ impl Session {
     pub(super) fn listen(&self, sessions: &Sessions) -> Listening {
         let (outlet, inlet) = Outlet::new();
         let over = CancellationToken::new();
-        self.listen_on(Listener {
-            outlet,
+        let listener = Listener {
             over: over.clone(),
             resumable: None,
-        });
+        };
+        self.listen_on(outlet, listener);
         sessions.listening(inlet, over, None)
     }
 
@@ -324,17 +328,19 @@ impl Session {
         let (outlet, inlet) = Outlet::new();
         let (over, stream) = (CancellationToken::new(), Arc::new(Resumable::new()));
         let listener = Listener {
-            outlet,
             over: over.clone(),
             resumable: Some(stream.clone()),
         };
-        self.listen_on(listener);
+        self.listen_on(outlet, listener);
         tokio::spawn(relay(stream.clone(), inlet, over, closing.clone()));
         stream
     }
 
-    fn listen_on(&self, listener: Listener) {
-        let old = std::mem::replace(&mut *lock(&self.listener), listener);
+    fn listen_on(&self, outlet: Outlet, listener: Listener) {
+        let mut current = lock(&self.listener);
+        self.known.listens_on(outlet);
+        let old = std::mem::replace(&mut *current, listener);
+        drop(current);
         old.over.cancel();
     }
 
@@ -349,7 +355,7 @@ impl Session {
         let listener = lock(&self.listener);
         match &listener.resumable {
             Some(stream) => stream.is_read(),
-            None => listener.outlet.is_heard(),
+            None => self.outlet().is_heard(),
         }
     }
 
@@ -357,7 +363,7 @@ impl Session {
         for token in lock(&self.running).values().flatten() {
             token.cancel();
         }
-        self.questions.end();
+        self.known.end();
         self.wishes.end();
         lock(&self.listener).over.cancel();
     }

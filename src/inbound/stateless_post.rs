@@ -159,7 +159,7 @@ impl Inbound {
         }
         let router = &self.0.router;
         router
-            .notification(&Caller::anonymous(), &view, notification)
+            .notification(&Caller::anonymous(), None, &view, notification)
             .await;
         answer::accepted()
     }

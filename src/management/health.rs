@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Management;
-use crate::upstream::State;
+use crate::upstream::{State, Upstream};
 
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, Serialize)]
@@ -57,7 +57,11 @@ impl Management {
                         .last_error
                         .map_or_else(|| "it is not available".to_owned(), |e| e.outside),
                 }),
-                State::Asleep | State::Connecting { .. } => (),
+                State::Asleep | State::Connecting { .. } => {
+                    let instances = self.0.upstreams.instances(upstream.name().as_str());
+                    let ready = |one: &Upstream| matches!(one.status().state, State::Ready { .. });
+                    connected += usize::from(instances.iter().any(ready));
+                }
             }
         }
         ailing.sort_by(|a, b| a.name.cmp(&b.name));

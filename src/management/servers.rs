@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 
 use super::Management;
 use crate::{
-    config::{Change, EditError, ServerEntry, WriteError},
+    config::{Change, EditError, ServerEntry, SessionScope, WriteError},
     error_code::{ErrorCode, Failure},
     gate,
     names::ServerName,
-    upstream::{State, Status},
+    upstream::{State, Status, Upstream},
 };
 
 /// One server as listings show it.
@@ -27,6 +27,9 @@ pub struct ServerRow {
     pub quarantined: bool,
     /// Tools known.
     pub tools: usize,
+    /// How many instances run, of a server that not all clients share; absent for the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<usize>,
     /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
     pub last_error: Option<String>,
     /// What to do about it.
@@ -49,6 +52,7 @@ impl Management {
             enabled: false,
             quarantined: false,
             tools: 0,
+            instances: None,
             last_error: Some(broken.reason.clone()),
             next_step: Some(format!(
                 "correct the entry in {}",
@@ -74,12 +78,16 @@ impl Management {
     }
 
     fn row(&self, entry: &ServerEntry) -> ServerRow {
-        let status = self
-            .0
-            .upstreams
-            .get(entry.name.as_str())
-            .map(|upstream| upstream.status());
-        let (last_error, next_step) = match status.as_ref().and_then(|s| s.last_error.clone()) {
+        let name = entry.name.as_str();
+        let base = self.0.upstreams.get(name);
+        let instances = self.0.upstreams.instances(name);
+        let all: Vec<Status> = base
+            .iter()
+            .chain(&instances)
+            .map(Upstream::status)
+            .collect();
+        let last_error = all.iter().find_map(|status| status.last_error.clone());
+        let (last_error, next_step) = match last_error {
             Some(error) => (Some(error.reason), Some(error.next_step)),
             None => (None, next_step(entry)),
         };
@@ -93,10 +101,11 @@ impl Management {
         ServerRow {
             name: entry.name.to_string(),
             transport: Some(entry.transport.label()),
-            state: shown_state(entry, status.as_ref()),
+            state: shown_state(entry, &all),
             enabled: entry.enabled,
             quarantined: entry.quarantined,
             tools,
+            instances: (entry.session_scope != SessionScope::Shared).then_some(instances.len()),
             last_error,
             next_step,
         }
@@ -158,7 +167,13 @@ impl Management {
         let settings = self.settings();
         let entry = gate::entry(&settings, name)?;
         match self.0.upstreams.get(name) {
-            Some(upstream) => upstream.restart().await?,
+            Some(upstream) => {
+                upstream.restart().await?;
+                let instances = self.0.upstreams.instances(name);
+                let restarts = instances.iter().map(Upstream::restart);
+                // What came of each, its row says.
+                let _ = futures_util::future::join_all(restarts).await;
+            }
             None if !entry.enabled => {
                 let hint = format!("Run `mcpproxy upstream enable {name}`.");
                 let error = format!("the server {name:?} is disabled");
@@ -250,19 +265,22 @@ fn with_source(error: &dyn std::error::Error) -> String {
     }
 }
 
-fn shown_state(entry: &ServerEntry, status: Option<&Status>) -> &'static str {
+/// Of the server and its instances. It works if one of them does.
+fn shown_state(entry: &ServerEntry, all: &[Status]) -> &'static str {
     if !entry.enabled {
         return "Disabled";
     }
     if entry.quarantined {
         return "Quarantined";
     }
-    match status.map(|status| status.state) {
-        None | Some(State::Asleep) => "Disconnected",
-        Some(State::Connecting { .. }) => "Connecting",
-        Some(State::Ready { .. }) => "Ready",
-        Some(State::Waiting { .. } | State::Failed { .. }) => "Error",
-    }
+    let shown = |status: &Status| match status.state {
+        State::Asleep => (0, "Disconnected"),
+        State::Waiting { .. } | State::Failed { .. } => (1, "Error"),
+        State::Connecting { .. } => (2, "Connecting"),
+        State::Ready { .. } => (3, "Ready"),
+    };
+    let best = all.iter().map(shown).max();
+    best.map_or("Disconnected", |(_, state)| state)
 }
 
 fn next_step(entry: &ServerEntry) -> Option<String> {

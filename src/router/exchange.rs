@@ -297,14 +297,23 @@ async fn asked_live(
         Shown::Offered => input_required::signed(&server, method, question.params.as_ref()),
     };
     let asking = context.ask(method, params.as_ref());
+    let outcome = answered(&server, method, asking).await;
+    (question.id, outcome)
+}
+
+/// What comes of asking a legacy client, or the error that the server gets instead.
+pub(super) async fn answered(
+    server: &ServerName,
+    method: &str,
+    asking: impl Future<Output = Result<Outcome, Unasked>>,
+) -> Outcome {
     let why = match tokio::time::timeout(PATIENCE, asking).await {
-        Ok(Ok(outcome)) => return (question.id, outcome),
+        Ok(Ok(outcome)) => return outcome,
         Ok(Err(why)) => why.to_string(),
         Err(_) => "the client did not answer in time".to_owned(),
     };
     tracing::info!(%server, method, why, "a question of the server was not answered");
-    let refusal = bridge::refused_question(method, &why);
-    (question.id, Outcome::Error(refusal.to_raw()))
+    Outcome::Error(bridge::refused_question(method, &why).to_raw())
 }
 
 /// A result of a kind that the client was not promised to know.

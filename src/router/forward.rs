@@ -92,16 +92,19 @@ impl Router {
             params => params.clone(),
         };
         let behalf = match &context.session {
-            Some(session) => Behalf::Session(session.clone()),
+            Some(session) => Behalf::Session(session.key().clone()),
             None => Behalf::Itself,
         };
-        let upstream = self.upstream(admitted.server())?;
+        let upstream = self
+            .upstream(context, admitted.server(), begun.shown)
+            .await?;
         let outgoing = Outgoing {
             number,
             method: begun.method,
             params: sent,
             sender: context.sender(),
             behalf,
+            stream: &context.outlet,
         };
         let call = upstream.call(admitted, outgoing).await?;
         Ok(Running {

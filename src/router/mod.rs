@@ -9,6 +9,7 @@ mod exchange;
 mod forward;
 mod header_params;
 mod input_required;
+mod instances;
 mod instructions;
 mod lists;
 mod log_lines;
@@ -35,7 +36,7 @@ pub use crate::upstream::{LogWish, Subscription, Tell};
 
 use self::lists::prefixed;
 use crate::{
-    call_context::CallContext,
+    call_context::{CallContext, ClientSession},
     caller::Caller,
     catalog::{Catalog, Snapshot},
     config::{RoutingMode, Settings},
@@ -143,31 +144,47 @@ impl Router {
     }
 
     /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
-    pub async fn notification(&self, caller: &Caller, view: &View, notification: &Notification) {
+    pub async fn notification(
+        &self,
+        caller: &Caller,
+        session: Option<&ClientSession>,
+        view: &View,
+        notification: &Notification,
+    ) {
+        if &*notification.method == method::ROOTS_CHANGED {
+            if let Some(session) = session {
+                self.roots_changed(caller, session, notification).await;
+            }
+            return;
+        }
         if let View::Server(server) = view
             && is_for_upstream(&notification.method)
-            && let Err(failure) = self.pass_on(caller, server, notification).await
+            && let Some(upstream) = self.used_by(caller, session, server)
         {
-            tracing::debug!(%server, %failure, "a notification could not be passed on");
+            self.pass_on(caller, &upstream, notification).await;
         }
     }
 
-    async fn pass_on(
-        &self,
-        caller: &Caller,
-        server: &ServerName,
-        notification: &Notification,
-    ) -> Result<(), Failure> {
-        let (name, params) = (&*notification.method, notification.params.as_ref());
+    /// To an upstream that is awake; one that sleeps has nothing to be told.
+    async fn pass_on(&self, caller: &Caller, upstream: &Upstream, notification: &Notification) {
+        let (server, name) = (upstream.name(), &*notification.method);
         let admitted = gate::admit(
             &self.settings(),
             &self.0.catalog.snapshot(),
             caller,
             server.as_str(),
             gate::Wanted::Method(name),
-        )?;
-        let upstream = self.upstream(admitted.server())?;
-        upstream.notify(&admitted, name, params).await
+        );
+        let passed = match admitted {
+            Ok(admitted) => {
+                let params = notification.params.as_ref();
+                upstream.notify(&admitted, name, params).await
+            }
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = passed {
+            tracing::debug!(%server, %failure, "a notification could not be passed on");
+        }
     }
 
     /// Whether a server of this name is in the configuration, usable or not.
@@ -254,14 +271,6 @@ impl Router {
     async fn ensure_known(&self, server: &str) -> Result<(), Failure> {
         gate::entry(&self.settings(), server)?;
         self.ensure_listed(server).await
-    }
-
-    /// The running upstream; the gate has let the request through, so it is there unless the settings changed this moment.
-    fn upstream(&self, server: &ServerName) -> Result<Upstream, Failure> {
-        self.0.upstreams.get(server.as_str()).ok_or_else(|| {
-            let error = format!("the server {server:?} is not running");
-            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
-        })
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
@@ -369,5 +378,5 @@ fn is_for_upstream(name: &str) -> bool {
     !matches!(
         name,
         method::INITIALIZED | method::CANCELLED | method::PROGRESS
-    ) && name != "notifications/roots/list_changed"
+    )
 }

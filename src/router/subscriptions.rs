@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LogWish, Refused, Router, Subscription, Tell, View, refusal};
+use super::{LogWish, Refused, Router, Subscription, Tell, View, forward::Shown, refusal};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
@@ -35,13 +35,18 @@ impl Router {
             View::Server(_) => tell,
             View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
         };
+        let shown = match view {
+            View::Server(_) => Shown::Own,
+            View::Configured | View::Mode(_) => Shown::Offered,
+        };
         let subscribed = async {
             let wanted = Wanted::Resource(&owner.uri);
             let admitted = self
                 .admit(context, owner.server.as_str(), wanted)
                 .map_err(NotSubscribed::Failed)?;
             let upstream = self
-                .upstream(admitted.server())
+                .upstream(context, admitted.server(), shown)
+                .await
                 .map_err(NotSubscribed::Failed)?;
             upstream.subscribe(&admitted, &owner.uri, tell).await
         };

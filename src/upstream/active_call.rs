@@ -14,6 +14,7 @@ use super::{
     questions::own_answer,
 };
 use crate::{
+    call_context::Outlet,
     config::duration,
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -44,8 +45,8 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    pub(super) fn begin(upstream: Upstream, number: u64, behalf: Behalf) -> Self {
-        let waiting = upstream.0.callers.enter(number, behalf);
+    pub(super) fn begin(upstream: Upstream, number: u64, behalf: Behalf, stream: Outlet) -> Self {
+        let waiting = upstream.0.callers.enter(number, behalf, stream);
         Self {
             upstream,
             number,
@@ -95,7 +96,7 @@ impl ActiveCall {
                     self.deadline = Instant::now() + self.timeout;
                 }
                 Inbound::Question(question) => {
-                    if let Some(outcome) = own_answer(question, &self.counted.0.roots()) {
+                    if let Some(outcome) = own_answer(question, &self.counted.0.0.roots()) {
                         // Boxed, because it is large and seldom.
                         Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;

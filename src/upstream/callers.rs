@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::wire::Request;
+use crate::{call_context::Outlet, wire::Request};
 
 /// A call that was withdrawn may go on upstream, and ask, for this long. After that the server has surely heard of it.
 const GHOST: Duration = Duration::from_mins(1);
@@ -41,9 +41,16 @@ pub(super) struct Callers(Mutex<Table>);
 
 #[derive(Default)]
 struct Table {
-    calls: BTreeMap<u64, (Behalf, Arc<Waiting>)>,
+    calls: BTreeMap<u64, Call>,
     /// Calls that were withdrawn, and until when they may still ask something.
     ghosts: Vec<(Behalf, Instant)>,
+}
+
+struct Call {
+    behalf: Behalf,
+    /// The way back to its client, where that may be asked beside the call.
+    stream: Outlet,
+    waiting: Arc<Waiting>,
 }
 
 /// The questions that wait for one call.
@@ -68,11 +75,23 @@ pub(super) enum Unattributed {
 
 impl Callers {
     /// Notes a call that begins.
-    pub(super) fn enter(&self, number: u64, behalf: Behalf) -> Arc<Waiting> {
+    pub(super) fn enter(&self, number: u64, behalf: Behalf, stream: Outlet) -> Arc<Waiting> {
         let waiting = Arc::new(Waiting::default());
-        let entry = (behalf, waiting.clone());
-        lock(&self.0).calls.insert(number, entry);
+        let call = Call {
+            behalf,
+            stream,
+            waiting: waiting.clone(),
+        };
+        lock(&self.0).calls.insert(number, call);
         waiting
+    }
+
+    /// The stream of the newest call whose client can be asked on it.
+    pub(super) fn stream(&self) -> Outlet {
+        let table = lock(&self.0);
+        let mut streams = table.calls.values().rev().map(|call| &call.stream);
+        let heard = streams.find(|stream| stream.is_heard());
+        heard.cloned().unwrap_or_else(Outlet::nowhere)
     }
 
     /// Notes that a call was answered.
@@ -83,7 +102,7 @@ impl Callers {
     /// Notes that a call ended without an answer; nothing if it had one.
     pub(super) fn left(&self, number: u64, now: Instant) {
         let mut table = lock(&self.0);
-        let Some((behalf, _)) = table.calls.remove(&number) else {
+        let Some(Call { behalf, .. }) = table.calls.remove(&number) else {
             return;
         };
         table.ghosts.retain(|(_, until)| now < *until);
@@ -102,10 +121,13 @@ impl Callers {
     pub(super) fn attribute(&self, question: Request, now: Instant) -> Result<(), Unattributed> {
         let table = lock(&self.0);
         let mut calls = table.calls.values().rev();
-        let Some((behalf, waiting)) = calls.next() else {
+        let Some(Call {
+            behalf, waiting, ..
+        }) = calls.next()
+        else {
             return Err(Unattributed::NoCall);
         };
-        if calls.any(|(other, _)| !behalf.is_certainly(other)) {
+        if calls.any(|other| !behalf.is_certainly(&other.behalf)) {
             return Err(Unattributed::Several);
         }
         let mut ghosts = table.ghosts.iter();
@@ -164,13 +186,17 @@ mod tests {
         Behalf::Session(name.into())
     }
 
+    fn enter(callers: &Callers, number: u64, name: &str) -> Arc<Waiting> {
+        callers.enter(number, session(name), Outlet::nowhere())
+    }
+
     #[test]
     fn a_question_goes_to_the_only_caller() {
         let check = |behalves: &[Behalf], expected: Result<usize, Unattributed>| {
             let (callers, now) = (Callers::default(), Instant::now());
             let calls: Vec<_> = (0..)
                 .zip(behalves)
-                .map(|(number, behalf)| callers.enter(number, behalf.clone()))
+                .map(|(number, behalf)| callers.enter(number, behalf.clone(), Outlet::nowhere()))
                 .collect();
             let given = callers.attribute(question(), now);
             let asked = calls
@@ -198,29 +224,29 @@ mod tests {
     #[test]
     fn a_withdrawn_call_makes_questions_doubtful_for_a_while() {
         let (callers, now) = (Callers::default(), Instant::now());
-        let _ = callers.enter(1, session("a"));
+        let _ = enter(&callers, 1, "a");
         callers.left(1, now);
-        let _ = callers.enter(2, session("a"));
+        let _ = enter(&callers, 2, "a");
         assert_eq!(callers.attribute(question(), now), Ok(()), "its own");
         callers.answered(2);
-        let _ = callers.enter(2, session("b"));
+        let _ = enter(&callers, 2, "b");
         let ask = |at| callers.attribute(question(), at);
         assert_eq!(ask(now), Err(Unattributed::Haunted));
         assert_eq!(ask(now + GHOST), Ok(()));
         callers.left(2, now);
-        let _ = callers.enter(3, session("b"));
+        let _ = enter(&callers, 3, "b");
         callers.exorcise();
         assert_eq!(ask(now), Ok(()), "a new connection");
         callers.answered(3);
         callers.left(3, now);
-        let _ = callers.enter(4, session("c"));
+        let _ = enter(&callers, 4, "c");
         assert_eq!(ask(now), Ok(()), "it was answered");
     }
 
     #[test]
     fn questions_to_one_call_are_bounded() {
         let (callers, now) = (Callers::default(), Instant::now());
-        let _ = callers.enter(1, session("a"));
+        let _ = enter(&callers, 1, "a");
         let given = (0..=WAITING).map(|_| callers.attribute(question(), now));
         assert_eq!(given.last(), Some(Err(Unattributed::TooMany)));
     }

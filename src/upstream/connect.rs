@@ -6,12 +6,16 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    control::{self, Control, OpenError},
+    control::{self, Control, Declared, OpenError},
     era::ProbeError,
+    handle::Shared,
     link::{Connection, Link, News},
-    lists, local,
-    process::{Ledger, LoginPath, Process, StderrLog},
+    lists,
+    local::{self, Beginning},
+    process::{Ledger, LoginPath, Process},
+    questions::Meanwhile,
     remote,
+    tenant::declared,
 };
 use crate::{
     catalog::Listing,
@@ -40,6 +44,7 @@ pub(super) struct Open {
     pub(super) process: Option<Process>,
     pub(super) listing: Listing,
     pub(super) tasks: Vec<AbortOnDropHandle<()>>,
+    pub(super) meanwhile: Meanwhile,
 }
 
 /// Why there is no connection.
@@ -59,19 +64,26 @@ pub(super) async fn connect(
     entry: &ServerEntry,
     settings: &Settings,
     ground: &Ground,
-    stderr: &StderrLog,
+    shared: &Shared,
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
+    let declared = &declared(shared.tenant.as_ref(), entry);
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
-                let starting = local::start(entry, stdio, settings, ground, stderr, remembered);
+                let beginning = Beginning {
+                    settings,
+                    ground,
+                    stderr: &shared.stderr,
+                    declared,
+                };
+                let starting = local::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;
                 Ok((ready, Some(process)))
             }
             Transport::Remote(remote) => {
-                let reaching = remote::reach(entry, remote, remembered);
+                let reaching = remote::reach(entry, remote, declared, remembered);
                 Ok((Box::pin(reaching).await?, None))
             }
         }
@@ -88,12 +100,17 @@ pub(super) async fn connect(
     let (ready, process) = opened?;
     let Ready {
         link,
-        news,
+        mut news,
         tasks,
         opened,
     } = ready;
+    let mut meanwhile = Meanwhile::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
-    let listing = match tokio::time::timeout(LISTING, reading).await {
+    let listed = tokio::select! {
+        listed = tokio::time::timeout(LISTING, reading) => listed,
+        never = meanwhile.attend(shared, &link, opened.revision, &mut news) => match never {},
+    };
+    let listing = match listed {
         Ok(Ok(listing)) => listing,
         Ok(Err(error)) => {
             return Err(ConnectError {
@@ -117,6 +134,7 @@ pub(super) async fn connect(
         process,
         listing,
         tasks,
+        meanwhile,
     })
 }
 
@@ -131,7 +149,7 @@ pub(super) struct Ready {
 /// Does the handshake on a new connection.
 pub(super) async fn shake_hands(
     connection: Connection,
-    entry: &ServerEntry,
+    declared: &Declared,
 ) -> Result<Ready, OpenError> {
     let Connection {
         link,
@@ -139,7 +157,7 @@ pub(super) async fn shake_hands(
         news,
         tasks,
     } = connection;
-    let opened = control::open(control, !entry.roots.is_empty()).await?;
+    let opened = control::open(control, declared).await?;
     Ok(Ready {
         link,
         news,

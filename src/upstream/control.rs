@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
 use futures_util::future::{BoxFuture, FutureExt};
 use rmcp::{
     Peer, RoleClient, ServiceExt,
@@ -28,7 +29,9 @@ use super::{
     link::{ControlLane, ControlSender, Link, LinkError},
     own,
 };
-use crate::wire::{Message, Outcome, Raw, Response, Revision, RpcError, method};
+use crate::wire::{
+    Edit, Message, Outcome, Raw, Response, Revision, RpcError, method, request_frame, splice,
+};
 
 /// Looks after a connection that is open.
 pub(super) enum Control {
@@ -109,15 +112,31 @@ impl OpenError {
     }
 }
 
+/// What a server with a handshake is told that it can ask.
+#[derive(Debug, Clone)]
+pub(super) enum Declared {
+    /// Whatever some client of ours can be asked. One that cannot has the question refused for it.
+    Bridged {
+        /// Whether there are roots to name.
+        roots: bool,
+    },
+    /// What one client declares, in its own words.
+    Exactly(Raw),
+}
+
 /// Does the handshake. Has no deadline of its own.
-pub(super) async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenError> {
+pub(super) async fn open(lane: ControlLane, declared: &Declared) -> Result<Opened, OpenError> {
     let initialize = Arc::new(OnceLock::new());
     let transport = Lane {
         outgoing: lane.outgoing,
         incoming: lane.incoming,
         initialize: initialize.clone(),
+        declared: match declared {
+            Declared::Bridged { .. } => None,
+            Declared::Exactly(capabilities) => Some(capabilities.clone()),
+        },
     };
-    let service = ourselves(roots)
+    let service = ourselves(declared)
         .serve(transport)
         .await
         .map_err(|error| reason(&error))?;
@@ -136,9 +155,9 @@ pub(super) async fn open(lane: ControlLane, roots: bool) -> Result<Opened, OpenE
     })
 }
 
-/// How we present ourselves to a shared legacy server: as a client that can be asked whatever some client of ours can. One that
-/// cannot has the question refused for it. Roots are those of the settings only.
-fn ourselves(roots: bool) -> ClientConfig {
+/// How we present ourselves to a legacy server.
+fn ourselves(declared: &Declared) -> ClientConfig {
+    let roots = matches!(declared, Declared::Bridged { roots: true });
     let mut capabilities = ClientCapabilities::default();
     capabilities.sampling = Some(rmcp::model::SamplingCapability::default());
     capabilities.elicitation = Some(
@@ -240,12 +259,28 @@ fn reason(error: &ClientInitializeError) -> OpenError {
     }
 }
 
+/// An `initialize` with these capabilities.
+fn declaring(frame: &Bytes, capabilities: &Raw) -> Bytes {
+    let Ok(Message::Request(request)) = Message::parse(frame) else {
+        return frame.clone();
+    };
+    let empty = Raw::empty_object();
+    let params = request.params.as_ref().unwrap_or(&empty);
+    let edits = [("capabilities", Edit::Set(capabilities.clone()))];
+    match splice(params, &edits) {
+        Ok(params) => request_frame(&request.id, &request.method, Some(&params)),
+        Err(_) => frame.clone(),
+    }
+}
+
 /// The link as rmcp sees it.
 struct Lane {
     outgoing: ControlSender,
-    incoming: tokio::sync::mpsc::Receiver<bytes::Bytes>,
+    incoming: tokio::sync::mpsc::Receiver<Bytes>,
     /// The first answer of the connection, which is that of `initialize`.
     initialize: Arc<OnceLock<Raw>>,
+    /// The capabilities that `initialize` names, where they are not ours: rmcp knows only some of what may stand there.
+    declared: Option<Raw>,
 }
 
 impl Transport<RoleClient> for Lane {
@@ -256,10 +291,16 @@ impl Transport<RoleClient> for Lane {
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = Result<(), LinkError>> + Send + 'static {
         let outgoing = self.outgoing.clone();
+        // The first message is `initialize`.
+        let declared = self.declared.take();
         async move {
             let frame =
                 serde_json::to_vec(&message).map_err(|e| LinkError::NotDelivered(e.to_string()))?;
-            outgoing.send(frame.into()).await
+            let frame = match declared {
+                Some(capabilities) => declaring(&frame.into(), &capabilities),
+                None => frame.into(),
+            };
+            outgoing.send(frame).await
         }
     }
 

@@ -16,11 +16,13 @@ use super::{
     process::StderrLog,
     state::State,
     subscriptions::{NotSubscribed, Subscription, Subscriptions, Tell},
+    tenant::Tenant,
     usage::Usage,
 };
 use crate::{
+    call_context::Outlet,
     catalog::ServerCatalog,
-    config::{Root, Settings},
+    config::{SessionScope, Settings},
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
@@ -51,6 +53,12 @@ pub(super) struct Shared {
     pub(super) subscriptions: Subscriptions,
     pub(super) stderr: StderrLog,
     pub(super) callers: Callers,
+    /// Who shares a connection to this server.
+    pub(super) scope: SessionScope,
+    /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
+    pub(super) tenant: Option<Tenant>,
+    /// The way from an instance to that one.
+    pub(super) base: Option<mpsc::Sender<Command>>,
 }
 
 /// What the worker is asked.
@@ -63,6 +71,8 @@ pub(super) enum Command {
     Suspect(u64),
     /// A call found the lists of this connection out of date; the answer comes when they have been read again.
     Relist(u64, oneshot::Sender<()>),
+    /// An instance of the server lists something else than what is known.
+    Refresh,
 }
 
 /// A connection that is ready for calls.
@@ -118,12 +128,19 @@ pub struct Outgoing<'a> {
     pub sender: Sender<'a>,
     /// On whose behalf.
     pub behalf: Behalf,
+    /// The way back to the client.
+    pub stream: &'a Outlet,
 }
 
 impl Upstream {
     /// The server's name.
     pub fn name(&self) -> &ServerName {
         &self.0.name
+    }
+
+    /// Who shares a connection to the server.
+    pub fn scope(&self) -> SessionScope {
+        self.0.scope
     }
 
     /// Where it stands.
@@ -166,7 +183,13 @@ impl Upstream {
     ) -> Result<ActiveCall, Failure> {
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
-        let in_flight = InFlight::begin(self.clone(), outgoing.number, outgoing.behalf.clone());
+        let stream = if self.0.asks_its_client() {
+            outgoing.stream.clone()
+        } else {
+            Outlet::nowhere()
+        };
+        let (number, behalf) = (outgoing.number, outgoing.behalf.clone());
+        let in_flight = InFlight::begin(self.clone(), number, behalf, stream);
         let permit = self.slot(bound, timeout).await?;
         let mut live = self.live().await?;
         for first in [true, false] {
@@ -348,15 +371,6 @@ impl Upstream {
             self.name()
         );
         Err(Failure::new(ErrorCode::Overloaded, error, "Try again later.").of_server(self.name()))
-    }
-
-    pub(super) fn roots(&self) -> Vec<Root> {
-        let settings = self.0.settings.borrow();
-        settings
-            .servers
-            .get(self.name())
-            .map(|entry| entry.roots.clone())
-            .unwrap_or_default()
     }
 
     /// How long a call may go without a sign, and how many may be in flight.

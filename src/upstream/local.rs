@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use super::{
     connect::{ConnectError, Ground, Ready, shake_hands},
-    control::{self, OpenError, Opened},
+    control::{self, Declared, OpenError, Opened},
     era::{Era, PROBE, ProbeError, probe},
     link::{self, Connection},
     process::{self, BaseEnvironment, Grace, Launch, Process, StderrLog},
@@ -14,15 +14,27 @@ use crate::{
     wire::Revision,
 };
 
+/// What a start takes besides the entry.
+pub(super) struct Beginning<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) ground: &'a Ground,
+    pub(super) stderr: &'a StderrLog,
+    pub(super) declared: &'a Declared,
+}
+
 /// Starts it. `remembered` is what this server spoke when it was last met under this configuration.
 pub(super) async fn start(
     entry: &ServerEntry,
     stdio: &Stdio,
-    settings: &Settings,
-    ground: &Ground,
-    stderr: &StderrLog,
+    beginning: Beginning<'_>,
     remembered: Option<Revision>,
 ) -> Result<(Ready, Process), ConnectError> {
+    let Beginning {
+        settings,
+        ground,
+        stderr,
+        declared,
+    } = beginning;
     let login_path = ground.login_path.get().await;
     let program = Program {
         entry,
@@ -30,6 +42,7 @@ pub(super) async fn start(
         environment: BaseEnvironment::new(&settings.environment, login_path.as_deref()),
         ground,
         stderr,
+        declared,
     };
     if remembered.is_some_and(Revision::has_handshake) {
         let refused = match program.shake_hands().await? {
@@ -79,6 +92,7 @@ struct Program<'a> {
     environment: BaseEnvironment,
     ground: &'a Ground,
     stderr: &'a StderrLog,
+    declared: &'a Declared,
 }
 
 /// Why a server that was asked what it speaks has no connection.
@@ -108,7 +122,7 @@ impl Program<'_> {
     /// Starts it and does the handshake.
     async fn shake_hands(&self) -> Result<Result<(Ready, Process), OpenError>, ConnectError> {
         let (connection, process) = self.spawn()?;
-        Ok(match shake_hands(connection, self.entry).await {
+        Ok(match shake_hands(connection, self.declared).await {
             Ok(ready) => Ok((ready, process)),
             Err(error) => {
                 process.stop(Grace::NONE).await;
@@ -124,7 +138,7 @@ impl Program<'_> {
     ) -> Result<Result<(Ready, Process), Failed>, ConnectError> {
         let (connection, process) = self.spawn()?;
         // Boxed, because it is large and seldom.
-        let asked = Box::pin(ask_first(self.entry, connection, remembered));
+        let asked = Box::pin(ask_first(self, connection, remembered));
         Ok(match asked.await {
             Ok(ready) => Ok((ready, process)),
             Err(failed) => {
@@ -138,10 +152,11 @@ impl Program<'_> {
 /// A server that says nothing gets the handshake as well, and what it answers first counts: it may want no handshake and only be
 /// slow to start.
 async fn ask_first(
-    entry: &ServerEntry,
+    program: &Program<'_>,
     connection: Connection,
     remembered: Option<Revision>,
 ) -> Result<Ready, Failed> {
+    let entry = program.entry;
     let Connection {
         link,
         control,
@@ -151,7 +166,7 @@ async fn ask_first(
     let (lane, asked_on) = (control.outgoing.clone(), link.clone());
     let mut asked = pin!(probe(&asked_on));
     // Nothing is sent before it is waited for.
-    let mut handshake = Box::pin(control::open(control, !entry.roots.is_empty()));
+    let mut handshake = Box::pin(control::open(control, program.declared));
     let era = match remembered {
         Some(_) => Some(asked.as_mut().await),
         None => tokio::time::timeout(PROBE, asked.as_mut()).await.ok(),

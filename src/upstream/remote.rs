@@ -3,7 +3,7 @@
 
 use super::{
     connect::{ConnectError, Ready, logs_hint, shake_hands},
-    control::{self, Opened},
+    control::{self, Declared, Opened},
     era::{Description, Era, PROBE, ProbeError, probe},
     link::{self, Connection, Endpoint, LinkError},
 };
@@ -16,6 +16,7 @@ use crate::{
 pub(super) async fn reach(
     entry: &ServerEntry,
     remote: &Remote,
+    declared: &Declared,
     remembered: Option<Revision>,
 ) -> Result<Ready, ConnectError> {
     let endpoint = Endpoint {
@@ -25,13 +26,13 @@ pub(super) async fn reach(
         client_cert: remote.client_cert.clone(),
     };
     match remote.kind {
-        RemoteKind::Http => streamable(entry, &endpoint, remembered)
+        RemoteKind::Http => streamable(entry, &endpoint, declared, remembered)
             .await
             .map_err(|failed| failed.error),
-        RemoteKind::Sse => legacy_sse(entry, &endpoint).await,
-        RemoteKind::Auto => match streamable(entry, &endpoint, remembered).await {
+        RemoteKind::Sse => legacy_sse(entry, &endpoint, declared).await,
+        RemoteKind::Auto => match streamable(entry, &endpoint, declared, remembered).await {
             Ok(ready) => Ok(ready),
-            Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint)
+            Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint, declared)
                 .await
                 .map_err(|second| neither(entry, &failed.error, &second)),
             Err(failed) => Err(failed.error),
@@ -60,6 +61,7 @@ impl Failed {
 async fn streamable(
     entry: &ServerEntry,
     endpoint: &Endpoint,
+    declared: &Declared,
     remembered: Option<Revision>,
 ) -> Result<Ready, Failed> {
     let connection = prepared(endpoint)?;
@@ -82,7 +84,7 @@ async fn streamable(
         Err(error) => return Err(Failed::finally(ConnectError::of_probe(entry, &error))),
     }
     let link = connection.link.clone();
-    let error = match shake_hands(connection, entry).await {
+    let error = match shake_hands(connection, declared).await {
         Ok(ready) => return Ok(ready),
         Err(error) => error,
     };
@@ -130,7 +132,11 @@ fn without_handshake(connection: Connection, description: Description) -> Ready 
     }
 }
 
-async fn legacy_sse(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Ready, ConnectError> {
+async fn legacy_sse(
+    entry: &ServerEntry,
+    endpoint: &Endpoint,
+    declared: &Declared,
+) -> Result<Ready, ConnectError> {
     use link::legacy_sse::OpenError;
 
     let made = match link::legacy_sse::connect(endpoint).await {
@@ -141,7 +147,7 @@ async fn legacy_sse(entry: &ServerEntry, endpoint: &Endpoint) -> Result<Ready, C
             return Err(ConnectError::of_handshake(entry, &error));
         }
     };
-    let shaken = shake_hands(made.into(), entry).await;
+    let shaken = shake_hands(made.into(), declared).await;
     shaken.map_err(|error| ConnectError::of_handshake(entry, &error))
 }
 

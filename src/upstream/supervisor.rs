@@ -1,11 +1,8 @@
 //! Keeps the set of workers as the settings want it: one pure comparison of wanted with running, whatever changed.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwapOption;
 use tokio::{
     sync::{Semaphore, mpsc, watch},
     task::JoinHandle,
@@ -15,10 +12,13 @@ use tokio_util::sync::CancellationToken;
 use super::{
     callers::Callers,
     connect::Ground,
-    handle::{COMMANDS, Shared, Slots, Status, Upstream},
+    directory::{Directory, NotEntered, Order, Upstreams},
+    handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
+    instances::Instances,
     log_wishes::LogWishes,
     process::StderrLog,
-    subscriptions::AllSubscriptions,
+    subscriptions::{AllSubscriptions, Subscriptions},
+    tenant::{Member, Tenant},
     usage::Usage,
     worker::{House, Life, Worker},
 };
@@ -31,35 +31,19 @@ use crate::{
 /// How many servers without known lists are discovered at the same time.
 const DISCOVERIES: usize = 4;
 
-/// The upstreams by name. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct Upstreams(Arc<ArcSwap<HashMap<ServerName, Upstream>>>, LogWishes);
-
-impl Upstreams {
-    /// A running upstream. Servers that are disabled, or may not be contacted, do not run.
-    pub fn get(&self, name: &str) -> Option<Upstream> {
-        self.0.load().get(name).cloned()
-    }
-
-    /// What clients want to hear of their logs.
-    pub fn log_wishes(&self) -> &LogWishes {
-        &self.1
-    }
-
-    /// All that run.
-    pub fn all(&self) -> Vec<Upstream> {
-        self.0.load().values().cloned().collect()
-    }
-}
-
 /// The task that starts and stops workers.
 pub struct Supervisor {
     settings: watch::Receiver<Arc<Settings>>,
     house: Arc<House>,
     published: Upstreams,
+    orders: mpsc::Receiver<Order>,
     running: BTreeMap<ServerName, Running>,
+    /// What runs beside them for some clients only.
+    instances: Instances,
     /// Workers that were told to stop and are not done yet.
     ending: Vec<(ServerName, Ending)>,
+    /// The same of instances, which nobody has to wait for but the end.
+    leaving: Vec<JoinHandle<()>>,
 }
 
 /// A worker that was told to stop, and what outlives it.
@@ -68,11 +52,22 @@ struct Ending {
     task: JoinHandle<()>,
 }
 
-struct Running {
-    upstream: Upstream,
-    identity: String,
+/// A worker that runs.
+pub(super) struct Running {
+    pub(super) upstream: Upstream,
+    entry: Arc<ServerEntry>,
     stop: CancellationToken,
     task: JoinHandle<()>,
+}
+
+/// What a worker is started with besides its entry.
+struct Start {
+    stderr: StderrLog,
+    subscriptions: Subscriptions,
+    /// The one before it, which has to be gone first.
+    before: Option<JoinHandle<()>>,
+    tenant: Option<Tenant>,
+    base: Option<mpsc::Sender<Command>>,
 }
 
 /// What has to be done to one server.
@@ -111,21 +106,25 @@ impl Supervisor {
         ground: Ground,
         hurry: CancellationToken,
     ) -> (Upstreams, Self) {
-        let published = Upstreams::default();
+        let log_wishes = LogWishes::default();
+        let (published, orders) = Upstreams::new(log_wishes.clone());
         let house = House {
             ground,
             catalog,
             discovery: Arc::new(Semaphore::new(DISCOVERIES)),
             subscriptions: AllSubscriptions::default(),
-            log_wishes: published.1.clone(),
+            log_wishes,
             hurry,
         };
         let supervisor = Self {
             settings,
             house: Arc::new(house),
             published: published.clone(),
+            orders,
             running: BTreeMap::new(),
+            instances: Instances::default(),
             ending: Vec::new(),
+            leaving: Vec::new(),
         };
         (published, supervisor)
     }
@@ -140,15 +139,23 @@ impl Supervisor {
         self.publish();
     }
 
-    /// Follows the settings until shutdown, then stops every worker and returns when all are done.
+    /// Follows the settings, and the sessions that have instances of their own, until shutdown; then stops every worker and returns
+    /// when all are done.
     pub async fn run(mut self, shutdown: CancellationToken) {
         loop {
             tokio::select! {
                 () = shutdown.cancelled() => break,
-                changed = self.settings.changed() => if changed.is_err() { break },
+                changed = self.settings.changed() => match changed {
+                    Ok(()) => self.reconcile().await,
+                    Err(_) => break,
+                },
+                Some(order) = self.orders.recv() => self.order(order),
+                member = self.instances.next_end() => self.left(&member),
             }
-            self.reconcile().await;
         }
+        self.orders.close();
+        let ended = self.instances.end_all();
+        self.let_go(ended);
         for running in self.running.values() {
             running.stop.cancel();
         }
@@ -159,6 +166,78 @@ impl Supervisor {
         for (_, ending) in self.ending {
             let _ = ending.task.await;
         }
+        for task in self.leaving {
+            let _ = task.await;
+        }
+    }
+
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Enter {
+                server,
+                member,
+                ended,
+                tenant,
+                entered,
+            } => {
+                let instance = self.enter(&server, &member, ended, tenant);
+                self.publish();
+                // A caller that left has its seat until its session ends.
+                let _ = entered.send(instance);
+            }
+            Order::Move(member, done) => {
+                self.instances.moved(&member);
+                self.publish();
+                let _ = done.send(());
+            }
+        }
+    }
+
+    /// The instance of a tenant, started if there is none.
+    fn enter(
+        &mut self,
+        server: &ServerName,
+        member: &Member,
+        ended: Option<CancellationToken>,
+        tenant: Tenant,
+    ) -> Result<Upstream, NotEntered> {
+        let base = self.running.get(server).ok_or(NotEntered::Gone)?;
+        if ended.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(NotEntered::Gone);
+        }
+        let key = tenant.key();
+        if !self.instances.has(server, &key) {
+            let start = Start {
+                stderr: base.upstream.stderr().clone(),
+                subscriptions: Subscriptions::default(),
+                before: None,
+                base: Some(base.upstream.0.commands.clone()),
+                tenant: Some(tenant),
+            };
+            let entry = base.entry.clone();
+            let asleep = self.instances.make_room(server)?;
+            self.let_go(asleep);
+            tracing::debug!(%server, ?key, "an instance of the server is added");
+            let running = self.launch(&entry, start);
+            self.instances.add(server, key.clone(), running);
+        }
+        let seat = self.instances.seat(server, key, member, ended);
+        seat.ok_or(NotEntered::Gone)
+    }
+
+    fn left(&mut self, member: &Member) {
+        let unused = self.instances.left(member);
+        self.let_go(unused);
+        self.publish();
+    }
+
+    fn let_go(&mut self, instances: impl IntoIterator<Item = Running>) {
+        self.leaving.retain(|task| !task.is_finished());
+        for running in instances {
+            tracing::debug!(server = %running.upstream.name(), "an instance of the server is no longer wanted and stopped");
+            running.stop.cancel();
+            self.leaving.push(running.task);
+        }
     }
 
     async fn reconcile(&mut self) {
@@ -167,7 +246,7 @@ impl Supervisor {
         let running = self
             .running
             .iter()
-            .map(|(n, r)| (n.clone(), r.identity.clone()))
+            .map(|(n, r)| (n.clone(), identity(&r.entry)))
             .collect();
         let changes = plan(&wanted, &running);
         // A server that is replaced keeps its last known lists until it has said what it offers now.
@@ -191,6 +270,8 @@ impl Supervisor {
     }
 
     fn stop(&mut self, name: ServerName) {
+        let instances = self.instances.end_all_of(&name);
+        self.let_go(instances);
         if let Some(running) = self.running.remove(&name) {
             running.stop.cancel();
             let ending = Ending {
@@ -205,29 +286,47 @@ impl Supervisor {
         let Some(entry) = settings.servers.get(name) else {
             return;
         };
-        let (commands, inbox) = mpsc::channel(COMMANDS);
         // At most one: whoever starts takes it out.
         let before = self.ending.iter().position(|(ended, _)| ended == name);
         let before = before.map(|at| self.ending.swap_remove(at).1);
-        let stderr = match &before {
-            Some(before) => before.stderr.clone(),
-            None => StderrLog::new(&self.house.ground.data_dir, name),
+        let start = Start {
+            stderr: match &before {
+                Some(before) => before.stderr.clone(),
+                None => StderrLog::new(&self.house.ground.data_dir, name),
+            },
+            subscriptions: self.house.subscriptions.of(name),
+            before: before.map(|before| before.task),
+            tenant: None,
+            base: None,
+        };
+        let running = self.launch(entry, start);
+        self.running.insert(name.clone(), running);
+    }
+
+    fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> Running {
+        let (commands, inbox) = mpsc::channel(COMMANDS);
+        let started_as = match &start.tenant {
+            Some(tenant) => tenant.entry(entry),
+            None => entry.clone(),
         };
         let shared = Arc::new(Shared {
             callers: Callers::default(),
-            name: name.clone(),
+            name: entry.name.clone(),
             settings: self.settings.clone(),
             commands,
             status: watch::Sender::new(Status::new()),
             live: ArcSwapOption::empty(),
             usage: Usage::default(),
             slots: Slots::default(),
-            subscriptions: self.house.subscriptions.of(name),
-            stderr,
+            subscriptions: start.subscriptions,
+            stderr: start.stderr,
+            scope: entry.session_scope,
+            tenant: start.tenant,
+            base: start.base,
         });
         let stop = CancellationToken::new();
         let worker = Worker {
-            entry: entry.clone(),
+            entry: started_as,
             settings: self.settings.clone(),
             shared: shared.clone(),
             house: self.house.clone(),
@@ -237,36 +336,35 @@ impl Supervisor {
             life: Life::new(),
         };
         let task = tokio::spawn(async move {
-            // Two instances of one server never run side by side.
-            if let Some(before) = before {
-                let _ = before.task.await;
+            // Two connections that stand for one server never run side by side.
+            if let Some(before) = start.before {
+                let _ = before.await;
             }
             worker.run().await;
         });
-        let running = Running {
+        Running {
             upstream: Upstream(shared),
-            identity: identity(entry),
+            entry: entry.clone(),
             stop,
             task,
-        };
-        self.running.insert(name.clone(), running);
+        }
     }
 
     fn publish(&self) {
-        let all = self
-            .running
-            .iter()
-            .map(|(name, running)| (name.clone(), running.upstream.clone()))
-            .collect();
-        self.published.0.store(Arc::new(all));
+        let servers = self.running.iter();
+        let servers = servers.map(|(name, running)| (name.clone(), running.upstream.clone()));
+        self.published.publish(Directory {
+            servers: servers.collect(),
+            instances: self.instances.published(),
+        });
     }
 }
 
 /// What a worker is made for: another one means another worker.
 fn identity(entry: &ServerEntry) -> String {
     format!(
-        "{} {:?} {}",
-        entry.fingerprint, entry.start, entry.quarantined
+        "{} {:?} {} {:?}",
+        entry.fingerprint, entry.start, entry.quarantined, entry.session_scope
     )
 }
 

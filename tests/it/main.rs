@@ -34,6 +34,7 @@ mod real_peers;
 mod reload;
 mod resuming;
 mod rounds;
+mod scope;
 mod search;
 mod sharing;
 #[cfg(unix)]

@@ -65,7 +65,11 @@ fn print(servers: Vec<ServerRow>) -> Result<(), Failure> {
         [
             server.name,
             or_dash(server.transport),
-            server.state,
+            match server.instances {
+                None | Some(0) => server.state,
+                Some(1) => format!("{} (1 instance)", server.state),
+                Some(instances) => format!("{} ({instances} instances)", server.state),
+            },
             or_dash(server.tools.map(|tools| tools.to_string())),
             or_dash(server.last_error),
             or_dash(server.next_step),

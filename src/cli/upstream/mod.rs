@@ -65,6 +65,9 @@ pub(super) struct ServerRow {
     pub(super) quarantined: bool,
     /// How many tools it is known to have; nothing when that is not known.
     pub(super) tools: Option<u64>,
+    /// How many instances run, of a server that not all clients share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) instances: Option<u64>,
     pub(super) last_error: Option<String>,
     pub(super) next_step: Option<String>,
 }

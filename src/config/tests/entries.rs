@@ -230,10 +230,6 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         "`roots[0]` is no absolute path",
     );
     check_fault(
-        r#"{"command": "x", "session_scope": "client"}"#,
-        "not supported by this version",
-    );
-    check_fault(
         r#"{"command": "x", "session_scope": "mine"}"#,
         "accepted are \"shared\"",
     );

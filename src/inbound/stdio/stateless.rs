@@ -26,7 +26,7 @@ impl Conversation {
             Ok(meta) => {
                 let (view, caller) = (self.session.view.clone(), self.caller.clone());
                 let envelope = Envelope {
-                    connection: Some(self.session.id.clone()),
+                    connection: Some(self.session.known.clone()),
                     ..Envelope::stateless(view, caller, &meta)
                 };
                 if &*request.method == method::LISTEN {

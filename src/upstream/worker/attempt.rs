@@ -11,11 +11,11 @@ use futures_util::future::FutureExt;
 
 use super::{Connected, Worker, schedule::Schedule};
 use crate::{
-    catalog::ServerCatalog,
+    catalog::{Catalog, Listing, ServerCatalog},
     config::Transport,
     upstream::{
         connect::{self, ConnectError, Open},
-        handle::Live,
+        handle::{Command, Live},
         listening::{Listening, Lists},
         process::Grace,
         state::{Event, HEALTHY_AFTER, Health},
@@ -47,9 +47,9 @@ impl Worker {
                 () = urgent.notified() => None,
                 () = std::future::ready(()), if known => None,
             };
-            let (ground, stderr) = (&house.ground, &shared.stderr);
+            let ground = &house.ground;
             let connecting =
-                connect::connect(&entry, &settings, ground, stderr, remembered, deadline);
+                connect::connect(&entry, &settings, ground, &shared, remembered, deadline);
             let mut connecting = pin!(connecting);
             tokio::select! {
                 result = &mut connecting => return result,
@@ -76,8 +76,7 @@ impl Worker {
                     // A caller that left needs no answer.
                     let _ = waiter.send(Ok(live.clone()));
                 }
-                // A quarantined server is connected for its lists only.
-                if self.entry.quarantined {
+                if self.is_for_its_lists_only() {
                     self.event(Event::Unused).await;
                 }
             }
@@ -96,14 +95,9 @@ impl Worker {
     }
 
     /// Takes the connection in: its lists go to the catalog, then calls may use it.
-    pub(super) async fn opened(&mut self, open: Open) -> Result<Arc<Live>, ConnectError> {
-        let listing = open.listing.clone();
-        let put = self
-            .house
-            .catalog
-            .put(&self.entry.name, &self.entry.fingerprint, listing)
-            .await;
-        let Some(catalog) = put else {
+    pub(super) async fn opened(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
+        let meanwhile = std::mem::take(&mut open.meanwhile);
+        let Some(catalog) = self.take_in(open.listing.clone()).await else {
             return Err(ConnectError {
                 reason: "the daemon is shutting down".to_owned(),
                 outside: "the daemon is shutting down".to_owned(),
@@ -123,7 +117,9 @@ impl Worker {
         }
         tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
         let now = Instant::now();
+        self.life.answering = meanwhile.answering;
         self.life.open = Some(Connected {
+            early: meanwhile.news,
             listening: listening(&open, &catalog),
             open,
             live: live.clone(),
@@ -139,6 +135,28 @@ impl Worker {
         self.tell_wishes();
         self.tell_level();
         Ok(live)
+    }
+
+    /// What calls over this connection are checked against. What the server itself offers goes to the catalog; what an instance of it
+    /// lists is its own, and where that is something else the server is asked again. `None` while shutting down.
+    pub(super) async fn take_in(&mut self, listing: Listing) -> Option<Arc<ServerCatalog>> {
+        let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
+        let Some(base) = &self.shared.base else {
+            return self.house.catalog.put(name, entry, listing).await;
+        };
+        let known = self.house.catalog.glance().servers.get(name).cloned();
+        let known = known.filter(|known| known.listing == listing);
+        if let Some(known) = known {
+            return Some(known);
+        }
+        let own = Catalog::read(name, entry, listing).await?;
+        let snapshot = self.house.catalog.glance();
+        let known = snapshot.servers.get(name);
+        if !known.is_some_and(|known| known.has_tools_of(&own)) {
+            // With so much to do already, it will hear of it another time.
+            let _ = base.try_send(Command::Refresh);
+        }
+        Some(own)
     }
 
     /// Lets the connection go: no new calls, goodbye, and the whole process group ends.
@@ -159,6 +177,7 @@ impl Worker {
             process,
             tasks,
             listing: _,
+            meanwhile: _,
         } = connected.open;
         let goodbye = async {
             control.close().await;

@@ -9,6 +9,7 @@ mod subscriptions;
 mod upkeep;
 
 use std::{
+    collections::VecDeque,
     hash::{BuildHasher, RandomState},
     sync::Arc,
     time::{Duration, Instant},
@@ -36,7 +37,7 @@ use super::{
 };
 use crate::{
     catalog::{Catalog, Listing},
-    config::{IdleTimeout, ServerEntry, Settings, Start, Transport},
+    config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     wire::{LogLevel, Revision},
 };
 
@@ -91,6 +92,8 @@ pub(super) struct Life {
 /// The connection in use.
 struct Connected {
     open: Open,
+    /// What came before there was anybody to take it.
+    early: VecDeque<News>,
     /// There where the server is asked to tell of changes.
     listening: Option<Listening>,
     live: Arc<Live>,
@@ -226,13 +229,29 @@ impl Worker {
 
     /// Whether the server should be connected even if nobody calls.
     fn wish(&self) -> Wish {
-        let stays = !self.entry.quarantined
-            && (self.entry.start == Start::Eager || (self.is_remote() && self.never_idle()));
-        if stays || self.is_listened_to() || !self.is_known() {
+        let stays = self.stays() || (self.is_remote() && self.never_idle());
+        let is_unknown = !self.is_instance() && !self.is_known();
+        if (stays && !self.is_for_its_lists_only()) || self.is_listened_to() || is_unknown {
             Wish::Stay
         } else {
             Wish::OnDemand
         }
+    }
+
+    /// Whether it is to be connected for as long as it is wanted at all.
+    fn stays(&self) -> bool {
+        self.entry.start == Start::Eager && !self.is_for_its_lists_only()
+    }
+
+    /// Whether this is an instance of the server that some clients have to themselves.
+    fn is_instance(&self) -> bool {
+        self.shared.tenant.is_some()
+    }
+
+    /// A server that waits for approval is not called, and of one that gives each client its own process, nobody uses this one.
+    fn is_for_its_lists_only(&self) -> bool {
+        let is_never_called = self.shared.scope == SessionScope::Client && !self.is_instance();
+        self.entry.quarantined || (is_never_called && !self.is_remote())
     }
 
     /// Whether its lists are known, from this configuration of it.
@@ -310,6 +329,10 @@ impl Worker {
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
+            Command::Refresh => match &mut self.life.open {
+                Some(connected) => connected.schedule.list_now(Instant::now()),
+                None => self.event(Event::Wanted).await,
+            },
         }
     }
 
@@ -353,6 +376,9 @@ async fn maybe<T>(future: &mut Option<BoxFuture<'static, T>>) -> T {
 async fn next_news(open: &mut Option<Connected>) -> Option<News> {
     match open {
         Some(connected) => {
+            if let Some(news) = connected.early.pop_front() {
+                return Some(news);
+            }
             let told = async {
                 match &mut connected.listening {
                     Some(listening) => listening.next().await,

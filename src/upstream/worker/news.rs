@@ -6,12 +6,13 @@ use futures_util::future::FutureExt;
 
 use super::Worker;
 use crate::{
-    upstream::{callers::Unattributed, link::News, questions::own_answer},
+    upstream::{
+        callers::Unattributed,
+        link::News,
+        questions::{ANSWERS, deliver, own_answer},
+    },
     wire::{Notification, Outcome, Request, RpcError, bridge, method},
 };
-
-/// Limit: answers to the server's questions that are on their way at once. Further questions are passed over.
-const ANSWERS: usize = 64;
 
 impl Worker {
     pub(super) async fn news(&mut self, news: Option<News>) {
@@ -84,40 +85,36 @@ impl Worker {
             .attribute(question.clone(), Instant::now())
     }
 
-    /// Questions that came with no call: life signs and roots are answered by us; others go to the only caller, or are refused with
-    /// the reason. A server
-    /// that takes its time to accept an answer holds nobody up.
+    /// Questions that came with no call: life signs and roots are answered by us; others go to the only caller, or to the client whose
+    /// connection this is, or are refused with the reason. A server that takes its time to accept an answer holds nobody up.
     pub(super) fn question(&mut self, question: Request) {
         let Some(connected) = &self.life.open else {
             return;
         };
         let asks_nobody = !connected.open.listing.revision.has_handshake();
-        let outcome = match own_answer(&question, &self.entry.roots) {
+        let known = |outcome| std::future::ready(outcome).boxed();
+        let outcome = match own_answer(&question, &self.shared.roots()) {
             _ if asks_nobody => {
                 let why = "the server's revision of the protocol has no requests of servers";
-                Outcome::Error(RpcError::invalid_request(why).to_raw())
+                known(Outcome::Error(RpcError::invalid_request(why).to_raw()))
             }
-            Some(outcome) => outcome,
-            None => match self.attribute(&question) {
-                Ok(()) => return,
-                Err(why) => {
+            Some(outcome) => known(outcome),
+            None => match (self.attribute(&question), self.shared.ask_client(&question)) {
+                (Ok(()), _) => return,
+                (Err(_), Some(asking)) => asking,
+                (Err(why), None) => {
                     let method = &*question.method;
                     tracing::info!(server = %self.entry.name, method, %why, "a question of the server was refused");
                     let refusal = bridge::refused_question(method, &why.to_string());
-                    Outcome::Error(refusal.to_raw())
+                    known(Outcome::Error(refusal.to_raw()))
                 }
             },
         };
-        let (link, server) = (connected.open.link.clone(), self.entry.name.clone());
         if self.life.answering.len() >= ANSWERS {
-            tracing::debug!(%server, "a question of the server was passed over: too many wait for their answers");
+            tracing::debug!(server = %self.entry.name, "a question of the server was passed over: too many wait for their answers");
             return;
         }
-        let answering = async move {
-            if let Err(error) = link.answer(&question.id, &outcome).await {
-                tracing::debug!(%server, %error, "a question of the server could not be answered");
-            }
-        };
+        let answering = deliver(connected.open.link.clone(), question.id, outcome);
         self.life.answering.push(answering.boxed());
     }
 }

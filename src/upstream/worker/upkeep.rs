@@ -8,7 +8,6 @@ use tokio::sync::oneshot;
 use super::{Worker, schedule::Due};
 use crate::{
     catalog::Listing,
-    config::Start,
     upstream::{
         connect::LISTING,
         link::Link,
@@ -38,13 +37,9 @@ impl Worker {
                 return;
             }
         };
-        let put = self
-            .house
-            .catalog
-            .put(&server, &self.entry.fingerprint, listing)
-            .await;
-        if let Some(catalog) = put {
-            connected.live.catalog.store(catalog);
+        let live = connected.live.clone();
+        if let Some(catalog) = self.take_in(listing).await {
+            live.catalog.store(catalog);
         }
         for listed in waiting {
             // A caller that left needs no answer.
@@ -112,8 +107,9 @@ impl Worker {
             return;
         };
         let usage = &self.shared.usage;
-        if self.entry.start == Start::Eager
+        if self.stays()
             || self.is_listened_to()
+            || !self.life.answering.is_empty()
             || !usage.is_idle(&self.policy(), connected.since, now)
         {
             return;

@@ -39,6 +39,20 @@ pub fn echo() -> Behaviour {
     step(Step::Echo)
 }
 
+/// Replies with who it is: `{"pid", "cwd", "calls"}`, where `calls` is how often this process was asked so.
+pub fn itself() -> Behaviour {
+    step(Step::Itself)
+}
+
+/// Asks the client if it declared this capability, then goes on.
+pub fn ask_the_able(capability: &str, method: &str, params: &str) -> Behaviour {
+    step(Step::AskTheAble {
+        capability: capability.to_owned(),
+        method: method.to_owned(),
+        params: params.to_owned(),
+    })
+}
+
 /// Replies with the environment of the server's process, a line each.
 pub fn environment() -> Behaviour {
     step(Step::Environment)

@@ -275,6 +275,13 @@ impl Upstream {
             .await
     }
 
+    /// Waits for a frame like this, an answer for one.
+    pub async fn wait_for_frame(&self, wanted: impl Fn(&str) -> bool) -> String {
+        let is_wanted = |entry: &Received| entry.how == How::Frame && wanted(&entry.body);
+        let found = self.record.wait_for("such a frame", 1, is_wanted).await;
+        found[0].body.clone()
+    }
+
     /// Waits for something that is no frame: a GET, a DELETE, a call whose client left.
     pub async fn wait_for_event(&self, how: How) -> Received {
         let what = format!("{how:?}");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde::Deserialize;
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::modern::{self, Word};
@@ -32,6 +32,10 @@ pub struct Interpreter {
     script: watch::Sender<Arc<Script>>,
     questions: Mutex<HashMap<String, oneshot::Sender<String>>>,
     last_question: AtomicU64,
+    /// How often it was asked who it is.
+    asked: AtomicU64,
+    /// What the client of the last `initialize` can do.
+    able: Mutex<Value>,
     /// What subscriptions hear.
     words: broadcast::Sender<Word>,
 }
@@ -72,6 +76,8 @@ impl Interpreter {
             script: watch::Sender::new(Arc::new(script)),
             questions: Mutex::new(HashMap::new()),
             last_question: AtomicU64::new(0),
+            asked: AtomicU64::new(0),
+            able: Mutex::default(),
             words: broadcast::Sender::new(64),
         }
     }
@@ -134,6 +140,11 @@ impl Interpreter {
 
     async fn answer(&self, request: &Request<'_>) {
         let script = self.script();
+        if request.method == "initialize" {
+            let params = request.raw_params.unwrap_or("{}");
+            let params: Value = serde_json::from_str(params).unwrap_or_default();
+            *self.able.lock().expect("no panic under lock") = params["capabilities"].clone();
+        }
         if let Some(behaviour) = script.answers.get(&*request.method) {
             return self.play(behaviour, request).await;
         }
@@ -237,6 +248,16 @@ impl Interpreter {
                 }
                 Step::Notice(frame) => send(&request.out, Output::Notice(frame.clone())).await,
                 Step::Ask { method, params } => answer = self.ask(method, params, request).await,
+                Step::AskTheAble {
+                    capability,
+                    method,
+                    params,
+                } => {
+                    if self.is_able(capability) {
+                        answer = self.ask(method, params, request).await;
+                    }
+                }
+                Step::Itself => return request.reply(&text_result(&self.itself())).await,
                 Step::Reply(result) => return request.reply(result).await,
                 Step::ReplyWithAnswer => return request.reply(&text_result(&answer)).await,
                 Step::Error(error) => return request.end("error", error).await,
@@ -253,6 +274,17 @@ impl Interpreter {
                 Step::Exit => return send(&request.out, Output::Death).await,
             }
         }
+    }
+
+    fn is_able(&self, capability: &str) -> bool {
+        let able = self.able.lock().expect("no panic under lock");
+        able.get(capability).is_some()
+    }
+
+    fn itself(&self) -> String {
+        let calls = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let cwd = std::env::current_dir().expect("a folder");
+        serde_json::json!({ "pid": std::process::id(), "cwd": cwd, "calls": calls }).to_string()
     }
 
     async fn ask(&self, method: &str, params: &str, request: &Request<'_>) -> String {
@@ -394,7 +426,7 @@ fn environment() -> String {
 }
 
 fn json_string(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    Value::from(text).to_string()
 }
 
 fn initialize_result(script: &Script) -> String {
@@ -421,7 +453,7 @@ fn discover_result(script: &Script) -> String {
         Some(text) => format!(r#","instructions":{}"#, json_string(text)),
         None => String::new(),
     };
-    let supported = serde_json::Value::from(script.supported());
+    let supported = Value::from(script.supported());
     format!(
         r#"{{"resultType":"complete","supportedVersions":{supported},"capabilities":{capabilities}{instructions},"ttlMs":0,"cacheScope":"public","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"fake","version":"1.10"}}}}}}"#
     )

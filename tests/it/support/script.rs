@@ -126,6 +126,14 @@ pub enum Step {
     Error(String),
     /// Ends with the arguments: as text, and as they came in `structuredContent`.
     Echo,
+    /// Ends with who it is: process, folder, and how often it was asked, as JSON text.
+    Itself,
+    /// [`Step::Ask`], if the client declared this capability when it opened the connection.
+    AskTheAble {
+        capability: String,
+        method: String,
+        params: String,
+    },
     /// Ends with the environment of the server's process, a line each.
     Environment,
     /// Ends with a text block of this many characters.

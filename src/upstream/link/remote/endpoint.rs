@@ -144,7 +144,8 @@ fn basic(user: &str) -> HeaderValue {
     value
 }
 
-fn without_percents(text: &str) -> Vec<u8> {
+/// The bytes that a part of an address stands for (RFC 3986, 2.1).
+pub(crate) fn without_percents(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {

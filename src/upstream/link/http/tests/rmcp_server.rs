@@ -227,7 +227,11 @@ async fn a_client_of_rmcp_drives_the_control_lane() {
         news,
     } = Client::to(&server.url);
     let connection = Connection::from((link, control, inbox, news));
-    let handshake = Box::pin(crate::upstream::control::open(connection.control, true));
+    let declared = crate::upstream::control::Declared::Bridged { roots: true };
+    let handshake = Box::pin(crate::upstream::control::open(
+        connection.control,
+        &declared,
+    ));
     let opened = soon(handshake).await;
     let opened = opened.expect("a handshake");
     assert!(opened.initialize.get("capabilities").is_some());

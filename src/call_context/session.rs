@@ -1,0 +1,99 @@
+//! A client's session as those see it who act on its behalf: by what it is told from others, the ways to ask it something, and its
+//! end. The face that the client came by keeps it; the client's requests carry it with them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use super::{Outlet, Questions, Unasked};
+use crate::wire::{Outcome, Raw};
+
+/// One client's session, or the connection that a client has to itself. Cheap to clone.
+#[derive(Clone)]
+pub struct ClientSession(Arc<Parts>);
+
+struct Parts {
+    key: Arc<str>,
+    questions: Questions,
+    /// The stream that the client listens on outside of its requests.
+    stream: Mutex<Outlet>,
+    /// What the client said its roots are, from the first time that somebody wanted to know.
+    roots: Mutex<Arc<OnceCell<Raw>>>,
+    ended: CancellationToken,
+}
+
+impl ClientSession {
+    /// The session of this key, which no other has.
+    pub fn new(key: Arc<str>) -> Self {
+        Self(Arc::new(Parts {
+            key,
+            questions: Questions::default(),
+            stream: Mutex::new(Outlet::nowhere()),
+            roots: Mutex::default(),
+            ended: CancellationToken::new(),
+        }))
+    }
+
+    /// By what it is told from others.
+    pub fn key(&self) -> &Arc<str> {
+        &self.0.key
+    }
+
+    /// What its client is asked.
+    pub fn questions(&self) -> &Questions {
+        &self.0.questions
+    }
+
+    /// Cancelled when the session is over.
+    pub fn ended(&self) -> &CancellationToken {
+        &self.0.ended
+    }
+
+    /// Ends it: whoever waits for an answer of its client hears so.
+    pub fn end(&self) {
+        self.0.ended.cancel();
+        self.0.questions.end();
+    }
+
+    /// The way to the client outside of any request.
+    pub fn stream(&self) -> Outlet {
+        lock(&self.0.stream).clone()
+    }
+
+    /// The client listens here from now on.
+    pub fn listens_on(&self, stream: Outlet) {
+        *lock(&self.0.stream) = stream;
+    }
+
+    /// Asks the client on the stream of a request, or on its own where that one leads nowhere, and waits for the answer. Dropping the
+    /// future withdraws the question.
+    pub async fn ask(
+        &self,
+        request: &Outlet,
+        method: &str,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, Unasked> {
+        let stream = [request.clone(), self.stream()];
+        let Some(stream) = stream.into_iter().find(Outlet::is_heard) else {
+            return Err(Unasked::NoWay);
+        };
+        self.0.questions.ask(&stream, method, params).await
+    }
+
+    /// The roots that the client named, which is asked for them once. An answer that does not count is not kept.
+    pub async fn roots<E>(&self, asked: impl Future<Output = Result<Raw, E>>) -> Result<Raw, E> {
+        let known = lock(&self.0.roots).clone();
+        known.get_or_try_init(|| asked).await.cloned()
+    }
+
+    /// The client has other roots now.
+    pub fn forget_roots(&self) {
+        *lock(&self.0.roots) = Arc::default();
+    }
+}
+
+/// The data is whole between statements, so a panic elsewhere does not spoil it.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,186 @@
+//! Which instance of a server a request goes to: the one that all share, the client's own, or that of its workspace. The one place
+//! that decides this, whatever a client wants of the server.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::FutureExt;
+
+use super::{Router, exchange::answered, forward::Shown, input_required};
+use crate::{
+    call_context::{CallContext, Client, ClientSession, Unasked},
+    caller::Caller,
+    config::{Root, SessionScope},
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+    upstream::{Ask, Member, Tenant, Upstream},
+    wire::{Notification, Outcome, Raw, bridge, method},
+};
+
+/// How long a client may take to name its roots. A call waits for it.
+const ROOTS: Duration = Duration::from_secs(10);
+
+/// Limit: roots of one client. Nobody opens more folders.
+const MAX_ROOTS: usize = 256;
+
+impl Router {
+    /// Where a request goes. The gate has let it through, so the server runs unless the settings changed this moment.
+    pub(super) async fn upstream(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+        shown: Shown,
+    ) -> Result<Upstream, Failure> {
+        let base = self.0.upstreams.get(server.as_str()).ok_or_else(|| {
+            let error = format!("the server {server:?} is not running");
+            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
+        })?;
+        match base.scope() {
+            SessionScope::Shared => Ok(base),
+            // Boxed, because they are large and seldom.
+            SessionScope::Client => Box::pin(self.own(context, server, shown)).await,
+            SessionScope::Workspace => Box::pin(self.workspace(context, base)).await,
+        }
+    }
+
+    /// The client's own instance. Requests that belong to no session share one with those of the same subject.
+    async fn own(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+        shown: Shown,
+    ) -> Result<Upstream, Failure> {
+        let session = context.session.as_ref();
+        let member = member(&context.caller, session);
+        if let Some(upstream) = self.0.upstreams.of_member(server, &member) {
+            return Ok(upstream);
+        }
+        let tenant = match session.filter(|_| context.revision.has_handshake()) {
+            Some(session) => Tenant::Client {
+                member: member.clone(),
+                capabilities: context.client.capabilities.clone(),
+                ask: asking(session, &context.client, server, shown),
+            },
+            None => Tenant::Apart(member.clone()),
+        };
+        let ended = session.map(|session| session.ended().clone());
+        let upstreams = &self.0.upstreams;
+        upstreams.enter(server, member, ended, tenant).await
+    }
+
+    /// The instance of the workspace that the client is in; without roots the one that all such clients share.
+    async fn workspace(&self, context: &CallContext, base: Upstream) -> Result<Upstream, Failure> {
+        let session = context.session.as_ref();
+        let Some(session) = session.filter(|_| context.revision.has_handshake()) else {
+            return Ok(base);
+        };
+        let (server, member) = (base.name(), member(&context.caller, Some(session)));
+        if let Some(upstream) = self.0.upstreams.of_member(server, &member) {
+            return Ok(upstream);
+        }
+        let roots = roots_of(context, session).await;
+        if roots.is_empty() {
+            return Ok(base);
+        }
+        let (tenant, ended) = (Tenant::Workspace(roots), session.ended().clone());
+        let upstreams = &self.0.upstreams;
+        upstreams.enter(server, member, Some(ended), tenant).await
+    }
+
+    /// The instance that a client uses already, if it uses one.
+    pub(super) fn used_by(
+        &self,
+        caller: &Caller,
+        session: Option<&ClientSession>,
+        server: &ServerName,
+    ) -> Option<Upstream> {
+        let upstreams = &self.0.upstreams;
+        let base = upstreams.get(server.as_str())?;
+        let own = || upstreams.of_member(server, &member(caller, session));
+        match base.scope() {
+            SessionScope::Shared => Some(base),
+            SessionScope::Client => own(),
+            SessionScope::Workspace => own().or(Some(base)),
+        }
+    }
+
+    /// The client has other roots: servers that it has for itself are told, and where its workspace decides it is found anew.
+    pub(super) async fn roots_changed(
+        &self,
+        caller: &Caller,
+        session: &ClientSession,
+        notification: &Notification,
+    ) {
+        let member = member(caller, Some(session));
+        for upstream in self.0.upstreams.all_of_member(&member) {
+            if upstream.scope() == SessionScope::Client {
+                self.pass_on(caller, &upstream, notification).await;
+            }
+        }
+        session.forget_roots();
+        self.0.upstreams.moved(member).await;
+    }
+}
+
+fn member(caller: &Caller, session: Option<&ClientSession>) -> Member {
+    match session {
+        Some(session) => Member::Session(session.key().clone()),
+        None => Member::Subject(caller.subject().into()),
+    }
+}
+
+/// The roots that a client names, which it is asked for once. One that cannot be asked now is asked again the next time.
+async fn roots_of(context: &CallContext, session: &ClientSession) -> Arc<[Root]> {
+    if !context.client.can_answer(method::ROOTS_LIST, None) {
+        return Arc::default();
+    }
+    let asked = async {
+        let asking = session.ask(&context.outlet, method::ROOTS_LIST, None);
+        let named = match tokio::time::timeout(ROOTS, asking).await {
+            Ok(Ok(Outcome::Result(result))) => result.get("roots").map(|roots| roots.detached()),
+            Ok(Ok(Outcome::Error(_))) | Err(_) => None,
+            Ok(Err(why)) => return Err(why),
+        };
+        Ok(named.unwrap_or_else(|| Raw::array(&[])))
+    };
+    match session.roots(asked).await {
+        Ok(named) => read(&named).collect(),
+        Err(why) => {
+            tracing::debug!(%why, "the roots of a client are unknown");
+            Arc::default()
+        }
+    }
+}
+
+fn read(named: &Raw) -> impl Iterator<Item = Root> {
+    let text = |root: &Raw, key: &str| root.get(key).and_then(|value| value.string());
+    let roots = named.elements().take(MAX_ROOTS);
+    roots.filter_map(move |root| {
+        Some(Root {
+            uri: text(&root, "uri")?,
+            name: text(&root, "name"),
+        })
+    })
+}
+
+/// The way to ask a client what its own instance of a server wants to know outside of its calls.
+fn asking(session: &ClientSession, client: &Arc<Client>, server: &ServerName, shown: Shown) -> Ask {
+    let (session, client, server) = (session.clone(), client.clone(), server.clone());
+    Arc::new(move |question, stream| {
+        let (session, client, server) = (session.clone(), client.clone(), server.clone());
+        let asking = async move {
+            let (method, params) = (&*question.method, question.params.as_ref());
+            if !client.can_answer(method, params) {
+                return Outcome::Error(
+                    bridge::refused_question(method, &Unasked::Unable.to_string()).to_raw(),
+                );
+            }
+            let params = match shown {
+                Shown::Own => params.cloned(),
+                Shown::Offered => input_required::signed(&server, method, params),
+            };
+            let asked = session.ask(&stream, method, params.as_ref());
+            answered(&server, method, asked).await
+        };
+        asking.boxed()
+    })
+}

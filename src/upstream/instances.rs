@@ -1,0 +1,172 @@
+//! The instances of servers that are not everybody's: who uses which, and which nobody uses any more. The supervisor keeps this, and
+//! starts and stops what it says.
+
+use std::collections::{HashMap, HashSet};
+
+use futures_util::{
+    future::{BoxFuture, FutureExt},
+    stream::{FuturesUnordered, StreamExt},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    directory::{self, NotEntered},
+    handle::Upstream,
+    state::State,
+    supervisor::Running,
+    tenant::{InstanceKey, Member},
+};
+use crate::names::ServerName;
+
+/// Limit: instances of one server. One that sleeps makes room; with as many awake nobody's machine has memory left.
+const MAX_INSTANCES: usize = 256;
+
+#[derive(Default)]
+pub(super) struct Instances {
+    by_server: HashMap<ServerName, OfServer>,
+    /// Members whose end is waited for.
+    watched: HashSet<Member>,
+    ends: FuturesUnordered<BoxFuture<'static, Member>>,
+}
+
+#[derive(Default)]
+struct OfServer {
+    running: HashMap<InstanceKey, Instance>,
+    /// Where the next request of a member goes.
+    seats: HashMap<Member, InstanceKey>,
+}
+
+struct Instance {
+    running: Running,
+    /// Whoever has used it and has not ended. A member that moved on stays one: its calls here may still run.
+    members: HashSet<Member>,
+}
+
+impl Instances {
+    /// The next member that has ended; waits for ever if none does. Safe to drop while it waits.
+    pub(super) async fn next_end(&mut self) -> Member {
+        match self.ends.next().await {
+            Some(member) => {
+                self.watched.remove(&member);
+                member
+            }
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Sees to room for one more instance. What has to be stopped for that, if anything.
+    pub(super) fn make_room(&mut self, server: &ServerName) -> Result<Option<Running>, NotEntered> {
+        let Some(of_server) = self.by_server.get_mut(server) else {
+            return Ok(None);
+        };
+        if of_server.running.len() < MAX_INSTANCES {
+            return Ok(None);
+        }
+        let sleeps = |upstream: &Upstream| upstream.status().state == State::Asleep;
+        let mut all = of_server.running.iter();
+        let sleeping = all.find(|(_, instance)| sleeps(&instance.running.upstream));
+        let key = sleeping.map(|(key, _)| key.clone());
+        let key = key.ok_or(NotEntered::Full)?;
+        of_server.seats.retain(|_, seat| *seat != key);
+        Ok(of_server.running.remove(&key).map(|i| i.running))
+    }
+
+    /// Whether an instance of this key runs.
+    pub(super) fn has(&self, server: &ServerName, key: &InstanceKey) -> bool {
+        let of_server = self.by_server.get(server);
+        of_server.is_some_and(|of_server| of_server.running.contains_key(key))
+    }
+
+    pub(super) fn add(&mut self, server: &ServerName, key: InstanceKey, running: Running) {
+        let instance = Instance {
+            running,
+            members: HashSet::new(),
+        };
+        let of_server = self.by_server.entry(server.clone()).or_default();
+        of_server.running.insert(key, instance);
+    }
+
+    /// From now on the member's requests go to the instance of this key, until `ended`.
+    pub(super) fn seat(
+        &mut self,
+        server: &ServerName,
+        key: InstanceKey,
+        member: &Member,
+        ended: Option<CancellationToken>,
+    ) -> Option<Upstream> {
+        let of_server = self.by_server.get_mut(server)?;
+        let instance = of_server.running.get_mut(&key)?;
+        instance.members.insert(member.clone());
+        let upstream = instance.running.upstream.clone();
+        of_server.seats.insert(member.clone(), key);
+        if let Some(ended) = ended
+            && self.watched.insert(member.clone())
+        {
+            let member = member.clone();
+            let end = async move {
+                ended.cancelled_owned().await;
+                member
+            };
+            self.ends.push(end.boxed());
+        }
+        Some(upstream)
+    }
+
+    /// The member has to say anew which workspace it is in.
+    pub(super) fn moved(&mut self, member: &Member) {
+        for of_server in self.by_server.values_mut() {
+            if matches!(of_server.seats.get(member), Some(InstanceKey::At(_))) {
+                of_server.seats.remove(member);
+            }
+        }
+    }
+
+    /// The member is gone; so are the instances that it was the last to use, which are to be stopped.
+    pub(super) fn left(&mut self, member: &Member) -> Vec<Running> {
+        let mut unused = Vec::new();
+        for of_server in self.by_server.values_mut() {
+            of_server.seats.remove(member);
+            let without_members = of_server.running.extract_if(|_, instance| {
+                instance.members.remove(member) && instance.members.is_empty()
+            });
+            unused.extend(without_members.map(|(_, instance)| instance.running));
+        }
+        self.by_server
+            .retain(|_, of_server| !of_server.running.is_empty());
+        unused
+    }
+
+    /// The server is no longer what it was; its instances are to be stopped.
+    pub(super) fn end_all_of(&mut self, server: &ServerName) -> Vec<Running> {
+        let ended = self.by_server.remove(server);
+        let instances = ended.into_iter().flat_map(|of| of.running.into_values());
+        instances.map(|instance| instance.running).collect()
+    }
+
+    /// So are those of every server.
+    pub(super) fn end_all(&mut self) -> Vec<Running> {
+        let servers: Vec<ServerName> = self.by_server.keys().cloned().collect();
+        servers
+            .iter()
+            .flat_map(|server| self.end_all_of(server))
+            .collect()
+    }
+
+    /// As the rest of the house sees them.
+    pub(super) fn published(&self) -> HashMap<ServerName, directory::Instances> {
+        let shown = |of_server: &OfServer| {
+            let upstream =
+                |key: &InstanceKey| Some(of_server.running.get(key)?.running.upstream.clone());
+            let seats = of_server.seats.iter();
+            directory::Instances {
+                all: of_server.running.keys().filter_map(upstream).collect(),
+                by_member: seats
+                    .filter_map(|(member, key)| Some((member.clone(), upstream(key)?)))
+                    .collect(),
+            }
+        };
+        let all = self.by_server.iter();
+        all.map(|(server, of_server)| (server.clone(), shown(of_server)))
+            .collect()
+    }
+}

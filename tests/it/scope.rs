@@ -1,0 +1,269 @@
+//! Servers that not all clients share: one process for each client session, or for each set of client roots.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::{Builder, TestDaemon},
+    fake_upstream::{FakeUpstream, Upstream, plain_tool},
+};
+
+fn scoped(upstream: &Upstream, scope: &str) -> Builder {
+    TestDaemon::builder().upstream_with("up", upstream, json!({ "session_scope": scope }))
+}
+
+/// The daemon, once it knows what the server offers and the process that said so has ended.
+async fn ready(upstream: &Upstream, scope: &str) -> TestDaemon {
+    let daemon = scoped(upstream, scope).start().await;
+    let client = daemon.client("/mcp/server/up").await;
+    client.wait_for_tool("itself").await;
+    client.delete().await;
+    if scope == "client" {
+        upstream.wait_for_children(0).await;
+    }
+    daemon
+}
+
+fn telling() -> FakeUpstream {
+    FakeUpstream::stdio().tool("itself", itself())
+}
+
+/// What the server says of itself to this client: process, folder, and how often it was asked.
+async fn told(client: &TestClient, tool: &str) -> (u64, String, u64) {
+    let reply = client.call(tool, "{}").await;
+    let told: Value = serde_json::from_str(&reply.text()).expect("JSON");
+    let number = |key: &str| told[key].as_u64().expect("a number");
+    let cwd = told["cwd"].as_str().expect("a folder");
+    (number("pid"), cwd.to_owned(), number("calls"))
+}
+
+async fn row(daemon: &TestDaemon) -> Value {
+    let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
+    rows["servers"][0].clone()
+}
+
+#[tokio::test]
+async fn each_session_has_a_process_with_a_state_of_its_own() {
+    for (path, tool) in [("/mcp/server/up", "itself"), ("/mcp/all", "up__itself")] {
+        let upstream = telling().start().await;
+        let daemon = ready(&upstream, "client").await;
+        assert_eq!(row(&daemon).await["instances"], 0);
+        let (a, b) = (daemon.client(path).await, daemon.client(path).await);
+        let (pid_of_a, _, calls) = told(&a, tool).await;
+        assert_eq!(calls, 1);
+        let (pid_of_b, _, calls) = told(&b, tool).await;
+        assert_ne!(pid_of_a, pid_of_b);
+        assert_eq!(calls, 1, "nobody else's calls");
+        assert_eq!(told(&a, tool).await, (pid_of_a, told(&b, tool).await.1, 2));
+        let row = row(&daemon).await;
+        assert_eq!(
+            (&row["instances"], &row["state"]),
+            (&json!(2), &json!("Ready"))
+        );
+        // The one that listed the tools is not among them.
+        assert_eq!(upstream.spawn_count(), 3);
+        daemon.shutdown().await;
+        upstream.wait_for_children(0).await;
+    }
+}
+
+#[tokio::test]
+async fn many_first_calls_of_a_session_start_one_process() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "client").await;
+    let client = daemon.client("/mcp/server/up").await;
+    let calls = (0..50).map(|_| told(&client, "itself"));
+    let told = futures_util::future::join_all(calls).await;
+    assert!(told.iter().all(|(pid, _, _)| *pid == told[0].0));
+    assert_eq!(upstream.spawn_count(), 2);
+}
+
+#[tokio::test]
+async fn a_session_that_ends_takes_its_process_along() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "client").await;
+    let (leaving, staying) = (
+        daemon.client("/mcp/server/up").await,
+        daemon.sse_client("/mcp/server/up/sse").await,
+    );
+    told(&leaving, "itself").await;
+    let (pid, _, _) = told(&staying, "itself").await;
+    upstream.wait_for_children(2).await;
+    leaving.delete().await;
+    upstream.wait_for_children(1).await;
+    assert_eq!(told(&staying, "itself").await.0, pid);
+    // A client over one stream ends with it.
+    drop(staying);
+    upstream.wait_for_children(0).await;
+}
+
+const ROOTS: &str = r#"{"roots":[{"uri":"file:///tmp/é","name":"x","n":1.10}]}"#;
+
+/// Asks for the roots before it lists anything, where it may.
+fn rooted() -> FakeUpstream {
+    let lists = format!(
+        r#"{{"tools":[{},{}]}}"#,
+        plain_tool("itself"),
+        plain_tool("roots")
+    );
+    telling()
+        .tool("roots", ask("roots/list", "{}").then(reply_with_answer()))
+        .on(
+            "tools/list",
+            ask_the_able("roots", "roots/list", "{}").then(reply(lists)),
+        )
+}
+
+/// The next frame of a call, which must be a question: answers it.
+async fn respond(client: &TestClient, frame: &str, answer: &str) {
+    let question: Value = serde_json::from_str(frame).expect("JSON");
+    assert!(question["method"].is_string(), "{frame}");
+    client.respond(&question["id"], answer).await;
+}
+
+#[tokio::test]
+async fn the_server_is_told_what_this_client_can_do_and_asks_it_before_it_lists() {
+    const ABLE: &str = r#"{"roots":{"listChanged":true},"experimental":{"x":{"n":1.10}}}"#;
+    let upstream = rooted().start().await;
+    let daemon = ready(&upstream, "client").await;
+    let client = TestClient::speaking("2025-11-25")
+        .declaring(ABLE)
+        .connect(&daemon, "/mcp/server/up")
+        .await;
+    // No other stream is open than that of the call.
+    let mut call = client.start("tools/call", r#"{"name":"roots"}"#).await;
+    let asked = call.next().await.expect("a question while it connects");
+    respond(&client, &asked, ROOTS).await;
+    let asked = call.next().await.expect("a question within the call");
+    respond(&client, &asked, ROOTS).await;
+    assert!(call.finish().await.text().contains(ROOTS), "as it was sent");
+    let [listing, own] = &upstream.received("initialize")[..] else {
+        panic!("one to list, one for the session");
+    };
+    assert!(own.contains(ABLE), "{own}");
+    assert!(!listing.contains("roots"), "{listing}");
+}
+
+#[tokio::test]
+async fn outside_of_its_calls_a_server_asks_the_client_on_its_own_stream() {
+    const FORM: &str = r#"{"message":"Who?","requestedSchema":{}}"#;
+    for (path, tool, message) in [
+        ("/mcp/server/up", "itself", "Who?"),
+        ("/mcp/all", "up__itself", "[up] Who?"),
+    ] {
+        let upstream = telling().start().await;
+        let daemon = ready(&upstream, "client").await;
+        let able = TestClient::speaking("2025-11-25").declaring(r#"{"elicitation":{}}"#);
+        let client = able.connect(&daemon, path).await;
+        told(&client, tool).await;
+        let mut stream = client.listen().await;
+        upstream
+            .push(&format!(
+                r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{FORM}}}"#
+            ))
+            .await;
+        let asked = stream.next_frame("elicitation/create").await;
+        let question: Value = serde_json::from_str(&asked).expect("JSON");
+        assert_eq!(question["params"]["message"], message);
+        respond(&client, &asked, r#"{"action":"decline","n":1.10}"#).await;
+        let answer = upstream
+            .wait_for_frame(|frame| frame.contains(r#""id":"q""#))
+            .await;
+        assert!(
+            answer.contains(r#"{"action":"decline","n":1.10}"#),
+            "{answer}"
+        );
+        // What it did not say it can do is refused for it.
+        upstream
+            .push(r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{}}"#)
+            .await;
+        let answer = upstream
+            .wait_for_frame(|frame| frame.contains(r#""id":"s""#))
+            .await;
+        assert!(answer.contains("did not declare"), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn requests_without_a_session_share_one_process() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "client").await;
+    let (a, b) = (
+        TestClient::stateless(&daemon, "/mcp/server/up"),
+        TestClient::stateless(&daemon, "/mcp/all"),
+    );
+    let (pid, _, _) = told(&a, "itself").await;
+    let (same, _, calls) = told(&b, "up__itself").await;
+    assert_eq!((same, calls), (pid, 2));
+    let own = daemon.client("/mcp/server/up").await;
+    assert_ne!(told(&own, "itself").await.0, pid);
+}
+
+#[tokio::test]
+async fn an_edit_ends_the_processes_of_all_sessions_and_their_next_calls_start_others() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "client").await;
+    let client = daemon.client("/mcp/server/up").await;
+    let (pid, _, _) = told(&client, "itself").await;
+    let edited = json!({ "session_scope": "client", "env": { "EDITED": "1" } });
+    let builder = TestDaemon::builder().upstream_with("up", &upstream, edited);
+    daemon.home().write_config(&builder.text());
+    // The one that lists under the new entry, and none besides.
+    upstream.wait_for_count("initialize", 3).await;
+    upstream.wait_for_children(0).await;
+    assert_ne!(told(&client, "itself").await.0, pid);
+    let builder = TestDaemon::builder();
+    daemon.home().write_config(&builder.text());
+    upstream.wait_for_children(0).await;
+}
+
+#[tokio::test]
+async fn updates_of_a_resource_reach_the_session_whose_process_sent_them() {
+    let upstream = telling()
+        .resource(
+            r#"{"uri":"lib://note","name":"n"}"#,
+            reply(r#"{"contents":[]}"#),
+        )
+        .start()
+        .await;
+    let daemon = ready(&upstream, "client").await;
+    let (a, b) = (
+        daemon.client("/mcp/server/up").await,
+        daemon.client("/mcp/server/up").await,
+    );
+    let (mut to_a, mut to_b) = (a.listen().await, b.listen().await);
+    let subscribe = ("resources/subscribe", r#"{"uri":"lib://note"}"#);
+    assert_eq!(a.request(subscribe.0, subscribe.1).await.result(), "{}");
+    assert_eq!(b.request(subscribe.0, subscribe.1).await.result(), "{}");
+    assert_eq!(upstream.received("resources/subscribe").len(), 2);
+    a.delete().await;
+    upstream.wait_for_children(1).await;
+    let update = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"lib://note"}}"#;
+    upstream.push(update).await;
+    assert_eq!(
+        to_b.next_frame("notifications/resources/updated").await,
+        update
+    );
+    assert!(to_a.next().await.is_none_or(|event| event.data.is_empty()));
+}
+
+#[tokio::test]
+async fn remote_servers_have_a_session_for_each_of_ours() {
+    let upstream = FakeUpstream::http().tool("itself", echo()).start().await;
+    let daemon = scoped(&upstream, "client").start().await;
+    let (a, b) = (
+        daemon.client("/mcp/server/up").await,
+        daemon.client("/mcp/server/up").await,
+    );
+    a.wait_for_tool("itself").await;
+    for client in [&a, &b, &a] {
+        client.call("itself", "{}").await.result();
+    }
+    assert_eq!(upstream.received("initialize").len(), 3);
+    a.delete().await;
+    let closed = upstream
+        .wait_for_event(crate::support::record::How::Delete)
+        .await;
+    assert_eq!(closed.header("mcp-session-id"), Some("fake-session-2"));
+}
