@@ -66,6 +66,13 @@ pub(super) enum NotEntered {
     Full,
 }
 
+impl Default for Upstreams {
+    /// None, for ever.
+    fn default() -> Self {
+        Self::new(LogWishes::default()).0
+    }
+}
+
 impl Upstreams {
     pub(super) fn new(log_wishes: LogWishes) -> (Self, mpsc::Receiver<Order>) {
         let (orders, inbox) = mpsc::channel(ORDERS);
