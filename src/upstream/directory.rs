@@ -67,7 +67,7 @@ pub(super) enum NotEntered {
 }
 
 impl Default for Upstreams {
-    /// None, and there will be none.
+    /// None, for ever.
     fn default() -> Self {
         Self::new(LogWishes::default()).0
     }

@@ -87,6 +87,8 @@ pub(super) struct Live {
 pub struct Status {
     /// Its state.
     pub state: State,
+    /// Whether an attempt has come to an end, well or not.
+    pub settled: bool,
     /// Why the last attempt failed or the last connection ended; cleared by the next one that is ready.
     pub last_error: Option<ConnectError>,
 }
@@ -148,13 +150,11 @@ impl Upstream {
         self.0.status.borrow().clone()
     }
 
-    /// Returns when it is neither asleep nor connecting: when the first attempt has come to an end.
+    /// Returns when the first attempt has come to an end.
     pub async fn settled(&self) {
         let mut status = self.0.status.subscribe();
-        let settled =
-            |status: &Status| !matches!(status.state, State::Asleep | State::Connecting { .. });
         // The sender lives as long as we do.
-        let _ = status.wait_for(settled).await;
+        let _ = status.wait_for(|status| status.settled).await;
     }
 
     /// Its latest log lines.

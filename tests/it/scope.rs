@@ -1,12 +1,16 @@
 //! Servers that not all clients share: one process for each client session, or for each set of client roots.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::support::{
     behaviours::*,
     client::TestClient,
     daemon::{Builder, TestDaemon},
     fake_upstream::{FakeUpstream, Upstream, plain_tool},
+    patience::{until, until_async},
 };
 
 fn scoped(upstream: &Upstream, scope: &str) -> Builder {
@@ -219,6 +223,26 @@ async fn an_edit_ends_the_processes_of_all_sessions_and_their_next_calls_start_o
 }
 
 #[tokio::test]
+async fn a_server_that_offers_something_else_by_now_is_listed_again() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "client").await;
+    let definition = plain_tool("itself").replace("The tool", "The new tool");
+    upstream.offer_silently(&[(definition, itself())]).await;
+    let client = daemon.client("/mcp/all").await;
+    let reply = client.call("up__itself", "{}").await;
+    assert_eq!(reply.failure()["code"], "tool_changed");
+    until_async("the new definition", async || {
+        let list = client.request("tools/list", "{}").await;
+        list.result().contains("The new tool").then_some(())
+    })
+    .await;
+    told(&client, "up__itself").await;
+    // One listed first, one listed again, and the session has its own.
+    assert_eq!(upstream.spawn_count(), 3);
+    upstream.wait_for_children(1).await;
+}
+
+#[tokio::test]
 async fn updates_of_a_resource_reach_the_session_whose_process_sent_them() {
     let upstream = telling()
         .resource(
@@ -266,4 +290,156 @@ async fn remote_servers_have_a_session_for_each_of_ours() {
         .wait_for_event(crate::support::record::How::Delete)
         .await;
     assert_eq!(closed.header("mcp-session-id"), Some("fake-session-2"));
+}
+
+/// A client with these folders as its roots.
+struct Rooted {
+    client: TestClient,
+    roots: Vec<Value>,
+}
+
+impl Rooted {
+    async fn at(daemon: &TestDaemon, path: &str, folders: &[&TempDir]) -> Self {
+        let able = TestClient::speaking("2025-11-25").declaring(r#"{"roots":{}}"#);
+        let mut rooted = Self {
+            client: able.connect(daemon, path).await,
+            roots: Vec::new(),
+        };
+        rooted.move_to(folders);
+        rooted
+    }
+
+    fn move_to(&mut self, folders: &[&TempDir]) {
+        let uri =
+            |folder: &&TempDir| json!({ "uri": format!("file://{}", folder.path().display()) });
+        self.roots = folders.iter().map(uri).collect();
+    }
+
+    /// What the server says of itself; on the way the client is asked for its roots so many times.
+    async fn told(&self, tool: &str, times_asked: usize) -> (u64, PathBuf) {
+        let params = format!(r#"{{"name":"{tool}"}}"#);
+        let mut call = self.client.start("tools/call", &params).await;
+        for _ in 0..times_asked {
+            let asked = call.next().await.expect("a question");
+            assert!(asked.contains("roots/list"), "{asked}");
+            let roots = json!({ "roots": self.roots }).to_string();
+            respond(&self.client, &asked, &roots).await;
+        }
+        let reply = call.finish().await;
+        assert_eq!(reply.notices.len(), 0, "{:?}", reply.notices);
+        let told: Value = serde_json::from_str(&reply.text()).expect("JSON");
+        let cwd = told["cwd"].as_str().expect("a folder");
+        (told["pid"].as_u64().expect("a number"), cwd.into())
+    }
+}
+
+fn folder() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().canonicalize().expect("it is there");
+    (folder, path)
+}
+
+#[tokio::test]
+async fn clients_with_the_same_roots_share_a_process_that_starts_in_the_first() {
+    let upstream = rooted().start().await;
+    let daemon = ready(&upstream, "workspace").await;
+    let ((one, path_of_one), (two, _)) = (folder(), folder());
+    let a = Rooted::at(&daemon, "/mcp/server/up", &[&one, &two]).await;
+    let b = Rooted::at(&daemon, "/mcp/all", &[&two, &one]).await;
+    let c = Rooted::at(&daemon, "/mcp/server/up", &[&two]).await;
+    let (pid, cwd) = a.told("itself", 1).await;
+    assert_eq!(cwd, path_of_one);
+    assert_eq!(a.told("itself", 0).await.0, pid, "asked once");
+    assert_eq!(b.told("up__itself", 1).await.0, pid, "the same set");
+    assert_ne!(c.told("itself", 1).await.0, pid);
+    assert_eq!(row(&daemon).await["instances"], 2);
+    // What it asks for, it gets from what is known.
+    let reply = a.client.call("roots", "{}").await;
+    let named = json!({ "roots": a.roots }).to_string();
+    assert!(reply.text().contains(&named), "{}", reply.text());
+    assert!(reply.notices.is_empty());
+
+    // The process goes with its last client.
+    a.client.delete().await;
+    assert_eq!(b.told("up__itself", 0).await.0, pid);
+    b.client.delete().await;
+    let gone = || {
+        (!upstream
+            .alive()
+            .contains(&u32::try_from(pid).expect("a pid")))
+        .then_some(())
+    };
+    until("the process of nobody to end", gone).await;
+}
+
+#[tokio::test]
+async fn clients_without_roots_share_the_process_of_all() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "workspace").await;
+    let mute = daemon.client("/mcp/server/up").await;
+    let (pid, _, _) = told(&mute, "itself").await;
+    let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
+    assert_eq!(told(&stateless, "itself").await.0, pid);
+    let without = Rooted::at(&daemon, "/mcp/server/up", &[]).await;
+    assert_eq!(without.told("itself", 1).await.0, pid);
+    assert_eq!(without.told("itself", 0).await.0, pid, "asked once");
+    assert_eq!(row(&daemon).await["instances"], 0);
+}
+
+#[tokio::test]
+async fn a_client_that_moves_to_other_roots_finds_another_process_there() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "workspace").await;
+    let ((one, _), (two, path_of_two)) = (folder(), folder());
+    let mut client = Rooted::at(&daemon, "/mcp/server/up", &[&one]).await;
+    let (pid, _) = client.told("itself", 1).await;
+    client.move_to(&[&two]);
+    let changed = "notifications/roots/list_changed";
+    assert_eq!(client.client.notify(changed, "{}").await.status, 202);
+    assert_eq!(client.told("itself", 1).await.1, path_of_two);
+    client.move_to(&[&one]);
+    assert_eq!(client.client.notify(changed, "{}").await.status, 202);
+    assert_eq!(client.told("itself", 1).await.0, pid);
+}
+
+#[tokio::test]
+async fn a_server_of_one_client_hears_that_its_roots_changed() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "client").await;
+    for (count, path) in [(1, "/mcp/server/up"), (2, "/mcp/all")] {
+        let client = daemon.client(path).await;
+        let tool = if path == "/mcp/all" {
+            "up__itself"
+        } else {
+            "itself"
+        };
+        told(&client, tool).await;
+        let changed = "notifications/roots/list_changed";
+        client.notify(changed, r#"{"x":1.10}"#).await;
+        let heard = upstream.wait_for_count(changed, count).await;
+        let heard = &heard[count - 1];
+        assert!(heard.body.contains(r#"{"x":1.10}"#), "{}", heard.body);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_is_named_to_the_operator() {
+    let upstream = telling().start().await;
+    let daemon = ready(&upstream, "workspace").await;
+    let (gone, path) = folder();
+    let client = Rooted::at(&daemon, "/mcp/all", &[&gone]).await;
+    drop(gone);
+    let mut call = client
+        .client
+        .start("tools/call", r#"{"name":"up__itself"}"#)
+        .await;
+    let asked = call.next().await.expect("a question");
+    let roots = json!({ "roots": client.roots }).to_string();
+    respond(&client.client, &asked, &roots).await;
+    let failure = call.finish().await.failure();
+    assert_eq!(failure["code"], "server_unavailable", "{failure}");
+    assert!(!failure.to_string().contains(path.to_str().expect("UTF-8")));
+    let row = row(&daemon).await;
+    let error = row["last_error"].as_str().expect("an error");
+    assert!(error.contains(path.to_str().expect("UTF-8")), "{row}");
 }

@@ -299,9 +299,11 @@ impl Worker {
     async fn event(&mut self, event: Event) {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
-        self.shared
-            .status
-            .send_modify(|status| status.state = state);
+        let settled = !matches!(state, State::Asleep | State::Connecting { .. });
+        self.shared.status.send_modify(|status| {
+            status.state = state;
+            status.settled |= settled;
+        });
         match action {
             Action::Connect => self.start_attempt(),
             Action::Pause(pause) => self.life.paused_until = Some(Instant::now() + jittered(pause)),
@@ -404,6 +406,7 @@ impl Status {
     pub(super) fn new() -> Self {
         Self {
             state: State::Asleep,
+            settled: false,
             last_error: None,
         }
     }
