@@ -18,14 +18,21 @@ def repeatable(server: str, folder: Path) -> list[tuple[str, dict]]:
         ("get-structured-content", {"location": "Atlantis"}),
         ("get-resource-links", {"count": 10}),
     ]
+    time = [
+        ("convert_time", {"source_timezone": "Asia/Kolkata", "time": "16:30", "target_timezone": "Asia/Tokyo"}),
+        ("get_current_time", {"timezone": "Nowhere/At_All"}),
+    ]
     return {
         "everything": everything,
         "web": everything,
+        "pipe": everything,
+        "http": everything,
+        "sse": everything,
         "files": [
             ("read_text_file", {"path": str(files / "hello.txt")}),
             ("read_text_file", {"path": "/etc/hostname"}),
             ("read_media_file", {"path": str(files / "dot.png")}),
-        ("read_media_file", {"path": str(files / "hello.txt")}),
+            ("read_media_file", {"path": str(files / "hello.txt")}),
             ("list_directory", {"path": str(files)}),
             ("directory_tree", {"path": str(files)}),
         ],
@@ -34,8 +41,7 @@ def repeatable(server: str, folder: Path) -> list[tuple[str, dict]]:
             ("search_nodes", {"query": "Ada"}),
             ("open_nodes", {"names": ["Ada Lovelace", "nobody"]}),
         ],
-        "time": [
-            ("convert_time", {"source_timezone": "Asia/Kolkata", "time": "16:30", "target_timezone": "Asia/Tokyo"}),
-            ("get_current_time", {"timezone": "Nowhere/At_All"}),
-        ],
+        "time": time,
+        "modern-pipe": time,
+        "modern-http": [("greet", {"name": "ünïcödé 🦀 \u2028 \" \\"}), ("greet", {}), ("greet", {"name": ""})],
     }[server]

@@ -8,7 +8,7 @@ from pathlib import Path
 import rig
 
 MODULES = rig.PEERS / "clients" / "node_modules"
-NODE = str(MODULES / ".bin" / "node")
+NODE = rig.NODE
 CLAUDE = [NODE, str(MODULES / "@anthropic-ai/claude-code/cli-wrapper.cjs")]
 CODEX = [NODE, str(MODULES / "@openai/codex/bin/codex.js")]
 GEMINI = [NODE, str(MODULES / "@google/gemini-cli/bundle/gemini.js")]

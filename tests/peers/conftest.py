@@ -33,24 +33,45 @@ def home(tmp_path):
 
 
 class Peers:
-    """The five servers: reached through the daemon, or one by one without it."""
+    """Some servers: reached through one daemon, or one by one without it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, entries: dict):
         self.folder = folder
-        self.http = rig.EverythingOverHttp(folder / "everything-http.log")
-        self.entries = rig.stdio_servers(folder) | {"web": {"type": "http", "url": self.http.url}}
-        self.daemon = rig.Daemon(folder, dict(self.entries))
+        self.entries = entries
+        self.daemon = rig.Daemon(folder, dict(entries))
+        self.eras: dict[str, str] = {}
+
+    def connection(self, server: str) -> raw.Client:
+        """A connection to one server without the daemon, on which nothing was said yet."""
+        match self.entries[server]:
+            case {"type": "sse", "url": url}:
+                return raw.SseClient(url)
+            case {"url": url}:
+                return raw.HttpClient(url)
+            case entry:
+                return raw.StdioClient(entry["command"], entry["args"], entry.get("env"))
+
+    def era(self, server: str) -> str:
+        """The revision in which the daemon has to speak to a server: without a handshake where the server can."""
+        if server not in self.eras:
+            entry = self.entries[server]
+            if entry.get("type") == "sse":
+                self.eras[server] = raw.REVISION
+            else:
+                self.eras[server] = raw.MODERN if self.speaks_modern(server) else raw.REVISION
+        return self.eras[server]
+
+    def speaks_modern(self, server: str) -> bool:
+        with self.connection(server) as client:
+            return client.introduce(NOTHING, raw.MODERN).error is None
 
     def direct(self, server: str, capabilities: dict = NOTHING) -> raw.Client:
-        """An initialized connection to one server without the daemon."""
-        entry = self.entries[server]
-        if "url" in entry:
-            return raw.HttpClient(entry["url"]).open(capabilities)
-        return raw.StdioClient(entry["command"], entry["args"], entry.get("env")).open(capabilities)
+        """An opened connection to one server without the daemon, in the era that the daemon speaks to it."""
+        return self.connection(server).open(capabilities, self.era(server))
 
-    def through(self, path: str) -> raw.HttpClient:
-        """An initialized session with the daemon."""
-        return raw.HttpClient(self.daemon.base + path).open()
+    def through(self, path: str, revision: str = raw.REVISION) -> raw.HttpClient:
+        """A session with the daemon, or none where the revision knows none."""
+        return raw.HttpClient(self.daemon.base + path).open(revision=revision)
 
     def offered(self) -> dict[str, str]:
         """`server:tool` → the name that `/mcp/all` offers it by, as the command line tells it."""
@@ -60,7 +81,9 @@ class Peers:
 
 @pytest.fixture(scope="session")
 def peers(tmp_path_factory):
-    peers = Peers(tmp_path_factory.mktemp("peers"))
+    folder = tmp_path_factory.mktemp("peers")
+    web = rig.EverythingOverHttp(folder / "everything-http.log")
+    peers = Peers(folder, rig.stdio_servers(folder) | {"web": {"type": "http", "url": web.url}})
     try:
         peers.daemon.start()
         peers.daemon.wait_until_ready()
@@ -69,7 +92,7 @@ def peers(tmp_path_factory):
         if peers.daemon.process:
             peers.daemon.stop()
             print(f"\n--- {peers.daemon.log}\n{peers.daemon.log.read_text()[-4000:]}")
-        peers.http.stop()
+        web.stop()
 
 
 @pytest.fixture(scope="session")

@@ -19,8 +19,19 @@ def transport(target: dict):
 
 
 async def main(visit: dict):
-    async with Client(transport(visit["target"]), mode=visit["mode"]) as client:
-        saw = {"tools": [tool.name for tool in await client.list_tools()], "answers": []}
+    asked = []
+
+    async def fill_in(message, response_type, params, context):
+        asked.append(message)
+        return visit["replies"]["form"]
+
+    async def say(messages, params, context):
+        asked.append(messages[0].content.text)
+        return visit["replies"]["text"]
+
+    handlers = {"elicitation_handler": fill_in, "sampling_handler": say} if "replies" in visit else {}
+    async with Client(transport(visit["target"]), mode=visit["mode"], **handlers) as client:
+        saw = {"tools": [tool.name for tool in await client.list_tools()], "answers": [], "asked": asked}
         for call in visit["calls"]:
             result = await client.call_tool_mcp(call["name"], call["arguments"])
             saw["answers"].append(result.model_dump(by_alias=True, mode="json", exclude_none=True))

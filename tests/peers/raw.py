@@ -1,4 +1,4 @@
-"""MCP spoken by hand: requests and answers as the bytes on the wire, over a pipe or Streamable HTTP.
+"""MCP spoken by hand: requests and answers as the bytes on the wire, over a pipe, Streamable HTTP or HTTP+SSE, in both eras.
 
 Nothing here parses a result before a test asks for it, so that two answers can be compared byte for byte.
 """
@@ -10,10 +10,13 @@ import queue
 import subprocess
 import threading
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 DEADLINE = 60
 REVISION = "2025-06-18"
+# The first revision without a handshake.
+MODERN = "2026-07-28"
+ERAS = [REVISION, MODERN]
 
 
 def members(text: str) -> dict[str, str]:
@@ -68,31 +71,45 @@ def _reply(frames: list[str], wanted_id: int) -> Reply | None:
         parts = members(frame)
         if "method" in parts:
             notices.append(json.loads(frame))
-        elif parts.get("id") == str(wanted_id):
+        # Who cannot tell which request it refuses says `null`.
+        elif parts.get("id") == str(wanted_id) or (parts.get("id") == "null" and "error" in parts):
             return Reply(parts.get("result"), parts.get("error"), notices)
     return None
 
 
 class Client:
-    """What both transports share: the handshake and the numbering of requests."""
+    """What the transports share: the handshake, or what stands in its place, and the numbering of requests."""
 
     def __init__(self):
         self.last_id = 0
-        self.initialized: Reply | None = None
+        self.revision = REVISION
+        # What a request says about its client where no handshake did.
+        self.meta: dict = {}
+        # The answer to `initialize`, or to `server/discover`.
+        self.introduced: Reply | None = None
 
     def open(self, capabilities: dict | None = None, revision: str = REVISION):
-        client = {"name": "peers", "version": "1"}
-        self.initialized = self.request(
-            "initialize",
-            {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": client},
-        )
-        assert self.initialized.error is None, self.initialized.error
-        self.notify("notifications/initialized")
+        assert self.introduce(capabilities, revision).error is None, self.introduced.error
         return self
+
+    def introduce(self, capabilities: dict | None, revision: str) -> Reply:
+        client = {"name": "peers", "version": "1"}
+        self.revision = revision
+        if revision == MODERN:
+            about = {"protocolVersion": revision, "clientInfo": client, "clientCapabilities": capabilities or {}}
+            self.meta = {f"io.modelcontextprotocol/{name}": value for name, value in about.items()}
+            self.introduced = self.request("server/discover")
+        else:
+            about = {"protocolVersion": revision, "capabilities": capabilities or {}, "clientInfo": client}
+            self.introduced = self.request("initialize", about)
+            self.notify("notifications/initialized")
+        return self.introduced
 
     def request(self, method: str, params: dict | None = None) -> Reply:
         self.last_id += 1
         message = {"jsonrpc": "2.0", "id": self.last_id, "method": method}
+        if self.meta:
+            params = (params or {}) | {"_meta": (params or {}).get("_meta", {}) | self.meta}
         if params is not None:
             message["params"] = params
         return self._exchange(json.dumps(message), self.last_id)
@@ -176,7 +193,7 @@ def http_request(url: str, method: str, headers: dict[str, str] | None = None, b
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=DEADLINE)
     try:
-        connection.request(method, parts.path or "/", body and body.encode(), headers or {})
+        connection.request(method, parts._replace(scheme="", netloc="").geturl() or "/", body and body.encode(), headers or {})
         answer = connection.getresponse()
         names = {name.lower(): value for name, value in answer.getheaders()}
         return HttpAnswer(answer.status, names, answer.read().decode())
@@ -185,22 +202,28 @@ def http_request(url: str, method: str, headers: dict[str, str] | None = None, b
 
 
 class HttpClient(Client):
-    """One Streamable HTTP session."""
+    """Streamable HTTP: a session, or requests that speak for themselves."""
 
     def __init__(self, url: str):
         super().__init__()
         self.url = url
         self.session: str | None = None
 
-    def headers(self) -> dict[str, str]:
+    def headers(self, frame: str | None = None) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         if self.session:
             headers |= {"Mcp-Session-Id": self.session, "MCP-Protocol-Version": REVISION}
+        if self.meta:
+            message = json.loads(frame)
+            of = message["params"]
+            headers |= {"MCP-Protocol-Version": self.revision, "Mcp-Method": message["method"]}
+            headers |= {"Mcp-Name": of[name] for name in ("name", "uri") if name in of}
         return headers
 
     def _send(self, frame: str) -> HttpAnswer:
-        answer = http_request(self.url, "POST", self.headers(), frame)
-        assert answer.status in (200, 202), f"{answer.status} {answer.body}"
+        answer = http_request(self.url, "POST", self.headers(frame), frame)
+        # Without a handshake, an error of the protocol is one of HTTP as well.
+        assert self.meta or answer.status in (200, 202), f"{answer.status} {answer.body}"
         self.session = self.session or answer.headers.get("mcp-session-id")
         return answer
 
@@ -213,3 +236,45 @@ class HttpClient(Client):
     def close(self):
         if self.session:
             http_request(self.url, "DELETE", self.headers())
+
+
+class SseClient(Client):
+    """HTTP+SSE: one stream of events, and an address to post to that it names first."""
+
+    def __init__(self, url: str):
+        super().__init__()
+        parts = urlsplit(url)
+        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=DEADLINE)
+        self.connection.request("GET", parts.path, headers={"Accept": "text/event-stream"})
+        self.events = self.connection.getresponse()
+        kind, address = self._event()
+        assert (self.events.status, kind) == (200, "endpoint"), address
+        self.address = urljoin(url, address)
+
+    def _event(self) -> tuple[str, str]:
+        """The next event that carries something: its kind and its data."""
+        kind, data = "message", []
+        while line := self.events.readline():
+            field, _, value = line.decode().rstrip("\r\n").partition(":")
+            match field:
+                case "event":
+                    kind = value.removeprefix(" ")
+                case "data":
+                    data.append(value.removeprefix(" "))
+                case "" if data:
+                    return kind, "\n".join(data)
+        raise AssertionError("the stream ended")
+
+    def _send(self, frame: str):
+        answer = http_request(self.address, "POST", {"Content-Type": "application/json"}, frame)
+        assert answer.status == 202, answer
+
+    def _exchange(self, frame: str, wanted_id: int) -> Reply:
+        self._send(frame)
+        frames = []
+        while (reply := _reply(frames, wanted_id)) is None:
+            frames.append(self._event()[1])
+        return reply
+
+    def close(self):
+        self.connection.close()

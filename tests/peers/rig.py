@@ -11,9 +11,16 @@ from pathlib import Path
 
 PEERS = Path(os.environ["MCPPROXY_PEERS_DIR"])
 BINARY = os.environ["MCPPROXY_BIN"]
-RUST_CLIENT = os.environ["MCPPROXY_RUST_CLIENT"]
+EXAMPLES = Path(os.environ["MCPPROXY_EXAMPLES"])
+RUST_CLIENT = str(EXAMPLES / "rmcp_client")
 MODULES = PEERS / "node_modules" / "@modelcontextprotocol"
 TIME_SERVER = str(PEERS / "requirements" / "bin" / "mcp-server-time")
+
+# Servers of our own, made with the official SDKs; they speak both eras.
+NODE = str(PEERS / "clients/node_modules/.bin/node")
+PYTHON_SERVER = [str(PEERS / "requirements/bin/python"), str(Path(__file__).with_name("python_server.py"))]
+TYPESCRIPT_SERVER = [NODE, str(Path(__file__).with_name("typescript_server.mjs")), str(PEERS / "clients/node_modules")]
+RUST_SERVER = [str(EXAMPLES / "rmcp_server")]
 
 # Every process of a server bears this variable, its children included.
 MARK = "PEERS_MARK"
@@ -53,29 +60,42 @@ def free_port() -> int:
         return listener.getsockname()[1]
 
 
-class EverythingOverHttp:
-    """The everything server, started by us and reached by URL: over Streamable HTTP, or over HTTP+SSE."""
+class Served:
+    """A server that we start and that is reached by URL. It finds its port in `PORT`, and in the command where that says so."""
 
-    def __init__(self, log: Path, transport: str = "streamableHttp"):
+    def __init__(self, log: Path, *command: str, path: str = "/mcp"):
         self.log = log
-        self.transport = transport
         self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}/{'sse' if transport == 'sse' else 'mcp'}"
+        self.command = [word.replace("PORT", str(self.port)) for word in command]
+        self.url = f"http://127.0.0.1:{self.port}{path}"
         self.start()
 
     def start(self):
         self.process = subprocess.Popen(
-            ["node", str(MODULES / "server-everything/dist/index.js"), self.transport],
+            self.command,
             env=os.environ | {"PORT": str(self.port)},
             stdin=subprocess.DEVNULL,
             stdout=self.log.open("a"),
             stderr=subprocess.STDOUT,
         )
-        until(lambda: listens(self.port), "the everything server to listen")
+
+        def ready():
+            assert self.process.poll() is None, f"the server ended:\n{self.log.read_text()}"
+            return listens(self.port)
+
+        until(ready, "the server to listen")
 
     def stop(self):
         self.process.kill()
         self.process.wait()
+
+
+class EverythingOverHttp(Served):
+    """The everything server: over Streamable HTTP, or over HTTP+SSE."""
+
+    def __init__(self, log: Path, transport: str = "streamableHttp"):
+        program = str(MODULES / "server-everything/dist/index.js")
+        super().__init__(log, "node", program, transport, path="/sse" if transport == "sse" else "/mcp")
 
 
 def listens(port: int) -> bool:
@@ -143,14 +163,15 @@ class Daemon:
         return {row["name"]: row for row in listed["servers"]}
 
     def wait_until_ready(self):
-        """Wakes every server: one that has not been asked for anything may be asleep."""
+        """Wakes every server: one that has not been asked for anything for a while may be asleep."""
 
         def all_ready():
             rows = self.servers()
             return all(row["state"] == "Ready" for row in rows.values()) and rows
 
-        for name in self.servers():
-            self.cli("upstream", "restart", name)
+        for name, row in self.servers().items():
+            if row["state"] != "Ready":
+                self.cli("upstream", "restart", name)
         return until(all_ready, "every server to be Ready", 120)
 
     def kill(self):

@@ -6,7 +6,7 @@ import pytest
 
 
 def test_upstream_list_shows_every_server_ready_with_its_tools(peers, direct_tools):
-    rows = peers.daemon.servers()
+    rows = peers.daemon.wait_until_ready()
     assert rows.keys() == peers.entries.keys()
     for name, row in rows.items():
         fewest, most = (len(tools) for tools in direct_tools[name])
@@ -19,12 +19,14 @@ def test_upstream_list_shows_every_server_ready_with_its_tools(peers, direct_too
 
 
 def test_the_table_has_a_line_for_each_server(peers):
+    peers.daemon.wait_until_ready()
     table = peers.daemon.cli("upstream", "list")
     for name in peers.entries:
         assert any(name in line and "Ready" in line for line in table.splitlines()), table
 
 
 def test_status_counts_what_is_there(peers):
+    peers.daemon.wait_until_ready()
     status = json.loads(peers.daemon.cli("status", "-o", "json"))
     assert status["pid"] == peers.daemon.process.pid
     assert status["url"] == f"{peers.daemon.base}/mcp"

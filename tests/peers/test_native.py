@@ -9,21 +9,33 @@ import raw
 SERVERS = ["everything", "files", "memory", "time", "web"]
 
 
+def introduction(client: raw.Client) -> tuple:
+    """What a server says of itself, wherever its era puts that: name and instructions as they were written."""
+    said = raw.members(client.introduced.result)
+    name = said.get("serverInfo") or raw.members(said["_meta"])["io.modelcontextprotocol/serverInfo"]
+    return name, said.get("instructions"), json.loads(said["capabilities"])
+
+
 @pytest.mark.parametrize("server", SERVERS)
-def test_the_handshake_is_the_servers_own(peers, server):
-    with peers.direct(server) as direct, peers.through(f"/mcp/server/{server}") as ours:
-        theirs, ours = (raw.members(client.initialized.result) for client in (direct, ours))
-        assert ours.get("instructions") == theirs.get("instructions")
-        assert ours["serverInfo"] == theirs["serverInfo"]
-        assert json.loads(ours["protocolVersion"]) == raw.REVISION
-        offered, kept = json.loads(theirs["capabilities"]), json.loads(ours["capabilities"])
+@pytest.mark.parametrize("revision", raw.ERAS)
+def test_the_introduction_is_the_servers_own(peers, server, revision):
+    with peers.direct(server) as direct, peers.through(f"/mcp/server/{server}", revision) as ours:
+        *theirs, offered = introduction(direct)
+        *said, kept = introduction(ours)
+        assert said == theirs
         for capability in ("tools", "prompts", "resources", "completions", "logging"):
             assert (capability in kept) == (capability in offered), capability
+        answer = ours.introduced.value()
+        if revision == raw.MODERN:
+            assert answer["supportedVersions"] == [raw.MODERN]
+        else:
+            assert answer["protocolVersion"] == revision
 
 
 @pytest.mark.parametrize("server", SERVERS)
-def test_tools_are_listed_as_they_are(peers, direct_tools, server):
-    with peers.through(f"/mcp/server/{server}") as client:
+@pytest.mark.parametrize("revision", raw.ERAS)
+def test_tools_are_listed_as_they_are(peers, direct_tools, server, revision):
+    with peers.through(f"/mcp/server/{server}", revision) as client:
         tools = raw.elements(raw.members(client.request("tools/list").result)["tools"])
     ours = {json.loads(raw.members(tool)["name"]): tool for tool in tools}
     for_any_client, for_the_most_capable = direct_tools[server]

@@ -124,6 +124,7 @@ def test_malformed_json_is_a_parse_error(url):
 
 
 def test_health_needs_nothing_and_says_all_is_well(peers):
+    peers.daemon.wait_until_ready()
     answer = http_request(peers.daemon.base + "/health", "GET", {"Host": "anything.example"})
     assert answer.status == 200
     health = json.loads(answer.body)

@@ -9,11 +9,12 @@ import doors
 import rig
 
 
-def session(target: dict, calls: list[dict], lifecycle: str = "initialize") -> tuple[list[str], list[dict]]:
+def session(target: dict, calls: list[dict], lifecycle: str = "initialize", environment=None) -> tuple[list[str], list[dict]]:
     to = [target["url"]] if "url" in target else [target["command"], *target["args"]]
     done = subprocess.run(
         [rig.RUST_CLIENT, lifecycle, *to],
         input="".join(json.dumps(call) + "\n" for call in calls),
+        env=environment,
         capture_output=True,
         text=True,
         timeout=120,

@@ -9,8 +9,9 @@ import rig
 MODULES = {1: rig.PEERS / "node_modules", 2: clients.MODULES}
 
 
-def visit(home, major, target, calls, negotiation=None):
+def visit(home, major, target, calls, negotiation=None, replies=None):
     told = {"modules": str(MODULES[major]), "major": major, "negotiation": negotiation, "target": target, "calls": calls}
+    told["replies"] = replies
     return clients.visit(home, clients.TYPESCRIPT, told)
 
 

@@ -1,12 +1,13 @@
 // The official TypeScript SDK as a client, in either major version: what many desktop clients are built on.
 // Usage: node typescript_client.mjs VISIT; prints what it saw as one JSON line.
-// VISIT is JSON: {modules, major, negotiation, target: {transport, url | command, args}, calls: [{name, arguments}]}.
+// VISIT is JSON: {modules, major, negotiation, target: {transport, url | command, args}, calls: [{name, arguments}],
+// replies: {form, text}}. With replies it can be asked things, and answers each form and each prompt so.
 import { pathToFileURL } from "node:url";
 
-const { modules, major, negotiation, target, calls } = JSON.parse(process.argv[2]);
+const { modules, major, negotiation, target, calls, replies } = JSON.parse(process.argv[2]);
 const load = (path) => import(pathToFileURL(`${modules}/@modelcontextprotocol/${path}`));
 const files = {
-  1: ["client/index.js", "client/streamableHttp.js", "client/sse.js", "client/stdio.js"].map((it) => `sdk/dist/esm/${it}`),
+  1: ["types.js", "client/index.js", "client/streamableHttp.js", "client/sse.js", "client/stdio.js"].map((it) => `sdk/dist/esm/${it}`),
   2: ["client/dist/index.mjs", "client/dist/stdio.mjs"],
 };
 const sdk = Object.assign({}, ...(await Promise.all(files[major].map(load))));
@@ -17,7 +18,21 @@ const transports = {
   stdio: () => new sdk.StdioClientTransport({ command: target.command, args: target.args }),
 };
 const options = negotiation ? { versionNegotiation: { mode: negotiation } } : {};
-const client = new sdk.Client({ name: "peers", version: "1" }, options);
+const capabilities = replies ? { elicitation: { form: {} }, sampling: {} } : {};
+const client = new sdk.Client({ name: "peers", version: "1" }, { capabilities, ...options });
+const asked = [];
+function answer(method, schema, reply) {
+  const heard = ({ params }) => {
+    asked.push(params.message ?? params.messages[0].content.text);
+    return reply;
+  };
+  client.setRequestHandler(major === 1 ? schema : method, heard);
+}
+if (replies) {
+  answer("elicitation/create", sdk.ElicitRequestSchema, { action: "accept", content: replies.form });
+  const content = { type: "text", text: replies.text };
+  answer("sampling/createMessage", sdk.CreateMessageRequestSchema, { model: "scripted", role: "assistant", content });
+}
 const transport = transports[target.transport]();
 await client.connect(transport);
 
@@ -32,7 +47,8 @@ for (const call of calls) {
   const rest = major === 1 ? [undefined, { onprogress }] : [{ onprogress }];
   answers.push(await client.callTool({ name: call.name, arguments: call.arguments }, ...rest));
 }
-console.log(JSON.stringify({ tools: tools.map((tool) => tool.name), answers, progress, revision, honored: news?.honoredFilter }));
+const names = tools.map((tool) => tool.name);
+console.log(JSON.stringify({ tools: names, answers, progress, revision, honored: news?.honoredFilter, asked }));
 await news?.close();
 await transport.terminateSession?.();
 await client.close();
