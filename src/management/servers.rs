@@ -78,6 +78,13 @@ impl Management {
     }
 
     fn row(&self, entry: &ServerEntry) -> ServerRow {
+        let runs = |one: &Upstream| {
+            matches!(
+                one.status().state,
+                State::Connecting { .. } | State::Ready { .. }
+            )
+        };
+        let is_divided = entry.session_scope != SessionScope::Shared;
         let name = entry.name.as_str();
         let base = self.0.upstreams.get(name);
         let instances = self.0.upstreams.instances(name);
@@ -105,7 +112,7 @@ impl Management {
             enabled: entry.enabled,
             quarantined: entry.quarantined,
             tools,
-            instances: (entry.session_scope != SessionScope::Shared).then_some(instances.len()),
+            instances: is_divided.then(|| instances.iter().filter(|one| runs(one)).count()),
             last_error,
             next_step,
         }

@@ -103,7 +103,7 @@ impl Upstreams {
         self.published.load().servers.values().cloned().collect()
     }
 
-    /// The instances of a server that are connected or about to be.
+    /// The instances of a server that do not sleep.
     pub fn instances(&self, name: &str) -> Vec<Upstream> {
         let published = self.published.load();
         let all = published

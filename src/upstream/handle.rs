@@ -183,6 +183,8 @@ impl Upstream {
     ) -> Result<ActiveCall, Failure> {
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
+        let permit = self.slot(bound, timeout).await?;
+        // Only from here on can it be the one that a question is about.
         let stream = if self.0.asks_its_client() {
             outgoing.stream.clone()
         } else {
@@ -190,7 +192,6 @@ impl Upstream {
         };
         let (number, behalf) = (outgoing.number, outgoing.behalf.clone());
         let in_flight = InFlight::begin(self.clone(), number, behalf, stream);
-        let permit = self.slot(bound, timeout).await?;
         let mut live = self.live().await?;
         for first in [true, false] {
             self.check(admitted, &live)?;
