@@ -10,6 +10,8 @@
 mod interpreter;
 #[path = "it/support/modern.rs"]
 mod modern;
+#[path = "it/support/presentation.rs"]
+mod presentation;
 #[path = "it/support/script.rs"]
 mod script;
 

@@ -1,6 +1,7 @@
 //! Fake upstreams, from the test's side: first described, then started, then watched and commanded.
 
 mod eras;
+mod waiting;
 
 use std::{collections::HashMap, net::SocketAddr, path::PathBuf, sync::Mutex};
 
@@ -264,33 +265,6 @@ impl Upstream {
         self.record.select(|_| true)
     }
 
-    /// Waits for the first frame of this method.
-    pub async fn wait_for(&self, method: &str) -> Received {
-        self.wait_for_count(method, 1).await.remove(0)
-    }
-
-    pub async fn wait_for_count(&self, method: &str, count: usize) -> Vec<Received> {
-        self.record
-            .wait_for(method, count, |entry| is_frame(entry, method))
-            .await
-    }
-
-    /// Waits for a frame like this, an answer for one.
-    pub async fn wait_for_frame(&self, wanted: impl Fn(&str) -> bool) -> String {
-        let is_wanted = |entry: &Received| entry.how == How::Frame && wanted(&entry.body);
-        let found = self.record.wait_for("such a frame", 1, is_wanted).await;
-        found[0].body.clone()
-    }
-
-    /// Waits for something that is no frame: a GET, a DELETE, a call whose client left.
-    pub async fn wait_for_event(&self, how: How) -> Received {
-        let what = format!("{how:?}");
-        self.record
-            .wait_for(&what, 1, |entry| entry.how == how)
-            .await
-            .remove(0)
-    }
-
     /// How often a child was started.
     pub fn spawn_count(&self) -> usize {
         self.control().pids().len()
@@ -304,11 +278,6 @@ impl Upstream {
     /// Every child that runs now.
     pub fn alive(&self) -> Vec<u32> {
         self.control().alive()
-    }
-
-    pub async fn wait_for_children(&self, count: usize) {
-        let what = format!("{count} running children");
-        patience::until(&what, || (self.alive().len() == count).then_some(())).await;
     }
 
     /// Lets through everybody who waits at this gate, now and later.

@@ -15,6 +15,7 @@ pub mod modern;
 pub mod modern_client;
 pub mod patience;
 pub mod pipe_client;
+mod presentation;
 pub mod processes;
 pub mod record;
 pub mod script;
