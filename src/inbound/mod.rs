@@ -100,9 +100,9 @@ impl Inbound {
                 change = changes.next() => change,
             };
             match change {
-                Some(change) => {
-                    self.0.sessions.announce(&change);
-                    self.0.listeners.announce(&change);
+                Some(mut announcement) => {
+                    self.0.sessions.announce(&mut announcement);
+                    self.0.listeners.announce(&mut announcement);
                 }
                 None => return,
             }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     call_context::{Client, Inlet, Outlet, Questions},
-    router::{Change, View},
+    router::{Announcement, Known, Router, View},
     wire::{Id, Revision, method, notification_frame},
 };
 
@@ -94,6 +94,8 @@ struct Listener {
     outlet: Outlet,
     /// Ends the stream that is open.
     over: CancellationToken,
+    /// The lists as the client knows them since it listens.
+    known: Option<Known>,
     /// The same stream, where the client can take it up again.
     resumable: Option<Arc<Resumable>>,
 }
@@ -105,15 +107,11 @@ impl Sessions {
     }
 
     /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
-    pub(super) fn converse(&self, view: View) -> (Arc<Session>, Listening) {
+    pub(super) fn converse(&self, router: &Router, view: View) -> (Arc<Session>, Listening) {
         let session = self.insert(Kind::Conversation, view, Agreed::default());
         let over = CancellationToken::new();
         let (outlet, inlet) = Outlet::with_answers(over.clone());
-        *lock(&session.listener) = Listener {
-            outlet,
-            over: over.clone(),
-            resumable: None,
-        };
+        session.listen_on(router, outlet, &over, None);
         let listening = self.listening(inlet, over, Some(session.clone()));
         (session, listening)
     }
@@ -190,7 +188,7 @@ impl Sessions {
     }
 
     /// Tells every listening client which of its lists changed.
-    pub(super) fn announce(&self, change: &Change) {
+    pub(super) fn announce(&self, announcement: &mut Announcement<'_>) {
         let frame = |name| notification_frame(name, None);
         let frames = [
             frame(method::TOOLS_CHANGED),
@@ -198,8 +196,13 @@ impl Sessions {
             frame(method::RESOURCES_CHANGED),
         ];
         for session in lock(&self.0.by_id).values() {
-            let outlet = lock(&session.listener).outlet.clone();
-            let seen = change.seen_on(&session.view);
+            let mut listener = lock(&session.listener);
+            let Some(known) = &mut listener.known else {
+                continue;
+            };
+            let seen = announcement.news(known, &session.view);
+            let outlet = listener.outlet.clone();
+            drop(listener);
             let changed = [seen.tools, seen.prompts, seen.resources];
             for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
                 outlet.send(frame.clone());
@@ -308,33 +311,43 @@ impl Session {
     }
 
     /// Opens the client's stream in place of one that may be open.
-    pub(super) fn listen(&self, sessions: &Sessions) -> Listening {
+    pub(super) fn listen(&self, router: &Router, sessions: &Sessions) -> Listening {
         let (outlet, inlet) = Outlet::new();
         let over = CancellationToken::new();
-        self.listen_on(Listener {
-            outlet,
-            over: over.clone(),
-            resumable: None,
-        });
+        self.listen_on(router, outlet, &over, None);
         sessions.listening(inlet, over, None)
     }
 
     /// The same for a stream that the client can take up again. What comes while it is away is kept, as far as there is room.
-    pub(super) fn listen_resumably(&self, closing: &CancellationToken) -> Arc<Resumable> {
+    pub(super) fn listen_resumably(
+        &self,
+        router: &Router,
+        closing: &CancellationToken,
+    ) -> Arc<Resumable> {
         let (outlet, inlet) = Outlet::new();
         let (over, stream) = (CancellationToken::new(), Arc::new(Resumable::new()));
-        let listener = Listener {
-            outlet,
-            over: over.clone(),
-            resumable: Some(stream.clone()),
-        };
-        self.listen_on(listener);
+        self.listen_on(router, outlet, &over, Some(stream.clone()));
         tokio::spawn(relay(stream.clone(), inlet, over, closing.clone()));
         stream
     }
 
-    fn listen_on(&self, listener: Listener) {
-        let old = std::mem::replace(&mut *lock(&self.listener), listener);
+    fn listen_on(
+        &self,
+        router: &Router,
+        outlet: Outlet,
+        over: &CancellationToken,
+        resumable: Option<Arc<Resumable>>,
+    ) {
+        let mut listener = lock(&self.listener);
+        let new = Listener {
+            outlet,
+            over: over.clone(),
+            // Taken under the lock: a change after this finds us here.
+            known: Some(router.known_now()),
+            resumable,
+        };
+        let old = std::mem::replace(&mut *listener, new);
+        drop(listener);
         old.over.cancel();
     }
 
