@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use tokio::sync::{broadcast, mpsc};
 
-use super::interpreter::Output;
+use super::{interpreter::Output, script::Script};
 
 /// The revision without a handshake that the fakes speak.
 pub const REVISION: &str = "2026-07-28";
@@ -193,4 +193,20 @@ pub fn mirrored(definition: &str) -> Vec<(String, String)> {
         Some((key.clone(), property["x-mcp-header"].as_str()?.to_owned()))
     };
     properties.iter().filter_map(named).collect()
+}
+
+/// What such a server says of itself; these are its capabilities if the script has no others.
+pub fn discover_result(script: &Script, derived: &str) -> String {
+    let capabilities = script
+        .capabilities
+        .clone()
+        .unwrap_or_else(|| derived.to_owned());
+    let instructions = match &script.instructions {
+        Some(text) => format!(r#","instructions":{}"#, Value::from(text.as_str())),
+        None => String::new(),
+    };
+    let supported = Value::from(script.supported());
+    format!(
+        r#"{{"resultType":"complete","supportedVersions":{supported},"capabilities":{capabilities}{instructions},"ttlMs":0,"cacheScope":"public","_meta":{{"io.modelcontextprotocol/serverInfo":{{"name":"fake","version":"1.10"}}}}}}"#
+    )
 }
