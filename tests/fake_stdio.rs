@@ -69,11 +69,12 @@ async fn serve(
 ) {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
+        let words = interpreter.words();
         if let Some(test) = test {
             test.report(&Report::Received(line.clone())).await;
         }
         let (interpreter, out) = (interpreter.clone(), out.clone());
-        tokio::spawn(async move { interpreter.receive(&line, out).await });
+        tokio::spawn(async move { interpreter.receive(&line, words, out).await });
     }
 }
 

@@ -91,5 +91,24 @@ impl Drop for DataLock {
             let _ = std::fs::remove_file(file);
         }
         let _ = self.file.set_len(0);
+        // Closing is not enough: a child of ours that has not begun its own program yet holds the file with us.
+        let _ = self.file.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_free_at_once_whoever_still_holds_the_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let take = || DataLock::take(folder.path());
+        let held = take().expect("the folder is free");
+        let copy = held.file.try_clone().expect("an open file");
+        assert!(take().is_err(), "it is taken");
+        drop(held);
+        assert!(take().is_ok(), "it is free again");
+        drop(copy);
     }
 }

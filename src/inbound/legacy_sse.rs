@@ -26,7 +26,7 @@ pub(super) const SUFFIX: &str = "/sse";
 impl Inbound {
     /// Opens a session and its stream, which begins with the address to POST to.
     pub(super) fn converse(&self, view: View, door: Door, uri: &Uri) -> Response {
-        let (session, listening) = self.0.sessions.converse(view);
+        let (session, listening) = self.0.sessions.converse(&self.0.router, view);
         let address = format!(
             "event: endpoint\ndata: {}?{SESSION_ID}={}\n\n",
             endpoint(door, uri.path()),

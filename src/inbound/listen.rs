@@ -17,7 +17,7 @@ use super::Inbound;
 use crate::{
     call_context::{CallContext, Outlet},
     error_code::{ErrorCode, Failure},
-    router::{Change, Subscription, Tell, View},
+    router::{Announcement, Known, Router, Subscription, Tell, View},
     wire::{
         Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
     },
@@ -94,6 +94,8 @@ impl Filter {
 /// One client's stream.
 struct Stream {
     view: View,
+    /// The lists as the client knows them.
+    known: Mutex<Known>,
     /// What can be met of what the client wants.
     wanted: Filter,
     /// The id of the request that opened it, by which clients tell their streams apart.
@@ -135,9 +137,10 @@ impl Stream {
 
 impl Listeners {
     /// Tells every stream of the lists that changed, as far as its client wants to know and sees them.
-    pub(super) fn announce(&self, change: &Change) {
+    pub(super) fn announce(&self, announcement: &mut Announcement<'_>) {
         for stream in lock(&self.0.streams).values() {
-            let (seen, wanted) = (change.seen_on(&stream.view), &stream.wanted);
+            let seen = announcement.news(&mut lock(&stream.known), &stream.view);
+            let wanted = &stream.wanted;
             let news = [
                 (method::TOOLS_CHANGED, seen.tools, wanted.tools),
                 (method::PROMPTS_CHANGED, seen.prompts, wanted.prompts),
@@ -151,15 +154,16 @@ impl Listeners {
         }
     }
 
-    fn enter(&self, stream: Stream) -> Result<Slot, Failure> {
+    /// `open` is given the lists of the moment from which on the stream hears of changes.
+    fn enter(&self, router: &Router, open: impl FnOnce(Known) -> Stream) -> Result<Slot, Failure> {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let stream = Arc::new(stream);
         let mut streams = lock(&self.0.streams);
         if streams.len() >= MAX_STREAMS {
             let text = format!("{MAX_STREAMS} streams of news are open already");
             let hint = "Close one before opening another.";
             return Err(Failure::new(ErrorCode::Overloaded, text, hint));
         }
+        let stream = Arc::new(open(router.known_now()));
         streams.insert(number, stream.clone());
         drop(streams);
         Ok(Slot {
@@ -208,8 +212,9 @@ impl Inbound {
         let discovered = discovered.map_err(|failure| of_ours(&failure))?;
         let capabilities = discovered.get("capabilities");
         let id = request.id.detached();
-        let slot = self.0.listeners.enter(Stream {
+        let slot = self.0.listeners.enter(&self.0.router, |known| Stream {
             view: view.clone(),
+            known: Mutex::new(known),
             wanted: wishes.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
             id: id.to_raw(),
             outlet: context.outlet.clone(),

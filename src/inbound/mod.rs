@@ -1,6 +1,7 @@
 //! The faces that MCP clients connect to: from HTTP to calls and back. Knows sessions, streams and status codes, and nothing of
 //! servers or tools.
 
+mod agreed;
 mod answer;
 mod attach;
 mod conversation;
@@ -100,9 +101,9 @@ impl Inbound {
                 change = changes.next() => change,
             };
             match change {
-                Some(change) => {
-                    self.0.sessions.announce(&change);
-                    self.0.listeners.announce(&change);
+                Some(mut announcement) => {
+                    self.0.sessions.announce(&mut announcement);
+                    self.0.listeners.announce(&mut announcement);
                 }
                 None => return,
             }

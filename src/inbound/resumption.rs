@@ -105,7 +105,7 @@ impl Inbound {
     pub(super) fn stream(&self, session: &Arc<Session>, headers: &HeaderMap) -> Response {
         let (closing, revision) = (&self.0.closing, session.agreed().revision);
         if !revision.has_resumption() {
-            let listening = session.listen(&self.0.sessions);
+            let listening = session.listen(&self.0.router, &self.0.sessions);
             return stream::listening(stream::comment(), listening, closing.clone());
         }
         let own = |stream: &Arc<Resumable>, after: u64, first: Bytes| {
@@ -114,7 +114,7 @@ impl Inbound {
         };
         let last_event = headers.get(LAST_EVENT).filter(|id| !id.is_empty());
         let Some(last_event) = last_event else {
-            let stream = session.listen_resumably(closing);
+            let stream = session.listen_resumably(&self.0.router, closing);
             let first = if revision.primes_streams() {
                 stream.priming()
             } else {

@@ -12,6 +12,7 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub(super) use super::agreed::Agreed;
 use super::{
     presence::{Presence, Present},
     resumable::Resumable,
@@ -19,9 +20,9 @@ use super::{
     wishes::Wishes,
 };
 use crate::{
-    call_context::{Client, ClientSession, Inlet, Outlet},
-    router::{Change, View},
-    wire::{Id, Revision, method, notification_frame},
+    call_context::{ClientSession, Inlet, Outlet},
+    router::{Announcement, Known, Router, View},
+    wire::{Id, method, notification_frame},
 };
 
 /// Limit: sessions held at a time. The one that was silent longest makes room.
@@ -62,23 +63,6 @@ pub(super) struct Session {
     _present: Present,
 }
 
-/// What client and we agreed in `initialize`.
-#[derive(Clone)]
-pub(super) struct Agreed {
-    pub(super) revision: Revision,
-    pub(super) client: Arc<Client>,
-}
-
-impl Default for Agreed {
-    /// Before `initialize`.
-    fn default() -> Self {
-        Self {
-            revision: Revision::UNSAID,
-            client: Arc::default(),
-        }
-    }
-}
-
 /// How a session's client is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -93,6 +77,8 @@ pub(super) enum Kind {
 struct Listener {
     /// Ends the stream that is open.
     over: CancellationToken,
+    /// The lists as the client knows them since it listens.
+    known: Option<Known>,
     /// The same stream, where the client can take it up again.
     resumable: Option<Arc<Resumable>>,
 }
@@ -104,15 +90,11 @@ impl Sessions {
     }
 
     /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
-    pub(super) fn converse(&self, view: View) -> (Arc<Session>, Listening) {
+    pub(super) fn converse(&self, router: &Router, view: View) -> (Arc<Session>, Listening) {
         let session = self.insert(Kind::Conversation, view, Agreed::default());
         let over = CancellationToken::new();
         let (outlet, inlet) = Outlet::with_answers(over.clone());
-        session.known.listens_on(outlet);
-        *lock(&session.listener) = Listener {
-            over: over.clone(),
-            resumable: None,
-        };
+        session.listen_on(router, outlet, &over, None);
         let listening = self.listening(inlet, over, Some(session.clone()));
         (session, listening)
     }
@@ -190,7 +172,7 @@ impl Sessions {
     }
 
     /// Tells every listening client which of its lists changed.
-    pub(super) fn announce(&self, change: &Change) {
+    pub(super) fn announce(&self, announcement: &mut Announcement<'_>) {
         let frame = |name| notification_frame(name, None);
         let frames = [
             frame(method::TOOLS_CHANGED),
@@ -198,8 +180,13 @@ impl Sessions {
             frame(method::RESOURCES_CHANGED),
         ];
         for session in lock(&self.0.by_id).values() {
+            let mut listener = lock(&session.listener);
+            let Some(known) = &mut listener.known else {
+                continue;
+            };
+            let seen = announcement.news(known, &session.view);
+            drop(listener);
             let outlet = session.outlet();
-            let seen = change.seen_on(&session.view);
             let changed = [seen.tools, seen.prompts, seen.resources];
             for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
                 outlet.send(frame.clone());
@@ -312,35 +299,43 @@ impl Session {
     }
 
     /// Opens the client's stream in place of one that may be open.
-    pub(super) fn listen(&self, sessions: &Sessions) -> Listening {
+    pub(super) fn listen(&self, router: &Router, sessions: &Sessions) -> Listening {
         let (outlet, inlet) = Outlet::new();
         let over = CancellationToken::new();
-        let listener = Listener {
-            over: over.clone(),
-            resumable: None,
-        };
-        self.listen_on(outlet, listener);
+        self.listen_on(router, outlet, &over, None);
         sessions.listening(inlet, over, None)
     }
 
     /// The same for a stream that the client can take up again. What comes while it is away is kept, as far as there is room.
-    pub(super) fn listen_resumably(&self, closing: &CancellationToken) -> Arc<Resumable> {
+    pub(super) fn listen_resumably(
+        &self,
+        router: &Router,
+        closing: &CancellationToken,
+    ) -> Arc<Resumable> {
         let (outlet, inlet) = Outlet::new();
         let (over, stream) = (CancellationToken::new(), Arc::new(Resumable::new()));
-        let listener = Listener {
-            over: over.clone(),
-            resumable: Some(stream.clone()),
-        };
-        self.listen_on(outlet, listener);
+        self.listen_on(router, outlet, &over, Some(stream.clone()));
         tokio::spawn(relay(stream.clone(), inlet, over, closing.clone()));
         stream
     }
 
-    fn listen_on(&self, outlet: Outlet, listener: Listener) {
-        let mut current = lock(&self.listener);
+    fn listen_on(
+        &self,
+        router: &Router,
+        outlet: Outlet,
+        over: &CancellationToken,
+        resumable: Option<Arc<Resumable>>,
+    ) {
+        let mut listener = lock(&self.listener);
         self.known.listens_on(outlet);
-        let old = std::mem::replace(&mut *current, listener);
-        drop(current);
+        let new = Listener {
+            over: over.clone(),
+            // Taken under the lock: a change after this finds us here.
+            known: Some(router.known_now()),
+            resumable,
+        };
+        let old = std::mem::replace(&mut *listener, new);
+        drop(listener);
         old.over.cancel();
     }
 

@@ -230,7 +230,7 @@ impl Conversation {
                 });
                     tracing::debug!(client = opening.client.info.as_str(), revision = %opening.revision, "session opened");
                     out.send(result_frame(&request.id, &opening.result)).await.ok()?;
-                    Some(session.listen(&parts.sessions))
+                    Some(session.listen(&parts.router, &parts.sessions))
                 }
                 Err(error) => {
                     // Nobody is left to be told.

@@ -16,11 +16,21 @@ pub struct Changes {
     router: Router,
     settings: watch::Receiver<Arc<Settings>>,
     catalog: broadcast::Receiver<Difference>,
-    seen: Arc<Lists>,
 }
 
-/// From what clients saw to what they see.
-pub struct Change {
+/// The lists of one moment, as a client that listens may know them.
+#[derive(Clone)]
+pub struct Known(Arc<Lists>);
+
+/// Something changed: tells each client that listens what it does not know yet.
+pub struct Announcement<'a> {
+    router: &'a Router,
+    /// What the last one did not know. Most know the same.
+    last: Option<Change>,
+}
+
+/// From what a client knows to what there is.
+struct Change {
     before: Arc<Lists>,
     now: Arc<Lists>,
     /// What of it clients see on endpoints that list the upstreams' tools.
@@ -35,15 +45,19 @@ impl Router {
         Changes {
             settings: self.0.settings.clone(),
             catalog: self.0.catalog.differences(),
-            seen: self.prepared(),
             router: self.clone(),
         }
+    }
+
+    /// What whoever begins to listen now knows: of changes before that it is not told, whenever we come to announce them.
+    pub fn known_now(&self) -> Known {
+        Known(self.prepared())
     }
 }
 
 impl Changes {
     /// The next change; `None` while shutting down. Safe to drop while it waits.
-    pub async fn next(&mut self) -> Option<Change> {
+    pub async fn next(&mut self) -> Option<Announcement<'_>> {
         tokio::select! {
             changed = self.settings.changed() => changed.ok()?,
             changed = self.catalog.recv() => match changed {
@@ -52,9 +66,29 @@ impl Changes {
                 Err(RecvError::Closed) => return None,
             },
         }
+        // Put together here, so that nobody does it under a lock.
+        self.router.prepared();
+        Some(Announcement {
+            router: &self.router,
+            last: None,
+        })
+    }
+}
+
+impl Announcement<'_> {
+    /// What a client of this endpoint does not know yet; it then counts as known. Lists that read the same are the same, whatever
+    /// happened.
+    pub fn news(&mut self, known: &mut Known, view: &View) -> Difference {
         let now = self.router.prepared();
-        let before = std::mem::replace(&mut self.seen, now.clone());
-        Some(Change::between(before, now))
+        let before = std::mem::replace(&mut known.0, now.clone());
+        if Arc::ptr_eq(&before, &now) {
+            return Difference::default();
+        }
+        let is_same =
+            |last: &Change| Arc::ptr_eq(&last.before, &before) && Arc::ptr_eq(&last.now, &now);
+        let last = self.last.take().filter(is_same);
+        let change = last.unwrap_or_else(|| Change::between(before, now));
+        self.last.insert(change).seen_on(view)
     }
 }
 
@@ -73,8 +107,7 @@ impl Change {
         }
     }
 
-    /// What of it a client of this endpoint sees. Lists that read the same are the same, whatever happened.
-    pub fn seen_on(&self, view: &View) -> Difference {
+    fn seen_on(&self, view: &View) -> Difference {
         let (before, now) = (&self.before, &self.now);
         if let View::Server(server) = view {
             if before.is_same_for(server, now) {
@@ -90,5 +123,75 @@ impl Change {
             },
             ..self.direct
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::{
+        catalog::{Catalog, Listing},
+        config::{self, RoutingMode, Surroundings},
+        names::ServerName,
+        upstream::Upstreams,
+        wire::{Raw, Revision},
+    };
+
+    fn settings() -> Settings {
+        let text = r#"{"mcpServers":{"s":{"command":"c"}}}"#;
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("."),
+        };
+        config::parse(text, &surroundings).expect("a configuration")
+    }
+
+    fn listing(tools: &[&str]) -> Listing {
+        let define = |name| Raw::author(&serde_json::json!({"name": name, "inputSchema": {}}));
+        Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools: tools.iter().map(define).collect(),
+            prompts: vec![],
+            resources: vec![],
+            templates: vec![],
+        }
+    }
+
+    #[tokio::test]
+    async fn who_listens_is_told_of_changes_since_then_and_once() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (catalog, task) = Catalog::new(folder.path().to_owned(), &[]);
+        let shutdown = CancellationToken::new();
+        tokio::spawn(task.run(shutdown.clone()));
+        let (_settings, settings) = watch::channel(Arc::new(settings()));
+        let router = Router::new(settings, catalog.clone(), Upstreams::default());
+        let view = View::Mode(RoutingMode::Direct);
+        let server = ServerName::parse("s").expect("a name");
+        let only_tools = Difference {
+            tools: true,
+            ..Difference::default()
+        };
+
+        let mut changes = router.changes();
+        let mut early = router.known_now();
+        catalog.put(&server, "e", listing(&["a"])).await;
+        // It begins when the change can be seen, but has not been announced.
+        let mut late = router.known_now();
+        let mut announcement = changes.next().await.expect("a change");
+        assert_eq!(announcement.news(&mut early, &view), only_tools);
+        assert_eq!(announcement.news(&mut early, &view), Difference::default());
+        assert_eq!(announcement.news(&mut late, &view), Difference::default());
+
+        catalog.put(&server, "e", listing(&["a", "b"])).await;
+        let mut announcement = changes.next().await.expect("a change");
+        for known in [&mut early, &mut late] {
+            assert_eq!(announcement.news(known, &view), only_tools);
+        }
+        shutdown.cancel();
     }
 }

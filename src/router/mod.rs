@@ -28,7 +28,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 
 pub use self::{
-    changes::{Change, Changes},
+    changes::{Announcement, Changes, Known},
     search::{Found, FoundTool, Search},
     search_answer::{Detail, search_lists},
 };

@@ -54,7 +54,7 @@ impl Walk<'_> {
     }
 
     fn depth(&self) -> u32 {
-        127 - self.open.leading_zeros()
+        self.open.ilog2()
     }
 
     fn enter(&mut self, is_object: bool) -> Option<()> {
@@ -291,7 +291,7 @@ mod tests {
             r#"{"a"}"#,
             r#"{"a":}"#,
             r#"{"a":1,}"#,
-            r#"{,}"#,
+            "{,}",
             r#"{"a":1 "b":2}"#,
             r#"{"a":01}"#,
             r#"{"a":-}"#,
@@ -308,7 +308,7 @@ mod tests {
             r#"{"a":"x}"#,
             r#"{"a":[1,]}"#,
             r#"{"a":[}"#,
-            r#"{a:1}"#,
+            "{a:1}",
             r#"{"a":1}}"#,
             r#"{"a":1} x"#,
             r#"{"a":NaN}"#,

@@ -197,10 +197,11 @@ async fn post(shared: Arc<Shared>, headers: HeaderMap, body: &Bytes) -> Response
         headers: Vec::new(),
         body: body.clone(),
     };
+    let words = shared.interpreter.words();
     shared.note(How::Frame, &headers, &body);
     let habits = shared.interpreter.script().http.clone();
     if shared.speaks_modern(&body) {
-        return modern_post(shared, &headers, habits.answer, body).await;
+        return modern_post(shared, &headers, habits.answer, body, words).await;
     }
     let opening = received.method() == "initialize";
     if habits.sessions
@@ -213,10 +214,10 @@ async fn post(shared: Arc<Shared>, headers: HeaderMap, body: &Bytes) -> Response
     }
     if !is_request(&body) {
         let (out, _) = mpsc::channel(1);
-        shared.interpreter.receive(&body, out).await;
+        shared.interpreter.receive(&body, words, out).await;
         return StatusCode::ACCEPTED.into_response();
     }
-    let mut response = exchange(shared.clone(), habits.answer, body).await;
+    let mut response = exchange(shared.clone(), habits.answer, body, words).await;
     if habits.sessions && opening {
         let id = shared.mint_session().parse().expect("plain text");
         response.headers_mut().insert("mcp-session-id", id);
@@ -230,6 +231,7 @@ async fn modern_post(
     headers: &HeaderMap,
     answers: HttpAnswers,
     body: String,
+    words: broadcast::Receiver<Word>,
 ) -> Response {
     let header = |name: &str| {
         let value = headers.get(name)?.to_str().ok()?;
@@ -242,7 +244,7 @@ async fn modern_post(
         });
         return (StatusCode::BAD_REQUEST, json(error.to_string())).into_response();
     }
-    let mut response = exchange(shared, answers, body).await;
+    let mut response = exchange(shared, answers, body, words).await;
     if let Some(status) = response.extensions().get::<StatusCode>() {
         *response.status_mut() = *status;
     }
@@ -282,10 +284,10 @@ struct Exchange {
 }
 
 impl Exchange {
-    fn start(shared: Arc<Shared>, body: String) -> Self {
+    fn start(shared: Arc<Shared>, body: String, words: broadcast::Receiver<Word>) -> Self {
         let (out, outputs) = mpsc::channel(16);
         let (interpreter, frame) = (shared.interpreter.clone(), body.clone());
-        tokio::spawn(async move { interpreter.receive(&frame, out).await });
+        tokio::spawn(async move { interpreter.receive(&frame, words, out).await });
         Self {
             outputs,
             complete: false,
@@ -326,8 +328,13 @@ impl Drop for Exchange {
     }
 }
 
-async fn exchange(shared: Arc<Shared>, answers: HttpAnswers, body: String) -> Response {
-    let mut exchange = Exchange::start(shared, body);
+async fn exchange(
+    shared: Arc<Shared>,
+    answers: HttpAnswers,
+    body: String,
+    words: broadcast::Receiver<Word>,
+) -> Response {
+    let mut exchange = Exchange::start(shared, body, words);
     let piece = match answers {
         HttpAnswers::SseInPieces(size) => size,
         HttpAnswers::Json | HttpAnswers::Sse => usize::MAX,

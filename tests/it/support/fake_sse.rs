@@ -101,6 +101,7 @@ pub async fn message(
     headers: HeaderMap,
     body: String,
 ) -> Response {
+    let words = shared.interpreter.words();
     shared.note(How::Frame, &headers, &body);
     let query = query.unwrap_or_default();
     let id = query.strip_prefix("session_id=").unwrap_or_default();
@@ -110,7 +111,7 @@ pub async fn message(
     let (out, mut outputs) = mpsc::channel(16);
     if is_request(&body) {
         let interpreter = shared.interpreter.clone();
-        tokio::spawn(async move { interpreter.receive(&body, out).await });
+        tokio::spawn(async move { interpreter.receive(&body, words, out).await });
         tokio::spawn(async move {
             loop {
                 let output = tokio::select! {
@@ -131,7 +132,7 @@ pub async fn message(
             }
         });
     } else {
-        shared.interpreter.receive(&body, out).await;
+        shared.interpreter.receive(&body, words, out).await;
     }
     (StatusCode::ACCEPTED, "Accepted").into_response()
 }

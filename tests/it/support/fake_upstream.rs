@@ -1,6 +1,7 @@
 //! Fake upstreams, from the test's side: first described, then started, then watched and commanded.
 
 mod eras;
+mod program;
 mod waiting;
 
 use std::{collections::HashMap, net::SocketAddr, path::PathBuf, sync::Mutex};
@@ -242,7 +243,7 @@ impl Upstream {
 
     /// How a child of this upstream is started.
     pub fn command_line(&self) -> (PathBuf, Vec<PathBuf>) {
-        (fake_stdio(), vec![self.script_file()])
+        (program::fake_stdio(), vec![self.script_file()])
     }
 
     pub fn url(&self) -> String {
@@ -407,18 +408,4 @@ impl Upstream {
 
 fn is_frame(entry: &Received, method: &str) -> bool {
     entry.how == How::Frame && entry.method() == method
-}
-
-/// The program `fake_stdio`: `cargo test` builds it as an example, beside the folder of this test.
-fn fake_stdio() -> PathBuf {
-    let test = std::env::current_exe().expect("a running program");
-    let profile = test.ancestors().nth(2).expect("target/PROFILE/deps/it");
-    let name = format!("fake_stdio{}", std::env::consts::EXE_SUFFIX);
-    let program = profile.join("examples").join(name);
-    assert!(
-        program.exists(),
-        "{} is missing: `cargo build --example fake_stdio` makes it",
-        program.display()
-    );
-    program
 }

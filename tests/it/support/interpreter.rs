@@ -91,14 +91,25 @@ impl Interpreter {
         self.script.send_replace(Arc::new(script));
     }
 
+    /// What subscriptions will hear from now on. Taken before anybody learns of a frame, so that what the test says as soon as it
+    /// knows of a subscription is heard on it.
+    pub fn words(&self) -> broadcast::Receiver<Word> {
+        self.words.subscribe()
+    }
+
     /// Says something on the subscriptions.
     pub fn tell(&self, word: Word) {
         // Nobody may listen.
         let _ = self.words.send(word);
     }
 
-    /// Takes one frame of the client and sends everything that follows from it.
-    pub async fn receive(&self, text: &str, out: mpsc::Sender<Output>) {
+    /// Takes one frame of the client and sends everything that follows from it. `words` were taken before anybody knew of it.
+    pub async fn receive(
+        &self,
+        text: &str,
+        words: broadcast::Receiver<Word>,
+        out: mpsc::Sender<Output>,
+    ) {
         let Ok(frame) = serde_json::from_str::<Frame>(text) else {
             let answer =
                 r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}}"#;
@@ -108,7 +119,7 @@ impl Interpreter {
         match (frame.id, &frame.method) {
             (Some(id), Some(method)) => {
                 let request = Request::new(id, method, frame.params, out);
-                self.answer(&request).await;
+                self.answer(&request, words).await;
             }
             (Some(id), None) => self.note_answer(id.get(), text),
             (None, _) => self.note_withdrawal(&frame),
@@ -139,7 +150,7 @@ impl Interpreter {
         }
     }
 
-    async fn answer(&self, request: &Request<'_>) {
+    async fn answer(&self, request: &Request<'_>, words: broadcast::Receiver<Word>) {
         let script = self.script();
         if request.method == "initialize" {
             let params = request.raw_params.unwrap_or("{}");
@@ -150,12 +161,17 @@ impl Interpreter {
             return self.play(behaviour, request).await;
         }
         if script.is_modern() && (script.is_modern_only() || request.speaks_for_itself()) {
-            return self.answer_modern(request, &script).await;
+            return self.answer_modern(request, words, &script).await;
         }
         self.answer_known(request, &script).await;
     }
 
-    async fn answer_modern(&self, request: &Request<'_>, script: &Script) {
+    async fn answer_modern(
+        &self,
+        request: &Request<'_>,
+        words: broadcast::Receiver<Word>,
+        script: &Script,
+    ) {
         let speaks: Vec<String> = match &script.supported {
             Some(supported) => supported.clone(),
             None => vec![modern::REVISION.to_owned()],
@@ -166,7 +182,6 @@ impl Interpreter {
         match &*request.method {
             "server/discover" => request.reply(&discover_result(script)).await,
             "subscriptions/listen" => {
-                let words = self.words.subscribe();
                 modern::listen(request.id, request.raw_params, words, request.out.clone()).await;
             }
             removed @ ("initialize"
