@@ -7,8 +7,10 @@ import http.client
 import json
 import os
 import queue
+import signal
 import subprocess
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urljoin, urlsplit
 
@@ -140,6 +142,8 @@ class StdioClient(Client):
             stderr=subprocess.DEVNULL,
             text=True,
             encoding="utf-8",
+            # npx has children of its own.
+            start_new_session=True,
         )
         self.lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -164,7 +168,8 @@ class StdioClient(Client):
 
     def close(self):
         # Some of these servers take no notice of the end of their input.
-        self.process.kill()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 

@@ -167,11 +167,12 @@ class Daemon:
 
         def all_ready():
             rows = self.servers()
+            for name, row in rows.items():
+                # One may fall asleep while another wakes up.
+                if row["state"] == "Disconnected":
+                    self.cli("upstream", "restart", name)
             return all(row["state"] == "Ready" for row in rows.values()) and rows
 
-        for name, row in self.servers().items():
-            if row["state"] != "Ready":
-                self.cli("upstream", "restart", name)
         return until(all_ready, "every server to be Ready", 120)
 
     def kill(self):

@@ -8,6 +8,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.sse import sse_client
 from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.types import CreateMessageResult, ElicitResult, TextContent
 
 
 def transport(target: dict):
@@ -22,12 +23,12 @@ def transport(target: dict):
 
 
 @asynccontextmanager
-async def connect(to: str | dict):
-    """A session with a URL of Streamable HTTP, or with a target as doors.py makes it."""
+async def connect(to: str | dict, **callbacks):
+    """A session with a URL of Streamable HTTP, or with a target as doors.py makes it. The callbacks answer what servers ask."""
     target = {"transport": "http", "url": to} if isinstance(to, str) else to
     async with AsyncExitStack() as stack:
         streams = await stack.enter_async_context(transport(target))
-        session = await stack.enter_async_context(ClientSession(streams[0], streams[1]))
+        session = await stack.enter_async_context(ClientSession(streams[0], streams[1], **callbacks))
         await session.initialize()
         yield session
 
@@ -41,6 +42,22 @@ async def call(session: ClientSession, tool: str, arguments: dict) -> dict:
     result = plain(await session.call_tool(tool, arguments))
     assert not result.get("isError"), result
     return result
+
+
+def answering(form: dict, text: str) -> tuple[dict, list[str]]:
+    """Callbacks for a session that answer every form and every prompt so, and what they have been asked."""
+    asked: list[str] = []
+
+    async def fill_in(context, params):
+        asked.append(params.message)
+        return ElicitResult(action="accept", content=form)
+
+    async def say(context, params):
+        [prompt] = params.messages
+        asked.append(prompt.content.text)
+        return CreateMessageResult(role="assistant", model="scripted", content=TextContent(type="text", text=text))
+
+    return {"elicitation_callback": fill_in, "sampling_callback": say}, asked
 
 
 async def find_and_call(session: ClientSession, wanted: str, query: str, arguments: dict) -> dict:

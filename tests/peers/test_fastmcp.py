@@ -19,5 +19,6 @@ def test_it_lists_and_calls(peers, home, door):
 
 
 @pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
-def test_it_does_so_without_a_handshake(peers, home, door):
-    visit(peers, home, door, "2026-07-28")
+@pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
+def test_it_does_so_in_a_given_era(peers, home, door, mode):
+    visit(peers, home, door, mode)

@@ -8,23 +8,34 @@ import clients
 import doors
 
 
-def inspect(home, target: dict, method: str, *more: str) -> dict:
+def inspect(home, target: dict, method: str, *more: str, era: str = "legacy") -> dict:
     """One method, on a connection of its own. The Inspector counts what is a file or a command by itself."""
+    asked = ["--transport", target["transport"], "--protocol-era", era, "--method", method, *more]
     if target["transport"] == "stdio":
         # What follows `--` is the server's.
-        to = ["--transport", "stdio", "--method", method, *more, "--", target["command"], *target["args"]]
+        to = [*asked, "--", target["command"], *target["args"]]
     else:
-        to = [target["url"], "--transport", target["transport"], "--method", method, *more]
+        to = [target["url"], *asked]
     return json.loads(home.run(*clients.INSPECTOR, *to))
+
+
+def list_and_call(peers, home, door, era):
+    target, call = door.target(peers.daemon), door.call()
+    door.check_list(tool["name"] for tool in inspect(home, target, "tools/list", era=era)["tools"])
+    pairs = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in call["arguments"].items()]
+    arguments = [word for pair in pairs for word in ("--tool-arg", pair)]
+    doors.check_time(inspect(home, target, "tools/call", "--tool-name", call["name"], *arguments, era=era))
 
 
 @pytest.mark.parametrize("door", doors.ALL, ids=str)
 def test_it_lists_and_calls(peers, home, door):
-    target, call = door.target(peers.daemon), door.call()
-    door.check_list(tool["name"] for tool in inspect(home, target, "tools/list")["tools"])
-    pairs = [f"{name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in call["arguments"].items()]
-    arguments = [word for pair in pairs for word in ("--tool-arg", pair)]
-    doors.check_time(inspect(home, target, "tools/call", "--tool-name", call["name"], *arguments))
+    list_and_call(peers, home, door, "legacy")
+
+
+@pytest.mark.parametrize("door", doors.HTTP + doors.STDIO, ids=str)
+@pytest.mark.parametrize("era", ["auto", "modern"])
+def test_it_does_so_without_a_handshake(peers, home, door, era):
+    list_and_call(peers, home, door, era)
 
 
 def test_it_finds_nothing_unportable_in_our_own_definitions(peers, home):

@@ -7,11 +7,16 @@ import doors
 import raw
 
 
-@pytest.mark.parametrize("door", doors.HTTP + doors.SSE, ids=str)
-def test_it_lists_and_calls(peers, home, door):
+@pytest.mark.parametrize(
+    "door, protocol",
+    [*((door, "legacy") for door in doors.HTTP + doors.SSE), *((door, "auto") for door in doors.HTTP)],
+    ids=str,
+)
+def test_it_lists_and_calls(peers, home, door, protocol):
+    """With `auto` it speaks 2026-07-28 to us on behalf of a client that shakes hands."""
     target, call = door.target(peers.daemon), door.call()
     node, script = clients.MCP_REMOTE
-    args = [script, target["url"], "--transport", f"{target['transport']}-only"]
+    args = [script, target["url"], "--transport", f"{target['transport']}-only", "--protocol", protocol]
     with raw.StdioClient(node, args, home.environment | {"MCP_REMOTE_CONFIG_DIR": str(home.folder / "auth")}) as client:
         client.open()
         door.check_list(tool["name"] for tool in client.request("tools/list").value()["tools"])

@@ -1,5 +1,7 @@
 """The official Python SDK as a client. Runs under its current major version and the one before."""
 
+import json
+
 import anyio
 import mcp
 import pytest
@@ -98,6 +100,23 @@ def test_progress_reaches_its_callback(peers):
             assert steps == [(1, 3), (2, 3), (3, 3)]
 
     anyio.run(scenario)
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse"])
+def test_it_answers_what_a_server_asks(peers, path):
+    target = {"transport": "sse" if path == "/sse" else "http", "url": peers.daemon.base + path}
+    callbacks, asked = sdk.answering({"name": "Ada"}, "roses are red")
+
+    async def scenario():
+        async with sdk.connect(target, **callbacks) as session:
+            form = await sdk.call(session, "everything__trigger-elicitation-request", {})
+            assert "Ada" in json.dumps(form["content"])
+            poem = await sdk.call(session, "everything__trigger-sampling-request", {"prompt": "A poem, please."})
+            assert "roses are red" in poem["content"][0]["text"]
+
+    anyio.run(scenario)
+    assert [question.partition("]")[0] for question in asked][:1] == ["[everything"]
+    assert asked[1].endswith("A poem, please.")
 
 
 def test_an_unknown_tool_is_an_error_that_names_it(peers):

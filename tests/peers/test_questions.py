@@ -9,7 +9,6 @@ import anyio
 import mcp
 import pytest
 from mcp import StdioServerParameters
-from mcp.types import CreateMessageResult, ElicitResult, TextContent
 
 import clients
 import doors
@@ -58,24 +57,26 @@ def target(world, transport: str, path: str) -> dict:
 
 
 def python(home, target, calls, mode) -> tuple[list, list]:
-    asked, answers = [], []
-
-    async def fill_in(context, params):
-        asked.append(params.message)
-        return ElicitResult(action="accept", content=REPLIES["form"])
-
-    async def say(context, params):
-        asked.append(params.messages[0].content.text)
-        content = TextContent(type="text", text=REPLIES["text"])
-        return CreateMessageResult(role="assistant", model="scripted", content=content)
+    callbacks, asked = sdk.answering(**REPLIES)
 
     async def scenario():
         to = target.get("url") or StdioServerParameters(**{name: target[name] for name in ("command", "args", "env")})
-        async with mcp.Client(to, mode=mode, elicitation_callback=fill_in, sampling_callback=say) as client:
-            for call in calls:
-                answers.append(sdk.plain(await client.call_tool(call["name"], call["arguments"])))
+        async with mcp.Client(to, mode=mode, **callbacks) as client:
+            return [sdk.plain(await client.call_tool(call["name"], call["arguments"])) for call in calls]
 
-    anyio.run(scenario)
+    answers = anyio.run(scenario)
+    return asked, answers
+
+
+def session(home, target, calls) -> tuple[list, list]:
+    """The older interface of the Python SDK, which has HTTP+SSE too."""
+    callbacks, asked = sdk.answering(**REPLIES)
+
+    async def scenario():
+        async with sdk.connect(target, **callbacks) as session:
+            return [sdk.plain(await session.call_tool(call["name"], call["arguments"])) for call in calls]
+
+    answers = anyio.run(scenario)
     return asked, answers
 
 
@@ -100,6 +101,7 @@ def rust(home, target, calls, lifecycle) -> tuple[list, list]:
 # Each client in each of its eras, over the transports that it has in it.
 MODERN = "2026-07-28"
 CLIENTS = {
+    "python session": (session, ["http", "sse", "stdio"]),
     "python legacy": (lambda *it: python(*it, "legacy"), ["http", "stdio"]),
     "python modern": (lambda *it: python(*it, MODERN), ["http", "stdio"]),
     "typescript 1": (typescript(1, None), ["http", "sse", "stdio"]),
