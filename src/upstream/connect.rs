@@ -10,6 +10,7 @@ use super::{
     era::ProbeError,
     handle::Shared,
     link::{Connection, Link, News},
+    listening::Listening,
     lists,
     local::{self, Beginning},
     process::{Ledger, LoginPath, Process},
@@ -41,6 +42,8 @@ pub(super) struct Open {
     pub(super) link: Link,
     pub(super) control: Control,
     pub(super) news: mpsc::Receiver<News>,
+    /// There where the server is asked to tell of changes.
+    pub(super) listening: Option<Listening>,
     pub(super) process: Option<Process>,
     pub(super) listing: Listing,
     pub(super) tasks: Vec<AbortOnDropHandle<()>>,
@@ -104,6 +107,7 @@ pub(super) async fn connect(
         tasks,
         opened,
     } = ready;
+    let listening = listening(&link, &opened).await;
     let mut meanwhile = Meanwhile::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listed = tokio::select! {
@@ -131,11 +135,28 @@ pub(super) async fn connect(
         link,
         control: opened.control,
         news,
+        listening,
         process,
         listing,
         tasks,
         meanwhile,
     })
+}
+
+/// A server whose requests speak for themselves tells of changes only where it is asked to. It is asked before it is listed, so that
+/// no change falls between the two.
+async fn listening(link: &Link, opened: &control::Opened) -> Option<Listening> {
+    let control::Opened {
+        initialize,
+        revision,
+        ..
+    } = opened;
+    if revision.has_handshake() {
+        return None;
+    }
+    let mut listening = Listening::start(link.clone(), *revision, initialize);
+    listening.begun().await;
+    Some(listening)
 }
 
 /// A connection that is open and not listed yet.

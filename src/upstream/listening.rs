@@ -24,28 +24,29 @@ use crate::wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
 
+/// How long a server is waited for before it is listed without knowing whether it tells of changes.
+const BEGUN_WITHIN: Duration = Duration::from_secs(1);
+
 /// How long to wait before a subscription that ended is made again; doubles while that comes to nothing.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Limit: the longest of these waits. A subscription that lasted as long has proved itself.
+/// Limit: the longest of these waits.
 const MAX_RETRY: Duration = Duration::from_mins(1);
+
+/// A subscription that lasted this long has proved itself. Much that stands between us and a server cuts what is silent for half a
+/// minute: waiting for longer than it lasted, we would miss more than we hear.
+const PROVED: Duration = Duration::from_secs(10);
 
 /// Limit: wishes that wait while one is carried out. The worker sends one at a time.
 const WISHES: usize = 16;
-
-/// The lists whose changes a server can tell of.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Lists {
-    pub(super) tools: bool,
-    pub(super) prompts: bool,
-    pub(super) resources: bool,
-}
 
 /// A subscription as somebody else sees it. Dropping it ends the subscription.
 pub(super) struct Listening {
     wishes: mpsc::Sender<Wish>,
     news: mpsc::Receiver<News>,
     hears: Arc<AtomicBool>,
+    /// Says when the first attempt has come to an end.
+    begun: Option<oneshot::Receiver<()>>,
     _task: AbortOnDropHandle<()>,
 }
 
@@ -76,26 +77,38 @@ pub(super) enum ListenError {
 }
 
 impl Listening {
-    /// Begins to hear of changes of these lists.
-    pub(super) fn start(link: Link, revision: Revision, lists: Lists) -> Self {
+    /// Begins to hear of changes of the lists of a server that says this of itself.
+    pub(super) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
         let (wishes, inbox) = mpsc::channel(WISHES);
         let (news_in, news) = mpsc::channel(NEWS_CAPACITY);
         let hears = Arc::new(AtomicBool::new(false));
+        let (first, begun) = oneshot::channel();
         let listener = Listener {
             link,
             revision,
-            lists,
+            lists: declared(description),
             resources: BTreeSet::new(),
             inbox,
             news: news_in,
             hears: hears.clone(),
+            first: Some(first),
             dropped: 0,
         };
         Self {
             wishes,
             news,
             hears,
+            begun: Some(begun),
             _task: AbortOnDropHandle::new(tokio::spawn(listener.run())),
+        }
+    }
+
+    /// Waits until the server tells of changes, or is known not to: whatever is listed from then on is whole. A server that takes
+    /// too long is not waited for; what may have been missed by then comes as [`News::Missed`].
+    pub(super) async fn begun(&mut self) {
+        if let Some(begun) = self.begun.take() {
+            // However it went.
+            let _ = tokio::time::timeout(BEGUN_WITHIN, begun).await;
         }
     }
 
@@ -133,11 +146,14 @@ impl Listening {
 struct Listener {
     link: Link,
     revision: Revision,
-    lists: Lists,
+    /// What a filter calls the lists that the server has.
+    lists: Vec<&'static str>,
     resources: BTreeSet<String>,
     inbox: mpsc::Receiver<Wish>,
     news: mpsc::Sender<News>,
     hears: Arc<AtomicBool>,
+    /// For who waits for the first attempt.
+    first: Option<oneshot::Sender<()>>,
     dropped: u64,
 }
 
@@ -160,7 +176,7 @@ impl Listener {
     async fn run(mut self) {
         let mut subscription = None;
         let (mut retry, mut pause) = (Some(Instant::now()), RETRY);
-        // Whether there was one before, so that something may have been missed without it.
+        // Whether something was listed without one, so that a change of it may have been missed.
         let mut missing = false;
         loop {
             self.note(subscription.as_ref());
@@ -169,6 +185,7 @@ impl Listener {
                 Step::Wish(Some(wish)) => {
                     self.resources = wish.resources;
                     let result = self.renew(&mut subscription).await;
+                    missing |= !self.has_begun();
                     if result.is_ok() {
                         retry = None;
                         self.catch_up(&mut missing);
@@ -182,7 +199,7 @@ impl Listener {
                 Step::Message(Ok(Inbound::Question(_))) => (),
                 Step::Message(end) => {
                     let lasted = subscription.take().map(|ended| ended.since.elapsed());
-                    if lasted.is_some_and(|lasted| lasted >= MAX_RETRY) {
+                    if lasted.is_some_and(|lasted| lasted >= PROVED) {
                         pause = RETRY;
                     }
                     tracing::debug!(?end, "the server ended the subscription");
@@ -191,7 +208,9 @@ impl Listener {
                 }
                 Step::Retry => {
                     retry = None;
-                    match self.renew(&mut subscription).await {
+                    let result = self.renew(&mut subscription).await;
+                    missing |= !self.has_begun() || result.is_err();
+                    match result {
                         Ok(_) => self.catch_up(&mut missing),
                         Err(error) => {
                             tracing::debug!(%error, "changes of the server are not heard of");
@@ -260,12 +279,7 @@ impl Listener {
     /// What to hear of; `None` if nothing is wanted.
     fn filter(&self) -> Option<Raw> {
         let mut filter = serde_json::Map::new();
-        let lists = [
-            ("toolsListChanged", self.lists.tools),
-            ("promptsListChanged", self.lists.prompts),
-            ("resourcesListChanged", self.lists.resources),
-        ];
-        for (key, _) in lists.iter().filter(|(_, wanted)| *wanted) {
+        for key in &self.lists {
             filter.insert((*key).to_owned(), json!(true));
         }
         if !self.resources.is_empty() {
@@ -304,6 +318,11 @@ impl Listener {
         self.hears.store(hears, Ordering::Relaxed);
     }
 
+    /// Notes that an attempt has come to an end. False if that was the first, and the server was listed without it.
+    fn has_begun(&mut self) -> bool {
+        self.first.take().is_none_or(|first| first.send(()).is_ok())
+    }
+
     /// Says that something may have been missed, if so.
     fn catch_up(&mut self, missing: &mut bool) {
         if std::mem::take(missing) {
@@ -330,6 +349,24 @@ impl Listener {
             }
         }
     }
+}
+
+/// The lists of a server by what it says of itself, as a filter calls them.
+fn declared(description: &Raw) -> Vec<&'static str> {
+    let capabilities = description.get("capabilities");
+    let has = |list: &str| {
+        let declared = capabilities.as_ref().and_then(|all| all.get(list));
+        declared.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
+    };
+    let lists = [
+        ("tools", "toolsListChanged"),
+        ("prompts", "promptsListChanged"),
+        ("resources", "resourcesListChanged"),
+    ];
+    let all = lists.into_iter();
+    all.filter(|(list, _)| has(list))
+        .map(|(_, key)| key)
+        .collect()
 }
 
 /// A server need not end a subscription with an answer (patterns, "Cancellation").

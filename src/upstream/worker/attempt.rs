@@ -16,7 +16,6 @@ use crate::{
     upstream::{
         connect::{self, ConnectError, Open},
         handle::{Command, Live},
-        listening::{Listening, Lists},
         process::Grace,
         state::{Event, HEALTHY_AFTER, Health},
     },
@@ -120,7 +119,6 @@ impl Worker {
         self.life.answering = meanwhile.answering;
         self.life.open = Some(Connected {
             early: meanwhile.news,
-            listening: listening(&open, &catalog),
             open,
             live: live.clone(),
             since: now,
@@ -169,16 +167,17 @@ impl Worker {
         let Some(connected) = self.life.open.take() else {
             return;
         };
-        drop(connected.listening);
         let Open {
             link,
             control,
             news,
+            listening,
             process,
             tasks,
             listing: _,
             meanwhile: _,
         } = connected.open;
+        drop(listening);
         let goodbye = async {
             control.close().await;
             drop((link, news));
@@ -230,18 +229,4 @@ impl Worker {
         let wish = self.wish();
         self.event(Event::Lost(wish, health)).await;
     }
-}
-
-/// A server whose requests speak for themselves tells of changes only where it is asked to.
-fn listening(open: &Open, catalog: &ServerCatalog) -> Option<Listening> {
-    let revision = open.listing.revision;
-    if revision.has_handshake() {
-        return None;
-    }
-    let lists = Lists {
-        tools: catalog.has_capability("tools"),
-        prompts: catalog.has_capability("prompts"),
-        resources: catalog.has_capability("resources"),
-    };
-    Some(Listening::start(open.link.clone(), revision, lists))
 }

@@ -94,8 +94,6 @@ struct Connected {
     open: Open,
     /// What came before there was anybody to take it.
     early: VecDeque<News>,
-    /// There where the server is asked to tell of changes.
-    listening: Option<Listening>,
     live: Arc<Live>,
     since: Instant,
     schedule: Schedule,
@@ -112,6 +110,7 @@ impl Connected {
     fn announces(&self) -> bool {
         let declares = self.live.catalog.load().has_capability("tools.listChanged");
         let heard = self
+            .open
             .listening
             .as_ref()
             .is_none_or(Listening::hears_of_tools);
@@ -382,7 +381,7 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
                 return Some(news);
             }
             let told = async {
-                match &mut connected.listening {
+                match &mut connected.open.listening {
                     Some(listening) => listening.next().await,
                     None => std::future::pending().await,
                 }

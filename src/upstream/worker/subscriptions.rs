@@ -47,7 +47,7 @@ impl Worker {
             return;
         }
         let subscriptions = &self.shared.subscriptions;
-        if let Some(listening) = &connected.listening {
+        if let Some(listening) = &connected.open.listening {
             // What is wanted meanwhile is told when this is done.
             if let Some(asked) = subscriptions
                 .unheard()

@@ -23,9 +23,26 @@ async fn changed_lists_are_heard_of() {
             asked["params"]["notifications"],
             json!({"toolsListChanged": true})
         );
+        // Nothing can change unheard between the two.
+        let everything = upstream.everything();
+        let at = |method: &str| everything.iter().position(|one| one.method() == method);
+        assert!(at("subscriptions/listen") < at("tools/list"));
         upstream.offer(&[(plain_tool("b"), echo())]).await;
         client.wait_for_tool("up__b").await;
         assert_eq!(upstream.received("subscriptions/listen").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_to_a_subscription_is_listed_all_the_same() {
+    for upstream in both() {
+        let upstream = upstream
+            .on("subscriptions/listen", hang())
+            .tool("a", echo())
+            .start()
+            .await;
+        let daemon = daemon_with(&upstream).await;
+        daemon.client("/mcp/all").await.wait_for_tool("up__a").await;
     }
 }
 
