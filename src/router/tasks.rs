@@ -31,17 +31,21 @@ pub(super) struct Tasks(Mutex<Known>);
 
 #[derive(Default)]
 struct Known {
-    by_id: HashMap<Box<str>, (ServerName, Caller)>,
+    /// No server where several gave the same id: whose task a client means cannot be told.
+    by_id: HashMap<Box<str>, (Option<ServerName>, Caller)>,
     in_order: VecDeque<Box<str>>,
 }
 
 impl Tasks {
     fn remember(&self, id: &str, server: &ServerName, caller: &Caller) {
         let mut known = self.lock();
-        let owner = (server.clone(), caller.clone());
-        if known.by_id.insert(id.into(), owner).is_some() {
+        if let Some((owner, of)) = known.by_id.get_mut(id) {
+            *owner = owner.take().filter(|owner| owner == server);
+            *of = caller.clone();
             return;
         }
+        let owner = (Some(server.clone()), caller.clone());
+        known.by_id.insert(id.into(), owner);
         known.in_order.push_back(id.into());
         if known.in_order.len() > REMEMBERED
             && let Some(oldest) = known.in_order.pop_front()
@@ -54,7 +58,7 @@ impl Tasks {
     fn server_of(&self, id: &str, caller: &Caller) -> Option<ServerName> {
         let known = self.lock();
         let (server, owner) = known.by_id.get(id)?;
-        (owner == caller).then(|| server.clone())
+        server.clone().filter(|_| owner == caller)
     }
 
     /// The data is whole between statements, so a panic elsewhere does not spoil it.
@@ -122,5 +126,18 @@ mod tests {
         assert_eq!(tasks.server_of("0", &caller), None);
         assert_eq!(tasks.server_of("1", &caller), Some(server));
         assert_eq!(tasks.server_of("1", &Caller::operator()), None, "another's");
+    }
+
+    #[test]
+    fn an_id_of_two_servers_leads_to_neither() {
+        let (tasks, caller) = (Tasks::default(), Caller::anonymous());
+        let [a, b] = ["a", "b"].map(|name| ServerName::parse(name).expect("a name"));
+        tasks.remember("1", &a, &caller);
+        tasks.remember("1", &a, &caller);
+        assert_eq!(tasks.server_of("1", &caller), Some(a.clone()));
+        tasks.remember("1", &b, &caller);
+        assert_eq!(tasks.server_of("1", &caller), None);
+        tasks.remember("1", &a, &caller);
+        assert_eq!(tasks.server_of("1", &caller), None, "still");
     }
 }
