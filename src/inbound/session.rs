@@ -60,6 +60,8 @@ pub(super) struct Session {
     last_seen: Mutex<Instant>,
     /// What runs beside the stream of a conversation.
     tasks: TaskTracker,
+    /// Ends whatever stream there is, one that a request opens at the same moment too.
+    over: CancellationToken,
     _present: Present,
 }
 
@@ -92,7 +94,7 @@ impl Sessions {
     /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
     pub(super) fn converse(&self, router: &Router, view: View) -> (Arc<Session>, Listening) {
         let session = self.insert(Kind::Conversation, view, Agreed::default());
-        let over = CancellationToken::new();
+        let over = session.over.child_token();
         let (outlet, inlet) = Outlet::with_answers(over.clone());
         session.listen_on(router, outlet, &over, None);
         let listening = self.listening(inlet, over, Some(session.clone()));
@@ -113,6 +115,7 @@ impl Sessions {
             streams: Resumables::default(),
             last_seen: Mutex::new(Instant::now()),
             tasks: TaskTracker::new(),
+            over: CancellationToken::new(),
             _present: self.0.presence.enter(),
         });
         let mut table = lock(&self.0.by_id);
@@ -301,7 +304,7 @@ impl Session {
     /// Opens the client's stream in place of one that may be open.
     pub(super) fn listen(&self, router: &Router, sessions: &Sessions) -> Listening {
         let (outlet, inlet) = Outlet::new();
-        let over = CancellationToken::new();
+        let over = self.over.child_token();
         self.listen_on(router, outlet, &over, None);
         sessions.listening(inlet, over, None)
     }
@@ -313,7 +316,7 @@ impl Session {
         closing: &CancellationToken,
     ) -> Arc<Resumable> {
         let (outlet, inlet) = Outlet::new();
-        let (over, stream) = (CancellationToken::new(), Arc::new(Resumable::new()));
+        let (over, stream) = (self.over.child_token(), Arc::new(Resumable::new()));
         self.listen_on(router, outlet, &over, Some(stream.clone()));
         tokio::spawn(relay(stream.clone(), inlet, over, closing.clone()));
         stream
@@ -360,7 +363,7 @@ impl Session {
         }
         self.known.end();
         self.wishes.end();
-        lock(&self.listener).over.cancel();
+        self.over.cancel();
     }
 }
 
