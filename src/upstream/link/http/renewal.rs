@@ -137,8 +137,10 @@ impl Shared {
         let result = match opening.answer(self).await? {
             Outcome::Result(result) => result,
             Outcome::Error(error) => {
+                // In the server's own words, which are not for clients.
                 let why = self.server.excerpt(error.as_bytes());
-                return Err(LinkError::Broken(format!("initialize was refused: {why}")));
+                tracing::warn!(why, "a server refused to open its session again");
+                return Err(LinkError::Broken("initialize was refused".to_owned()));
             }
         };
         let session = Session::after(&self.session(), session_id, &result);
