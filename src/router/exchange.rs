@@ -185,7 +185,10 @@ impl Running {
             match arrived {
                 Inbound::Notice(notice) => self.notice(context, &notice),
                 Inbound::Question(question) => match way(context, self, &question) {
-                    Ok(_) => self.take_in(&question, &mut questions),
+                    Ok(_) if questions.len() < input_required::QUESTIONS => {
+                        self.take_in(&question, &mut questions);
+                    }
+                    Ok(_) => self.refuse(&question, too_many(&question.method)).await?,
                     Err(refusal) => self.refuse(&question, refusal).await?,
                 },
                 Inbound::Answer(outcome) => return Ok(Gathered::Answer(outcome)),
@@ -239,7 +242,8 @@ impl Running {
                     && bridge::result_type(&result).as_deref()
                         == Some(input_required::RESULT_TYPE) =>
             {
-                Ok(input_required::all_signed(self.call.server(), &result))
+                let server = self.call.server();
+                input_required::all_signed(server, &result).ok_or_else(|| greedy(server).into())
             }
             _ => Ok(bridge::result_for(client, upstream, &self.method, result)),
         }
@@ -266,6 +270,10 @@ fn way(context: &CallContext, running: &Running, question: &Request) -> Result<W
         return Err(refused("the client was asked too often"));
     }
     Ok(Way::Result)
+}
+
+fn too_many(method: &str) -> RpcError {
+    bridge::refused_question(method, &Unasked::TooMany.to_string())
 }
 
 /// The client did not say that it can answer such a thing. A modern client whose call fails of it must be told what it takes, and
@@ -314,6 +322,13 @@ pub(super) async fn answered(
     };
     tracing::info!(%server, method, why, "a question of the server was not answered");
     Outcome::Error(bridge::refused_question(method, &why).to_raw())
+}
+
+/// A result that asks more than anybody can answer.
+fn greedy(server: &ServerName) -> Failure {
+    let error = format!("the server {server:?} asks too much at once");
+    let hint = "The server is at fault; tell its authors.";
+    Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
 }
 
 /// A result of a kind that the client was not promised to know.

@@ -17,6 +17,9 @@ pub(super) const RESPONSES: &str = "inputResponses";
 /// What a retry gives back unread.
 pub(super) const STATE: &str = "requestState";
 
+/// Limit: questions of one result. No user can read more.
+pub(super) const QUESTIONS: usize = 64;
+
 /// The code with which servers of revision 2025-11-25 ask the user to open a page.
 const URL_ELICITATION_REQUIRED: i64 = -32042;
 
@@ -146,9 +149,12 @@ pub(super) fn signed(server: &ServerName, method: &str, params: Option<&Raw>) ->
     Some(splice(params, &edits).unwrap_or_else(|_| params.clone()))
 }
 
-/// The same for every question of an upstream's own result.
-pub(super) fn all_signed(server: &ServerName, result: &Raw) -> Raw {
+/// The same for every question of an upstream's own result; `None` if it asks too much.
+pub(super) fn all_signed(server: &ServerName, result: &Raw) -> Option<Raw> {
     let requests: Vec<Asked> = asked(result);
+    if requests.len() > QUESTIONS {
+        return None;
+    }
     let params: Vec<(String, Raw)> = requests
         .into_iter()
         .filter(|asked| &*asked.method == method::ELICITATION)
@@ -160,7 +166,7 @@ pub(super) fn all_signed(server: &ServerName, result: &Raw) -> Raw {
         })
         .collect();
     if params.is_empty() {
-        return result.clone();
+        return Some(result.clone());
     }
     let inner: Vec<[(&str, Edit<'_>); 1]> = params
         .iter()
@@ -171,10 +177,12 @@ pub(super) fn all_signed(server: &ServerName, result: &Raw) -> Raw {
         .zip(&inner)
         .map(|((key, _), inner)| (&**key, Edit::Within(inner)))
         .collect();
-    splice(result, &[(REQUESTS, Edit::Within(&edits))]).unwrap_or_else(|_| result.clone())
+    let edits = [(REQUESTS, Edit::Within(&edits))];
+    Some(splice(result, &edits).unwrap_or_else(|_| result.clone()))
 }
 
-/// What a server of revision 2025-11-25 wants opened before it goes on, as a modern result; the client then calls again.
+/// What a server of revision 2025-11-25 wants opened before it goes on, as a modern result; the client then calls again. `None` if
+/// it wants nothing of the kind, or too much.
 pub(super) fn pages_to_open(error: &Raw) -> Option<Raw> {
     let code = error.get("code")?.read::<i64>().ok()?;
     if code != URL_ELICITATION_REQUIRED {
@@ -182,6 +190,9 @@ pub(super) fn pages_to_open(error: &Raw) -> Option<Raw> {
     }
     let mut questions = Vec::new();
     for page in error.get("data")?.get("elicitations")?.elements() {
+        if questions.len() == QUESTIONS {
+            return None;
+        }
         let question = Request {
             id: crate::wire::Id::ours(0),
             method: method::ELICITATION.into(),
@@ -283,13 +294,33 @@ mod tests {
         let upstream = raw(
             r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"m","x":1.10}},"b":{"method":"roots/list"}},"z":1}"#,
         );
-        let signed = all_signed(&server, &upstream);
+        let signed = all_signed(&server, &upstream).expect("few questions");
         assert_eq!(
             signed.as_str(),
             upstream.as_str().replace(r#""m""#, r#""[s] m""#)
         );
         let none = raw(r#"{"inputRequests":{"b":{"method":"roots/list"}}}"#);
-        assert_eq!(all_signed(&server, &none), none);
+        assert_eq!(all_signed(&server, &none), Some(none));
+    }
+
+    #[test]
+    fn nobody_is_asked_without_bound() {
+        let server = ServerName::parse("s").expect("a name");
+        let results = |count: usize| {
+            let one = |n| format!(r#""{n}":{{"method":"elicitation/create","params":{{}}}}"#);
+            let all: Vec<_> = (0..count).map(one).collect();
+            let signed = all_signed(
+                &server,
+                &raw(&format!(r#"{{"{REQUESTS}":{{{}}}}}"#, all.join(","))),
+            );
+            let pages = vec!["{}"; count].join(",");
+            let opened = pages_to_open(&raw(&format!(
+                r#"{{"code":-32042,"data":{{"elicitations":[{pages}]}}}}"#
+            )));
+            [signed.is_some(), opened.is_some()]
+        };
+        assert_eq!(results(QUESTIONS), [true; 2]);
+        assert_eq!(results(QUESTIONS + 1), [false; 2]);
     }
 
     #[test]

@@ -75,8 +75,8 @@ impl Parked {
     ) -> Result<String, Full> {
         let round = ROUND.min(TOTAL.saturating_sub(call.running.waited));
         call.running.waited += round;
+        drop(self.take_expired(now));
         let mut table = self.lock();
-        table.retain(|_, entry| now < entry.expires);
         let same = |of: &dyn Fn(&Bound) -> bool| table.values().filter(|e| of(&e.bound)).count();
         if same(&|other| other.caller == bound.caller) >= OF_A_CALLER
             || same(&|other| other.server == bound.server) >= AT_A_SERVER
@@ -128,15 +128,17 @@ impl Parked {
                     () = self.added.notified() => (),
                 },
             }
-            let now = Instant::now();
-            let expired: Vec<_> = self
-                .lock()
-                .extract_if(|_, entry| now >= entry.expires)
-                .collect();
-            for (_, entry) in expired {
+            for entry in self.take_expired(Instant::now()) {
                 tracing::info!(server = %entry.bound.server, "a call was given up: its client did not answer a question in time");
             }
         }
+    }
+
+    /// To be dropped after the lock: withdrawing a call takes locks of its own.
+    fn take_expired(&self, now: Instant) -> Vec<Entry> {
+        let mut table = self.lock();
+        let expired = table.extract_if(|_, entry| now >= entry.expires);
+        expired.map(|(_, entry)| entry).collect()
     }
 
     /// The data is whole between statements, so a panic elsewhere does not spoil it.

@@ -134,6 +134,9 @@ impl Router {
             return Err(unanswered(server, "it asks again and again").into());
         }
         let asked = input_required::asked(result);
+        if asked.len() > input_required::QUESTIONS {
+            return Err(unanswered(server, "it asks too much at once").into());
+        }
         let asking = asked
             .iter()
             .map(|asked| answer_of(context, server, running.shown, asked));
@@ -157,6 +160,7 @@ impl Router {
             .map_err(|_| RpcError::invalid_params("`params` is not an object"))?;
         let token = running.progress.token();
         let Running {
+            call,
             method,
             params,
             shown,
@@ -164,6 +168,8 @@ impl Router {
             waited,
             ..
         } = running;
+        // It has its answer; the place that it holds at a server which has few may be the one that the next needs.
+        drop(call);
         let begun = Begun {
             method: &method,
             original: None,

@@ -266,7 +266,11 @@ async fn what_a_modern_server_asks_is_asked_of_a_legacy_client() {
     let asks = r#"{"resultType":"input_required","inputRequests":{"who":{"method":"elicitation/create","params":{"message":"Who?","requestedSchema":{"d":1.10}}}},"requestState":"its own"}"#;
     for upstream in both() {
         let upstream = upstream.tool("ask", reply(asks)).start().await;
-        let daemon = daemon_with(&upstream).await;
+        // Each round has the place of the one before.
+        let daemon = TestDaemon::builder()
+            .upstream_with("up", &upstream, json!({ "max_concurrent_requests": 1 }))
+            .start()
+            .await;
         let client = crate::support::client::TestClient::speaking("2025-11-25")
             .declaring(r#"{"elicitation":{}}"#)
             .connect(&daemon, "/mcp/server/up")
