@@ -70,8 +70,12 @@ async fn two_thousand_calls_of_many_sessions_each_hear_their_own() {
 async fn on_one_stream_every_notification_comes_before_its_answer() {
     const AT_ONCE: usize = 100;
     let upstream = worker().await;
-    let home = TestDaemon::builder().upstream("up", &upstream).home();
-    let mut client = PipeClient::start(&home, &["stdio", "--endpoint", "/mcp/server/up"]);
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let arguments = ["stdio", "--endpoint", "/mcp/server/up"];
+    let mut client = PipeClient::start(daemon.home(), &arguments);
     client.open().await;
     client.wait_for_tool("work").await;
     for batch in 0..CALLS / AT_ONCE {
