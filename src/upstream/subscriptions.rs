@@ -93,11 +93,27 @@ pub struct Subscription {
     number: u64,
 }
 
+impl Resource {
+    /// Nobody wants to hear of it, and the server knows nothing of it.
+    fn is_of_no_use(&self) -> bool {
+        self.subscribers.is_empty() && matches!(self.told, Told::Nothing | Told::Refused(_))
+    }
+}
+
+impl Table {
+    fn tidy(&mut self) {
+        self.by_uri.retain(|_, resource| !resource.is_of_no_use());
+    }
+}
+
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut table = self.of.lock();
         if let Some(resource) = table.by_uri.get_mut(&self.uri) {
             resource.subscribers.remove(&self.number);
+            if resource.is_of_no_use() {
+                table.by_uri.remove(&self.uri);
+            }
         }
         drop(table);
         self.of.0.wanted.notify_one();
@@ -147,12 +163,7 @@ impl Subscriptions {
 
     /// What a server is to be asked that takes one subscription at a time; it counts as begun.
     pub(super) fn next_wish(&self) -> Option<Wish> {
-        let mut table = self.lock();
-        table.by_uri.retain(|_, resource| {
-            let idle = matches!(resource.told, Told::Nothing | Told::Refused(_));
-            !(idle && resource.subscribers.is_empty())
-        });
-        table.by_uri.iter_mut().find_map(|(uri, resource)| {
+        self.lock().by_uri.iter_mut().find_map(|(uri, resource)| {
             match (&resource.told, resource.subscribers.is_empty()) {
                 (Told::Nothing, false) => {
                     resource.told = Told::Asking;
@@ -170,20 +181,28 @@ impl Subscriptions {
     /// Notes what became of a wish.
     pub(super) fn done(&self, wish: &Wish, outcome: Result<(), NotSubscribed>) {
         let (Wish::Subscribe(uri) | Wish::Unsubscribe(uri)) = wish;
-        if let Some(resource) = self.lock().by_uri.get_mut(uri) {
+        let mut table = self.lock();
+        if let Some(resource) = table.by_uri.get_mut(uri) {
             resource.told = match (wish, outcome) {
                 (Wish::Subscribe(_), Ok(())) => Told::Subscribed,
                 (Wish::Subscribe(_), Err(error)) => Told::Refused(error),
                 (Wish::Unsubscribe(_), _) => Told::Nothing,
             };
         }
+        table.tidy();
+        drop(table);
         self.0.told.send_replace(());
     }
 
-    /// All that is wanted, for a server that is told everything at once.
+    /// All that is wanted, for a server that is told everything at once; it counts as begun.
     pub(super) fn wanted(&self) -> BTreeSet<String> {
         let mut table = self.lock();
         table.by_uri.retain(|_, r| !r.subscribers.is_empty());
+        for resource in table.by_uri.values_mut() {
+            if matches!(resource.told, Told::Nothing) {
+                resource.told = Told::Asking;
+            }
+        }
         table.by_uri.keys().map(ToString::to_string).collect()
     }
 
@@ -202,17 +221,21 @@ impl Subscriptions {
 
     /// The server could not be told at once; what it was told before stands.
     pub(super) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
-        for (uri, resource) in &mut self.lock().by_uri {
+        let mut table = self.lock();
+        for (uri, resource) in &mut table.by_uri {
             if asked.contains(&**uri) && !matches!(resource.told, Told::Subscribed) {
                 resource.told = Told::Refused(why.clone());
             }
         }
+        table.tidy();
+        drop(table);
         self.0.told.send_replace(());
     }
 
     /// Of what it was told at once, the server agreed to this much.
     pub(super) fn agreed(&self, asked: &BTreeSet<String>, accepted: &BTreeSet<String>) {
-        for (uri, resource) in &mut self.lock().by_uri {
+        let mut table = self.lock();
+        for (uri, resource) in &mut table.by_uri {
             if !asked.contains(&**uri) {
                 continue;
             }
@@ -225,14 +248,18 @@ impl Subscriptions {
                 Told::Refused(NotSubscribed::Failed(failure))
             };
         }
+        table.tidy();
+        drop(table);
         self.0.told.send_replace(());
     }
 
     /// A connection that knows of nothing took the place of another, or will.
     pub(super) fn forgotten(&self) {
-        for resource in self.lock().by_uri.values_mut() {
+        let mut table = self.lock();
+        for resource in table.by_uri.values_mut() {
             resource.told = Told::Nothing;
         }
+        table.tidy();
     }
 
     /// Tells whom it concerns; to how many that was. An update may be of a part of what is subscribed to ("Resource Updated
@@ -380,6 +407,26 @@ mod tests {
         assert!(matches!(settled(&a), Some(Ok(()))));
         assert!(matches!(settled(&b), Some(Err(NotSubscribed::Failed(_)))));
         assert!(settled(&late).is_none());
+    }
+
+    #[test]
+    fn who_leaves_before_the_server_was_told_leaves_nothing() {
+        let table = Subscriptions::default();
+        let known = || table.lock().by_uri.len();
+        drop(add(&table, "a://1"));
+        assert_eq!(known(), 0, "never told");
+        let left = add(&table, "a://1");
+        let asked = table.wanted();
+        drop(left);
+        assert_eq!(known(), 1, "the server is hearing of it");
+        assert_eq!(table.unheard(), None, "one thing at a time");
+        table.agreed(&asked, &asked);
+        assert_eq!(table.unheard(), Some(BTreeSet::new()), "it is told at once");
+        assert_eq!(known(), 0);
+        let (left, asked) = (add(&table, "a://1"), table.wanted());
+        drop(left);
+        table.agreed(&asked, &BTreeSet::new());
+        assert_eq!(known(), 0, "it did not agree");
     }
 
     #[test]
