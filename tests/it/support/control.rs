@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use super::{
-    patience,
+    patience, processes,
     record::{How, Received, Record},
     script::{Command, Report},
 };
@@ -69,7 +69,8 @@ impl Control {
 
     fn running(&self) -> Vec<Child> {
         let mut children = self.all();
-        children.retain(|child| !child.commands.is_closed());
+        // One that has just ended is known to the system before its connection is seen to close.
+        children.retain(|child| !child.commands.is_closed() && processes::runs(child.pid));
         children
     }
 }
