@@ -14,7 +14,7 @@ use super::{
     platform, stdio,
 };
 use crate::{
-    daemon::{self, LogFormat, ServeError, ServeOptions, Tcp},
+    daemon::{self, LogFormat, Running, ServeError, ServeOptions, Signals, Tcp},
     secret::Secret,
     upstream::process::LoginPath,
 };
@@ -178,24 +178,46 @@ fn endpoint(mode: Option<&str>) -> &'static str {
 
 async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
     daemon::start_logging(&options)?;
+    // Before anybody can see that we serve: who then ends us at once must find us listening.
+    let mut signals = Signals::hear()?;
     match way {
-        Way::Foreground => daemon::start(options).await?.serve().await,
-        Way::Background => match background::report(daemon::start(options).await)? {
-            Some(running) => running.serve().await,
-            None => Ok(()),
-        },
+        Way::Foreground => {
+            if let Some(started) = started(options, &mut signals).await {
+                started?.serve(signals).await;
+            }
+        }
+        Way::Background => {
+            if let Some(started) = started(options, &mut signals).await
+                && let Some(running) = background::report(started)?
+            {
+                running.serve(signals).await;
+            }
+        }
         Way::Client(Joining { door, starter }) => {
             let (input, output) = platform::standard_streams().map_err(|error| {
                 ServeError::Failed(format!("failed to open stdin and stdout: {error}"))
             })?;
-            match daemon::start(options).await {
-                Ok(running) => running.serve_client(input, output).await,
-                Err(ServeError::Taken(_)) => {
-                    bridge::carry(door, starter, input, output).await;
-                    Ok(())
-                }
-                Err(error) => Err(error),
+            match started(options, &mut signals).await {
+                Some(Ok(running)) => running.serve_client(input, output, signals).await,
+                Some(Err(ServeError::Taken(_))) => tokio::select! {
+                    () = bridge::carry(door, starter, input, output) => (),
+                    () = signals.next() => (),
+                },
+                Some(Err(error)) => return Err(error),
+                None => (),
             }
         }
+    }
+    Ok(())
+}
+
+/// A daemon, unless a signal is faster.
+async fn started(
+    options: ServeOptions,
+    signals: &mut Signals,
+) -> Option<Result<Running, ServeError>> {
+    tokio::select! {
+        started = daemon::start(options) => Some(started),
+        () = signals.next() => None,
     }
 }

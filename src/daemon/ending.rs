@@ -2,13 +2,30 @@
 
 use super::{Running, ServeError};
 
+/// The signals that end a daemon. Heard from the making on: one that comes before they are waited for is not lost, and does not end
+/// the process on the spot.
+pub struct Signals(signals::Signals);
+
+impl Signals {
+    /// From now on they are ours.
+    pub fn hear() -> Result<Self, ServeError> {
+        let heard = signals::Signals::new();
+        let failed = |error| ServeError::failed("signals cannot be heard", &error);
+        heard.map(Self).map_err(failed)
+    }
+
+    /// The next one. Safe to drop while it waits.
+    pub async fn next(&mut self) {
+        self.0.next().await;
+    }
+}
+
 /// Serves until `over`, SIGTERM or SIGINT, then ends in order; a signal after that ends at once.
 pub(super) async fn until(
     over: impl Future<Output = &'static str>,
     running: Running,
-) -> Result<(), ServeError> {
-    let mut signals = signals::Signals::new()
-        .map_err(|error| ServeError::failed("signals cannot be heard", &error))?;
+    mut signals: Signals,
+) {
     tell_service_manager(Stage::Ready);
     tokio::select! {
         () = signals.next() => {
@@ -21,12 +38,11 @@ pub(super) async fn until(
     let shutdown = running.shutdown();
     tokio::pin!(shutdown);
     tokio::select! {
-        () = &mut shutdown => return Ok(()),
+        () = &mut shutdown => return,
         () = signals.next() => tracing::warn!("ending at once"),
     }
     hurry.cancel();
     shutdown.await;
-    Ok(())
 }
 
 #[derive(Clone, Copy)]

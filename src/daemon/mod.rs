@@ -13,6 +13,7 @@ use tokio::{
     net::TcpListener,
 };
 
+pub use self::ending::Signals;
 use self::{
     lock::DataLock,
     running::{Beginning, Parts},
@@ -120,7 +121,7 @@ impl Running {
     }
 
     /// Serves until a signal ends it, or until nobody has been there for `idle_exit`.
-    pub async fn serve(self) -> Result<(), ServeError> {
+    pub async fn serve(self, signals: Signals) {
         let place = self.url().map_or_else(
             || "it serves its local socket only".to_owned(),
             |url| format!("connect clients to {url}"),
@@ -134,7 +135,7 @@ impl Running {
             }
             "nobody has been there for a while"
         };
-        ending::until(idle, self).await
+        ending::until(idle, self, signals).await;
     }
 
     /// Serves until one client leaves, who is at the other end of these streams, or a signal ends it.
@@ -142,7 +143,8 @@ impl Running {
         self,
         input: impl AsyncRead + Unpin + Send + 'static,
         output: impl AsyncWrite + Unpin + Send + 'static,
-    ) -> Result<(), ServeError> {
+        signals: Signals,
+    ) {
         tracing::info!(
             version = VERSION,
             "mcpproxy serves its client on stdin and stdout"
@@ -155,7 +157,7 @@ impl Running {
             }
             "the client has left"
         };
-        ending::until(left, self).await
+        ending::until(left, self, signals).await;
     }
 }
 
