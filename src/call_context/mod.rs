@@ -1,14 +1,14 @@
 //! One request in flight: on whose behalf it runs, which revision its answer must speak, the way back for what comes before the
 //! answer, and the way to ask its client something.
 
-mod outlet;
+mod client_stream;
 mod questions;
 mod session;
 
 use std::sync::Arc;
 
 pub use self::{
-    outlet::{Inlet, Outlet},
+    client_stream::{ClientReceiver, ClientSender},
     questions::{Questions, Unasked},
     session::ClientSession,
 };
@@ -29,7 +29,7 @@ pub struct CallContext {
     /// The log lines that the client wants to see; of a legacy client that never said, all that its servers send.
     pub log_level: Option<LogLevel>,
     /// Where notifications about this request go.
-    pub outlet: Outlet,
+    pub to_client: ClientSender,
     /// The questions that this client can be asked on the way back; none where it cannot answer.
     pub questions: Option<Questions>,
     /// By what the client is told from others, if it can be: its legacy session, or the connection that it has to itself.
@@ -53,7 +53,7 @@ impl CallContext {
             revision: Revision::NEWEST_LEGACY,
             client: Arc::default(),
             log_level: None,
-            outlet: Outlet::nowhere(),
+            to_client: ClientSender::nowhere(),
             questions: None,
             session: None,
         }
@@ -76,8 +76,8 @@ impl CallContext {
             return Err(Unasked::Unable);
         }
         match &self.questions {
-            Some(questions) if self.outlet.is_heard() => {
-                questions.ask(&self.outlet, method, params).await
+            Some(questions) if self.to_client.is_heard() => {
+                questions.ask(&self.to_client, method, params).await
             }
             _ => Err(Unasked::NoWay),
         }

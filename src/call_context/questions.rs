@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::Outlet;
+use super::ClientSender;
 use crate::wire::{Id, Outcome, Raw, method, notification_frame, request_frame};
 
 /// Limit: questions that wait for one client. Its user cannot read more.
@@ -45,16 +45,16 @@ impl Questions {
     /// Asks, and waits for the answer. Dropping the future withdraws the question.
     pub(super) async fn ask(
         &self,
-        outlet: &Outlet,
+        to_client: &ClientSender,
         method: &str,
         params: Option<&Raw>,
     ) -> Result<Outcome, Unasked> {
-        let asked = self.begin(outlet.clone())?;
-        outlet.send(request_frame(&asked.question.id, method, params));
+        let asked = self.begin(to_client.clone())?;
+        to_client.send(request_frame(&asked.question.id, method, params));
         asked.answered().await
     }
 
-    fn begin(&self, outlet: Outlet) -> Result<Asked, Unasked> {
+    fn begin(&self, to_client: ClientSender) -> Result<Asked, Unasked> {
         let id = Id::ours(Id::next_number());
         let (answer, answered) = oneshot::channel();
         let mut open = self.lock();
@@ -69,7 +69,7 @@ impl Questions {
         let question = Question {
             id,
             questions: self.clone(),
-            outlet,
+            to_client,
         };
         Ok(Asked { question, answered })
     }
@@ -110,7 +110,7 @@ impl Asked {
 struct Question {
     id: Id,
     questions: Questions,
-    outlet: Outlet,
+    to_client: ClientSender,
 }
 
 impl Drop for Question {
@@ -121,7 +121,7 @@ impl Drop for Question {
         let params = serde_json::json!({ "requestId": self.id.to_raw() });
         let params = Raw::author(&params);
         let frame = notification_frame(method::CANCELLED, Some(&params));
-        self.outlet.send(frame);
+        self.to_client.send(frame);
     }
 }
 
@@ -132,16 +132,16 @@ mod tests {
     use super::*;
     use crate::wire::Message;
 
-    fn sent(inlet: &super::super::Inlet) -> Message {
-        Message::parse(&inlet.take().expect("a frame")).expect("a message")
+    fn sent(receiver: &super::super::ClientReceiver) -> Message {
+        Message::parse(&receiver.take().expect("a frame")).expect("a message")
     }
 
     #[test]
     fn an_answer_finds_its_question() {
-        let (questions, (outlet, inlet)) = (Questions::default(), Outlet::new());
-        let mut asking = Box::pin(questions.ask(&outlet, "roots/list", None));
+        let (questions, (to_client, receiver)) = (Questions::default(), ClientSender::new());
+        let mut asking = Box::pin(questions.ask(&to_client, "roots/list", None));
         assert!(asking.as_mut().now_or_never().is_none());
-        let Message::Request(request) = sent(&inlet) else {
+        let Message::Request(request) = sent(&receiver) else {
             panic!("a request")
         };
         assert_eq!(&*request.method, "roots/list");
@@ -153,19 +153,19 @@ mod tests {
             asking.now_or_never(),
             Some(Ok(Outcome::Result(_)))
         ));
-        assert!(inlet.take().is_none());
+        assert!(receiver.take().is_none());
     }
 
     #[test]
     fn a_question_that_nobody_waits_for_is_withdrawn() {
-        let (questions, (outlet, inlet)) = (Questions::default(), Outlet::new());
-        let mut asking = Box::pin(questions.ask(&outlet, "roots/list", None));
+        let (questions, (to_client, receiver)) = (Questions::default(), ClientSender::new());
+        let mut asking = Box::pin(questions.ask(&to_client, "roots/list", None));
         assert!(asking.as_mut().now_or_never().is_none());
-        let Message::Request(request) = sent(&inlet) else {
+        let Message::Request(request) = sent(&receiver) else {
             panic!("a request")
         };
         drop(asking);
-        let Message::Notification(notice) = sent(&inlet) else {
+        let Message::Notification(notice) = sent(&receiver) else {
             panic!("a notification")
         };
         let params = notice.params.expect("params");
@@ -178,21 +178,24 @@ mod tests {
 
     #[test]
     fn a_client_that_left_answers_nothing() {
-        let (questions, (outlet, inlet)) = (Questions::default(), Outlet::new());
-        let mut asking = Box::pin(questions.ask(&outlet, "roots/list", None));
+        let (questions, (to_client, receiver)) = (Questions::default(), ClientSender::new());
+        let mut asking = Box::pin(questions.ask(&to_client, "roots/list", None));
         assert!(asking.as_mut().now_or_never().is_none());
         questions.end();
         assert!(matches!(asking.now_or_never(), Some(Err(Unasked::Left))));
-        let again = questions.ask(&outlet, "roots/list", None).now_or_never();
+        let again = questions.ask(&to_client, "roots/list", None).now_or_never();
         assert!(matches!(again, Some(Err(Unasked::Left))));
-        assert!(inlet.take().is_some());
-        assert!(inlet.take().is_none(), "it would not hear of a withdrawal");
+        assert!(receiver.take().is_some());
+        assert!(
+            receiver.take().is_none(),
+            "it would not hear of a withdrawal"
+        );
     }
 
     #[test]
     fn questions_are_bounded() {
-        let (questions, (outlet, _inlet)) = (Questions::default(), Outlet::new());
-        let ask = || Box::pin(questions.ask(&outlet, "roots/list", None));
+        let (questions, (to_client, _inlet)) = (Questions::default(), ClientSender::new());
+        let ask = || Box::pin(questions.ask(&to_client, "roots/list", None));
         let mut all: Vec<_> = (0..OPEN).map(|_| ask()).collect();
         for asking in &mut all {
             assert!(asking.as_mut().now_or_never().is_none());

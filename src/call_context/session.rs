@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use super::{Outlet, Questions, Unasked};
+use super::{ClientSender, Questions, Unasked};
 use crate::wire::{Outcome, Raw};
 
 /// One client's session, or the connection that a client has to itself. Cheap to clone.
@@ -17,7 +17,7 @@ struct Parts {
     key: Arc<str>,
     questions: Questions,
     /// The stream that the client listens on outside of its requests.
-    stream: Mutex<Outlet>,
+    stream: Mutex<ClientSender>,
     /// What the client said its roots are, from the first time that somebody wanted to know.
     roots: Mutex<Arc<OnceCell<Raw>>>,
     ended: CancellationToken,
@@ -29,7 +29,7 @@ impl ClientSession {
         Self(Arc::new(Parts {
             key,
             questions: Questions::default(),
-            stream: Mutex::new(Outlet::nowhere()),
+            stream: Mutex::new(ClientSender::nowhere()),
             roots: Mutex::default(),
             ended: CancellationToken::new(),
         }))
@@ -57,12 +57,12 @@ impl ClientSession {
     }
 
     /// The way to the client outside of any request.
-    pub fn stream(&self) -> Outlet {
+    pub fn stream(&self) -> ClientSender {
         lock(&self.0.stream).clone()
     }
 
     /// The client listens here from now on.
-    pub fn listens_on(&self, stream: Outlet) {
+    pub fn listens_on(&self, stream: ClientSender) {
         *lock(&self.0.stream) = stream;
     }
 
@@ -70,12 +70,12 @@ impl ClientSession {
     /// future withdraws the question.
     pub async fn ask(
         &self,
-        request: &Outlet,
+        request: &ClientSender,
         method: &str,
         params: Option<&Raw>,
     ) -> Result<Outcome, Unasked> {
         let stream = [request.clone(), self.stream()];
-        let Some(stream) = stream.into_iter().find(Outlet::is_heard) else {
+        let Some(stream) = stream.into_iter().find(ClientSender::is_heard) else {
             return Err(Unasked::NoWay);
         };
         self.0.questions.ask(&stream, method, params).await

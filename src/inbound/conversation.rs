@@ -30,7 +30,7 @@ impl Inbound {
                 let why = "revisions without handshake are not spoken over HTTP+SSE";
                 let error = RpcError::invalid_request(why).to_raw();
                 session
-                    .outlet()
+                    .to_client()
                     .send(error_frame(Some(&request.id), &error));
             }
             Message::Request(request) => self.take_request(session, request),
@@ -40,23 +40,23 @@ impl Inbound {
     }
 
     fn take_request(&self, session: &Arc<Session>, request: Request) {
-        let outlet = session.outlet();
+        let to_client = session.to_client();
         if session.in_flight() >= MAX_IN_FLIGHT {
-            outlet.send(too_many(&request));
+            to_client.send(too_many(&request));
             return;
         }
         if &*request.method == method::INITIALIZE {
             let (inbound, opened) = (self.clone(), session.clone());
             self.run(session, async move {
-                outlet.send(inbound.open(&opened, &request).await);
+                to_client.send(inbound.open(&opened, &request).await);
             });
             return;
         }
         // Boxed: the task around it would otherwise hold its room several times.
-        let answering = Box::pin(self.answer(envelope(session), request, outlet.clone()));
+        let answering = Box::pin(self.answer(envelope(session), request, to_client.clone()));
         self.run(session, async move {
             if let Some(frame) = answering.await {
-                outlet.send(frame);
+                to_client.send(frame);
             }
         });
     }

@@ -11,7 +11,7 @@ use super::{
     stateless, wishes,
 };
 use crate::{
-    call_context::{CallContext, Client, ClientSession, Outlet},
+    call_context::{CallContext, Client, ClientSender, ClientSession},
     caller::Caller,
     router::View,
     wire::{
@@ -45,11 +45,11 @@ impl Inbound {
         &self,
         envelope: Envelope,
         request: Request,
-        outlet: Outlet,
+        to_client: ClientSender,
     ) -> impl Future<Output = Option<Bytes>> + Send + use<> {
         let session = envelope.session.as_ref();
         let running = session.map(|session| session.begin(&request.id));
-        self.answer_while(running, envelope, request, outlet)
+        self.answer_while(running, envelope, request, to_client)
     }
 
     /// The frame that answers a request, as long as nobody withdraws it.
@@ -58,11 +58,11 @@ impl Inbound {
         running: Option<Running>,
         envelope: Envelope,
         request: Request,
-        outlet: Outlet,
+        to_client: ClientSender,
     ) -> impl Future<Output = Option<Bytes>> + Send + use<> {
         let inbound = self.clone();
         async move {
-            let answering = inbound.outcome(envelope, &request, outlet);
+            let answering = inbound.outcome(envelope, &request, to_client);
             let outcome = match &running {
                 None => answering.await,
                 Some(running) => running.unless_withdrawn(answering).await?,
@@ -76,7 +76,7 @@ impl Inbound {
         &self,
         envelope: Envelope,
         request: &Request,
-        outlet: Outlet,
+        to_client: ClientSender,
     ) -> Outcome {
         let has_handshake = envelope.revision.has_handshake();
         let is_of_the_other_era = if has_handshake {
@@ -93,7 +93,7 @@ impl Inbound {
             revision: envelope.revision,
             client: envelope.client,
             log_level: envelope.log_level,
-            outlet,
+            to_client,
             questions: session.map(|session| session.known.questions().clone()),
             session: session
                 .map(|session| session.known.clone())
@@ -156,7 +156,7 @@ impl Inbound {
                 Some(error_frame(id_of(&message), &error.to_raw()))
             }
             Ok(Message::Request(request)) => {
-                self.answer(envelope.clone(), request, Outlet::nowhere())
+                self.answer(envelope.clone(), request, ClientSender::nowhere())
                     .await
             }
             Ok(Message::Notification(notification)) => {

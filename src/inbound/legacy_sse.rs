@@ -78,12 +78,12 @@ impl Inbound {
                 Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
                     let error = RpcError::invalid_request("initialize must not be part of a batch");
                     session
-                        .outlet()
+                        .to_client()
                         .send(error_frame(Some(&request.id), &error.to_raw()));
                 }
                 Ok(message) => self.take(session, message),
                 Err(error) => session
-                    .outlet()
+                    .to_client()
                     .send(error_frame(None, &error.to_rpc_error().to_raw())),
             }
         }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Inbound;
 use crate::{
-    call_context::{CallContext, Outlet},
+    call_context::{CallContext, ClientSender},
     error_code::{ErrorCode, Failure},
     router::{Announcement, Known, Router, Subscription, Tell, View},
     wire::{
@@ -100,7 +100,7 @@ struct Stream {
     wanted: Filter,
     /// The id of the request that opened it, by which clients tell their streams apart.
     id: Raw,
-    outlet: Outlet,
+    to_client: ClientSender,
     /// What waits for the acknowledgement, until that has gone out.
     early: Mutex<Option<Vec<Bytes>>>,
 }
@@ -109,7 +109,7 @@ impl Stream {
     fn tell(&self, name: &str, params: Option<&Raw>) {
         let frame = notification_frame(name, Some(&tagged(&self.id, params)));
         match &mut *lock(&self.early) {
-            None => self.outlet.send(frame),
+            None => self.to_client.send(frame),
             Some(early) if early.len() < MAX_EARLY => early.push(frame),
             Some(_) => (),
         }
@@ -125,12 +125,12 @@ impl Stream {
         let params = Raw::author(&serde_json::json!({ "notifications": met }));
         let params = tagged(&self.id, Some(&params));
         let mut early = lock(&self.early);
-        self.outlet.send(notification_frame(
+        self.to_client.send(notification_frame(
             method::LISTEN_ACKNOWLEDGED,
             Some(&params),
         ));
         for frame in early.take().into_iter().flatten() {
-            self.outlet.send(frame);
+            self.to_client.send(frame);
         }
     }
 }
@@ -217,7 +217,7 @@ impl Inbound {
             known: Mutex::new(known),
             wanted: wishes.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
             id: id.to_raw(),
-            outlet: context.outlet.clone(),
+            to_client: context.to_client.clone(),
             early: Mutex::new(Some(Vec::new())),
         });
         let slot = slot.map_err(|failure| of_ours(&failure))?;

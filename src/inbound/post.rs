@@ -19,7 +19,7 @@ use super::{
     stream,
 };
 use crate::{
-    call_context::{Inlet, Outlet},
+    call_context::{ClientReceiver, ClientSender},
     caller::Caller,
     router::View,
     wire::{FrameError, Message, Request, Revision, RpcError, method, parse_client, result_frame},
@@ -176,23 +176,25 @@ impl Inbound {
 
     async fn request(&self, envelope: Envelope, reads: Reads, request: Request) -> Response {
         if reads == Reads::Json {
-            let frame = self.answer(envelope, request, Outlet::nowhere()).await;
+            let frame = self
+                .answer(envelope, request, ClientSender::nowhere())
+                .await;
             return frame.map_or_else(answer::accepted, |frame| {
                 answer::json(StatusCode::OK, frame)
             });
         }
-        let (outlet, inlet) = Outlet::new();
+        let (to_client, receiver) = ClientSender::new();
         let session = envelope.session.clone();
-        let answering = self.answer(envelope, request, outlet);
+        let answering = self.answer(envelope, request, to_client);
         let answering = Box::pin(async {
             answering.await.map(|frame| Answer {
                 status: StatusCode::OK,
                 frame,
             })
         });
-        respond(inlet, answering, |inlet, answering| match &session {
-            Some(session) => self.answering(session, inlet, answering),
-            None => stream::answering(inlet, answering),
+        respond(receiver, answering, |receiver, answering| match &session {
+            Some(session) => self.answering(session, receiver, answering),
+            None => stream::answering(receiver, answering),
         })
         .await
     }
@@ -216,25 +218,25 @@ impl Inbound {
 
 /// JSON if the answer comes before anything else does, an event stream otherwise.
 pub(super) async fn respond(
-    inlet: Inlet,
+    receiver: ClientReceiver,
     mut answering: stream::Answering,
-    stream: impl FnOnce(Inlet, stream::Answering) -> Response,
+    stream: impl FnOnce(ClientReceiver, stream::Answering) -> Response,
 ) -> Response {
     tokio::select! {
         biased;
-        answer = &mut answering => match (answer, inlet.take()) {
+        answer = &mut answering => match (answer, receiver.take()) {
             (Some(answer), None) => answer::json(answer.status, answer.frame),
             (None, _) => answer::accepted(),
             (Some(answer), Some(notice)) => {
-                inlet.put_back(notice);
-                stream(inlet, Box::pin(std::future::ready(Some(answer))))
+                receiver.put_back(notice);
+                stream(receiver, Box::pin(std::future::ready(Some(answer))))
             }
         },
-        notice = inlet.next() => {
-            inlet.put_back(notice);
-            stream(inlet, answering)
+        notice = receiver.next() => {
+            receiver.put_back(notice);
+            stream(receiver, answering)
         }
-        () = tokio::time::sleep(PATIENCE) => stream(inlet, answering),
+        () = tokio::time::sleep(PATIENCE) => stream(receiver, answering),
     }
 }
 

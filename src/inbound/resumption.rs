@@ -17,7 +17,7 @@ use super::{
     session::Session,
     stream::{self, Answering},
 };
-use crate::{call_context::Inlet, wire::RpcError};
+use crate::{call_context::ClientReceiver, wire::RpcError};
 
 /// The last event that a client got.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -81,19 +81,19 @@ impl Inbound {
     pub(super) fn answering(
         &self,
         session: &Arc<Session>,
-        inlet: Inlet,
+        receiver: ClientReceiver,
         answering: Answering,
     ) -> Response {
         let revision = session.agreed().revision;
         let opened = revision.has_resumption().then(|| session.streams.open());
         let Some(resumable) = opened.flatten() else {
-            return stream::answering(inlet, answering);
+            return stream::answering(receiver, answering);
         };
         let reader = resumable.read_after(0);
         let first = revision.primes_streams().then(|| resumable.priming());
         let (closing, session) = (self.0.closing.clone(), session.clone());
         tokio::spawn(async move {
-            carry(&resumable, inlet, answering, &closing).await;
+            carry(&resumable, receiver, answering, &closing).await;
             session.streams.tidy();
         });
         stream::resumable(first, reader, None)
@@ -146,14 +146,14 @@ fn unknown_event() -> Response {
 /// Writes what a request brings, to its answer or until the client is given up.
 async fn carry(
     stream: &Resumable,
-    inlet: Inlet,
+    receiver: ClientReceiver,
     mut answering: Answering,
     closing: &CancellationToken,
 ) {
     let _end = Ending(stream);
     let with_room = async || {
         stream.room().await;
-        inlet.next().await
+        receiver.next().await
     };
     let answer = loop {
         tokio::select! {
@@ -166,7 +166,7 @@ async fn carry(
             answer = &mut answering => break answer,
         }
     };
-    let rest = std::iter::from_fn(|| inlet.take());
+    let rest = std::iter::from_fn(|| receiver.take());
     for frame in rest.chain(answer.map(|answer| answer.frame)) {
         stream.push(frame);
     }
@@ -184,7 +184,7 @@ impl Drop for Ending<'_> {
 /// Writes what a client is told besides answers, until its stream is over.
 pub(super) async fn relay(
     stream: Arc<Resumable>,
-    inlet: Inlet,
+    receiver: ClientReceiver,
     over: CancellationToken,
     closing: CancellationToken,
 ) {
@@ -192,7 +192,7 @@ pub(super) async fn relay(
     let relaying = async {
         loop {
             stream.room().await;
-            stream.push(inlet.next().await);
+            stream.push(receiver.next().await);
         }
     };
     tokio::select! {

@@ -20,7 +20,7 @@ use super::{
     wishes::Wishes,
 };
 use crate::{
-    call_context::{ClientSession, Inlet, Outlet},
+    call_context::{ClientReceiver, ClientSender, ClientSession},
     router::{Announcement, Known, Router, View},
     wire::{Id, method, notification_frame},
 };
@@ -95,9 +95,9 @@ impl Sessions {
     pub(super) fn converse(&self, router: &Router, view: View) -> (Arc<Session>, Listening) {
         let session = self.insert(Kind::Conversation, view, Agreed::default());
         let over = session.over.child_token();
-        let (outlet, inlet) = Outlet::with_answers(over.clone());
-        session.listen_on(router, outlet, &over, None);
-        let listening = self.listening(inlet, over, Some(session.clone()));
+        let (to_client, receiver) = ClientSender::with_answers(over.clone());
+        session.listen_on(router, to_client, &over, None);
+        let listening = self.listening(receiver, over, Some(session.clone()));
         (session, listening)
     }
 
@@ -134,12 +134,12 @@ impl Sessions {
 
     fn listening(
         &self,
-        inlet: Inlet,
+        receiver: ClientReceiver,
         over: CancellationToken,
         ends: Option<Arc<Session>>,
     ) -> Listening {
         Listening {
-            inlet,
+            receiver,
             over,
             _open: self.open_stream(),
             sessions: self.clone(),
@@ -189,10 +189,10 @@ impl Sessions {
             };
             let seen = announcement.news(known, &session.view);
             drop(listener);
-            let outlet = session.outlet();
+            let to_client = session.to_client();
             let changed = [seen.tools, seen.prompts, seen.resources];
             for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
-                outlet.send(frame.clone());
+                to_client.send(frame.clone());
             }
         }
     }
@@ -250,7 +250,7 @@ impl Session {
     }
 
     /// The way to the client outside of any request: for a conversation, that of everything.
-    pub(super) fn outlet(&self) -> Outlet {
+    pub(super) fn to_client(&self) -> ClientSender {
         self.known.stream()
     }
 
@@ -303,10 +303,10 @@ impl Session {
 
     /// Opens the client's stream in place of one that may be open.
     pub(super) fn listen(&self, router: &Router, sessions: &Sessions) -> Listening {
-        let (outlet, inlet) = Outlet::new();
+        let (to_client, receiver) = ClientSender::new();
         let over = self.over.child_token();
-        self.listen_on(router, outlet, &over, None);
-        sessions.listening(inlet, over, None)
+        self.listen_on(router, to_client, &over, None);
+        sessions.listening(receiver, over, None)
     }
 
     /// The same for a stream that the client can take up again. What comes while it is away is kept, as far as there is room.
@@ -315,22 +315,22 @@ impl Session {
         router: &Router,
         closing: &CancellationToken,
     ) -> Arc<Resumable> {
-        let (outlet, inlet) = Outlet::new();
+        let (to_client, receiver) = ClientSender::new();
         let (over, stream) = (self.over.child_token(), Arc::new(Resumable::new()));
-        self.listen_on(router, outlet, &over, Some(stream.clone()));
-        tokio::spawn(relay(stream.clone(), inlet, over, closing.clone()));
+        self.listen_on(router, to_client, &over, Some(stream.clone()));
+        tokio::spawn(relay(stream.clone(), receiver, over, closing.clone()));
         stream
     }
 
     fn listen_on(
         &self,
         router: &Router,
-        outlet: Outlet,
+        to_client: ClientSender,
         over: &CancellationToken,
         resumable: Option<Arc<Resumable>>,
     ) {
         let mut listener = lock(&self.listener);
-        self.known.listens_on(outlet);
+        self.known.listens_on(to_client);
         let new = Listener {
             over: over.clone(),
             // Taken under the lock: a change after this finds us here.
@@ -353,7 +353,7 @@ impl Session {
         let listener = lock(&self.listener);
         match &listener.resumable {
             Some(stream) => stream.is_read(),
-            None => self.outlet().is_heard(),
+            None => self.to_client().is_heard(),
         }
     }
 
@@ -398,7 +398,7 @@ impl Drop for Running {
 
 /// A client's open stream.
 pub(super) struct Listening {
-    pub(super) inlet: Inlet,
+    pub(super) receiver: ClientReceiver,
     /// The session ended, or the client opened another stream.
     pub(super) over: CancellationToken,
     _open: OpenStream,

@@ -10,7 +10,7 @@ use super::{
     post, request_headers, stateless, stream,
 };
 use crate::{
-    call_context::Outlet,
+    call_context::ClientSender,
     caller::Caller,
     router::View,
     wire::{
@@ -105,12 +105,12 @@ impl Inbound {
             Ok(envelope) => envelope,
             Err(error) => return refused(Some(&request.id), &error),
         };
-        let (inbound, (outlet, inlet)) = (self.clone(), Outlet::new());
+        let (inbound, (to_client, receiver)) = (self.clone(), ClientSender::new());
         post::respond(
-            inlet,
+            receiver,
             Box::pin(async move {
                 let _present = inbound.presence().enter();
-                let outcome = inbound.outcome(envelope, &request, outlet).await;
+                let outcome = inbound.outcome(envelope, &request, to_client).await;
                 Some(Answer {
                     status: status(&outcome),
                     frame: framed(&request.id, &outcome),

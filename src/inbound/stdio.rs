@@ -19,7 +19,7 @@ use super::{
     session::{Agreed, Listening, Session},
 };
 use crate::{
-    call_context::{Inlet, Outlet},
+    call_context::{ClientReceiver, ClientSender},
     caller::Caller,
     lines::{self, Line, Lines},
     router::View,
@@ -246,22 +246,22 @@ impl Conversation {
             let out = self.out.clone();
             self.listening.abort_all();
             self.listening.spawn(async move {
-                while out.send(listening.inlet.next().await).await.is_ok() {}
+                while out.send(listening.receiver.next().await).await.is_ok() {}
             });
         }
     }
 
     fn request(&mut self, envelope: Envelope, request: Request) {
-        let (outlet, inlet) = Outlet::new();
+        let (to_client, receiver) = ClientSender::new();
         let running = self.session.begin(&request.id);
         let answering = self
             .inbound
-            .answer_while(Some(running), envelope, request, outlet);
+            .answer_while(Some(running), envelope, request, to_client);
         let (turns, out) = (self.turns.clone(), self.out.clone());
         self.requests.spawn(async move {
             // Fails only if closed, which these never are.
             let _turn = turns.acquire_owned().await;
-            pass_on(answering, &inlet, &out).await;
+            pass_on(answering, &receiver, &out).await;
         });
     }
 
@@ -310,20 +310,20 @@ impl Conversation {
 /// Notices as they come, then the answer.
 async fn pass_on(
     answering: impl Future<Output = Option<Bytes>>,
-    inlet: &Inlet,
+    receiver: &ClientReceiver,
     out: &mpsc::Sender<Bytes>,
 ) {
     let mut answering = pin!(answering);
     let answer = loop {
         tokio::select! {
             biased;
-            notice = inlet.next() => if out.send(notice).await.is_err() {
+            notice = receiver.next() => if out.send(notice).await.is_err() {
                 return;
             },
             answer = &mut answering => break answer,
         }
     };
-    for frame in std::iter::from_fn(|| inlet.take()).chain(answer) {
+    for frame in std::iter::from_fn(|| receiver.take()).chain(answer) {
         if out.send(frame).await.is_err() {
             return;
         }

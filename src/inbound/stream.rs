@@ -12,7 +12,7 @@ use super::{
     resumable::Reader,
     session::{Listening, OpenStream},
 };
-use crate::call_context::Inlet;
+use crate::call_context::ClientReceiver;
 
 /// A stream on which nothing came for this long gets a comment, so that neither side nor anybody between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -37,31 +37,31 @@ pub(super) fn event(frame: &[u8]) -> Bytes {
 
 enum Phase {
     Running(Answering),
-    /// Nothing but what waits in the inlet and this.
+    /// Nothing but what waits in the receiver and this.
     Ending(Option<Answer>),
 }
 
 /// The rest of a request as a stream. Dropping it, as a client that leaves does, withdraws the request.
-pub(super) fn answering(inlet: Inlet, answering: Answering) -> Response {
+pub(super) fn answering(receiver: ClientReceiver, answering: Answering) -> Response {
     let body = futures_util::stream::unfold(
-        (inlet, Phase::Running(answering)),
-        |(inlet, mut phase)| async move {
+        (receiver, Phase::Running(answering)),
+        |(receiver, mut phase)| async move {
             loop {
                 phase = match phase {
                     Phase::Running(mut answering) => tokio::select! {
                         biased;
-                        frame = inlet.next() => return item(event(&frame), inlet, Phase::Running(answering)),
+                        frame = receiver.next() => return item(event(&frame), receiver, Phase::Running(answering)),
                         answer = &mut answering => Phase::Ending(answer),
                         () = tokio::time::sleep(KEEP_ALIVE) => {
-                            return item(comment(), inlet, Phase::Running(answering));
+                            return item(comment(), receiver, Phase::Running(answering));
                         }
                     },
                     Phase::Ending(answer) => {
-                        if let Some(frame) = inlet.take() {
-                            return item(event(&frame), inlet, Phase::Ending(answer));
+                        if let Some(frame) = receiver.take() {
+                            return item(event(&frame), receiver, Phase::Ending(answer));
                         }
                         let answer = answer?;
-                        return item(event(&answer.frame), inlet, Phase::Ending(None));
+                        return item(event(&answer.frame), receiver, Phase::Ending(None));
                     }
                 }
             }
@@ -76,8 +76,8 @@ type Item<S> = Option<(Result<Bytes, std::convert::Infallible>, S)>;
     clippy::unnecessary_wraps,
     reason = "the shape that a stream's step returns"
 )]
-fn item(text: Bytes, inlet: Inlet, phase: Phase) -> Item<(Inlet, Phase)> {
-    Some((Ok(text), (inlet, phase)))
+fn item(text: Bytes, receiver: ClientReceiver, phase: Phase) -> Item<(ClientReceiver, Phase)> {
+    Some((Ok(text), (receiver, phase)))
 }
 
 /// A client's own stream, until it leaves, its session ends, it opens another, or `closing` comes. `first` is sent at once, so that
@@ -149,7 +149,7 @@ async fn heard(listening: &Listening, closing: &CancellationToken) -> Option<Byt
     tokio::select! {
         biased;
         () = listening.over.cancelled() => None,
-        frame = listening.inlet.next() => Some(event(&frame)),
+        frame = listening.receiver.next() => Some(event(&frame)),
         () = closed => None,
         () = tokio::time::sleep(KEEP_ALIVE) => Some(comment()),
     }

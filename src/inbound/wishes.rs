@@ -10,7 +10,7 @@ use super::{Inbound, session::Session};
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
-    router::{LogWish, Subscription, Tell, View},
+    router::{LogSubscription, Subscription, Tell, View},
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
 };
 
@@ -24,7 +24,7 @@ pub(super) struct Wishes(Mutex<Granted>);
 #[derive(Default)]
 struct Granted {
     subscriptions: HashMap<Box<str>, Subscription>,
-    log: Option<LogWish>,
+    log: Option<LogSubscription>,
     /// The session has ended; nothing is granted any more.
     over: bool,
 }
@@ -44,10 +44,10 @@ impl Wishes {
 
     /// The log lines that the client wants to see, if it said so.
     pub(super) fn log_level(&self) -> Option<LogLevel> {
-        self.lock().log.as_ref().map(LogWish::level)
+        self.lock().log.as_ref().map(LogSubscription::level)
     }
 
-    fn keep_log(&self, wish: LogWish) {
+    fn keep_log(&self, wish: LogSubscription) {
         let mut granted = self.lock();
         let before = if granted.over {
             Some(wish)
@@ -111,7 +111,7 @@ impl Inbound {
         let params = request.params.as_ref();
         let text = |key: &str| params.and_then(|params| params.get(key)?.string());
         if &*request.method == method::SET_LEVEL {
-            return self.wish_for_log(view, session, text("level").as_deref());
+            return self.subscribe_to_log(view, session, text("level").as_deref());
         }
         let uri = text("uri").ok_or_else(|| wrong("`uri` is missing").to_raw())?;
         let Some(session) = session else {
@@ -137,7 +137,7 @@ impl Inbound {
 
 impl Inbound {
     /// A client without a session has no further requests that this could hold for.
-    fn wish_for_log(
+    fn subscribe_to_log(
         &self,
         view: &View,
         session: Option<&Arc<Session>>,
@@ -147,7 +147,7 @@ impl Inbound {
             let error = format!("{}: `level` is no log level", method::SET_LEVEL);
             return Err(RpcError::invalid_params(error).to_raw());
         };
-        match self.0.router.wish_for_log(view, level) {
+        match self.0.router.subscribe_to_log(view, level) {
             None => Err(RpcError::method_not_found(method::SET_LEVEL).to_raw()),
             Some(wish) => {
                 if let Some(session) = session {
@@ -174,7 +174,7 @@ fn telling(session: &Arc<Session>) -> Tell {
     Arc::new(move |notice| {
         if let Some(session) = session.upgrade() {
             let frame = notification_frame(&notice.method, notice.params.as_ref());
-            session.outlet().send(frame);
+            session.to_client().send(frame);
         }
     })
 }

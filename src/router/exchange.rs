@@ -24,7 +24,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
-    upstream::{ActiveCall, link::Inbound},
+    upstream::{ActiveCall, link::Incoming},
     wire::{Id, Notification, Outcome, Raw, Request, Revision, RpcError, bridge},
 };
 
@@ -66,8 +66,8 @@ impl Router {
     ) -> Result<Reply, Refused> {
         loop {
             match running.call.next().await? {
-                Inbound::Notice(notice) => running.notice(context, &notice),
-                Inbound::Question(question) => match way(context, &running, &question) {
+                Incoming::Notice(notice) => running.notice(context, &notice),
+                Incoming::Question(question) => match way(context, &running, &question) {
                     Err(refusal) => running.refuse(&question, refusal).await?,
                     Ok(Way::Live) => {
                         if let Some(outcome) = running.ask(context, question).await? {
@@ -85,12 +85,12 @@ impl Router {
                         };
                     }
                 },
-                Inbound::Answer(Outcome::Result(result))
+                Incoming::Answer(Outcome::Result(result))
                     if running.asks_legacy(context, &result) =>
                 {
                     running = self.next_round(context, admitted, running, &result).await?;
                 }
-                Inbound::Answer(outcome) => {
+                Incoming::Answer(outcome) => {
                     if let Outcome::Result(result) = &outcome
                         && running.shown == Shown::Offered
                         && !context.revision.has_handshake()
@@ -113,14 +113,14 @@ enum Gathered {
 
 /// What came of asking and listening.
 enum Event {
-    Arrived(Inbound),
+    Arrived(Incoming),
     Answered(Id, Outcome),
 }
 
 impl Running {
     fn notice(&self, context: &CallContext, notice: &Notification) {
         if let Some(frame) = self.bring_back(context, notice) {
-            context.outlet.send(frame);
+            context.to_client.send(frame);
         }
     }
 
@@ -154,8 +154,8 @@ impl Running {
             };
             match event {
                 Event::Answered(id, outcome) => self.call.answer(&id, &outcome).await?,
-                Event::Arrived(Inbound::Notice(notice)) => self.notice(context, &notice),
-                Event::Arrived(Inbound::Question(question)) => {
+                Event::Arrived(Incoming::Notice(notice)) => self.notice(context, &notice),
+                Event::Arrived(Incoming::Question(question)) => {
                     match way(context, self, &question) {
                         Ok(_) => {
                             let server = self.call.server().clone();
@@ -165,7 +165,7 @@ impl Running {
                     }
                 }
                 // The server did not wait; what is still asked is withdrawn.
-                Event::Arrived(Inbound::Answer(outcome)) => return Ok(Some(outcome)),
+                Event::Arrived(Incoming::Answer(outcome)) => return Ok(Some(outcome)),
             }
         }
         self.call.resume();
@@ -183,15 +183,15 @@ impl Running {
                 arrived = self.call.next() => arrived?,
             };
             match arrived {
-                Inbound::Notice(notice) => self.notice(context, &notice),
-                Inbound::Question(question) => match way(context, self, &question) {
+                Incoming::Notice(notice) => self.notice(context, &notice),
+                Incoming::Question(question) => match way(context, self, &question) {
                     Ok(_) if questions.len() < input_required::QUESTIONS => {
                         self.take_in(&question, &mut questions);
                     }
                     Ok(_) => self.refuse(&question, too_many(&question.method)).await?,
                     Err(refusal) => self.refuse(&question, refusal).await?,
                 },
-                Inbound::Answer(outcome) => return Ok(Gathered::Answer(outcome)),
+                Incoming::Answer(outcome) => return Ok(Gathered::Answer(outcome)),
             }
         }
     }
@@ -259,7 +259,7 @@ fn way(context: &CallContext, running: &Running, question: &Request) -> Result<W
     let refused = |why: &str| bridge::refused_question(method, why);
     if context.revision.has_handshake() {
         return match &context.questions {
-            Some(_) if context.outlet.is_heard() => Ok(Way::Live),
+            Some(_) if context.to_client.is_heard() => Ok(Way::Live),
             _ => Err(refused(&Unasked::NoWay.to_string())),
         };
     }

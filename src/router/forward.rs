@@ -85,7 +85,7 @@ impl Router {
         let had_token = begun.token.is_some();
         let progress = Progress {
             number,
-            token: begun.token.filter(|_| context.outlet.is_open()),
+            token: begun.token.filter(|_| context.to_client.is_open()),
         };
         let sent = match &begun.params {
             Some(params) if had_token => Some(progress.put_into(params)?),
@@ -104,7 +104,7 @@ impl Router {
             params: sent,
             sender: context.sender(),
             behalf,
-            stream: &context.outlet,
+            stream: &context.to_client,
         };
         let call = upstream.call(admitted, outgoing).await?;
         Ok(Running {

@@ -134,7 +134,7 @@ async fn roots_of(context: &CallContext, session: &ClientSession) -> Arc<[Root]>
         return Arc::default();
     }
     let asked = async {
-        let asking = session.ask(&context.outlet, method::ROOTS_LIST, None);
+        let asking = session.ask(&context.to_client, method::ROOTS_LIST, None);
         let named = match tokio::time::timeout(ROOTS, asking).await {
             Ok(Ok(Outcome::Result(result))) => result.get("roots").map(|roots| roots.detached()),
             Ok(Ok(Outcome::Error(_))) | Err(_) => None,

@@ -32,7 +32,7 @@ pub use self::{
     search::{Found, FoundTool, Search},
     search_answer::{Detail, search_lists},
 };
-pub use crate::upstream::{LogWish, Subscription, Tell};
+pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
 use self::lists::prefixed;
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LogWish, Refused, Router, Subscription, Tell, View, forward::Shown, refusal};
+use super::{LogSubscription, Refused, Router, Subscription, Tell, View, forward::Shown, refusal};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
@@ -64,7 +64,7 @@ impl Router {
 
     /// Notes that a client of this endpoint wants log lines from this level on, as long as it does. `None` where the endpoint has
     /// no log.
-    pub fn wish_for_log(&self, view: &View, level: LogLevel) -> Option<LogWish> {
+    pub fn subscribe_to_log(&self, view: &View, level: LogLevel) -> Option<LogSubscription> {
         let server = match view {
             View::Configured | View::Mode(_) => None,
             View::Server(server) => {
@@ -76,7 +76,7 @@ impl Router {
                 Some(server.clone())
             }
         };
-        Some(self.0.upstreams.log_wishes().wish(server, level))
+        Some(self.0.upstreams.log_subscriptions().wish(server, level))
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

@@ -10,11 +10,11 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{
     callers::{Behalf, Waiting},
     handle::Upstream,
-    link::{Exchange, Inbound, Link},
+    link::{Exchange, Incoming, Link},
     questions::own_answer,
 };
 use crate::{
-    call_context::Outlet,
+    call_context::ClientSender,
     config::duration,
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -45,7 +45,12 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    pub(super) fn begin(upstream: Upstream, number: u64, behalf: Behalf, stream: Outlet) -> Self {
+    pub(super) fn begin(
+        upstream: Upstream,
+        number: u64,
+        behalf: Behalf,
+        stream: ClientSender,
+    ) -> Self {
         let waiting = upstream.0.callers.enter(number, behalf, stream);
         Self {
             upstream,
@@ -88,22 +93,22 @@ impl ActiveCall {
 
     /// The next message; the answer is the last. The clock restarts at each progress notification. Questions that no client has
     /// to be asked are answered here.
-    pub async fn next(&mut self) -> Result<Inbound, Failure> {
+    pub async fn next(&mut self) -> Result<Incoming, Failure> {
         loop {
             let inbound = self.arrival().await?;
             match &inbound {
-                Inbound::Notice(notice) if &*notice.method == method::PROGRESS => {
+                Incoming::Notice(notice) if &*notice.method == method::PROGRESS => {
                     self.deadline = Instant::now() + self.timeout;
                 }
-                Inbound::Question(question) => {
+                Incoming::Question(question) => {
                     if let Some(outcome) = own_answer(question, &self.counted.0.0.roots()) {
                         // Boxed, because it is large and seldom.
                         Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;
                     }
                 }
-                Inbound::Answer(Outcome::Result(result)) => self.check(result)?,
-                Inbound::Notice(_) | Inbound::Answer(Outcome::Error(_)) => (),
+                Incoming::Answer(Outcome::Result(result)) => self.check(result)?,
+                Incoming::Notice(_) | Incoming::Answer(Outcome::Error(_)) => (),
             }
             return Ok(inbound);
         }
@@ -120,12 +125,12 @@ impl ActiveCall {
         Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(name))
     }
 
-    async fn arrival(&mut self) -> Result<Inbound, Failure> {
+    async fn arrival(&mut self) -> Result<Incoming, Failure> {
         let upstream = &self.counted.0;
         let arriving = async {
             tokio::select! {
                 biased;
-                question = self.in_flight.waiting.next() => Ok(Inbound::Question(question)),
+                question = self.in_flight.waiting.next() => Ok(Incoming::Question(question)),
                 arrived = self.exchange.next() => arrived,
             }
         };
@@ -138,7 +143,7 @@ impl ActiveCall {
             };
             arrived
         };
-        if let Ok(Inbound::Answer(_)) = arrived {
+        if let Ok(Incoming::Answer(_)) = arrived {
             self.in_flight.answered();
         }
         arrived.map_err(|error| upstream.failure(&error))

@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use crate::{call_context::Outlet, wire::Request};
+use crate::{call_context::ClientSender, wire::Request};
 
 /// A call that was withdrawn may go on upstream, and ask, for this long. After that the server has surely heard of it.
 const GHOST: Duration = Duration::from_mins(1);
@@ -49,7 +49,7 @@ struct Table {
 struct Call {
     behalf: Behalf,
     /// The way back to its client, where that may be asked beside the call.
-    stream: Outlet,
+    stream: ClientSender,
     waiting: Arc<Waiting>,
 }
 
@@ -75,7 +75,7 @@ pub(super) enum Unattributed {
 
 impl Callers {
     /// Notes a call that begins.
-    pub(super) fn enter(&self, number: u64, behalf: Behalf, stream: Outlet) -> Arc<Waiting> {
+    pub(super) fn enter(&self, number: u64, behalf: Behalf, stream: ClientSender) -> Arc<Waiting> {
         let waiting = Arc::new(Waiting::default());
         let call = Call {
             behalf,
@@ -87,11 +87,11 @@ impl Callers {
     }
 
     /// The stream of the newest call whose client can be asked on it.
-    pub(super) fn stream(&self) -> Outlet {
+    pub(super) fn stream(&self) -> ClientSender {
         let table = lock(&self.0);
         let mut streams = table.calls.values().rev().map(|call| &call.stream);
         let heard = streams.find(|stream| stream.is_heard());
-        heard.cloned().unwrap_or_else(Outlet::nowhere)
+        heard.cloned().unwrap_or_else(ClientSender::nowhere)
     }
 
     /// Notes that a call was answered.
@@ -187,7 +187,7 @@ mod tests {
     }
 
     fn enter(callers: &Callers, number: u64, name: &str) -> Arc<Waiting> {
-        callers.enter(number, session(name), Outlet::nowhere())
+        callers.enter(number, session(name), ClientSender::nowhere())
     }
 
     #[test]
@@ -196,7 +196,9 @@ mod tests {
             let (callers, now) = (Callers::default(), Instant::now());
             let calls: Vec<_> = (0..)
                 .zip(behalves)
-                .map(|(number, behalf)| callers.enter(number, behalf.clone(), Outlet::nowhere()))
+                .map(|(number, behalf)| {
+                    callers.enter(number, behalf.clone(), ClientSender::nowhere())
+                })
                 .collect();
             let given = callers.attribute(question(), now);
             let asked = calls

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     handle::Upstream,
-    log_wishes::LogWishes,
+    log_subscriptions::LogSubscriptions,
     state::State,
     tenant::{Member, Tenant},
 };
@@ -26,7 +26,7 @@ const ORDERS: usize = 256;
 pub struct Upstreams {
     published: Arc<ArcSwap<Directory>>,
     orders: mpsc::Sender<Order>,
-    log_wishes: LogWishes,
+    log_subscriptions: LogSubscriptions,
 }
 
 /// What is published.
@@ -69,17 +69,17 @@ pub(super) enum NotEntered {
 impl Default for Upstreams {
     /// None, for ever.
     fn default() -> Self {
-        Self::new(LogWishes::default()).0
+        Self::new(LogSubscriptions::default()).0
     }
 }
 
 impl Upstreams {
-    pub(super) fn new(log_wishes: LogWishes) -> (Self, mpsc::Receiver<Order>) {
+    pub(super) fn new(log_subscriptions: LogSubscriptions) -> (Self, mpsc::Receiver<Order>) {
         let (orders, inbox) = mpsc::channel(ORDERS);
         let upstreams = Self {
             published: Arc::default(),
             orders,
-            log_wishes,
+            log_subscriptions,
         };
         (upstreams, inbox)
     }
@@ -94,8 +94,8 @@ impl Upstreams {
     }
 
     /// What clients want to hear of their logs.
-    pub fn log_wishes(&self) -> &LogWishes {
-        &self.log_wishes
+    pub fn log_subscriptions(&self) -> &LogSubscriptions {
+        &self.log_subscriptions
     }
 
     /// All that run, instances left out.

@@ -20,7 +20,7 @@ use super::{
     usage::Usage,
 };
 use crate::{
-    call_context::Outlet,
+    call_context::ClientSender,
     catalog::ServerCatalog,
     config::{SessionScope, Settings},
     error_code::{ErrorCode, Failure},
@@ -131,7 +131,7 @@ pub struct Outgoing<'a> {
     /// On whose behalf.
     pub behalf: Behalf,
     /// The way back to the client.
-    pub stream: &'a Outlet,
+    pub stream: &'a ClientSender,
 }
 
 impl Upstream {
@@ -188,7 +188,7 @@ impl Upstream {
         let stream = if self.0.asks_its_client() {
             outgoing.stream.clone()
         } else {
-            Outlet::nowhere()
+            ClientSender::nowhere()
         };
         let (number, behalf) = (outgoing.number, outgoing.behalf.clone());
         let in_flight = InFlight::begin(self.clone(), number, behalf, stream);

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    link::{Exchange, Inbound, Link, LinkError, NEWS_CAPACITY, News},
+    link::{Exchange, Incoming, Link, LinkError, NEWS_CAPACITY, News},
     own,
 };
 use crate::wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice};
@@ -168,7 +168,7 @@ struct Subscription {
 /// What woke the listener.
 enum Step {
     Wish(Option<Wish>),
-    Message(Result<Inbound, LinkError>),
+    Message(Result<Incoming, LinkError>),
     Retry,
 }
 
@@ -193,10 +193,10 @@ impl Listener {
                     // Nobody may wait for it any more.
                     let _ = wish.done.send(result);
                 }
-                Step::Message(Ok(Inbound::Notice(notice))) if !is_end(&notice) => {
+                Step::Message(Ok(Incoming::Notice(notice))) if !is_end(&notice) => {
                     self.hand_on(notice);
                 }
-                Step::Message(Ok(Inbound::Question(_))) => (),
+                Step::Message(Ok(Incoming::Question(_))) => (),
                 Step::Message(end) => {
                     let lasted = subscription.take().map(|ended| ended.since.elapsed());
                     if lasted.is_some_and(|lasted| lasted >= PROVED) {
@@ -269,7 +269,7 @@ impl Listener {
         let accepted = accepted.and_then(|list| list.read().ok());
         if let Some(mut old) = current.replace(new) {
             // What came on it before is not said again on the new one.
-            while let Some(Ok(Inbound::Notice(notice))) = old.exchange.next().now_or_never() {
+            while let Some(Ok(Incoming::Notice(notice))) = old.exchange.next().now_or_never() {
                 self.hand_on(notice);
             }
         }
@@ -294,7 +294,7 @@ impl Listener {
         let mut exchange = asked.map_err(ListenError::Link)?;
         loop {
             match exchange.next().await.map_err(ListenError::Link)? {
-                Inbound::Notice(notice) if &*notice.method == method::LISTEN_ACKNOWLEDGED => {
+                Incoming::Notice(notice) if &*notice.method == method::LISTEN_ACKNOWLEDGED => {
                     let accepted = notice.params.and_then(|params| params.get("notifications"));
                     return Ok(Subscription {
                         exchange,
@@ -302,12 +302,12 @@ impl Listener {
                         since: Instant::now(),
                     });
                 }
-                Inbound::Notice(notice) if is_end(&notice) => return Err(ListenError::Ended),
+                Incoming::Notice(notice) if is_end(&notice) => return Err(ListenError::Ended),
                 // Too early, but no less true.
-                Inbound::Notice(notice) => self.hand_on(notice),
-                Inbound::Question(_) => (),
-                Inbound::Answer(Outcome::Result(_)) => return Err(ListenError::Ended),
-                Inbound::Answer(Outcome::Error(error)) => return Err(ListenError::of(&error)),
+                Incoming::Notice(notice) => self.hand_on(notice),
+                Incoming::Question(_) => (),
+                Incoming::Answer(Outcome::Result(_)) => return Err(ListenError::Ended),
+                Incoming::Answer(Outcome::Error(error)) => return Err(ListenError::of(&error)),
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Requests of our own on the raw lane: what they say of us where every request has to, and the way to their answer.
 
-use super::link::{Exchange, Inbound, Link, LinkError};
+use super::link::{Exchange, Incoming, Link, LinkError};
 use crate::wire::{Edit, Id, Outcome, Raw, Revision, RpcError, meta, splice};
 
 /// What we say of ourselves: what can be brought to a client, one or the other, and back.
@@ -52,9 +52,9 @@ pub(super) async fn try_to_ask(
 async fn answer(link: &Link, mut exchange: Exchange) -> Result<Outcome, LinkError> {
     loop {
         match exchange.next().await? {
-            Inbound::Answer(outcome) => return Ok(outcome),
-            Inbound::Notice(_) => (),
-            Inbound::Question(question) => {
+            Incoming::Answer(outcome) => return Ok(outcome),
+            Incoming::Notice(_) => (),
+            Incoming::Question(question) => {
                 // Nobody is there on whose behalf it could be answered.
                 let refusal = Outcome::Error(RpcError::method_not_found(&question.method).to_raw());
                 link.answer(&question.id, &refusal).await?;

@@ -15,7 +15,7 @@ use super::{
     directory::{Directory, NotEntered, Order, Upstreams},
     handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
     instances::Instances,
-    log_wishes::LogWishes,
+    log_subscriptions::LogSubscriptions,
     process::StderrLog,
     subscriptions::{AllSubscriptions, Subscriptions},
     tenant::{Member, Tenant},
@@ -106,14 +106,14 @@ impl Supervisor {
         ground: Ground,
         hurry: CancellationToken,
     ) -> (Upstreams, Self) {
-        let log_wishes = LogWishes::default();
-        let (published, orders) = Upstreams::new(log_wishes.clone());
+        let log_subscriptions = LogSubscriptions::default();
+        let (published, orders) = Upstreams::new(log_subscriptions.clone());
         let house = House {
             ground,
             catalog,
             discovery: Arc::new(Semaphore::new(DISCOVERIES)),
             subscriptions: AllSubscriptions::default(),
-            log_wishes,
+            log_subscriptions,
             hurry,
         };
         let supervisor = Self {
@@ -330,7 +330,7 @@ impl Supervisor {
             settings: self.settings.clone(),
             shared: shared.clone(),
             house: self.house.clone(),
-            level_changes: self.house.log_wishes.changes(),
+            level_changes: self.house.log_subscriptions.changes(),
             inbox,
             stop: stop.clone(),
             life: Life::new(),

@@ -7,13 +7,13 @@ use futures_util::future::BoxFuture;
 
 use super::{control::Declared, link::remote::without_percents};
 use crate::{
-    call_context::Outlet,
+    call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
     wire::{Outcome, Raw, Request},
 };
 
 /// Asks a client what came outside of its calls: on this stream, where it is heard there, or else on the client's own.
-pub type Ask = Arc<dyn Fn(Request, Outlet) -> BoxFuture<'static, Outcome> + Send + Sync>;
+pub type Ask = Arc<dyn Fn(Request, ClientSender) -> BoxFuture<'static, Outcome> + Send + Sync>;
 
 /// Whose requests go to an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

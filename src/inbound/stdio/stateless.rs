@@ -2,7 +2,7 @@
 
 use super::{Conversation, fault, pass_on};
 use crate::{
-    call_context::Outlet,
+    call_context::ClientSender,
     inbound::{dispatch::Envelope, listen},
     wire::{self, Request, RequestMeta, RpcError, error_frame, method},
 };
@@ -47,11 +47,11 @@ impl Conversation {
             self.say(error_frame(Some(&request.id), &error)).await;
             return;
         }
-        let (outlet, inlet) = Outlet::new();
+        let (to_client, receiver) = ClientSender::new();
         let (running, id) = (self.session.begin(&request.id), request.id.detached());
         let answering = self
             .inbound
-            .answer_while(Some(running), envelope, request, outlet);
+            .answer_while(Some(running), envelope, request, to_client);
         let (closing, out) = (self.inbound.0.closing.clone(), self.out.clone());
         self.streams.spawn(async move {
             let answering = async {
@@ -62,7 +62,7 @@ impl Conversation {
                 }
                 Some(frame)
             };
-            pass_on(answering, &inlet, &out).await;
+            pass_on(answering, &receiver, &out).await;
         });
     }
 

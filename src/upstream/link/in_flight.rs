@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-use super::{Inbound, LinkError};
+use super::{Incoming, LinkError};
 use crate::wire::{Notification, Outcome};
 
 /// Limit: messages that one request may have waiting for its caller. A caller that reads slower loses notices, never the answer,
@@ -62,7 +62,7 @@ impl InFlight {
     pub(super) fn finish(&self, number: u64, end: Result<Outcome, LinkError>) {
         let slot = lock(&self.0).slots.remove(&number);
         if let Some(slot) = slot {
-            slot.push(end.map(Inbound::Answer));
+            slot.push(end.map(Incoming::Answer));
         }
     }
 
@@ -71,7 +71,7 @@ impl InFlight {
         let slot = lock(&self.0).slots.get(&number).cloned();
         match slot {
             Some(slot) => {
-                slot.push(Ok(Inbound::Notice(notice)));
+                slot.push(Ok(Incoming::Notice(notice)));
                 Ok(())
             }
             None => Err(notice),
@@ -122,18 +122,18 @@ pub(super) struct Slot {
 
 #[derive(Default)]
 struct Arrived {
-    messages: VecDeque<Result<Inbound, LinkError>>,
+    messages: VecDeque<Result<Incoming, LinkError>>,
     /// What the notices among them hold.
     bytes: usize,
 }
 
 impl Slot {
-    fn push(&self, message: Result<Inbound, LinkError>) {
+    fn push(&self, message: Result<Incoming, LinkError>) {
         let size = size_of_notice(&message);
         let mut arrived = lock(&self.arrived);
         let full = arrived.messages.len() >= WAITING
             || (arrived.bytes > 0 && arrived.bytes + size > WAITING_BYTES);
-        if full && matches!(message, Ok(Inbound::Notice(_))) {
+        if full && matches!(message, Ok(Incoming::Notice(_))) {
             tracing::debug!("a notice was dropped: its caller reads too slowly");
             return;
         }
@@ -162,7 +162,7 @@ impl Slot {
         }
     }
 
-    fn take(&self) -> Option<Result<Inbound, LinkError>> {
+    fn take(&self) -> Option<Result<Incoming, LinkError>> {
         let mut arrived = lock(&self.arrived);
         let message = arrived.messages.pop_front()?;
         arrived.bytes -= size_of_notice(&message);
@@ -170,7 +170,7 @@ impl Slot {
     }
 
     /// The next message. Safe to drop while it waits.
-    pub(super) async fn next(&self) -> Result<Inbound, LinkError> {
+    pub(super) async fn next(&self) -> Result<Incoming, LinkError> {
         loop {
             match self.take() {
                 Some(message) => return message,
@@ -180,9 +180,9 @@ impl Slot {
     }
 }
 
-fn size_of_notice(message: &Result<Inbound, LinkError>) -> usize {
+fn size_of_notice(message: &Result<Incoming, LinkError>) -> usize {
     match message {
-        Ok(Inbound::Notice(notice)) => {
+        Ok(Incoming::Notice(notice)) => {
             notice.method.len() + notice.params.as_ref().map_or(0, |p| p.as_bytes().len())
         }
         _ => 0,

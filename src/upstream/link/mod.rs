@@ -146,7 +146,7 @@ impl Exchange {
     }
 
     /// The next message of this request; the answer is the last. Safe to drop while it waits.
-    pub async fn next(&mut self) -> Result<Inbound, LinkError> {
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         match self {
             Self::Stdio(exchange) => exchange.next().await,
             Self::Http(exchange) => exchange.next().await,
@@ -157,7 +157,7 @@ impl Exchange {
 
 /// A message that belongs to one request.
 #[derive(Debug)]
-pub enum Inbound {
+pub enum Incoming {
     /// Progress, a log line, or anything else that wants no answer.
     Notice(Notification),
     /// The upstream asks something on behalf of this request.

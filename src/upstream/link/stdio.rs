@@ -17,7 +17,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    CONTROL_CAPACITY, Inbound, LinkError, MAX_FRAME, NEWS_CAPACITY, News, TOO_LARGE,
+    CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, NEWS_CAPACITY, News, TOO_LARGE,
     in_flight::{InFlight, Slot},
     outbox::Outbox,
     sorter::Sorter,
@@ -189,9 +189,9 @@ impl StdioExchange {
     }
 
     /// The next message; see [`super::Exchange::next`].
-    pub async fn next(&mut self) -> Result<Inbound, LinkError> {
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         let message = self.slot.next().await;
-        if matches!(message, Ok(Inbound::Answer(_)) | Err(_)) {
+        if matches!(message, Ok(Incoming::Answer(_)) | Err(_)) {
             self.open = false;
         }
         message

@@ -15,7 +15,7 @@ impl Worker {
         };
         let catalog = connected.live.catalog.load();
         let hears = catalog.listing.revision.has_handshake() && catalog.has_capability("logging");
-        let wanted = self.house.log_wishes.least(&self.entry.name);
+        let wanted = self.house.log_subscriptions.least(&self.entry.name);
         let Some(level) = wanted.filter(|level| hears && life.level_told != Some(*level)) else {
             return;
         };

@@ -31,7 +31,7 @@ use super::{
     handle::{Command, Live, Shared, Status},
     link::News,
     listening::Listening,
-    log_wishes::LogWishes,
+    log_subscriptions::LogSubscriptions,
     state::{Action, Event, State, Wish},
     subscriptions::AllSubscriptions,
 };
@@ -48,7 +48,7 @@ pub(super) struct House {
     /// Servers that are discovered at the same time, so that a start does not launch everything at once.
     pub(super) discovery: Arc<Semaphore>,
     pub(super) subscriptions: AllSubscriptions,
-    pub(super) log_wishes: LogWishes,
+    pub(super) log_subscriptions: LogSubscriptions,
     /// No more grace: a second signal came.
     pub(super) hurry: CancellationToken,
 }
@@ -128,7 +128,7 @@ enum Step {
     Pinged(Result<(), String>),
     Answered,
     Wished,
-    LevelWished,
+    LogLevelSubscribed,
     Told(Told),
     SettingsChanged,
     Tick,
@@ -171,7 +171,7 @@ impl Worker {
                 Step::Pinged(result) => self.pinged(result).await,
                 Step::Wished => self.tell_wishes(),
                 Step::Told(told) => self.told(told),
-                Step::LevelWished => self.tell_level(),
+                Step::LogLevelSubscribed => self.tell_level(),
                 // The next wait is reckoned anew.
                 Step::Answered | Step::SettingsChanged => (),
                 Step::Tick => self.tick().await,
@@ -197,8 +197,8 @@ impl Worker {
             Some(()) = life.answering.next() => Step::Answered,
             () = self.shared.subscriptions.changed() => Step::Wished,
             Some(told) = life.telling.next() => Step::Told(told),
-            Ok(()) = self.level_changes.changed() => Step::LevelWished,
-            () = maybe(&mut life.levelling) => Step::LevelWished,
+            Ok(()) = self.level_changes.changed() => Step::LogLevelSubscribed,
+            () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
             () = tokio::time::sleep_until(wake_at.into()) => Step::Tick,
         }

@@ -8,7 +8,7 @@ use super::Worker;
 use crate::{
     error_code::{ErrorCode, Failure},
     upstream::{
-        link::{Inbound, Link, LinkError},
+        link::{Incoming, Link, LinkError},
         listening::ListenError,
         subscriptions::{NotSubscribed, Wish},
     },
@@ -127,7 +127,7 @@ async fn answer(link: &Link, method: &str, params: &Raw) -> Result<Outcome, Link
         .call(Id::next_number(), method, Some(params), &[])
         .await?;
     loop {
-        if let Inbound::Answer(outcome) = exchange.next().await? {
+        if let Incoming::Answer(outcome) = exchange.next().await? {
             return Ok(outcome);
         }
     }

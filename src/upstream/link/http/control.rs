@@ -13,7 +13,7 @@ use super::{
     shared::{Shared, lock},
 };
 use crate::{
-    upstream::link::{GOODBYE, Inbound, LinkError, News},
+    upstream::link::{GOODBYE, Incoming, LinkError, News},
     wire::{
         Id, Message, Notification, Outcome, Request, Response, RpcError, method, notification_frame,
     },
@@ -134,11 +134,11 @@ impl Asked {
         let reading = async {
             loop {
                 match pull.next().await {
-                    Ok(Inbound::Notice(notice)) => self.shared.sort_control_notice(notice).await,
-                    Ok(Inbound::Question(question)) => {
+                    Ok(Incoming::Notice(notice)) => self.shared.sort_control_notice(notice).await,
+                    Ok(Incoming::Question(question)) => {
                         self.shared.post_news(News::Question(question));
                     }
-                    Ok(Inbound::Answer(outcome)) => return Ok(outcome),
+                    Ok(Incoming::Answer(outcome)) => return Ok(outcome),
                     Err(error) => return Err(error),
                 }
             }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::{HttpLink, pull::Pull, session::Session};
 use crate::{
-    upstream::link::{Inbound, LinkError, WITHDRAWAL, withdrawal_frame},
+    upstream::link::{Incoming, LinkError, WITHDRAWAL, withdrawal_frame},
     wire::{Id, method},
 };
 
@@ -22,18 +22,18 @@ impl HttpExchange {
     }
 
     /// The next message; see [`crate::upstream::link::Exchange::next`].
-    pub async fn next(&mut self) -> Result<Inbound, LinkError> {
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         let shared = self.withdrawal.link.shared.clone();
         let message = loop {
             match shared.unless_closed(self.pull.next()).await {
                 // Some servers say on the stream of a call what concerns everybody.
-                Ok(Inbound::Notice(notice))
+                Ok(Incoming::Notice(notice))
                     if !self.pull.is_stateless() && concerns_all(&notice.method) =>
                 {
                     shared.sort_notice(notice).await;
                 }
                 // Such a server has nobody to ask, and there is no way to answer it.
-                Ok(Inbound::Question(_)) if self.pull.is_stateless() => {
+                Ok(Incoming::Question(_)) if self.pull.is_stateless() => {
                     tracing::debug!(
                         "a question of the server was passed over: its revision has none"
                     );
@@ -42,7 +42,7 @@ impl HttpExchange {
             }
         };
         match &message {
-            Ok(Inbound::Answer(_)) => self.withdrawal.settle(),
+            Ok(Incoming::Answer(_)) => self.withdrawal.settle(),
             Ok(_) => (),
             Err(error) => self.withdrawal.failed(error),
         }

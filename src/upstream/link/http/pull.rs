@@ -8,7 +8,7 @@ use http::Response;
 use super::{session::Session, shared::Shared};
 use crate::{
     upstream::link::{
-        Inbound, LinkError, TOO_LARGE,
+        Incoming, LinkError, TOO_LARGE,
         remote::{End, Events, Posted, Reply, ServerBody, Whole, answers, linger},
     },
     wire::{Id, Message, Raw, Response as Answer},
@@ -90,7 +90,7 @@ impl Pull {
     }
 
     /// The next message; the answer is the last. Safe to drop while it waits.
-    pub(super) async fn next(&mut self) -> Result<Inbound, LinkError> {
+    pub(super) async fn next(&mut self) -> Result<Incoming, LinkError> {
         loop {
             let frame = match self.queued.pop_front() {
                 Some(frame) => frame,
@@ -103,8 +103,8 @@ impl Pull {
                 continue;
             }
             return match Message::parse(&frame) {
-                Ok(Message::Notification(notice)) => Ok(Inbound::Notice(notice)),
-                Ok(Message::Request(question)) => Ok(Inbound::Question(question)),
+                Ok(Message::Notification(notice)) => Ok(Incoming::Notice(notice)),
+                Ok(Message::Request(question)) => Ok(Incoming::Question(question)),
                 Ok(Message::Response(answer)) => self.answer(answer),
                 Err(error) => {
                     let why = self.shared.server.excerpt(error.to_string().as_bytes());
@@ -114,7 +114,7 @@ impl Pull {
         }
     }
 
-    fn answer(&mut self, answer: Answer) -> Result<Inbound, LinkError> {
+    fn answer(&mut self, answer: Answer) -> Result<Incoming, LinkError> {
         if !answers(&answer, &self.id) {
             return Err(self.broken("the answer bears another request's id".to_owned()));
         }
@@ -124,7 +124,7 @@ impl Pull {
         {
             self.shared.spawn(rest);
         }
-        Ok(Inbound::Answer(answer.outcome))
+        Ok(Incoming::Answer(answer.outcome))
     }
 
     /// Gives the request up, and its connection with it.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     upstream::link::{
-        Inbound, LinkError, News,
+        Incoming, LinkError, News,
         remote::{Posted, Refusal, SESSION_ID},
     },
     wire::{Id, Outcome, Raw, method, notification_frame},
@@ -174,9 +174,9 @@ impl Opening {
     async fn answer(mut self, shared: &Shared) -> Result<Outcome, LinkError> {
         loop {
             match self.pull.next().await? {
-                Inbound::Answer(outcome) => return Ok(outcome),
-                Inbound::Notice(notice) => shared.post_news(News::Notification(notice)),
-                Inbound::Question(question) => shared.post_news(News::Question(question)),
+                Incoming::Answer(outcome) => return Ok(outcome),
+                Incoming::Notice(notice) => shared.post_news(News::Notification(notice)),
+                Incoming::Question(question) => shared.post_news(News::Question(question)),
             }
         }
     }

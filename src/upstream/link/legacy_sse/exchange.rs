@@ -6,7 +6,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::shared::Shared;
 use crate::{
-    upstream::link::{Inbound, LinkError, in_flight::Slot},
+    upstream::link::{Incoming, LinkError, in_flight::Slot},
     wire::{Id, Raw, request_frame},
 };
 
@@ -62,7 +62,7 @@ impl LegacySseExchange {
     }
 
     /// The next message; see [`crate::upstream::link::Exchange::next`].
-    pub async fn next(&mut self) -> Result<Inbound, LinkError> {
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         self.slot.next().await
     }
 }

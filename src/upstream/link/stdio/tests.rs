@@ -12,7 +12,7 @@ fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
     (connect(stdin, stdout, ended), their_input, their_output)
 }
 
-async fn end_of(call: &mut StdioExchange) -> Result<Inbound, LinkError> {
+async fn end_of(call: &mut StdioExchange) -> Result<Incoming, LinkError> {
     let patience = Duration::from_secs(10);
     let end = tokio::time::timeout(patience, call.next()).await;
     end.expect("a call must not hang")
@@ -44,7 +44,7 @@ async fn a_server_that_closes_its_input_is_lost() {
         .expect("the output is open");
     assert!(matches!(
         end_of(&mut answered).await,
-        Ok(Inbound::Answer(_))
+        Ok(Incoming::Answer(_))
     ));
     assert!(matches!(end_of(&mut lost).await, Err(LinkError::Lost(_))));
     assert!(matches!(made.news.recv().await, Some(News::Closed(_))));
@@ -61,7 +61,7 @@ async fn answers_that_come_together_are_told_apart() {
         .await
         .expect("the output is open");
     for (call, expected) in calls.iter_mut().zip(["1", "2"]) {
-        let Ok(Inbound::Answer(Outcome::Result(result))) = end_of(call).await else {
+        let Ok(Incoming::Answer(Outcome::Result(result))) = end_of(call).await else {
             panic!("an answer")
         };
         assert_eq!(result.as_str(), expected);
@@ -88,7 +88,7 @@ async fn notices_that_nobody_reads_take_bounded_room() {
     while made.link.0.in_flight.only().is_some() {
         tokio::task::yield_now().await;
     }
-    while let Ok(Inbound::Notice(_)) = end_of(&mut call).await {
+    while let Ok(Incoming::Notice(_)) = end_of(&mut call).await {
         notices += 1;
     }
     assert!((1..40).contains(&notices), "{notices} were kept");

@@ -6,7 +6,7 @@ use super::{
     soon,
 };
 use crate::{
-    upstream::link::{Inbound, LinkError},
+    upstream::link::{Incoming, LinkError},
     wire::Outcome,
 };
 
@@ -75,9 +75,9 @@ async fn notices_and_questions_come_before_the_answer_in_their_order() {
     let client = Client::opened(&server.url).await;
     let mut exchange = client.call(1, "x").await.expect("taken");
     assert!(
-        matches!(soon(exchange.next()).await, Ok(Inbound::Notice(n)) if &*n.method == "notifications/progress")
+        matches!(soon(exchange.next()).await, Ok(Incoming::Notice(n)) if &*n.method == "notifications/progress")
     );
-    let Ok(Inbound::Question(question)) = soon(exchange.next()).await else {
+    let Ok(Incoming::Question(question)) = soon(exchange.next()).await else {
         panic!("a question")
     };
     assert_eq!(
@@ -92,7 +92,7 @@ async fn notices_and_questions_come_before_the_answer_in_their_order() {
         .await
         .expect("taken");
     assert!(
-        matches!(soon(exchange.next()).await, Ok(Inbound::Answer(Outcome::Result(r))) if r.as_str() == ODD)
+        matches!(soon(exchange.next()).await, Ok(Incoming::Answer(Outcome::Result(r))) if r.as_str() == ODD)
     );
     let posted = soon(async {
         loop {
@@ -121,7 +121,7 @@ async fn a_batch_is_read_message_by_message() {
     let mut exchange = client.call(1, "x").await.expect("taken");
     assert!(matches!(
         soon(exchange.next()).await,
-        Ok(Inbound::Notice(_))
+        Ok(Incoming::Notice(_))
     ));
     assert!(matches!(last(&mut exchange).await, Ok(Outcome::Result(r)) if r.as_str() == ODD));
 }

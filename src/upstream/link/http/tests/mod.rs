@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{Endpoint, HttpControl, HttpExchange, HttpLink, connect_through};
 use crate::{
     upstream::link::{
-        Inbound, LinkError, News,
+        Incoming, LinkError, News,
         tests::{ODD, odd_server, soon},
     },
     wire::{Outcome, Raw},
@@ -110,9 +110,9 @@ impl Client {
 async fn last(exchange: &mut HttpExchange) -> Result<Outcome, LinkError> {
     loop {
         match soon(exchange.next()).await? {
-            Inbound::Answer(outcome) => return Ok(outcome),
-            Inbound::Notice(_) => (),
-            Inbound::Question(question) => panic!("nobody answers {question:?}"),
+            Incoming::Answer(outcome) => return Ok(outcome),
+            Incoming::Notice(_) => (),
+            Incoming::Question(question) => panic!("nobody answers {question:?}"),
         }
     }
 }

@@ -19,7 +19,7 @@ use tokio::{net::TcpListener, sync::mpsc};
 
 use super::{Client, soon};
 use crate::{
-    upstream::link::{Connection, Inbound, News},
+    upstream::link::{Connection, Incoming, News},
     wire::{Outcome, Raw},
 };
 
@@ -141,23 +141,23 @@ async fn ask(client: &Client, number: u64) -> Vec<String> {
     let mut seen = Vec::new();
     loop {
         match soon(exchange.next()).await.expect("a message") {
-            Inbound::Notice(notice) => {
+            Incoming::Notice(notice) => {
                 let params = notice.params.expect("params");
                 let token = params.get("progressToken").and_then(|token| token.string());
                 assert_eq!(token, Some(format!("p{number}")));
                 seen.push(notice.method.into());
             }
-            Inbound::Question(question) => {
+            Incoming::Question(question) => {
                 seen.push(question.method.into());
                 let yes = Raw::parse_str(r#"{"roots":[]}"#).expect("JSON");
                 let yes = Outcome::Result(yes);
                 client.link.answer(&question.id, &yes).await.expect("taken");
             }
-            Inbound::Answer(Outcome::Result(result)) => {
+            Incoming::Answer(Outcome::Result(result)) => {
                 assert_eq!(result.as_str(), echoed("ask"));
                 return seen;
             }
-            Inbound::Answer(Outcome::Error(error)) => panic!("{}", error.as_str()),
+            Incoming::Answer(Outcome::Error(error)) => panic!("{}", error.as_str()),
         }
     }
 }

@@ -8,7 +8,7 @@ use super::{
     soon,
 };
 use crate::{
-    upstream::link::{Inbound, LinkError},
+    upstream::link::{Incoming, LinkError},
     wire::Outcome,
 };
 
@@ -35,7 +35,7 @@ async fn a_cut_stream_is_resumed_after_its_last_event() {
     let mut exchange = client.call(1, "x").await.expect("taken");
     assert!(matches!(
         soon(exchange.next()).await,
-        Ok(Inbound::Notice(_))
+        Ok(Incoming::Notice(_))
     ));
     assert!(matches!(last(&mut exchange).await, Ok(Outcome::Result(r)) if r.as_str() == ODD));
     server.sees("tools/call").await;
@@ -68,7 +68,7 @@ async fn a_reader_who_stops_waiting_does_not_undo_a_resumption() {
         }
     })
     .await;
-    assert!(matches!(answer, Ok(Inbound::Answer(Outcome::Result(r))) if r.as_str() == ODD));
+    assert!(matches!(answer, Ok(Incoming::Answer(Outcome::Result(r))) if r.as_str() == ODD));
 }
 
 #[tokio::test]

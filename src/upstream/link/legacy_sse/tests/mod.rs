@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{LegacySseExchange, LegacySseLink, OpenError, connect_through};
 use crate::{
     upstream::link::{
-        Endpoint, Inbound, LinkError, News,
+        Endpoint, Incoming, LinkError, News,
         tests::{
             ODD,
             odd_server::{OddServer, Seen, empty, typed},
@@ -145,11 +145,11 @@ async fn last(exchange: &mut LegacySseExchange) -> Result<(String, usize), LinkE
     let mut notices = 0;
     loop {
         match soon(exchange.next()).await? {
-            Inbound::Answer(Outcome::Result(raw) | Outcome::Error(raw)) => {
+            Incoming::Answer(Outcome::Result(raw) | Outcome::Error(raw)) => {
                 return Ok((raw.as_str().to_owned(), notices));
             }
-            Inbound::Notice(_) => notices += 1,
-            Inbound::Question(question) => panic!("nobody answers {question:?}"),
+            Incoming::Notice(_) => notices += 1,
+            Incoming::Question(question) => panic!("nobody answers {question:?}"),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{names::ServerName, wire::LogLevel};
 
 /// The wishes of all clients. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct LogWishes(Arc<Parts>);
+pub struct LogSubscriptions(Arc<Parts>);
 
 #[derive(Default)]
 struct Parts {
@@ -27,36 +27,36 @@ struct Table {
 }
 
 /// One client's wish, until it is dropped.
-pub struct LogWish {
-    of: LogWishes,
+pub struct LogSubscription {
+    of: LogSubscriptions,
     number: u64,
     level: LogLevel,
 }
 
-impl LogWish {
+impl LogSubscription {
     /// The least grave lines that it wants.
     pub fn level(&self) -> LogLevel {
         self.level
     }
 }
 
-impl Drop for LogWish {
+impl Drop for LogSubscription {
     fn drop(&mut self) {
         self.of.lock().wishes.remove(&self.number);
         self.of.0.changed.send_replace(());
     }
 }
 
-impl LogWishes {
+impl LogSubscriptions {
     /// A client wants lines of this server, or of all, from `level` on.
-    pub fn wish(&self, server: Option<ServerName>, level: LogLevel) -> LogWish {
+    pub fn wish(&self, server: Option<ServerName>, level: LogLevel) -> LogSubscription {
         let mut table = self.lock();
         table.last += 1;
         let number = table.last;
         table.wishes.insert(number, (server, level));
         drop(table);
         self.0.changed.send_replace(());
-        LogWish {
+        LogSubscription {
             of: self.clone(),
             number,
             level,
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_least_grave_wish_counts_while_it_lasts() {
-        let wishes = LogWishes::default();
+        let wishes = LogSubscriptions::default();
         let name = |text| ServerName::parse(text).expect("a name");
         let (a, b) = (name("a"), name("b"));
         assert_eq!(wishes.least(&a), None);

@@ -1,4 +1,4 @@
-//! The way back of a request: what its client is told before the answer.
+//! The stream back of a request: what its client is told before the answer.
 
 use std::{
     collections::VecDeque,
@@ -18,15 +18,15 @@ const WAITING: usize = 8192;
 /// Limit: bytes that wait for a client, beside the frame that passes it. A client that reads never comes near.
 const WAITING_BYTES: usize = 64 << 20;
 
-/// The sending end of a request's way back. Cheap to clone.
+/// The sending end of a request's stream back. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Outlet(Option<Arc<Way>>);
+pub struct ClientSender(Option<Arc<ClientStream>>);
 
 /// The receiving end: what the face writes to its client before the answer.
-pub struct Inlet(Arc<Way>);
+pub struct ClientReceiver(Arc<ClientStream>);
 
 #[derive(Default)]
-struct Way {
+struct ClientStream {
     waiting: Mutex<Waiting>,
     news: Notify,
     abandoned: AtomicBool,
@@ -40,27 +40,27 @@ struct Waiting {
     bytes: usize,
 }
 
-impl Drop for Inlet {
+impl Drop for ClientReceiver {
     fn drop(&mut self) {
         self.0.abandon(&mut self.0.lock());
     }
 }
 
-impl Outlet {
+impl ClientSender {
     /// Both ends.
-    pub fn new() -> (Self, Inlet) {
-        let way = Arc::new(Way::default());
-        (Self(Some(way.clone())), Inlet(way))
+    pub fn new() -> (Self, ClientReceiver) {
+        let stream = Arc::new(ClientStream::default());
+        (Self(Some(stream.clone())), ClientReceiver(stream))
     }
 
-    /// Both ends of a way that answers take too, in order with everything else. When more waits than a client leaves unread, nothing
-    /// is left out: the way is given up, and `cut` is cancelled.
-    pub fn with_answers(cut: CancellationToken) -> (Self, Inlet) {
-        let way = Arc::new(Way {
+    /// Both ends of a stream that answers take too, in order with everything else. When more waits than a client leaves unread, nothing
+    /// is left out: the stream is given up, and `cut` is cancelled.
+    pub fn with_answers(cut: CancellationToken) -> (Self, ClientReceiver) {
+        let stream = Arc::new(ClientStream {
             cut: Some(cut),
-            ..Way::default()
+            ..ClientStream::default()
         });
-        (Self(Some(way.clone())), Inlet(way))
+        (Self(Some(stream.clone())), ClientReceiver(stream))
     }
 
     /// An end that leads nowhere, for callers that can be told nothing before the answer.
@@ -77,27 +77,27 @@ impl Outlet {
     pub fn is_heard(&self) -> bool {
         self.0
             .as_ref()
-            .is_some_and(|way| !way.abandoned.load(Ordering::Relaxed))
+            .is_some_and(|stream| !stream.abandoned.load(Ordering::Relaxed))
     }
 
     /// Sends one frame.
     pub fn send(&self, frame: Bytes) {
-        let Some(way) = self
+        let Some(stream) = self
             .0
             .as_ref()
-            .filter(|way| !way.abandoned.load(Ordering::Relaxed))
+            .filter(|stream| !stream.abandoned.load(Ordering::Relaxed))
         else {
             return;
         };
-        let mut waiting = way.lock();
-        match &way.cut {
+        let mut waiting = stream.lock();
+        match &stream.cut {
             None if waiting.is_too_much_with(&frame) => {
                 tracing::debug!("a notification was dropped: the client reads too slowly");
                 return;
             }
             Some(cut) if waiting.is_too_much_with(&frame) => {
                 tracing::debug!("a client was given up: it reads too slowly");
-                way.abandon(&mut waiting);
+                stream.abandon(&mut waiting);
                 cut.cancel();
                 return;
             }
@@ -105,11 +105,11 @@ impl Outlet {
         }
         waiting.frames.push_back(frame);
         drop(waiting);
-        way.news.notify_one();
+        stream.news.notify_one();
     }
 }
 
-impl Inlet {
+impl ClientReceiver {
     /// The next frame; waits for ever if none comes. Safe to drop while it waits.
     pub async fn next(&self) -> Bytes {
         loop {
@@ -146,7 +146,7 @@ impl Waiting {
     }
 }
 
-impl Way {
+impl ClientStream {
     /// Nobody will read what waits, or what comes later.
     fn abandon(&self, waiting: &mut Waiting) {
         self.abandoned.store(true, Ordering::Relaxed);
@@ -164,12 +164,12 @@ mod tests {
 
     #[test]
     fn notices_are_left_out_for_a_client_that_does_not_read() {
-        let (outlet, inlet) = Outlet::new();
+        let (to_client, receiver) = ClientSender::new();
         for n in 0..WAITING + 10 {
-            outlet.send(Bytes::from(n.to_string()));
+            to_client.send(Bytes::from(n.to_string()));
         }
-        assert!(outlet.is_heard());
-        let read = std::iter::from_fn(|| inlet.take());
+        assert!(to_client.is_heard());
+        let read = std::iter::from_fn(|| receiver.take());
         assert_eq!(
             read.last().as_deref(),
             Some((WAITING - 1).to_string().as_bytes())
@@ -180,13 +180,13 @@ mod tests {
     fn a_way_with_answers_is_cut_rather_than_left_with_gaps() {
         let check = |frames: usize, size: usize, whole: bool| {
             let cut = CancellationToken::new();
-            let (outlet, inlet) = Outlet::with_answers(cut.clone());
+            let (to_client, receiver) = ClientSender::with_answers(cut.clone());
             for _ in 0..frames {
-                outlet.send(Bytes::from(vec![b'x'; size]));
+                to_client.send(Bytes::from(vec![b'x'; size]));
             }
             assert_eq!(cut.is_cancelled(), !whole, "{frames} of {size}");
-            assert_eq!(outlet.is_heard(), whole);
-            let read = std::iter::from_fn(|| inlet.take()).count();
+            assert_eq!(to_client.is_heard(), whole);
+            let read = std::iter::from_fn(|| receiver.take()).count();
             assert_eq!(read, if whole { frames } else { 0 });
         };
         check(WAITING, 1, true);
