@@ -17,8 +17,10 @@ pub mod fingerprint;
 pub mod lines;
 pub mod storage;
 
-// Floor 2: what we know and say.
+// Floor 2: what we know and say, children, connections.
+pub mod link;
 pub mod logging;
+pub mod process;
 
 // Floor 3: what the upstreams offer.
 pub mod catalog;

@@ -10,13 +10,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::{
     callers::{Behalf, Waiting},
     handle::Upstream,
-    link::{Exchange, Incoming, Link},
     questions::own_answer,
 };
 use crate::{
     call_context::ClientSender,
     config::duration,
     error_code::{ErrorCode, Failure},
+    link::{Exchange, Incoming, Link},
     names::ServerName,
     wire::{Id, Outcome, Raw, Revision, bridge, method},
 };

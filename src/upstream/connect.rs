@@ -9,11 +9,9 @@ use super::{
     control::{self, Control, Declared, OpenError},
     era::ProbeError,
     handle::Shared,
-    link::{Connection, Link, News},
     listening::Listening,
     lists,
     local::{self, Beginning},
-    process::{Ledger, LoginPath, Process},
     questions::Meanwhile,
     remote,
     tenant::declared,
@@ -21,6 +19,8 @@ use super::{
 use crate::{
     catalog::Listing,
     config::{ServerEntry, Settings, Transport, duration},
+    link::{Connection, Link, News},
+    process::{Ledger, LoginPath, Process},
     wire::Revision,
 };
 

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::{
+use super::own;
+use crate::{
     link::{Link, LinkError},
-    own,
+    wire::{Outcome, Raw, Revision, RpcError, method},
 };
-use crate::wire::{Outcome, Raw, Revision, RpcError, method};
 
 /// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.
 pub(super) const PROBE: Duration = Duration::from_secs(2);

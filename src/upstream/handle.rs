@@ -12,8 +12,6 @@ use super::{
     active_call::{ActiveCall, Counted, InFlight, overdue},
     callers::{Behalf, Callers},
     connect::ConnectError,
-    link::{Link, LinkError},
-    process::StderrLog,
     state::State,
     subscriptions::{NotSubscribed, Subscription, Subscriptions, Tell},
     tenant::Tenant,
@@ -25,7 +23,9 @@ use crate::{
     config::{SessionScope, Settings},
     error_code::{ErrorCode, Failure},
     gate::Admitted,
+    link::{Link, LinkError},
     names::ServerName,
+    process::StderrLog,
     wire::{
         Raw,
         bridge::{self, Sender},

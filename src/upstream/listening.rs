@@ -15,11 +15,11 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{
+use super::own;
+use crate::{
     link::{Exchange, Incoming, Link, LinkError, NEWS_CAPACITY, News},
-    own,
+    wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
-use crate::wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice};
 
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);

@@ -3,12 +3,10 @@
 
 use std::collections::HashSet;
 
-use super::{
-    link::{Link, LinkError, MAX_FRAME},
-    own,
-};
+use super::own;
 use crate::{
     catalog::Listing,
+    link::{Link, LinkError, MAX_FRAME},
     wire::{Outcome, Raw, Revision, RpcError, bridge, header_params, method},
 };
 

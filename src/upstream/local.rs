@@ -6,11 +6,11 @@ use super::{
     connect::{ConnectError, Ground, Ready, shake_hands},
     control::{self, Declared, OpenError, Opened},
     era::{Era, PROBE, ProbeError, probe},
-    link::{self, Connection},
-    process::{self, BaseEnvironment, Grace, Launch, Process, StderrLog},
 };
 use crate::{
     config::{ServerEntry, Settings, Stdio},
+    link::{self, Connection},
+    process::{self, BaseEnvironment, Grace, Launch, Process, StderrLog},
     wire::Revision,
 };
 

@@ -1,7 +1,9 @@
 //! Requests of our own on the raw lane: what they say of us where every request has to, and the way to their answer.
 
-use super::link::{Exchange, Incoming, Link, LinkError};
-use crate::wire::{Edit, Id, Outcome, Raw, Revision, RpcError, meta, splice};
+use crate::{
+    link::{Exchange, Incoming, Link, LinkError},
+    wire::{Edit, Id, Outcome, Raw, Revision, RpcError, meta, splice},
+};
 
 /// What we say of ourselves: what can be brought to a client, one or the other, and back.
 const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;

@@ -9,13 +9,10 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::{
-    handle::Shared,
-    link::{Link, NEWS_CAPACITY, News},
-    tenant::Tenant,
-};
+use super::{handle::Shared, tenant::Tenant};
 use crate::{
     config::Root,
+    link::{Link, NEWS_CAPACITY, News},
     wire::{Id, Outcome, Raw, Request, Revision, method},
 };
 

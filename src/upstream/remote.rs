@@ -5,10 +5,10 @@ use super::{
     connect::{ConnectError, Ready, logs_hint, shake_hands},
     control::{self, Declared, Opened},
     era::{Description, Era, PROBE, ProbeError, probe},
-    link::{self, Connection, Endpoint, LinkError},
 };
 use crate::{
     config::{Remote, RemoteKind, ServerEntry},
+    link::{self, Connection, Endpoint, LinkError},
     wire::Revision,
 };
 

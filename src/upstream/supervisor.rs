@@ -16,7 +16,6 @@ use super::{
     handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
     instances::Instances,
     log_subscriptions::LogSubscriptions,
-    process::StderrLog,
     subscriptions::{AllSubscriptions, Subscriptions},
     tenant::{Member, Tenant},
     usage::Usage,
@@ -26,6 +25,7 @@ use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings},
     names::ServerName,
+    process::StderrLog,
 };
 
 /// How many servers without known lists are discovered at the same time.

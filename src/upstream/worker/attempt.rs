@@ -13,10 +13,10 @@ use super::{Connected, Worker, schedule::Schedule};
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
     config::Transport,
+    process::Grace,
     upstream::{
         connect::{self, ConnectError, Open},
         handle::{Command, Live},
-        process::Grace,
         state::{Event, HEALTHY_AFTER, Health},
     },
 };

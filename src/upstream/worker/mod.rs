@@ -29,7 +29,6 @@ use self::{
 use super::{
     connect::{ConnectError, Ground, Open},
     handle::{Command, Live, Shared, Status},
-    link::News,
     listening::Listening,
     log_subscriptions::LogSubscriptions,
     state::{Action, Event, State, Wish},
@@ -38,6 +37,7 @@ use super::{
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
+    link::News,
     wire::{LogLevel, Revision},
 };
 

@@ -6,9 +6,9 @@ use futures_util::future::FutureExt;
 
 use super::Worker;
 use crate::{
+    link::News,
     upstream::{
         callers::Unattributed,
-        link::News,
         questions::{ANSWERS, deliver, own_answer},
     },
     wire::{Notification, Outcome, Request, RpcError, bridge, method},

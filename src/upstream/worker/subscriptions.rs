@@ -7,8 +7,8 @@ use futures_util::future::FutureExt;
 use super::Worker;
 use crate::{
     error_code::{ErrorCode, Failure},
+    link::{Incoming, Link, LinkError},
     upstream::{
-        link::{Incoming, Link, LinkError},
         listening::ListenError,
         subscriptions::{NotSubscribed, Wish},
     },

@@ -1,0 +1,128 @@
+//! One forwarded request: the stream of what comes back for it, and its withdrawal when the caller leaves before the answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{HttpLink, pull::Pull, session::Session};
+use crate::{
+    link::{Incoming, LinkError, WITHDRAWAL, withdrawal_frame},
+    wire::{Id, method},
+};
+
+/// The stream of one request. Dropping it before the answer cancels the request upstream.
+pub struct HttpExchange {
+    pull: Pull,
+    withdrawal: Withdrawal,
+}
+
+impl HttpExchange {
+    pub(super) fn new(pull: Pull, withdrawal: Withdrawal) -> Self {
+        Self { pull, withdrawal }
+    }
+
+    /// The next message; see [`crate::link::Exchange::next`].
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
+        let shared = self.withdrawal.link.shared.clone();
+        let message = loop {
+            match shared.unless_closed(self.pull.next()).await {
+                // Some servers say on the stream of a call what concerns everybody.
+                Ok(Incoming::Notice(notice))
+                    if !self.pull.is_stateless() && concerns_all(&notice.method) =>
+                {
+                    shared.sort_notice(notice).await;
+                }
+                // Such a server has nobody to ask, and there is no way to answer it.
+                Ok(Incoming::Question(_)) if self.pull.is_stateless() => {
+                    tracing::debug!(
+                        "a question of the server was passed over: its revision has none"
+                    );
+                }
+                message => break message,
+            }
+        };
+        match &message {
+            Ok(Incoming::Answer(_)) => self.withdrawal.settle(),
+            Ok(_) => (),
+            Err(error) => self.withdrawal.failed(error),
+        }
+        message
+    }
+}
+
+/// Whether a notification is about the server, whatever stream it comes on.
+fn concerns_all(name: &str) -> bool {
+    matches!(
+        name,
+        method::TOOLS_CHANGED
+            | method::PROMPTS_CHANGED
+            | method::RESOURCES_CHANGED
+            | method::RESOURCE_UPDATED
+    )
+}
+
+/// Stands for a request that the server may be working on. It is made before the request is sent, because a caller may leave while
+/// the head of the response is awaited.
+pub(super) struct Withdrawal {
+    link: HttpLink,
+    id: Id,
+    /// The session in which the server knows the request; none if there is nothing to withdraw.
+    pub(super) sent_in: Option<Arc<Session>>,
+}
+
+impl Withdrawal {
+    pub(super) fn new(link: HttpLink, id: Id) -> Self {
+        Self {
+            link,
+            id,
+            sent_in: None,
+        }
+    }
+
+    /// The request is answered.
+    fn settle(&mut self) {
+        self.sent_in = None;
+    }
+
+    /// The request has failed. When it is not known to be over, the server should stop working on it.
+    pub(super) fn failed(&mut self, error: &LinkError) {
+        if matches!(
+            error,
+            LinkError::NotDelivered(_) | LinkError::Status { .. } | LinkError::HeaderMismatch(_)
+        ) {
+            self.settle();
+        }
+    }
+}
+
+impl Drop for Withdrawal {
+    fn drop(&mut self) {
+        // Where a request speaks for itself, its stream is closed by whoever drops it, and that is all there is to say.
+        let Some(session) = self
+            .sent_in
+            .take()
+            .filter(|session| !session.is_stateless())
+        else {
+            return;
+        };
+        let frame = withdrawal_frame(self.id.our_number().unwrap_or_default());
+        let withdrawal = withdraw(self.link.clone(), session, frame);
+        self.link.shared.spawn(withdrawal);
+    }
+}
+
+/// Takes the whole link, which must not end before this is done.
+async fn withdraw(link: HttpLink, session: Arc<Session>, frame: Bytes) {
+    let shared = &link.shared;
+    let sent = async {
+        let _turn = shared.withdrawals.acquire().await;
+        // A session that was lost has taken its requests with it.
+        if shared.session().number != session.number {
+            return Ok(());
+        }
+        shared.tell(&session, frame).await
+    };
+    if let Ok(Err(error)) = tokio::time::timeout(WITHDRAWAL, sent).await {
+        tracing::debug!(%error, "a withdrawn request could not be cancelled");
+    }
+}

@@ -1,0 +1,140 @@
+//! What both lanes of a link stand on: the server, the session, and the tasks that run beside the calls.
+
+use std::{
+    pin::pin,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use tokio::{
+    runtime::Handle,
+    sync::{Semaphore, mpsc},
+    task::AbortHandle,
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{renewal::Renewals, server::Server, session::Session};
+use crate::{
+    link::{GOODBYE, LinkError, News, WITHDRAWALS},
+    wire::Id,
+};
+
+pub(super) struct Shared {
+    pub(super) server: Server,
+    pub(super) session: ArcSwap<Session>,
+    pub(super) renewals: Renewals,
+    /// The task that reads the stream of notifications.
+    pub(super) listener: Mutex<Option<AbortHandle>>,
+    /// Requests of the control lane that wait for their answers, and how to stop that.
+    pub(super) asked: Mutex<Vec<(Id, CancellationToken)>>,
+    /// To the rmcp client.
+    pub(super) control: mpsc::Sender<Bytes>,
+    /// To the worker.
+    pub(super) news: mpsc::Sender<News>,
+    /// News that found no room.
+    dropped: AtomicU64,
+    pub(super) withdrawals: Semaphore,
+    closed: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Shared {
+    pub(super) fn new(
+        server: Server,
+        control: mpsc::Sender<Bytes>,
+        news: mpsc::Sender<News>,
+        closed: CancellationToken,
+    ) -> Self {
+        Self {
+            server,
+            session: ArcSwap::default(),
+            renewals: Renewals::default(),
+            listener: Mutex::default(),
+            asked: Mutex::default(),
+            control,
+            news,
+            dropped: AtomicU64::new(0),
+            withdrawals: Semaphore::new(WITHDRAWALS),
+            closed,
+            tasks: TaskTracker::new(),
+        }
+    }
+
+    pub(super) fn session(&self) -> Arc<Session> {
+        self.session.load_full()
+    }
+
+    /// Runs a task beside the calls until it ends or the link is closed.
+    pub(super) fn spawn(
+        &self,
+        task: impl Future<Output = ()> + Send + 'static,
+    ) -> Option<AbortHandle> {
+        // Without a runtime, as when a program ends, there is nothing left to do.
+        let runtime = Handle::try_current().ok()?;
+        let closed = self.closed.clone();
+        // Boxed, because what waits for it would otherwise hold it twice.
+        let task = Box::pin(task);
+        let task = async move {
+            closed.run_until_cancelled_owned(task).await;
+        };
+        Some(self.tasks.spawn_on(task, &runtime).abort_handle())
+    }
+
+    /// Does something that must not outlive the link.
+    pub(super) async fn unless_closed<T>(
+        &self,
+        work: impl Future<Output = Result<T, LinkError>>,
+    ) -> Result<T, LinkError> {
+        if self.closed.is_cancelled() {
+            return Err(LinkError::NotDelivered("the link is closed".to_owned()));
+        }
+        // Pinned here, it is kept once, not once more in the future around it.
+        let done = self.closed.run_until_cancelled(pin!(work)).await;
+        done.unwrap_or_else(|| Err(LinkError::Lost("the link was closed".to_owned())))
+    }
+
+    /// Ends every task and waits for them. Whether this was the first time.
+    pub(super) async fn end(&self) -> bool {
+        let first = !self.closed.is_cancelled();
+        self.closed.cancel();
+        self.tasks.close();
+        // They end at their next step, and none of them takes long ones.
+        let _ = tokio::time::timeout(GOODBYE, self.tasks.wait()).await;
+        first
+    }
+
+    /// Whether no task runs.
+    #[cfg(test)]
+    pub(super) fn is_idle(&self) -> bool {
+        self.tasks.is_empty()
+    }
+
+    /// Waits until no task runs. No more can be begun.
+    #[cfg(test)]
+    pub(super) async fn idle(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    /// Hands a message to the worker unless too many wait.
+    pub(super) fn post_news(&self, news: News) {
+        if let Err(mpsc::error::TrySendError::Full(_)) = self.news.try_send(news) {
+            let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
+            if dropped.is_power_of_two() {
+                tracing::warn!(
+                    dropped,
+                    "messages of the server were dropped: too many wait"
+                );
+            }
+        }
+    }
+}
+
+/// The data is whole between statements, so a panic elsewhere does not spoil it.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
