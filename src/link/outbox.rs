@@ -10,6 +10,7 @@ use tokio::{
 };
 
 use super::LinkError;
+use crate::lines;
 
 /// Limit: bytes that may wait for an upstream which does not read. Two of the largest requests a client may send.
 const MAX_WAITING: usize = 64 << 20;
@@ -28,7 +29,7 @@ struct Waiting {
 }
 
 impl Outbox {
-    /// Appends one frame as one line. Line breaks in valid JSON stand between tokens only, so a blank says the same.
+    /// Appends one frame as one line.
     pub(super) fn push(&self, frame: &Bytes) -> Result<(), LinkError> {
         let mut waiting = self.lock();
         if waiting.closed {
@@ -41,16 +42,7 @@ impl Outbox {
                 "the server does not read its input".to_owned(),
             ));
         }
-        let start = waiting.text.len();
-        waiting.text.extend_from_slice(frame);
-        if memchr::memchr2(b'\n', b'\r', frame).is_some() {
-            for byte in &mut waiting.text[start..] {
-                if matches!(byte, b'\n' | b'\r') {
-                    *byte = b' ';
-                }
-            }
-        }
-        waiting.text.push(b'\n');
+        lines::append(frame, &mut waiting.text);
         drop(waiting);
         self.news.notify_one();
         Ok(())

@@ -44,7 +44,7 @@ impl Sorter {
             Err(error) if trimmed.first() == Some(&b'{') => {
                 let mut finder = IdFinder::default();
                 finder.feed(trimmed);
-                self.broken(in_flight, finder, &error.to_string());
+                self.broken(in_flight, finder.finish().as_ref(), &error.to_string());
             }
             Err(_) => self.stray(),
         }
@@ -63,8 +63,8 @@ impl Sorter {
     }
 
     /// Fails the request whose answer cannot be read. Whether it could be told which.
-    pub(super) fn broken(&mut self, in_flight: &InFlight, finder: IdFinder, why: &str) -> bool {
-        let number = finder.finish().and_then(|id| id.our_number());
+    pub(super) fn broken(&mut self, in_flight: &InFlight, id: Option<&Id>, why: &str) -> bool {
+        let number = id.and_then(Id::our_number);
         match number {
             Some(number) => {
                 let error = LinkError::Broken(format!("a message could not be read: {why}"));

@@ -9,9 +9,9 @@ mod tests;
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite},
+    io::{AsyncRead, AsyncWrite},
     sync::mpsc,
 };
 use tokio_util::task::AbortOnDropHandle;
@@ -23,15 +23,12 @@ use super::{
     sorter::Sorter,
     withdrawal_frame,
 };
-use crate::wire::{
-    Id, IdFinder, Outcome, Raw, error_frame, method, notification_frame, request_frame,
-    result_frame,
+use crate::{
+    lines::{Line, Lines},
+    wire::{
+        Id, Outcome, Raw, error_frame, method, notification_frame, request_frame, result_frame,
+    },
 };
-
-/// How much room there is for what is read, at most and at least. Most reads bring little; new room for each would cost more than
-/// the reading.
-const READ_SIZE: usize = 64 << 10;
-const MIN_READ_SIZE: usize = 16 << 10;
 
 /// How long the reason of an end is waited for.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -236,40 +233,19 @@ impl Reader {
         self.sorter.close(reason).await;
     }
 
-    async fn read_lines(&mut self, mut stdout: impl AsyncRead + Unpin) -> std::io::Result<()> {
-        let mut buffer = BytesMut::with_capacity(READ_SIZE);
-        let mut seen = 0;
-        // A line that has become too large; its bytes go by, only its id is looked for.
-        let mut oversized: Option<IdFinder> = None;
-        loop {
-            while let Some(at) = memchr::memchr(b'\n', &buffer[seen..]) {
-                let line = buffer.split_to(seen + at + 1).freeze();
-                seen = 0;
-                match oversized.take() {
-                    None => self.sorter.sort(&self.shared.in_flight, &line),
-                    Some(mut finder) => {
-                        finder.feed(&line);
-                        self.sorter
-                            .broken(&self.shared.in_flight, finder, TOO_LARGE);
-                    }
+    async fn read_lines(&mut self, stdout: impl AsyncRead + Unpin) -> std::io::Result<()> {
+        let mut lines = Lines::new(stdout, MAX_FRAME);
+        let in_flight = &self.shared.in_flight;
+        while let Some(line) = lines.next().await? {
+            match line {
+                // The end of the connection says more than a message that was torn off.
+                Line::Text(text) if lines.is_over() && Raw::parse(&text).is_err() => (),
+                Line::Text(text) => self.sorter.sort(in_flight, &text),
+                Line::TooLarge(id) => {
+                    self.sorter.broken(in_flight, id.as_ref(), TOO_LARGE);
                 }
             }
-            seen = buffer.len();
-            if let Some(finder) = &mut oversized {
-                finder.feed(&buffer);
-                (buffer, seen) = (BytesMut::with_capacity(READ_SIZE), 0);
-            } else if buffer.len() > MAX_FRAME {
-                let mut finder = IdFinder::default();
-                finder.feed(&buffer);
-                oversized = Some(finder);
-                (buffer, seen) = (BytesMut::with_capacity(READ_SIZE), 0);
-            }
-            if buffer.capacity() - buffer.len() < MIN_READ_SIZE {
-                buffer.reserve(READ_SIZE);
-            }
-            if stdout.read_buf(&mut buffer).await? == 0 {
-                return Ok(());
-            }
         }
+        Ok(())
     }
 }

@@ -129,7 +129,7 @@ impl Reader {
                     Err(End::TooLarge) => {
                         let mut finder = IdFinder::default();
                         finder.feed(&self.events.skip());
-                        if !sorter.broken(in_flight, finder, TOO_LARGE) {
+                        if !sorter.broken(in_flight, finder.finish().as_ref(), TOO_LARGE) {
                             return format!("a message could not be read: {TOO_LARGE}");
                         }
                     }

@@ -93,3 +93,21 @@ async fn notices_that_nobody_reads_take_bounded_room() {
     }
     assert!((1..40).contains(&notices), "{notices} were kept");
 }
+
+#[tokio::test]
+async fn the_last_line_needs_no_line_end_and_counts_for_nothing_when_it_is_torn_off() {
+    for (last, is_answered) in [
+        ("{\"id\":\"p1\",\"result\":{}}", true),
+        ("{\"id\":\"p1\",\"res", false),
+    ] {
+        let (made, _input, mut output) = linked();
+        let mut call = made.link.call(1, "tools/call", None).expect("open");
+        output.write_all(last.as_bytes()).await.expect("open");
+        drop(output);
+        match end_of(&mut call).await {
+            Ok(Incoming::Answer(_)) => assert!(is_answered, "{last}"),
+            Err(LinkError::Lost(_)) => assert!(!is_answered, "{last}"),
+            other => panic!("{last}: {other:?}"),
+        }
+    }
+}
