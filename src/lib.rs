@@ -8,6 +8,7 @@ pub mod caller;
 pub mod error_code;
 pub mod names;
 pub mod secret;
+pub mod sync;
 pub mod wire;
 
 // Floor 1: ground. Settings, disk, fingerprints, one request in flight.

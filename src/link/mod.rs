@@ -6,6 +6,7 @@
 pub mod http;
 mod in_flight;
 pub mod legacy_sse;
+mod news;
 mod outbox;
 pub mod remote;
 mod sorter;
@@ -19,7 +20,11 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-pub use self::remote::{Endpoint, EndpointError};
+use self::news::news_queue;
+pub use self::{
+    news::{NEWS_CAPACITY, News, NewsSender},
+    remote::{Endpoint, EndpointError},
+};
 use crate::wire::{
     Id, Notification, Outcome, Raw, Request, Revision, header_params::HeaderParam, method,
     notification_frame,
@@ -33,10 +38,6 @@ const TOO_LARGE: &str = "it is larger than 64 MiB";
 
 /// Limit: frames waiting for the rmcp client, which has a few requests in flight at most.
 const CONTROL_CAPACITY: usize = 64;
-
-/// Limit: messages that belong to no call, waiting for the worker. A worker only sorts them, so this fills up only under attack;
-/// further ones are dropped and counted.
-pub const NEWS_CAPACITY: usize = 1024;
 
 /// A connection. Cheap to clone.
 #[derive(Clone)]
@@ -65,6 +66,15 @@ impl Link {
         match self {
             Self::Http(link) => link.refused_with(),
             Self::Stdio(_) | Self::LegacySse(_) => None,
+        }
+    }
+
+    /// Where goes what the upstream says that belongs to no request.
+    pub fn news(&self) -> &NewsSender {
+        match self {
+            Self::Stdio(link) => link.news(),
+            Self::Http(link) => link.news(),
+            Self::LegacySse(link) => link.news(),
         }
     }
 
@@ -164,50 +174,6 @@ pub enum Incoming {
     Question(Request),
     /// The end.
     Answer(Outcome),
-}
-
-/// A message that belongs to no request of the raw lane.
-#[derive(Debug)]
-pub enum News {
-    /// A list changed, a resource was updated, a log line nobody asked for.
-    Notification(Notification),
-    /// The upstream asks something, and it cannot be told on whose behalf.
-    Question(Request),
-    /// The session had expired and was opened again: the worker lists anew. Carries the raw result of `initialize`.
-    Renewed(Raw),
-    /// For a while nothing was heard of changes: the worker lists anew.
-    Missed,
-    /// The link is over; the reason, for the operator.
-    Closed(String),
-}
-
-/// Limit: the largest message that may wait for the worker, which has little use for large ones.
-const NEWS_SIZE: usize = 64 << 10;
-
-impl News {
-    /// The same with memory of its own, so that it does not keep the buffer it came in; nothing if it is too large to wait.
-    pub(super) fn small(self) -> Option<Self> {
-        let fits = |params: &Option<Raw>| {
-            let size = params.as_ref().map_or(0, |params| params.as_bytes().len());
-            size <= NEWS_SIZE
-        };
-        match self {
-            Self::Notification(notice) => fits(&notice.params).then(|| {
-                Self::Notification(Notification {
-                    params: notice.params.map(|params| params.detached()),
-                    ..notice
-                })
-            }),
-            Self::Question(question) => fits(&question.params).then(|| {
-                Self::Question(Request {
-                    id: question.id.detached(),
-                    params: question.params.map(|params| params.detached()),
-                    ..question
-                })
-            }),
-            other => Some(other),
-        }
-    }
 }
 
 /// Why a request got no answer.

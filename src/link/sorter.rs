@@ -4,27 +4,24 @@
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{LinkError, News, in_flight::InFlight};
+use super::{LinkError, News, NewsSender, in_flight::InFlight};
 use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
 /// Where messages go that belong to no request of the raw lane.
 pub(super) struct Sorter {
     control: mpsc::Sender<Bytes>,
-    news: mpsc::Sender<News>,
+    news: NewsSender,
     /// What has come so far that was no message.
     strays: u64,
-    /// Messages so far that found no room.
-    dropped: u64,
 }
 
 impl Sorter {
     /// Answers of the control lane go to `control`, everything that belongs to no request to `news`.
-    pub(super) fn new(control: mpsc::Sender<Bytes>, news: mpsc::Sender<News>) -> Self {
+    pub(super) fn new(control: mpsc::Sender<Bytes>, news: NewsSender) -> Self {
         Self {
             control,
             news,
             strays: 0,
-            dropped: 0,
         }
     }
 
@@ -77,8 +74,7 @@ impl Sorter {
 
     /// Tells the worker that the connection is over.
     pub(super) async fn close(&self, reason: String) {
-        // The one message that must not be dropped.
-        let _ = self.news.send(News::Closed(reason)).await;
+        self.news.send(News::Closed(reason)).await;
     }
 
     fn message(&mut self, in_flight: &InFlight, message: Message, frame: &Bytes) {
@@ -92,7 +88,7 @@ impl Sorter {
             },
             Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
             Message::Notification(notice) => self.notice(in_flight, notice),
-            Message::Request(question) => self.post(News::Question(question)),
+            Message::Request(question) => self.news.post(News::Question(question)),
         }
     }
 
@@ -116,7 +112,7 @@ impl Sorter {
             None => Some(notice),
         };
         if let Some(notice) = stranger.filter(|n| &*n.method != method::PROGRESS) {
-            self.post(News::Notification(notice));
+            self.news.post(News::Notification(notice));
         }
     }
 
@@ -138,19 +134,6 @@ impl Sorter {
             tracing::warn!(
                 "the server writes what is no message of the protocol; it is passed over"
             );
-        }
-    }
-
-    fn post(&mut self, news: News) {
-        let sent = news.small().map(|news| self.news.try_send(news).is_ok());
-        if sent != Some(true) {
-            self.dropped += 1;
-            if self.dropped.is_power_of_two() {
-                tracing::warn!(
-                    dropped = self.dropped,
-                    "messages of the server were dropped: too many or too large"
-                );
-            }
         }
     }
 }

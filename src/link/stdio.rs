@@ -17,8 +17,9 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, NEWS_CAPACITY, News, TOO_LARGE,
+    CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE,
     in_flight::{InFlight, Slot},
+    news_queue,
     outbox::Outbox,
     sorter::Sorter,
     withdrawal_frame,
@@ -40,10 +41,10 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct StdioLink(Arc<Shared>);
 
-#[derive(Default)]
 struct Shared {
     outbox: Outbox,
     in_flight: InFlight,
+    news: NewsSender,
 }
 
 /// What belongs to a new link over pipes.
@@ -65,16 +66,20 @@ pub fn connect(
     stdout: impl AsyncRead + Unpin + Send + 'static,
     ended: impl Future<Output = String> + Send + 'static,
 ) -> StdioConnection {
-    let link = StdioLink(Arc::default());
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
-    let (news_in, news) = mpsc::channel(NEWS_CAPACITY);
+    let (news_in, news) = news_queue();
+    let link = StdioLink(Arc::new(Shared {
+        outbox: Outbox::default(),
+        in_flight: InFlight::default(),
+        news: news_in.clone(),
+    }));
     let reader = Reader {
         shared: link.0.clone(),
-        sorter: Sorter::new(control_in, news_in.clone()),
+        sorter: Sorter::new(control_in, news_in),
     };
     let tasks = vec![
         AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),
-        AbortOnDropHandle::new(tokio::spawn(write(link.0.clone(), stdin, news_in))),
+        AbortOnDropHandle::new(tokio::spawn(write(link.0.clone(), stdin))),
     ];
     StdioConnection {
         link,
@@ -86,11 +91,7 @@ pub fn connect(
 
 /// Writes until the link is closed. A server that reads no more is of no use, but may still have answers to give: usually it has
 /// ended, and the reader says why.
-async fn write(
-    shared: Arc<Shared>,
-    stdin: impl AsyncWrite + Unpin + Send + 'static,
-    news: mpsc::Sender<News>,
-) {
+async fn write(shared: Arc<Shared>, stdin: impl AsyncWrite + Unpin + Send + 'static) {
     let Err(error) = shared.outbox.write_to(stdin).await else {
         return;
     };
@@ -99,8 +100,7 @@ async fn write(
     tokio::time::sleep(LAST_ANSWERS).await;
     let reason = "the server closed its input".to_owned();
     shared.in_flight.close(&reason);
-    // The worker is gone, and the connection with it, if this fails.
-    let _ = news.send(News::Closed(reason)).await;
+    shared.news.send(News::Closed(reason)).await;
 }
 
 impl StdioLink {
@@ -157,6 +157,11 @@ impl StdioLink {
         })
     }
 
+    /// See [`super::Link::news`].
+    pub fn news(&self) -> &NewsSender {
+        &self.0.news
+    }
+
     /// Sends a frame of the control lane.
     pub fn send_control(&self, frame: &Bytes) -> Result<(), LinkError> {
         self.0.outbox.push(frame)
@@ -211,10 +216,12 @@ struct Reader {
 }
 
 impl Drop for Reader {
-    /// However it ends, nobody waits for it any longer. Does nothing where the reason is known already.
+    /// However it ends, nobody waits for it any longer. Where the reason is known already it is said first.
     fn drop(&mut self) {
+        let reason = "the connection was closed";
         self.shared.outbox.close();
-        self.shared.in_flight.close("the connection was closed");
+        self.shared.in_flight.close(reason);
+        self.shared.news.post(News::Closed(reason.to_owned()));
     }
 }
 

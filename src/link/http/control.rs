@@ -136,7 +136,7 @@ impl Asked {
                 match pull.next().await {
                     Ok(Incoming::Notice(notice)) => self.shared.sort_control_notice(notice).await,
                     Ok(Incoming::Question(question)) => {
-                        self.shared.post_news(News::Question(question));
+                        self.shared.news.post(News::Question(question));
                     }
                     Ok(Incoming::Answer(outcome)) => return Ok(outcome),
                     Err(error) => return Err(error),

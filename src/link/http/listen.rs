@@ -80,7 +80,7 @@ impl Shared {
     async fn arrived(&self, frame: &Bytes) {
         match Message::parse(frame) {
             Ok(Message::Notification(notice)) => self.sort_notice(notice).await,
-            Ok(Message::Request(question)) => self.post_news(News::Question(question)),
+            Ok(Message::Request(question)) => self.news.post(News::Question(question)),
             Ok(Message::Response(Answer { id: Some(id), .. })) if id.our_number().is_none() => {
                 self.to_control(frame.clone()).await;
             }
@@ -106,7 +106,7 @@ impl Shared {
             let frame = notification_frame(&notice.method, notice.params.as_ref());
             self.to_control(frame).await;
         }
-        self.post_news(News::Notification(notice));
+        self.news.post(News::Notification(notice));
     }
 
     /// Hands a frame to the rmcp client, which always reads.

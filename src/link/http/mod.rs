@@ -28,7 +28,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::{control::HttpControl, exchange::HttpExchange};
 use self::{exchange::Withdrawal, server::Server, session::Session, shared::Shared};
-use super::{CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, NEWS_CAPACITY, News};
+use super::{CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, news_queue};
 use crate::wire::{
     Id, Outcome, Raw, Revision, error_frame, header_params::HeaderParam, notification_frame,
     request_frame, result_frame,
@@ -62,7 +62,7 @@ fn connect_through(
 ) -> Result<HttpConnection, EndpointError> {
     let server = Server::new(endpoint, proxies)?;
     let (control, inbox) = mpsc::channel(CONTROL_CAPACITY);
-    let (news, news_inbox) = mpsc::channel(NEWS_CAPACITY);
+    let (news, news_inbox) = news_queue();
     let closed = CancellationToken::new();
     let alive = closed.clone().drop_guard();
     let link = HttpLink {
@@ -112,6 +112,11 @@ impl HttpLink {
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         let frame = notification_frame(method, params);
         self.shared.unless_closed(self.shared.notify(frame)).await
+    }
+
+    /// See [`super::Link::news`].
+    pub fn news(&self) -> &NewsSender {
+        &self.shared.news
     }
 
     /// The HTTP status with which the server refused to open a session, be it with or without a JSON-RPC error. Servers of the older

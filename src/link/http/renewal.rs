@@ -98,7 +98,7 @@ impl Shared {
         self.spawn(async move {
             let (end, news) = shared.renew_now().await;
             done.send_replace(Some(end));
-            shared.tell_worker(news).await;
+            shared.news.send(news).await;
         });
         *newest = Some(Renewal {
             lost,
@@ -119,12 +119,6 @@ impl Shared {
         let why = format!("the session had expired and could not be opened again: {why}");
         let end = Err(LinkError::NotDelivered(why.clone()));
         (end, News::Closed(why))
-    }
-
-    /// Hands over what the worker has to know, however busy it is.
-    async fn tell_worker(&self, news: News) {
-        // It is gone, and the link with it, if this fails.
-        let _ = self.news.send(news).await;
     }
 
     async fn reopen(self: &Arc<Self>) -> Result<Raw, LinkError> {
@@ -175,8 +169,8 @@ impl Opening {
         loop {
             match self.pull.next().await? {
                 Incoming::Answer(outcome) => return Ok(outcome),
-                Incoming::Notice(notice) => shared.post_news(News::Notification(notice)),
-                Incoming::Question(question) => shared.post_news(News::Question(question)),
+                Incoming::Notice(notice) => shared.news.post(News::Notification(notice)),
+                Incoming::Question(question) => shared.news.post(News::Question(question)),
             }
         }
     }

@@ -2,10 +2,7 @@
 
 use std::{
     pin::pin,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use arc_swap::ArcSwap;
@@ -19,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{renewal::Renewals, server::Server, session::Session};
 use crate::{
-    link::{GOODBYE, LinkError, News, WITHDRAWALS},
+    link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS},
     wire::Id,
 };
 
@@ -34,9 +31,7 @@ pub(super) struct Shared {
     /// To the rmcp client.
     pub(super) control: mpsc::Sender<Bytes>,
     /// To the worker.
-    pub(super) news: mpsc::Sender<News>,
-    /// News that found no room.
-    dropped: AtomicU64,
+    pub(super) news: NewsSender,
     pub(super) withdrawals: Semaphore,
     closed: CancellationToken,
     tasks: TaskTracker,
@@ -46,7 +41,7 @@ impl Shared {
     pub(super) fn new(
         server: Server,
         control: mpsc::Sender<Bytes>,
-        news: mpsc::Sender<News>,
+        news: NewsSender,
         closed: CancellationToken,
     ) -> Self {
         Self {
@@ -57,7 +52,6 @@ impl Shared {
             asked: Mutex::default(),
             control,
             news,
-            dropped: AtomicU64::new(0),
             withdrawals: Semaphore::new(WITHDRAWALS),
             closed,
             tasks: TaskTracker::new(),
@@ -118,19 +112,6 @@ impl Shared {
     pub(super) async fn idle(&self) {
         self.tasks.close();
         self.tasks.wait().await;
-    }
-
-    /// Hands a message to the worker unless too many wait.
-    pub(super) fn post_news(&self, news: News) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.news.try_send(news) {
-            let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
-            if dropped.is_power_of_two() {
-                tracing::warn!(
-                    dropped,
-                    "messages of the server were dropped: too many wait"
-                );
-            }
-        }
     }
 }
 

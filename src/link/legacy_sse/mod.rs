@@ -22,8 +22,8 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::exchange::LegacySseExchange;
 use self::{reader::Reader, shared::Shared};
 use super::{
-    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, NEWS_CAPACITY, News, remote::Client,
-    sorter::Sorter,
+    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, news_queue,
+    remote::Client, sorter::Sorter,
 };
 use crate::wire::{Id, Message, Outcome, Raw, error_frame, notification_frame, result_frame};
 
@@ -68,9 +68,9 @@ async fn connect_through(
     let (client, uri) = Client::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
-    let (news_in, news) = mpsc::channel(NEWS_CAPACITY);
+    let (news_in, news) = news_queue();
     let (answered, answers) = mpsc::channel(CONTROL_CAPACITY);
-    let shared = Arc::new(Shared::new(client, uri, address, answered));
+    let shared = Arc::new(Shared::new(client, uri, address, answered, news_in.clone()));
     let reader = Reader::new(
         shared.clone(),
         events,
@@ -108,6 +108,11 @@ impl LegacySseLink {
             Outcome::Error(error) => error_frame(Some(id), error),
         };
         self.shared.tell(frame).await
+    }
+
+    /// See [`super::Link::news`].
+    pub fn news(&self) -> &NewsSender {
+        &self.shared.news
     }
 
     /// Sends a frame of the control lane; comes back when the server has taken it.

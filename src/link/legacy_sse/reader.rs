@@ -9,7 +9,7 @@ use tokio::{sync::mpsc, time::Instant};
 use super::{address, shared::Shared};
 use crate::{
     link::{
-        LinkError, TOO_LARGE,
+        LinkError, News, TOO_LARGE,
         remote::{Client, End, Event, Events, Posted, is_event_stream},
         sorter::Sorter,
     },
@@ -151,5 +151,6 @@ impl Reader {
 impl Drop for Reader {
     fn drop(&mut self) {
         self.shared.end("the link was closed");
+        self.shared.news.post(News::Closed(self.shared.reason()));
     }
 }

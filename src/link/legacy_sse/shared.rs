@@ -11,7 +11,9 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::link::{GOODBYE, LinkError, WITHDRAWALS, in_flight::InFlight, remote::Client};
+use crate::link::{
+    GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::InFlight, remote::Client,
+};
 
 pub(super) struct Shared {
     pub(super) client: Client,
@@ -22,6 +24,7 @@ pub(super) struct Shared {
     pub(super) in_flight: InFlight,
     /// Messages that came in the response to a POST, on their way to the reader, which sorts them.
     pub(super) answered: mpsc::Sender<Bytes>,
+    pub(super) news: NewsSender,
     pub(super) withdrawals: Semaphore,
     closed: CancellationToken,
     /// Why it is over; set once.
@@ -35,6 +38,7 @@ impl Shared {
         uri: Uri,
         address: Uri,
         answered: mpsc::Sender<Bytes>,
+        news: NewsSender,
     ) -> Self {
         Self {
             client,
@@ -42,6 +46,7 @@ impl Shared {
             address: ArcSwap::from_pointee(address),
             in_flight: InFlight::default(),
             answered,
+            news,
             withdrawals: Semaphore::new(WITHDRAWALS),
             closed: CancellationToken::new(),
             reason: OnceLock::new(),

@@ -380,16 +380,7 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
             if let Some(news) = connected.early.pop_front() {
                 return Some(news);
             }
-            let told = async {
-                match &mut connected.open.listening {
-                    Some(listening) => listening.next().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                news = connected.open.news.recv() => news,
-                news = told => Some(news),
-            }
+            connected.open.news.recv().await
         }
         None => std::future::pending().await,
     }

@@ -121,3 +121,31 @@ async fn news_that_nobody_reads_are_bounded() {
     }
     assert_eq!(kept, crate::link::NEWS_CAPACITY);
 }
+
+#[tokio::test]
+async fn news_that_are_too_large_to_wait_are_dropped() {
+    let server = OddServer::start(|seen: Seen| async move {
+        match seen.what().as_str() {
+            "GET" => {
+                let filler = "x".repeat(100 << 10);
+                let large = |method: &str, id: &str| {
+                    format!(
+                        "data: {{\"jsonrpc\":\"2.0\",{id}\"method\":\"{method}\",\"params\":{{\"x\":\"{filler}\"}}}}\n\n"
+                    )
+                };
+                open_events([
+                    large("notifications/message", ""),
+                    large("roots/list", "\"id\":5,"),
+                    notice(1, "notifications/tools/list_changed"),
+                ])
+            }
+            _ => seen.handshake().expect("nothing else is sent"),
+        }
+    })
+    .await;
+    let mut client = Client::opened(&server.url).await;
+    let News::Notification(first) = client.next_news().await else {
+        panic!("a notification")
+    };
+    assert_eq!(&*first.method, "notifications/tools/list_changed");
+}
