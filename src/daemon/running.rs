@@ -14,10 +14,12 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ServeError, guard,
     http::{self, LocalSocket},
+    identity,
     lock::DataLock,
     url_of,
 };
 use crate::{
+    access::Access,
     api::{Api, Standing},
     catalog::Catalog,
     config::{Keeper, KeeperTask},
@@ -59,6 +61,7 @@ pub(super) struct Parts {
     pub(super) hurry: CancellationToken,
     faces: JoinSet<()>,
     tasks: JoinSet<()>,
+    pub(super) access: Access,
     pub(super) inbound: Inbound,
     pub(super) presence: Presence,
     /// Freed last: the data folder is ours until the last child is gone.
@@ -133,7 +136,13 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         until_the_end.run_until_cancelled(unanswered).await;
     });
 
-    let faces = open_faces(&inbound, &api, &keeper, listeners, local, &closing);
+    let access = Access::default();
+    let served = Served {
+        access: &access,
+        inbound: &inbound,
+        api: &api,
+    };
+    let faces = open_faces(&served, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());
     let parts = Parts {
         closing,
@@ -141,6 +150,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         hurry,
         faces,
         tasks,
+        access,
         inbound,
         presence,
         _lock: lock,
@@ -148,15 +158,26 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     Ok((addresses, parts))
 }
 
+/// What is served, and who it is served to.
+struct Served<'a> {
+    access: &'a Access,
+    inbound: &'a Inbound,
+    api: &'a Api,
+}
+
 /// TCP for clients behind the guard, the local socket for whoever owns the data folder.
 fn open_faces(
-    inbound: &Inbound,
-    api: &Api,
+    served: &Served<'_>,
     keeper: &Keeper,
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
 ) -> JoinSet<()> {
+    let Served {
+        access,
+        inbound,
+        api,
+    } = *served;
     let presence = inbound.presence().clone();
     let counted = |routes: HttpRouter| {
         routes.layer(axum::middleware::from_fn_with_state(
@@ -165,16 +186,21 @@ fn open_faces(
         ))
     };
     // Whoever only looks whether we live is no client.
-    let guarded = counted(inbound.routes()).merge(api.health_routes()).layer(
-        axum::middleware::from_fn_with_state(keeper.subscribe(), guard::check),
-    );
+    let guarded = counted(identity::for_clients(inbound.routes(), access))
+        .merge(api.health_routes())
+        .layer(axum::middleware::from_fn_with_state(
+            keeper.subscribe(),
+            guard::check,
+        ));
     let mut faces = JoinSet::new();
     for listener in listeners {
         let serving = http::serve(listener, guarded.clone(), closing.clone(), DRAIN);
         faces.spawn(serving);
     }
     if let Some(socket) = local {
-        let routes = counted(api.routes().merge(inbound.local_routes()));
+        let operator = identity::for_operator(api.routes(), access);
+        let clients = identity::for_clients(inbound.local_routes(), access);
+        let routes = counted(operator.merge(clients));
         faces.spawn(http::serve(socket, routes, closing.clone(), DRAIN));
     }
     faces.spawn(see_off(inbound.clone(), closing.clone()));

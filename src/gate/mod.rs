@@ -10,7 +10,7 @@ pub use classify::{Effect, call_with, effect};
 pub use variant::Variant;
 
 use crate::{
-    caller::Caller,
+    access::Caller,
     catalog::Snapshot,
     config::{ServerEntry, Settings, ToolChanges},
     error_code::{ErrorCode, Failure},

@@ -5,8 +5,8 @@ use serde_json::json;
 
 use super::{Refused, Reply, Router, View, opening, tasks};
 use crate::{
+    access::Caller,
     call_context::CallContext,
-    caller::Caller,
     error_code::Failure,
     wire::{Edit, Outcome, Raw, Revision, bridge, meta, method, splice},
 };

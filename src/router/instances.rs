@@ -7,8 +7,8 @@ use futures_util::future::FutureExt;
 
 use super::{Router, exchange::answered, forward::Shown, input_required};
 use crate::{
+    access::Caller,
     call_context::{CallContext, Client, ClientSession, Unasked},
-    caller::Caller,
     config::{Root, SessionScope},
     error_code::{ErrorCode, Failure},
     names::ServerName,

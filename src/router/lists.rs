@@ -7,8 +7,8 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::{FIRST_DISCOVERY, Refused, Router, View, built_in};
 use crate::{
+    access,
     call_context::CallContext,
-    caller::Caller,
     catalog::{Difference, ServerCatalog, Snapshot},
     config::{RoutingMode, Settings},
     gate::{self, Wanted},
@@ -62,7 +62,7 @@ impl Lists {
     /// What the endpoint of one server lists.
     pub(super) fn of(&self, server: &ServerName) -> OwnLists<'_> {
         let sees = |wanted| {
-            let everyone = Caller::anonymous();
+            let everyone = access::anonymous();
             let (settings, snapshot) = (&self.settings, &self.snapshot);
             gate::decide(settings, snapshot, &everyone, server.as_str(), wanted).is_ok()
         };
@@ -223,7 +223,7 @@ impl Router {
 }
 
 fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
-    let everyone = Caller::anonymous();
+    let everyone = access::anonymous();
     let visible = |server: &ServerName, wanted: Wanted<'_>| {
         gate::decide(&settings, &snapshot, &everyone, server.as_str(), wanted).is_ok()
     };

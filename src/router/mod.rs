@@ -36,8 +36,8 @@ pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
 use self::lists::prefixed;
 use crate::{
+    access::Caller,
     call_context::{CallContext, ClientSession},
-    caller::Caller,
     catalog::{Catalog, Snapshot},
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},

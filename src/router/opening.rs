@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::{Router, View, discovery};
 use crate::{
+    access::Caller,
     call_context::Client,
-    caller::Caller,
     error_code::Failure,
     gate::{self, Wanted},
     wire::{Raw, Revision, RpcError, method},

@@ -12,7 +12,7 @@ use std::{
 use tokio::sync::Notify;
 
 use super::{exchange::Running, input_required::Asked};
-use crate::{caller::Caller, fingerprint::Fingerprint, names::ServerName, wire::Id};
+use crate::{access::Caller, fingerprint::Fingerprint, names::ServerName, wire::Id};
 
 /// How long a client may take to answer one round.
 pub(super) const ROUND: Duration = Duration::from_mins(2);

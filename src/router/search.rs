@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Router;
 use crate::{
-    caller::Caller,
+    access::Caller,
     catalog::{Matching, Query, Searcher, ServerCatalog, Snapshot, Tool, Writer},
     config::Settings,
     error_code::{ErrorCode, Failure},
@@ -112,8 +112,9 @@ impl Router {
     }
 }
 
-/// Searches lists that no daemon has in hand, for the operator.
+/// Searches lists that no daemon has in hand.
 pub(super) fn in_lists(
+    caller: &Caller,
     settings: &Settings,
     snapshot: &Arc<Snapshot>,
     search: &Search,
@@ -124,7 +125,7 @@ pub(super) fn in_lists(
         settings,
         snapshot,
         searcher: &searcher,
-        caller: &Caller::operator(),
+        caller,
     };
     ground.search(search)
 }

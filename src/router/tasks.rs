@@ -8,8 +8,8 @@ use std::{
 
 use super::{Refused, Reply, Router};
 use crate::{
+    access::Caller,
     call_context::CallContext,
-    caller::Caller,
     catalog::ServerCatalog,
     gate::Wanted,
     names::ServerName,
@@ -118,19 +118,19 @@ mod tests {
 
     #[test]
     fn the_oldest_are_forgotten() {
-        let (tasks, caller) = (Tasks::default(), Caller::anonymous());
+        let (tasks, caller) = (Tasks::default(), Caller::named("a"));
         let server = ServerName::parse("s").expect("a name");
         for n in 0..=REMEMBERED {
             tasks.remember(&n.to_string(), &server, &caller);
         }
         assert_eq!(tasks.server_of("0", &caller), None);
         assert_eq!(tasks.server_of("1", &caller), Some(server));
-        assert_eq!(tasks.server_of("1", &Caller::operator()), None, "another's");
+        assert_eq!(tasks.server_of("1", &Caller::named("b")), None, "another's");
     }
 
     #[test]
     fn an_id_of_two_servers_leads_to_neither() {
-        let (tasks, caller) = (Tasks::default(), Caller::anonymous());
+        let (tasks, caller) = (Tasks::default(), Caller::named("a"));
         let [a, b] = ["a", "b"].map(|name| ServerName::parse(name).expect("a name"));
         tasks.remember("1", &a, &caller);
         tasks.remember("1", &a, &caller);
