@@ -68,6 +68,11 @@ pub fn is_modern(method: &str) -> bool {
     matches!(method, DISCOVER | LISTEN)
 }
 
+/// Methods of the tasks extension.
+pub fn is_of_tasks(method: &str) -> bool {
+    matches!(method, TASKS_GET | TASKS_UPDATE | TASKS_CANCEL)
+}
+
 /// Methods that went with the handshake.
 pub fn went_with_the_handshake(method: &str) -> bool {
     matches!(

@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::wire::{
     Raw,
     header_params::{HeaderParam, PREFIX},
-    header_value, method,
+    header_value, name_key,
 };
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -41,16 +41,6 @@ pub(super) fn of_request(
         }
     }
     headers
-}
-
-/// Where in the params of a method the name of what it is about stands.
-fn name_key(method: &str) -> Option<&'static str> {
-    match method {
-        method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),
-        method::RESOURCES_READ => Some("uri"),
-        method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => Some("taskId"),
-        _ => None,
-    }
 }
 
 fn encoded(text: &str) -> Option<HeaderValue> {
