@@ -25,6 +25,7 @@ use super::{
 use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings},
+    gate,
     names::ServerName,
 };
 
@@ -363,8 +364,11 @@ impl Supervisor {
 /// What a worker is made for: another one means another worker.
 fn identity(entry: &ServerEntry) -> String {
     format!(
-        "{} {:?} {} {:?}",
-        entry.fingerprint, entry.start, entry.quarantined, entry.session_scope
+        "{} {:?} {:?} {:?}",
+        entry.fingerprint,
+        entry.start,
+        gate::standing(entry),
+        entry.session_scope
     )
 }
 
