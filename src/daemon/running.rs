@@ -23,6 +23,7 @@ use crate::{
     api::{Api, Standing},
     catalog::Catalog,
     config::{Keeper, KeeperTask},
+    gate::Gate,
     inbound::{Inbound, Presence, Sessions},
     management::Management,
     process::{Ledger, LoginPath},
@@ -101,7 +102,8 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
     let (upstreams, mut supervisor) =
         Supervisor::new(keeper.subscribe(), catalog.clone(), ground, hurry.clone());
-    let router = Router::new(keeper.subscribe(), catalog.clone(), upstreams.clone());
+    let gate = Gate::new(keeper.subscribe(), catalog.clone());
+    let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();

@@ -7,9 +7,9 @@ use crate::{
     access::Caller,
     catalog::{ServerCatalog, Tool},
     error_code::{ErrorCode, Failure},
-    gate::{self, Wanted},
+    gate::Rules,
     names,
-    wire::Raw,
+    wire::{Raw, Target},
 };
 
 /// One tool in a listing.
@@ -81,8 +81,9 @@ impl Management {
 
     fn why_not(&self, caller: &Caller, server: &ServerCatalog, tool: &Tool) -> Option<String> {
         let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        let wanted = Wanted::Tool(&tool.name);
-        let decided = gate::decide(&settings, &snapshot, caller, server.server.as_str(), wanted);
+        let rules = Rules::new(&settings, &snapshot);
+        let target = Target::tool(&tool.name);
+        let decided = rules.decide(caller, server.server.as_str(), &target);
         decided.err().map(|failure| failure.error)
     }
 

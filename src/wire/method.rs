@@ -68,6 +68,11 @@ pub fn is_modern(method: &str) -> bool {
     matches!(method, DISCOVER | LISTEN)
 }
 
+/// Methods of the tasks extension.
+pub fn is_of_tasks(method: &str) -> bool {
+    matches!(method, TASKS_GET | TASKS_UPDATE | TASKS_CANCEL)
+}
+
 /// Methods that went with the handshake.
 pub fn went_with_the_handshake(method: &str) -> bool {
     matches!(
@@ -85,14 +90,3 @@ pub const CACHEABLE: [&str; 6] = [
     TEMPLATES_LIST,
     RESOURCES_READ,
 ];
-
-/// The member of a method's params that names what it is about: what the header `Mcp-Name` repeats (revision 2026-07-28,
-/// Streamable HTTP, "Request Metadata").
-pub fn name_key(method: &str) -> Option<&'static str> {
-    match method {
-        TOOLS_CALL | PROMPTS_GET => Some("name"),
-        RESOURCES_READ => Some("uri"),
-        TASKS_GET | TASKS_UPDATE | TASKS_CANCEL => Some("taskId"),
-        _ => None,
-    }
-}

@@ -19,6 +19,7 @@ mod revision;
 mod rpc_error;
 mod scan;
 mod splice;
+mod target;
 
 pub use frame::{
     FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,
@@ -33,3 +34,4 @@ pub use revision::Revision;
 pub use rpc_error::RpcError;
 pub use scan::{Element, Elements, Member, Members};
 pub use splice::{Edit, NotAnObject, splice};
+pub use target::{Target, Thing, name_key};
