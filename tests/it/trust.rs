@@ -1,6 +1,6 @@
 //! What may pass, and what must not: hidden tools, quarantined servers, credentials, questions of servers.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{
     behaviours::*,
@@ -120,33 +120,6 @@ async fn the_upstream_sees_its_own_credentials_and_never_the_clients() {
         daemon.get("/health").await,
     ] {
         assert!(!row.text().contains("ours"), "{}", row.text());
-    }
-}
-
-#[tokio::test]
-async fn a_question_that_cannot_be_passed_on_is_refused_and_the_call_goes_on() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
-        let upstream = upstream
-            .tool(
-                "ask",
-                ask("sampling/createMessage", r#"{"messages":[],"maxTokens":1}"#)
-                    .then(reply_with_answer()),
-            )
-            .tool("ping", ask("ping", "{}").then(reply_with_answer()))
-            .start()
-            .await;
-        let daemon = TestDaemon::builder()
-            .upstream("up", &upstream)
-            .start()
-            .await;
-        let client = daemon.client("/mcp/all").await;
-        client.wait_for_tool("up__ask").await;
-        let text = client.call("up__ask", "{}").await.text();
-        let answer: Value = serde_json::from_str(&text).expect("an answer came");
-        assert!(answer["error"]["code"].is_i64(), "{answer}");
-        let text = client.call("up__ping", "{}").await.text();
-        let answer: Value = serde_json::from_str(&text).expect("an answer came");
-        assert_eq!(answer["result"], json!({}), "{answer}");
     }
 }
 

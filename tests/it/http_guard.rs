@@ -1,4 +1,4 @@
-//! The door to HTTP: who may come in, how much they may bring, and what stands at which path.
+//! Which HTTP requests are taken at all: hosts and origins, the size of a body, paths and methods; and health.
 
 use serde_json::{Value, json};
 
@@ -6,12 +6,8 @@ use crate::support::{
     behaviours::*,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
-    http::{self, HttpAnswer, Reachable},
+    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
 };
-
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-const JSON: (&str, &str) = ("content-type", "application/json");
-const BOTH: (&str, &str) = ("accept", "application/json, text/event-stream");
 
 async fn daemon() -> (Upstream, TestDaemon) {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;

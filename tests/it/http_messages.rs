@@ -1,4 +1,4 @@
-//! The answers that clients depend on before and beside any call: what they probe, and what they get wrong.
+//! JSON-RPC over HTTP, whatever is asked: sessions, revisions, batches, and requests that are wrong.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,8 @@ use crate::support::{
     client::TestClient,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
-    http::{self, HttpAnswer, Reachable},
+    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
 };
-
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-const JSON: (&str, &str) = ("content-type", "application/json");
-const BOTH: (&str, &str) = ("accept", "application/json, text/event-stream");
 
 async fn daemon() -> (Upstream, TestDaemon) {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
