@@ -10,10 +10,12 @@ mod call_variants;
 #[cfg(unix)]
 mod cli;
 mod connections;
+mod credentials;
 mod demo_server;
 mod examples;
 mod failures;
 mod fuzz_corpus;
+mod gate;
 mod house;
 mod http_guard;
 mod http_messages;
@@ -41,5 +43,4 @@ mod stdio_face;
 mod subscriptions;
 mod support;
 mod test_language;
-mod trust;
 mod upstream_habits;
