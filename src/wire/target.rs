@@ -213,7 +213,7 @@ fn text(method: &str, params: Option<&Raw>, key: &str) -> Result<String, RpcErro
     member(method, &found, key)
 }
 
-fn member(method: &str, found: &super::Found, key: &str) -> Result<String, RpcError> {
+fn member(method: &str, found: &super::Lookup, key: &str) -> Result<String, RpcError> {
     match (&found.value, found.times) {
         (Some(value), 1) => {
             let text = value.string();
