@@ -6,7 +6,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::Variant,
     names::{self, ServerName},
-    wire::{Edit, Outcome, Raw, Request, RpcError, Target, Thing, method, splice},
+    wire::{Edit, Outcome, Raw, Request, RpcError, Target, Thing, method},
 };
 
 impl Router {
@@ -98,14 +98,13 @@ impl Router {
         args: Option<&Raw>,
     ) -> Result<Outcome, Failure> {
         let arguments = args.map(|args| ("arguments", Edit::Set(args.clone())));
-        let params = splice(&Raw::empty_object(), arguments.as_slice());
-        let params = params.expect("an object was given");
         self.ensure_known(server).await?;
         let admitted = self
             .0
             .gate
             .admit_as(&context.caller, variant, server, tool)?;
-        match self.forward(context, &admitted, Some(&params), &[]).await {
+        let sent = self.forward(context, &admitted, None, arguments.as_slice());
+        match sent.await {
             Ok(Reply::Passed(outcome)) => Ok(outcome),
             Ok(Reply::Own(result)) => Ok(Outcome::Result(result)),
             Err(Refused::Failed(failure)) => Err(failure),
