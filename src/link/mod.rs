@@ -3,6 +3,7 @@
 //!
 //! A link knows nothing of tools, names or callers. It never reconnects by itself: when it is over, its worker makes a new one.
 
+mod attribution;
 pub mod http;
 mod in_flight;
 pub mod legacy_sse;
@@ -22,6 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::news::news_queue;
 pub use self::{
+    attribution::{Behalf, Unattributed},
     news::{NEWS_CAPACITY, News, NewsSender},
     remote::{Endpoint, EndpointError},
 };
@@ -84,7 +86,8 @@ impl Link {
     }
 
     /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. `mirrored` are the
-    /// arguments that go into headers as well, where there are any.
+    /// arguments that go into headers as well, where there are any. What names no request may be about this one, unless it is one of
+    /// our own, on nobody's behalf.
     /// May be dropped at any time; a request that was sent is then cancelled upstream.
     pub async fn call(
         &self,
@@ -92,27 +95,31 @@ impl Link {
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
+        behalf: Option<Behalf>,
     ) -> Result<Exchange, LinkError> {
         match self {
-            Self::Stdio(link) => link.call(number, method, params).map(Exchange::Stdio),
+            Self::Stdio(link) => link
+                .call(number, method, params, behalf)
+                .map(Exchange::Stdio),
             Self::Http(link) => link
-                .call(number, method, params, mirrored)
+                .call(number, method, params, mirrored, behalf)
                 .await
                 .map(|exchange| Exchange::Http(Box::new(exchange))),
             Self::LegacySse(link) => link
-                .call(number, method, params)
+                .call(number, method, params, behalf)
                 .await
                 .map(Exchange::LegacySse),
         }
     }
 
-    /// Sends a `subscriptions/listen`, which stands beside the calls: what is attributed to the only call in flight passes it by.
+    /// Sends a `subscriptions/listen`, which stands beside the calls: what is attributed to one of them passes it by.
     pub async fn listen(&self, number: u64, params: &Raw) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link.listen(number, params).map(Exchange::Stdio),
             // What is heard comes on a stream of its own.
             Self::Http(_) | Self::LegacySse(_) => {
-                self.call(number, method::LISTEN, Some(params), &[]).await
+                self.call(number, method::LISTEN, Some(params), &[], None)
+                    .await
             }
         }
     }
@@ -123,6 +130,15 @@ impl Link {
             Self::Stdio(link) => link.notify(method, params),
             Self::Http(link) => link.notify(method, params).await,
             Self::LegacySse(link) => link.notify(method, params).await,
+        }
+    }
+
+    /// Hands a question that named no request to the newest call of the only client that can be meant.
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        match self {
+            Self::Stdio(link) => link.attribute(question),
+            Self::Http(link) => link.attribute(question),
+            Self::LegacySse(link) => link.attribute(question),
         }
     }
 
@@ -155,7 +171,7 @@ impl Exchange {
         }
     }
 
-    /// The next message of this request; the answer is the last. Safe to drop while it waits.
+    /// The next message of this request; the answer is the last. Cancel-safe.
     pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         match self {
             Self::Stdio(exchange) => exchange.next().await,

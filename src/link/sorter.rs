@@ -93,25 +93,27 @@ impl Sorter {
     }
 
     /// Progress belongs to the request that its token names; what came of a subscription to that; news of lists and resources to the
-    /// worker; log lines, and what we do not know, to the only call in flight, if there is one.
+    /// worker; log lines, and what we do not know, to the only client that can be meant.
     fn notice(&mut self, in_flight: &InFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
+            _ => listener(&notice).filter(|number| in_flight.is_listening(*number)),
+        };
+        let stranger = match number {
+            Some(number) => in_flight.notice(number, notice),
+            None => Err(notice),
+        };
+        let Err(notice) = stranger else { return };
+        let unattributed = match &*notice.method {
+            // Nobody waits for it any more.
+            method::PROGRESS => return,
             method::TOOLS_CHANGED
             | method::PROMPTS_CHANGED
             | method::RESOURCES_CHANGED
-            | method::RESOURCE_UPDATED => {
-                listener(&notice).filter(|number| in_flight.is_listening(*number))
-            }
-            _ => listener(&notice)
-                .filter(|number| in_flight.is_listening(*number))
-                .or_else(|| in_flight.only()),
+            | method::RESOURCE_UPDATED => Err(notice),
+            _ => in_flight.attribute_notice(notice),
         };
-        let stranger = match number {
-            Some(number) => in_flight.notice(number, notice).err(),
-            None => Some(notice),
-        };
-        if let Some(notice) = stranger.filter(|n| &*n.method != method::PROGRESS) {
+        if let Err(notice) = unattributed {
             self.news.post(News::Notification(notice));
         }
     }

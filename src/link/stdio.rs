@@ -17,8 +17,9 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE,
-    in_flight::{InFlight, Slot},
+    Behalf, CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE,
+    Unattributed,
+    in_flight::{InFlight, Purpose, Slot},
     news_queue,
     outbox::Outbox,
     sorter::Sorter,
@@ -27,7 +28,8 @@ use super::{
 use crate::{
     lines::{Line, Lines},
     wire::{
-        Id, Outcome, Raw, error_frame, method, notification_frame, request_frame, result_frame,
+        Id, Outcome, Raw, Request, error_frame, method, notification_frame, request_frame,
+        result_frame,
     },
 };
 
@@ -110,15 +112,14 @@ impl StdioLink {
         number: u64,
         method: &str,
         params: Option<&Raw>,
+        behalf: Option<Behalf>,
     ) -> Result<StdioExchange, LinkError> {
-        let slot = self.0.in_flight.insert(number)?;
-        self.send(number, method, params, slot)
+        self.send(number, method, params, Purpose::of(behalf))
     }
 
     /// Sends a `subscriptions/listen`; see [`super::Link::listen`].
     pub fn listen(&self, number: u64, params: &Raw) -> Result<StdioExchange, LinkError> {
-        let slot = self.0.in_flight.insert_listening(number)?;
-        self.send(number, method::LISTEN, Some(params), slot)
+        self.send(number, method::LISTEN, Some(params), Purpose::Listening)
     }
 
     fn send(
@@ -126,27 +127,29 @@ impl StdioLink {
         number: u64,
         method: &str,
         params: Option<&Raw>,
-        slot: Arc<Slot>,
+        purpose: Purpose,
     ) -> Result<StdioExchange, LinkError> {
-        let exchange = StdioExchange {
+        let slot = self.0.in_flight.insert(number, purpose)?;
+        let frame = request_frame(&Id::ours(number), method, params);
+        let sent = self.0.outbox.push(&frame);
+        sent.inspect_err(|_| self.0.in_flight.not_sent(number))?;
+        Ok(StdioExchange {
             link: self.clone(),
             number,
             slot,
             open: true,
             quiet: false,
-        };
-        self.0
-            .outbox
-            .push(&request_frame(&Id::ours(number), method, params))
-            .inspect_err(|_| {
-                self.0.in_flight.remove(number);
-            })?;
-        Ok(exchange)
+        })
     }
 
     /// Sends a notification.
     pub fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         self.0.outbox.push(&notification_frame(method, params))
+    }
+
+    /// See [`super::Link::attribute`].
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        self.0.in_flight.attribute_question(question)
     }
 
     /// Answers a question.
@@ -202,7 +205,7 @@ impl StdioExchange {
 
 impl Drop for StdioExchange {
     fn drop(&mut self) {
-        if self.open && self.link.0.in_flight.remove(self.number) && !self.quiet {
+        if self.open && self.link.0.in_flight.withdraw(self.number) && !self.quiet {
             // An error says that the link is over, and the request with it.
             let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
         }

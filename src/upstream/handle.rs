@@ -9,8 +9,8 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::{
-    active_call::{ActiveCall, Counted, InFlight, overdue},
-    callers::{Behalf, Callers},
+    active_call::{ActiveCall, AskedOnStream, Counted, overdue},
+    client_streams::ClientStreams,
     connect::ConnectError,
     state::State,
     subscriptions::{NotSubscribed, Subscription, Subscriptions, Tell},
@@ -23,7 +23,7 @@ use crate::{
     config::{SessionScope, Settings},
     error_code::{ErrorCode, Failure},
     gate::Admitted,
-    link::{Link, LinkError},
+    link::{Behalf, Link, LinkError},
     names::ServerName,
     process::StderrLog,
     wire::{
@@ -52,7 +52,7 @@ pub(super) struct Shared {
     pub(super) slots: Slots,
     pub(super) subscriptions: Subscriptions,
     pub(super) stderr: StderrLog,
-    pub(super) callers: Callers,
+    pub(super) client_streams: ClientStreams,
     /// Who shares a connection to this server.
     pub(super) scope: SessionScope,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
@@ -184,14 +184,8 @@ impl Upstream {
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
         let permit = self.slot(bound, timeout).await?;
-        // Only from here on can it be the one that a question is about.
-        let stream = if self.0.asks_its_client() {
-            outgoing.stream.clone()
-        } else {
-            ClientSender::nowhere()
-        };
-        let (number, behalf) = (outgoing.number, outgoing.behalf.clone());
-        let in_flight = InFlight::begin(self.clone(), number, behalf, stream);
+        let asks = self.0.asks_its_client();
+        let asked = asks.then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
         let mut live = self.live().await?;
         for first in [true, false] {
             self.check(admitted, &live)?;
@@ -201,9 +195,11 @@ impl Upstream {
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
             let params = bridge::params_for(revision, &outgoing.sender, outgoing.params.as_ref());
+            let behalf = Some(outgoing.behalf.clone());
+            let (number, method) = (outgoing.number, outgoing.method);
             let sent = live
                 .link
-                .call(outgoing.number, outgoing.method, params.as_ref(), mirrored);
+                .call(number, method, params.as_ref(), mirrored, behalf);
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
                 return Err(overdue(self.name(), timeout));
@@ -215,7 +211,7 @@ impl Upstream {
                         revision,
                         link: live.link.clone(),
                         counted,
-                        in_flight,
+                        _asked: asked,
                         held: None,
                         _permit: permit,
                         timeout,

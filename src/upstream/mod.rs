@@ -2,7 +2,7 @@
 //! want it. Accepts requests only with the gate's ticket.
 
 mod active_call;
-mod callers;
+mod client_streams;
 mod connect;
 mod control;
 mod directory;
@@ -23,8 +23,8 @@ mod tenant;
 mod usage;
 mod worker;
 
+pub use crate::link::Behalf;
 pub use active_call::ActiveCall;
-pub use callers::Behalf;
 pub use connect::{ConnectError, Ground};
 pub use directory::Upstreams;
 pub use handle::{Outgoing, Status, Upstream};

@@ -34,7 +34,7 @@ pub(super) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
 
 /// Asks and waits for the answer. Has no deadline of its own.
 pub(super) async fn ask(link: &Link, method: &str, params: &Raw) -> Result<Outcome, LinkError> {
-    let exchange = link.call(Id::next_number(), method, Some(params), &[]);
+    let exchange = link.call(Id::next_number(), method, Some(params), &[], None);
     answer(link, exchange.await?).await
 }
 
@@ -45,7 +45,7 @@ pub(super) async fn try_to_ask(
     method: &str,
     params: &Raw,
 ) -> Result<Outcome, LinkError> {
-    let exchange = link.call(Id::next_number(), method, Some(params), &[]);
+    let exchange = link.call(Id::next_number(), method, Some(params), &[], None);
     let mut exchange = exchange.await?;
     exchange.leave_quietly();
     answer(link, exchange).await

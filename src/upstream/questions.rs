@@ -58,7 +58,7 @@ impl Shared {
     /// Asks the client whose connection this is: on the stream of a call, if one runs.
     pub(super) fn ask_client(&self, question: &Request) -> Option<BoxFuture<'static, Outcome>> {
         let ask = self.tenant.as_ref()?.ask()?;
-        Some(ask(question.clone(), self.callers.stream()))
+        Some(ask(question.clone(), self.client_streams.newest()))
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    callers::Callers,
+    client_streams::ClientStreams,
     connect::Ground,
     directory::{Directory, NotEntered, Order, Upstreams},
     handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
@@ -310,7 +310,7 @@ impl Supervisor {
             None => entry.clone(),
         };
         let shared = Arc::new(Shared {
-            callers: Callers::default(),
+            client_streams: ClientStreams::default(),
             name: entry.name.clone(),
             settings: self.settings.clone(),
             commands,

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::{HttpLink, pull::Pull, session::Session};
 use crate::{
-    link::{Incoming, LinkError, WITHDRAWAL, withdrawal_frame},
-    wire::{Id, method},
+    link::{Incoming, LinkError, WITHDRAWAL, in_flight::Slot, withdrawal_frame},
+    wire::method,
 };
 
 /// The stream of one request. Dropping it before the answer cancels the request upstream.
@@ -23,9 +23,10 @@ impl HttpExchange {
 
     /// The next message; see [`crate::link::Exchange::next`].
     pub async fn next(&mut self) -> Result<Incoming, LinkError> {
-        let shared = self.withdrawal.link.shared.clone();
+        let shared = &self.withdrawal.link.shared;
         let message = loop {
-            match shared.unless_closed(self.pull.next()).await {
+            let arrived = arrived(&mut self.pull, self.withdrawal.slot.as_deref());
+            match shared.unless_closed(arrived).await {
                 // Some servers say on the stream of a call what concerns everybody.
                 Ok(Incoming::Notice(notice))
                     if !self.pull.is_stateless() && concerns_all(&notice.method) =>
@@ -50,6 +51,17 @@ impl HttpExchange {
     }
 }
 
+async fn arrived(pull: &mut Pull, slot: Option<&Slot>) -> Result<Incoming, LinkError> {
+    let Some(slot) = slot else {
+        return pull.next().await;
+    };
+    tokio::select! {
+        biased;
+        question = slot.next() => question,
+        message = pull.next() => message,
+    }
+}
+
 /// Whether a notification is about the server, whatever stream it comes on.
 fn concerns_all(name: &str) -> bool {
     matches!(
@@ -65,39 +77,52 @@ fn concerns_all(name: &str) -> bool {
 /// the head of the response is awaited.
 pub(super) struct Withdrawal {
     link: HttpLink,
-    id: Id,
+    number: u64,
+    /// Its place among the requests in flight, where questions arrive that came on another stream. None where there are no questions.
+    slot: Option<Arc<Slot>>,
     /// The session in which the server knows the request; none if there is nothing to withdraw.
     pub(super) sent_in: Option<Arc<Session>>,
 }
 
 impl Withdrawal {
-    pub(super) fn new(link: HttpLink, id: Id) -> Self {
+    pub(super) fn new(link: HttpLink, number: u64, slot: Option<Arc<Slot>>) -> Self {
         Self {
             link,
-            id,
+            number,
+            slot,
             sent_in: None,
         }
     }
 
-    /// The request is answered.
+    /// The request is over: there is nothing to withdraw any more.
     fn settle(&mut self) {
         self.sent_in = None;
+        if self.slot.take().is_some() {
+            self.link.shared.in_flight.ended(self.number);
+        }
     }
 
     /// The request has failed. When it is not known to be over, the server should stop working on it.
     pub(super) fn failed(&mut self, error: &LinkError) {
-        if matches!(
-            error,
-            LinkError::NotDelivered(_) | LinkError::Status { .. } | LinkError::HeaderMismatch(_)
-        ) {
-            self.settle();
+        match error {
+            LinkError::NotDelivered(_) | LinkError::HeaderMismatch(_) => {
+                self.sent_in = None;
+                if self.slot.take().is_some() {
+                    self.link.shared.in_flight.not_sent(self.number);
+                }
+            }
+            LinkError::Status { .. } => self.settle(),
+            LinkError::Lost(_) | LinkError::Broken(_) => (),
         }
     }
 }
 
 impl Drop for Withdrawal {
     fn drop(&mut self) {
-        // Where a request speaks for itself, its stream is closed by whoever drops it, and that is all there is to say.
+        if self.slot.is_some() {
+            self.link.shared.in_flight.withdraw(self.number);
+        }
+        // A stateless request is withdrawn by closing its stream, as whoever drops it does.
         let Some(session) = self
             .sent_in
             .take()
@@ -105,7 +130,7 @@ impl Drop for Withdrawal {
         else {
             return;
         };
-        let frame = withdrawal_frame(self.id.our_number().unwrap_or_default());
+        let frame = withdrawal_frame(self.number);
         let withdrawal = withdraw(self.link.clone(), session, frame);
         self.link.shared.spawn(withdrawal);
     }

@@ -1,8 +1,8 @@
 //! The link over Streamable HTTP, to servers with sessions (revisions 2025-03-26 to 2025-11-25) and to those whose requests speak
 //! for themselves (2026-07-28).
 //!
-//! A call is one POST whose response is its stream: the caller's own task reads it, so there is neither a table of requests in
-//! flight nor a reader. Beside the calls run only the stream of notifications, readers of control answers, a renewal of the
+//! A call is one POST whose response is its stream: the caller's own task reads it, so there is no reader, and the table of
+//! requests in flight only says whose a question is that comes on no call's stream. Beside the calls run only the stream of notifications, readers of control answers, a renewal of the
 //! session and withdrawals; all end with the link.
 
 mod control;
@@ -28,10 +28,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::{control::HttpControl, exchange::HttpExchange};
 use self::{exchange::Withdrawal, server::Server, session::Session, shared::Shared};
-use super::{CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, news_queue};
+use super::{
+    Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
+    in_flight::Purpose, news_queue,
+};
 use crate::wire::{
-    Id, Outcome, Raw, Revision, error_frame, header_params::HeaderParam, notification_frame,
-    request_frame, result_frame,
+    Id, Outcome, Raw, Request, Revision, error_frame, header_params::HeaderParam,
+    notification_frame, request_frame, result_frame,
 };
 
 /// The link. Cheap to clone; when the last clone is gone, its tasks end.
@@ -87,15 +90,19 @@ impl HttpLink {
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
+        behalf: Option<Behalf>,
     ) -> Result<HttpExchange, LinkError> {
         let id = Id::ours(number);
         let frame = request_frame(&id, method, params);
-        let headers = if self.shared.session().is_stateless() {
-            headers::of_request(method, params, mirrored)
+        // Where requests are stateless, nothing comes but on their own streams.
+        let (headers, slot) = if self.shared.session().is_stateless() {
+            (headers::of_request(method, params, mirrored), None)
         } else {
-            HeaderMap::new()
+            let purpose = Purpose::of(behalf);
+            let slot = self.shared.in_flight.insert(number, purpose)?;
+            (HeaderMap::new(), Some(slot))
         };
-        let mut withdrawal = Withdrawal::new(self.clone(), id.clone());
+        let mut withdrawal = Withdrawal::new(self.clone(), number, slot);
         let request = self
             .shared
             .request(&id, frame, &headers, &mut withdrawal.sent_in);
@@ -123,6 +130,11 @@ impl HttpLink {
     /// transport refuse with 400, 404 or 405.
     pub fn refused_with(&self) -> Option<u16> {
         self.shared.refused_with()
+    }
+
+    /// See [`super::Link::attribute`].
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        self.shared.in_flight.attribute_question(question)
     }
 
     /// Answers a question. A question dies with its session, so the answer is not sent in another.

@@ -16,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{renewal::Renewals, server::Server, session::Session};
 use crate::{
-    link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS},
+    link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::InFlight},
     wire::Id,
 };
 
@@ -24,6 +24,7 @@ pub(super) struct Shared {
     pub(super) server: Server,
     pub(super) session: ArcSwap<Session>,
     pub(super) renewals: Renewals,
+    pub(super) in_flight: InFlight,
     /// The task that reads the stream of notifications.
     pub(super) listener: Mutex<Option<AbortHandle>>,
     /// Requests of the control lane that wait for their answers, and how to stop that.
@@ -48,6 +49,7 @@ impl Shared {
             server,
             session: ArcSwap::default(),
             renewals: Renewals::default(),
+            in_flight: InFlight::default(),
             listener: Mutex::default(),
             asked: Mutex::default(),
             control,

@@ -6,7 +6,10 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::shared::Shared;
 use crate::{
-    link::{Incoming, LinkError, in_flight::Slot},
+    link::{
+        Incoming, LinkError,
+        in_flight::{Purpose, Slot},
+    },
     wire::{Id, Raw, request_frame},
 };
 
@@ -34,8 +37,9 @@ impl LegacySseExchange {
         number: u64,
         method: &str,
         params: Option<&Raw>,
+        purpose: Purpose,
     ) -> Result<Self, LinkError> {
-        let slot = shared.in_flight.insert(number)?;
+        let slot = shared.in_flight.insert(number, purpose)?;
         let (delivered, settled) = (CancellationToken::new(), CancellationToken::new());
         let exchange = Self {
             shared: shared.clone(),
@@ -70,7 +74,7 @@ impl LegacySseExchange {
 impl Drop for LegacySseExchange {
     fn drop(&mut self) {
         // A request that was answered, or has failed, is not in the table any more.
-        if !self.shared.in_flight.remove(self.number) {
+        if !self.shared.in_flight.withdraw(self.number) {
             return;
         }
         let (shared, number) = (self.shared.clone(), self.number);

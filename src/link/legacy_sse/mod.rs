@@ -22,10 +22,12 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::exchange::LegacySseExchange;
 use self::{reader::Reader, shared::Shared};
 use super::{
-    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, news_queue,
-    remote::Client, sorter::Sorter,
+    Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
+    in_flight::Purpose, news_queue, remote::Client, sorter::Sorter,
 };
-use crate::wire::{Id, Message, Outcome, Raw, error_frame, notification_frame, result_frame};
+use crate::wire::{
+    Id, Message, Outcome, Raw, Request, error_frame, notification_frame, result_frame,
+};
 
 /// The link. Cheap to clone.
 #[derive(Clone)]
@@ -92,13 +94,20 @@ impl LegacySseLink {
         number: u64,
         method: &str,
         params: Option<&Raw>,
+        behalf: Option<Behalf>,
     ) -> Result<LegacySseExchange, LinkError> {
-        LegacySseExchange::begin(&self.shared, number, method, params).await
+        let purpose = Purpose::of(behalf);
+        LegacySseExchange::begin(&self.shared, number, method, params, purpose).await
     }
 
     /// Sends a notification; comes back when the server has taken it.
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         self.shared.tell(notification_frame(method, params)).await
+    }
+
+    /// See [`super::Link::attribute`].
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        self.shared.in_flight.attribute_question(question)
     }
 
     /// Answers a question.

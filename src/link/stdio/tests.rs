@@ -21,18 +21,27 @@ async fn end_of(call: &mut StdioExchange) -> Result<Incoming, LinkError> {
 #[tokio::test]
 async fn whoever_waits_hears_when_the_link_is_dropped() {
     let (made, _input, _output) = linked();
-    let mut call = made.link.call(1, "tools/call", None).expect("open");
+    let mut call = made
+        .link
+        .call(1, "tools/call", None, Some(Behalf::Itself))
+        .expect("open");
     drop(made.tasks);
     assert!(matches!(end_of(&mut call).await, Err(LinkError::Lost(_))));
-    let late = made.link.call(2, "tools/call", None);
+    let late = made.link.call(2, "tools/call", None, Some(Behalf::Itself));
     assert!(matches!(late, Err(LinkError::NotDelivered(_))));
 }
 
 #[tokio::test]
 async fn a_server_that_closes_its_input_is_lost() {
     let (mut made, input, mut output) = linked();
-    let mut answered = made.link.call(1, "tools/call", None).expect("open");
-    let mut lost = made.link.call(2, "tools/call", None).expect("open");
+    let mut answered = made
+        .link
+        .call(1, "tools/call", None, Some(Behalf::Itself))
+        .expect("open");
+    let mut lost = made
+        .link
+        .call(2, "tools/call", None, Some(Behalf::Itself))
+        .expect("open");
     let mut lines = BufReader::new(input);
     let mut line = String::new();
     lines.read_line(&mut line).await.expect("a request");
@@ -54,7 +63,11 @@ async fn a_server_that_closes_its_input_is_lost() {
 async fn answers_that_come_together_are_told_apart() {
     let (made, _input, mut output) = linked();
     let mut calls: Vec<_> = (1..=2)
-        .map(|n| made.link.call(n, "ping", None).expect("open"))
+        .map(|n| {
+            made.link
+                .call(n, "ping", None, Some(Behalf::Itself))
+                .expect("open")
+        })
         .collect();
     output
         .write_all(b"[{\"id\":\"p2\",\"result\":2},{\"id\":\"p1\",\"result\":1},7]\n")
@@ -71,7 +84,10 @@ async fn answers_that_come_together_are_told_apart() {
 #[tokio::test]
 async fn notices_that_nobody_reads_take_bounded_room() {
     let (made, _input, mut output) = linked();
-    let mut call = made.link.call(1, "tools/call", None).expect("open");
+    let mut call = made
+        .link
+        .call(1, "tools/call", None, Some(Behalf::Itself))
+        .expect("open");
     let filler = "x".repeat(1 << 20);
     let notice = format!(
         "{{\"method\":\"notifications/progress\",\"params\":{{\"progressToken\":\"p1\",\"m\":\"{filler}\"}}}}\n"
@@ -101,7 +117,10 @@ async fn the_last_line_needs_no_line_end_and_counts_for_nothing_when_it_is_torn_
         ("{\"id\":\"p1\",\"res", false),
     ] {
         let (made, _input, mut output) = linked();
-        let mut call = made.link.call(1, "tools/call", None).expect("open");
+        let mut call = made
+            .link
+            .call(1, "tools/call", None, Some(Behalf::Itself))
+            .expect("open");
         output.write_all(last.as_bytes()).await.expect("open");
         drop(output);
         match end_of(&mut call).await {

@@ -104,7 +104,6 @@ impl Worker {
             });
         };
         self.life.incarnation += 1;
-        self.shared.callers.exorcise();
         self.life.in_doubt = false;
         let live = Arc::new(Live {
             incarnation: self.life.incarnation,

@@ -124,7 +124,7 @@ pub(super) async fn answered(link: &Link, method: &str, params: &Raw) -> Result<
 
 async fn answer(link: &Link, method: &str, params: &Raw) -> Result<Outcome, LinkError> {
     let mut exchange = link
-        .call(Id::next_number(), method, Some(params), &[])
+        .call(Id::next_number(), method, Some(params), &[], None)
         .await?;
     loop {
         if let Incoming::Answer(outcome) = exchange.next().await? {

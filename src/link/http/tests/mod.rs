@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{Endpoint, HttpControl, HttpExchange, HttpLink, connect_through};
 use crate::{
     link::{
-        Incoming, LinkError, News,
+        Behalf, Incoming, LinkError, News,
         tests::{ODD, odd_server, soon},
     },
     wire::{Outcome, Raw},
@@ -94,7 +94,14 @@ impl Client {
             r#"{{"name":"{tool}","arguments":{{}},"_meta":{{"progressToken":"p{number}"}}}}"#
         );
         let params = Raw::parse_str(&params).expect("JSON");
-        soon(self.link.call(number, "tools/call", Some(&params), &[])).await
+        soon(self.link.call(
+            number,
+            "tools/call",
+            Some(&params),
+            &[],
+            Some(Behalf::Itself),
+        ))
+        .await
     }
 
     /// The text of the answer to a call.

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{LegacySseExchange, LegacySseLink, OpenError, connect_through};
 use crate::{
     link::{
-        Endpoint, Incoming, LinkError, News,
+        Behalf, Endpoint, Incoming, LinkError, News,
         tests::{
             ODD,
             odd_server::{OddServer, Seen, empty, typed},
@@ -124,7 +124,11 @@ impl Client {
 
     async fn call(&self, number: u64) -> Result<LegacySseExchange, LinkError> {
         let params = Raw::parse_str(r#"{"name":"x"}"#).expect("JSON");
-        soon(self.link.call(number, "tools/call", Some(&params))).await
+        soon(
+            self.link
+                .call(number, "tools/call", Some(&params), Some(Behalf::Itself)),
+        )
+        .await
     }
 
     async fn next_news(&mut self) -> News {
