@@ -27,7 +27,7 @@ use rmcp::{
     transport::Transport,
 };
 
-use super::{era::Description, own};
+use super::{era::Description, own_requests};
 use crate::{
     link::{ControlLane, ControlSender, Link, LinkError},
     wire::{
@@ -223,7 +223,7 @@ async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Result<(), String> 
 
 /// A server that answers in another way than it did has been replaced by one of another era: it is to be met anew.
 async fn describe(link: &Link, revision: Revision) -> Result<(), String> {
-    match own::ask(link, method::DISCOVER, &own::params(revision, &[])).await {
+    match own_requests::ask(link, method::DISCOVER, &own_requests::params(revision, &[])).await {
         Ok(Outcome::Result(_)) => Ok(()),
         Ok(Outcome::Error(error)) => {
             let code = error.get("code").and_then(|code| code.read::<i64>().ok());

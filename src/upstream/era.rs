@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::own;
+use super::own_requests;
 use crate::{
     link::{Link, LinkError},
     wire::{Outcome, Raw, Revision, RpcError, method},
@@ -89,8 +89,8 @@ enum Verdict {
 }
 
 async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError> {
-    let params = own::params(revision, &[]);
-    match own::try_to_ask(link, method::DISCOVER, &params).await {
+    let params = own_requests::params(revision, &[]);
+    match own_requests::try_to_ask(link, method::DISCOVER, &params).await {
         Ok(Outcome::Result(text)) => described(&text, revision),
         Ok(Outcome::Error(error)) => refused(&error, revision),
         Err(LinkError::HeaderMismatch(message)) => Err(ProbeError::Refused {

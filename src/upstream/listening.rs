@@ -16,7 +16,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::own;
+use super::own_requests;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, News},
     wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
@@ -275,7 +275,7 @@ impl Listener {
     }
 
     async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
-        let params = own::params(self.revision, &[("notifications", filter.clone())]);
+        let params = own_requests::params(self.revision, &[("notifications", filter.clone())]);
         let asked = self.link.listen(Id::next_number(), &params).await;
         let mut exchange = asked.map_err(ListenError::Link)?;
         loop {

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::own;
+use super::own_requests;
 use crate::{
     catalog::Listing,
     link::{Link, LinkError, MAX_FRAME},
@@ -187,8 +187,8 @@ impl Reader<'_> {
         cursor: Option<&str>,
     ) -> Result<Result<Raw, ErrorView>, ListError> {
         let cursor = cursor.map(|cursor| ("cursor", Raw::author(&cursor)));
-        let params = own::params(self.revision, cursor.as_slice());
-        let asked = own::ask(self.link, method, &params).await;
+        let params = own_requests::params(self.revision, cursor.as_slice());
+        let asked = own_requests::ask(self.link, method, &params).await;
         match asked.map_err(|source| ListError::Link { method, source })? {
             Outcome::Result(result) if self.revision.has_handshake() => Ok(Ok(result)),
             Outcome::Result(result) => match bridge::result_type(&result) {

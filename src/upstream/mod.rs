@@ -13,7 +13,7 @@ mod listening;
 mod lists;
 mod local;
 mod log_subscriptions;
-mod own;
+mod own_requests;
 mod questions;
 mod remote;
 mod state;

@@ -1,5 +1,7 @@
-//! Requests of our own on the raw lane: what they say of us where every request has to, and the way to their answer.
+//! Requests of our own on the raw lane, on no client's behalf: what they say of us where every request has to, and the way to
+//! their answer.
 
+use super::questions::own_answer;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError},
     wire::{Edit, Id, Outcome, Raw, Revision, RpcError, meta, splice},
@@ -57,9 +59,11 @@ async fn answer(link: &Link, mut exchange: Exchange) -> Result<Outcome, LinkErro
             Incoming::Answer(outcome) => return Ok(outcome),
             Incoming::Notice(_) => (),
             Incoming::Question(question) => {
-                // Nobody is there on whose behalf it could be answered.
-                let refusal = Outcome::Error(RpcError::method_not_found(&question.method).to_raw());
-                link.answer(&question.id, &refusal).await?;
+                // Nobody is there on whose behalf anything else could be answered.
+                let outcome = own_answer(&question, &[]).unwrap_or_else(|| {
+                    Outcome::Error(RpcError::method_not_found(&question.method).to_raw())
+                });
+                link.answer(&question.id, &outcome).await?;
             }
         }
     }
