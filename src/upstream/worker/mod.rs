@@ -325,8 +325,9 @@ impl Worker {
                 // An attempt that hangs is given up; those who wait for it wait for the new one.
                 self.life.attempt = None;
                 self.disconnect().await;
-                (self.life.state, self.life.in_doubt) = (State::Asleep, true);
-                self.wake(answer).await;
+                self.life.in_doubt = true;
+                self.add_waiter(answer);
+                self.event(Event::Restarted).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
@@ -354,11 +355,16 @@ impl Worker {
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
+        self.add_waiter(answer);
+        self.event(Event::Wanted).await;
+    }
+
+    /// Somebody waits for the attempt that runs, or is about to.
+    fn add_waiter(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
         // Callers that left, while an attempt takes its time, are forgotten.
         self.life.waiters.retain(|waiter| !waiter.is_closed());
         self.life.waiters.push(answer);
         self.life.urgent.notify_one();
-        self.event(Event::Wanted).await;
     }
 }
 
