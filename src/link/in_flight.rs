@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     sync::Guarded,
-    wire::{Notification, Outcome, Request},
+    wire::{Notification, Outcome, Request, RequestNumbers},
 };
 
 /// Limit: messages that one request may have waiting for its caller. A caller that reads slower loses notices, never the answer,
@@ -48,7 +48,10 @@ impl Purpose {
 
 /// The table of one link.
 #[derive(Default)]
-pub(super) struct InFlight(Guarded<Table>);
+pub(super) struct InFlight {
+    table: Guarded<Table>,
+    numbers: RequestNumbers,
+}
 
 #[derive(Default)]
 struct Table {
@@ -78,9 +81,20 @@ impl Table {
 }
 
 impl InFlight {
+    /// An empty table. The numbers are those of all links to one server, one after the other.
+    pub(super) fn new(numbers: RequestNumbers) -> Self {
+        let table = Guarded::default();
+        Self { table, numbers }
+    }
+
+    /// A number for a request of our own.
+    pub(super) fn next_number(&self) -> u64 {
+        self.numbers.take()
+    }
+
     /// A place for a request that is about to be sent. Fails when the link is over.
     pub(super) fn insert(&self, number: u64, purpose: Purpose) -> Result<Arc<Slot>, LinkError> {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         if let Some(reason) = &table.over {
             return Err(LinkError::NotDelivered(reason.to_string()));
         }
@@ -95,12 +109,12 @@ impl InFlight {
 
     /// Forgets a request that the server has not seen.
     pub(super) fn not_sent(&self, number: u64) {
-        self.0.lock().open.remove(&number);
+        self.table.lock().open.remove(&number);
     }
 
     /// Forgets a request that nobody waits for any more; whether it was there.
     pub(super) fn withdraw(&self, number: u64) -> bool {
-        let mut table = self.0.lock();
+        let mut table = self.table.lock();
         let Some(open) = table.open.remove(&number) else {
             return false;
         };
@@ -112,12 +126,12 @@ impl InFlight {
 
     /// Notes that a request has its answer, or the reason why there is none.
     pub(super) fn ended(&self, number: u64) {
-        self.0.lock().end(number);
+        self.table.lock().end(number);
     }
 
     /// Hands a request its answer, or the reason why there is none.
     pub(super) fn finish(&self, number: u64, end: Result<Outcome, LinkError>) {
-        let slot = self.0.lock().end(number);
+        let slot = self.table.lock().end(number);
         if let Some(slot) = slot {
             slot.push(end.map(Incoming::Answer));
         }
@@ -125,7 +139,7 @@ impl InFlight {
 
     /// Hands a notice to a request; gives it back if there is no such request.
     pub(super) fn notice(&self, number: u64, notice: Notification) -> Result<(), Notification> {
-        let slot = self.0.lock().open.get(&number).map(|o| o.slot.clone());
+        let slot = self.table.lock().open.get(&number).map(|o| o.slot.clone());
         match slot {
             Some(slot) => {
                 slot.push(Ok(Incoming::Notice(notice)));
@@ -152,7 +166,7 @@ impl InFlight {
     }
 
     fn attributed(&self) -> Result<Arc<Slot>, Unattributed> {
-        let table = self.0.lock();
+        let table = self.table.lock();
         let calls = table.open.iter().filter_map(|(number, open)| {
             let Purpose::Call(behalf) = &open.purpose else {
                 return None;
@@ -166,14 +180,14 @@ impl InFlight {
 
     /// Whether this is the number of a request that listens.
     pub(super) fn is_listening(&self, number: u64) -> bool {
-        let table = self.0.lock();
+        let table = self.table.lock();
         let open = table.open.get(&number);
         open.is_some_and(|open| matches!(open.purpose, Purpose::Listening))
     }
 
     /// The only request in flight that waits for an answer, if there is exactly one.
     pub(super) fn only(&self) -> Option<u64> {
-        let table = self.0.lock();
+        let table = self.table.lock();
         let waits = |open: &Open| !matches!(open.purpose, Purpose::Listening);
         let mut waiting = table.open.iter().filter(|(_, open)| waits(open));
         let (only, more) = (waiting.next(), waiting.next());
@@ -182,13 +196,13 @@ impl InFlight {
 
     /// Whether nothing waits.
     pub(super) fn is_empty(&self) -> bool {
-        self.0.lock().open.is_empty()
+        self.table.lock().open.is_empty()
     }
 
     /// Fails everything in flight and refuses what comes later.
     pub(super) fn close(&self, reason: &str) {
         let open = {
-            let mut table = self.0.lock();
+            let mut table = self.table.lock();
             table
                 .over
                 .get_or_insert_with(|| LinkError::Lost(reason.to_owned()));

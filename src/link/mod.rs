@@ -71,6 +71,15 @@ impl Link {
         }
     }
 
+    /// A number for a request of our own.
+    pub fn next_number(&self) -> u64 {
+        match self {
+            Self::Stdio(link) => link.next_number(),
+            Self::Http(link) => link.next_number(),
+            Self::LegacySse(link) => link.next_number(),
+        }
+    }
+
     /// Where goes what the upstream says that belongs to no request.
     pub fn news(&self) -> &NewsSender {
         match self {
@@ -85,7 +94,7 @@ impl Link {
         matches!(self, Self::Http(_))
     }
 
-    /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. `mirrored` are the
+    /// Sends a request with the id [`Id::ours`]`(number)`, where no other has the number, and gives the stream of what comes back for it. `mirrored` are the
     /// arguments that go into headers as well, where there are any. What names no request may be about this one, unless it is one of
     /// our own, on nobody's behalf.
     /// May be dropped at any time; a request that was sent is then cancelled upstream.

@@ -1,8 +1,6 @@
 //! What waits to be written to a pipe. Callers append whole frames and leave; one task writes. So a caller that goes away in the
 //! middle never leaves half a frame behind.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use bytes::Bytes;
 use tokio::{
     io::{AsyncWrite, AsyncWriteExt},
@@ -10,7 +8,7 @@ use tokio::{
 };
 
 use super::LinkError;
-use crate::lines;
+use crate::{lines, sync::Guarded};
 
 /// Limit: bytes that may wait for an upstream which does not read. Two of the largest requests a client may send.
 const MAX_WAITING: usize = 64 << 20;
@@ -18,7 +16,7 @@ const MAX_WAITING: usize = 64 << 20;
 /// The frames that wait.
 #[derive(Default)]
 pub(super) struct Outbox {
-    waiting: Mutex<Waiting>,
+    waiting: Guarded<Waiting>,
     news: Notify,
 }
 
@@ -31,7 +29,7 @@ struct Waiting {
 impl Outbox {
     /// Appends one frame as one line.
     pub(super) fn push(&self, frame: &Bytes) -> Result<(), LinkError> {
-        let mut waiting = self.lock();
+        let mut waiting = self.waiting.lock();
         if waiting.closed {
             return Err(LinkError::NotDelivered(
                 "the connection is closed".to_owned(),
@@ -50,7 +48,7 @@ impl Outbox {
 
     /// Refuses further frames and lets the writer end, which closes the pipe.
     pub(super) fn close(&self) {
-        self.lock().closed = true;
+        self.waiting.lock().closed = true;
         self.news.notify_one();
     }
 
@@ -59,7 +57,7 @@ impl Outbox {
         let mut batch = Vec::new();
         loop {
             let closed = {
-                let mut waiting = self.lock();
+                let mut waiting = self.waiting.lock();
                 std::mem::swap(&mut waiting.text, &mut batch);
                 waiting.closed
             };
@@ -78,9 +76,5 @@ impl Outbox {
             }
             self.news.notified().await;
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -28,8 +28,8 @@ use super::{
 use crate::{
     lines::{Line, Lines},
     wire::{
-        Id, Outcome, Raw, Request, error_frame, method, notification_frame, request_frame,
-        result_frame,
+        Id, Outcome, Raw, Request, RequestNumbers, error_frame, method, notification_frame,
+        request_frame, result_frame,
     },
 };
 
@@ -67,12 +67,13 @@ pub fn connect(
     stdin: impl AsyncWrite + Unpin + Send + 'static,
     stdout: impl AsyncRead + Unpin + Send + 'static,
     ended: impl Future<Output = String> + Send + 'static,
+    numbers: RequestNumbers,
 ) -> StdioConnection {
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
     let link = StdioLink(Arc::new(Shared {
         outbox: Outbox::default(),
-        in_flight: InFlight::default(),
+        in_flight: InFlight::new(numbers),
         news: news_in.clone(),
     }));
     let reader = Reader {
@@ -158,6 +159,11 @@ impl StdioLink {
             Outcome::Result(result) => result_frame(id, result),
             Outcome::Error(error) => error_frame(Some(id), error),
         })
+    }
+
+    /// See [`super::Link::next_number`].
+    pub fn next_number(&self) -> u64 {
+        self.0.in_flight.next_number()
     }
 
     /// See [`super::Link::news`].

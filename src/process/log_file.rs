@@ -5,8 +5,10 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
+
+use crate::sync::Guarded;
 
 /// Limit: the size at which a file is set aside.
 const ROTATE_AT: u64 = 5 * 1024 * 1024;
@@ -25,7 +27,7 @@ pub(super) struct LogFile {
 
 struct Shared {
     path: PathBuf,
-    queue: Mutex<Queue>,
+    queue: Guarded<Queue>,
 }
 
 #[derive(Default)]
@@ -39,7 +41,7 @@ struct Queue {
 impl LogFile {
     /// Nothing is opened before the first line.
     pub(super) fn new(path: PathBuf) -> Self {
-        let queue = Mutex::default();
+        let queue = Guarded::default();
         Self {
             shared: Arc::new(Shared { path, queue }),
         }
@@ -47,7 +49,7 @@ impl LogFile {
 
     /// Queues the lines for the disk. Must be called within a tokio runtime.
     pub(super) fn append(&self, lines: &[String]) {
-        let mut queue = self.shared.queue();
+        let mut queue = self.shared.queue.lock();
         for line in lines {
             if queue.waiting.len() + line.len() >= WAITING {
                 queue.dropped += 1;
@@ -65,11 +67,6 @@ impl LogFile {
 }
 
 impl Shared {
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        // Nothing panics while it is held, and a log is better incomplete than gone.
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Writes until nothing waits any more.
     fn write_out(&self) {
         while let Some(batch) = self.next_batch() {
@@ -80,7 +77,7 @@ impl Shared {
     }
 
     fn next_batch(&self) -> Option<Vec<u8>> {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         let mut batch = std::mem::take(&mut queue.waiting);
         let dropped = std::mem::take(&mut queue.dropped);
         if dropped > 0 {

@@ -1,16 +1,12 @@
 //! What a server prints on stderr: the last lines in memory, all of it in a rotated file. For the operator only; nothing here
 //! may be put into an error that a client reads.
 
-use std::{
-    collections::VecDeque,
-    path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::VecDeque, path::Path, sync::Arc};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::{line_cutter::LineCutter, log_file::LogFile};
-use crate::names::ServerName;
+use crate::{names::ServerName, sync::Guarded};
 
 /// Limit: the lines kept in memory.
 const LINES: usize = 500;
@@ -24,7 +20,7 @@ const CHUNK: usize = 16 * 1024;
 /// The stderr of one server, over all restarts of its child. Clones are the same log.
 #[derive(Clone)]
 pub struct StderrLog {
-    last: Arc<Mutex<Last>>,
+    last: Arc<Guarded<Last>>,
     file: LogFile,
 }
 
@@ -46,7 +42,7 @@ impl StderrLog {
 
     /// The last lines, at most `n`, oldest first. A line is at most 16 KiB long; of a longer one the rest is `…`.
     pub fn tail(&self, n: usize) -> Vec<String> {
-        let last = self.last();
+        let last = self.last.lock();
         let skipped = last.lines.len().saturating_sub(n);
         last.lines.iter().skip(skipped).cloned().collect()
     }
@@ -71,15 +67,10 @@ impl StderrLog {
 
     fn add(&self, lines: &mut Vec<String>) {
         self.file.append(lines);
-        let mut last = self.last();
+        let mut last = self.last.lock();
         for line in lines.drain(..) {
             last.push(line);
         }
-    }
-
-    fn last(&self) -> MutexGuard<'_, Last> {
-        // Nothing panics while it is held.
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

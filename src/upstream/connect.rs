@@ -80,13 +80,14 @@ pub(super) async fn connect(
                     ground,
                     stderr: &shared.stderr,
                     declared,
+                    numbers: &shared.numbers,
                 };
                 let starting = local::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;
                 Ok((ready, Some(process)))
             }
             Transport::Remote(remote) => {
-                let reaching = remote::reach(entry, remote, declared, remembered);
+                let reaching = remote::reach(entry, remote, declared, remembered, &shared.numbers);
                 Ok((Box::pin(reaching).await?, None))
             }
         }

@@ -27,7 +27,7 @@ use crate::{
     names::ServerName,
     process::StderrLog,
     wire::{
-        Raw,
+        Raw, RequestNumbers,
         bridge::{self, Sender},
     },
 };
@@ -53,6 +53,7 @@ pub(super) struct Shared {
     pub(super) subscriptions: Subscriptions,
     pub(super) stderr: StderrLog,
     pub(super) client_streams: ClientStreams,
+    pub(super) numbers: RequestNumbers,
     /// Who shares a connection to this server.
     pub(super) scope: SessionScope,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
@@ -120,7 +121,7 @@ impl Slots {
 
 /// A request to be sent: its params are already the upstream's.
 pub struct Outgoing<'a> {
-    /// Its number; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
+    /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
     pub number: u64,
     /// The method.
     pub method: &'a str,
@@ -138,6 +139,11 @@ impl Upstream {
     /// The server's name.
     pub fn name(&self) -> &ServerName {
         &self.0.name
+    }
+
+    /// A number for the next request.
+    pub fn next_number(&self) -> u64 {
+        self.0.numbers.take()
     }
 
     /// Who shares a connection to the server.

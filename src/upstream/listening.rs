@@ -19,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::own_requests;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError, News},
-    wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
+    wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
 
 /// How long a server may take to acknowledge a subscription.
@@ -276,7 +276,7 @@ impl Listener {
 
     async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
         let params = own_requests::params(self.revision, &[("notifications", filter.clone())]);
-        let asked = self.link.listen(Id::next_number(), &params).await;
+        let asked = self.link.listen(self.link.next_number(), &params).await;
         let mut exchange = asked.map_err(ListenError::Link)?;
         loop {
             match exchange.next().await.map_err(ListenError::Link)? {

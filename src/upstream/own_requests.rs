@@ -4,7 +4,7 @@
 use super::questions::own_answer;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError},
-    wire::{Edit, Id, Outcome, Raw, Revision, RpcError, meta, splice},
+    wire::{Edit, Outcome, Raw, Revision, RpcError, meta, splice},
 };
 
 /// What we say of ourselves: what can be brought to a client, one or the other, and back.
@@ -36,7 +36,7 @@ pub(super) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
 
 /// Asks and waits for the answer. Has no deadline of its own.
 pub(super) async fn ask(link: &Link, method: &str, params: &Raw) -> Result<Outcome, LinkError> {
-    let exchange = link.call(Id::next_number(), method, Some(params), &[], None);
+    let exchange = link.call(link.next_number(), method, Some(params), &[], None);
     answer(link, exchange.await?).await
 }
 
@@ -47,7 +47,7 @@ pub(super) async fn try_to_ask(
     method: &str,
     params: &Raw,
 ) -> Result<Outcome, LinkError> {
-    let exchange = link.call(Id::next_number(), method, Some(params), &[], None);
+    let exchange = link.call(link.next_number(), method, Some(params), &[], None);
     let mut exchange = exchange.await?;
     exchange.leave_quietly();
     answer(link, exchange).await

@@ -7,11 +7,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    HttpLink,
-    pull::Pull,
-    shared::{Shared, lock},
-};
+use super::{HttpLink, pull::Pull, shared::Shared};
 use crate::{
     link::{GOODBYE, Incoming, LinkError, News},
     wire::{
@@ -121,7 +117,7 @@ struct Asked {
 impl Asked {
     fn note(shared: &Arc<Shared>, id: Id) -> Self {
         let withdrawn = CancellationToken::new();
-        lock(&shared.asked).push((id.clone(), withdrawn.clone()));
+        shared.asked.lock().push((id.clone(), withdrawn.clone()));
         Self {
             shared: shared.clone(),
             id,
@@ -151,7 +147,7 @@ impl Asked {
 
 impl Drop for Asked {
     fn drop(&mut self) {
-        lock(&self.shared.asked).retain(|(id, _)| *id != self.id);
+        self.shared.asked.lock().retain(|(id, _)| *id != self.id);
     }
 }
 
@@ -162,7 +158,7 @@ impl Shared {
         let Some(withdrawn) = id else {
             return;
         };
-        for (id, token) in lock(&self.asked).iter() {
+        for (id, token) in self.asked.lock().iter() {
             if id.as_bytes() == withdrawn.as_bytes() {
                 token.cancel();
             }

@@ -26,7 +26,7 @@ pub(super) fn of_request(
     let Some(params) = params else {
         return headers;
     };
-    let name = name_key(method).and_then(|key| params.get(key)?.string());
+    let name = method::name_key(method).and_then(|key| params.get(key)?.string());
     if let Some(value) = name.as_deref().and_then(encoded) {
         headers.insert(NAME, value);
     }
@@ -41,16 +41,6 @@ pub(super) fn of_request(
         }
     }
     headers
-}
-
-/// Where in the params of a method the name of what it is about stands.
-fn name_key(method: &str) -> Option<&'static str> {
-    match method {
-        method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),
-        method::RESOURCES_READ => Some("uri"),
-        method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => Some("taskId"),
-        _ => None,
-    }
 }
 
 fn encoded(text: &str) -> Option<HeaderValue> {

@@ -10,10 +10,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
-use super::{
-    session::Session,
-    shared::{Shared, lock},
-};
+use super::{session::Session, shared::Shared};
 use crate::{
     link::{
         News,
@@ -38,7 +35,7 @@ impl Shared {
         let (shared, session) = (self.clone(), self.session());
         let (open, opened) = oneshot::channel();
         let listener = self.spawn(async move { shared.keep_listening(&session, open).await });
-        let earlier = std::mem::replace(&mut *lock(&self.listener), listener);
+        let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
         if let Some(earlier) = earlier {
             earlier.abort();
         }

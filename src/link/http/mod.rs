@@ -33,7 +33,7 @@ use super::{
     in_flight::Purpose, news_queue,
 };
 use crate::wire::{
-    Id, Outcome, Raw, Request, Revision, error_frame, header_params::HeaderParam,
+    Id, Outcome, Raw, Request, RequestNumbers, Revision, error_frame, header_params::HeaderParam,
     notification_frame, request_frame, result_frame,
 };
 
@@ -55,13 +55,17 @@ pub type HttpConnection = (
 
 /// Prepares a link. Nothing is sent yet: the first frame of the control lane opens the connection. Proxies are those of the
 /// environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`).
-pub fn connect(endpoint: &Endpoint) -> Result<HttpConnection, EndpointError> {
-    connect_through(endpoint, &Matcher::from_env())
+pub fn connect(
+    endpoint: &Endpoint,
+    numbers: RequestNumbers,
+) -> Result<HttpConnection, EndpointError> {
+    connect_through(endpoint, &Matcher::from_env(), numbers)
 }
 
 fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
+    numbers: RequestNumbers,
 ) -> Result<HttpConnection, EndpointError> {
     let server = Server::new(endpoint, proxies)?;
     let (control, inbox) = mpsc::channel(CONTROL_CAPACITY);
@@ -69,7 +73,7 @@ fn connect_through(
     let closed = CancellationToken::new();
     let alive = closed.clone().drop_guard();
     let link = HttpLink {
-        shared: Arc::new(Shared::new(server, control, news, closed)),
+        shared: Arc::new(Shared::new(server, control, news, numbers, closed)),
         _alive: Arc::new(alive),
     };
     Ok((link.clone(), HttpControl::new(link), inbox, news_inbox))
@@ -119,6 +123,11 @@ impl HttpLink {
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         let frame = notification_frame(method, params);
         self.shared.unless_closed(self.shared.notify(frame)).await
+    }
+
+    /// See [`super::Link::next_number`].
+    pub fn next_number(&self) -> u64 {
+        self.shared.in_flight.next_number()
     }
 
     /// See [`super::Link::news`].

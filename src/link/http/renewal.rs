@@ -1,7 +1,7 @@
 //! Opening a session, and opening it again when the server has forgotten it: once, for all who find out.
 
 use std::{
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
@@ -9,16 +9,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use tokio::sync::watch;
 
-use super::{
-    pull::Pull,
-    session::Session,
-    shared::{Shared, lock},
-};
+use super::{pull::Pull, session::Session, shared::Shared};
 use crate::{
     link::{
         Incoming, LinkError, News,
         remote::{Posted, Refusal, SESSION_ID},
     },
+    sync::Guarded,
     wire::{Id, Outcome, Raw, method, notification_frame},
 };
 
@@ -29,8 +26,8 @@ const RENEWAL: Duration = Duration::from_secs(30);
 #[derive(Default)]
 pub(super) struct Renewals {
     /// The `initialize` request that opened the first session.
-    opening: Mutex<Option<(Id, Bytes)>>,
-    newest: Mutex<Option<Renewal>>,
+    opening: Guarded<Option<(Id, Bytes)>>,
+    newest: Guarded<Option<Renewal>>,
     /// The HTTP status with which the first `initialize` was refused.
     refused: OnceLock<u16>,
 }
@@ -45,7 +42,7 @@ struct Renewal {
 impl Shared {
     /// Opens the first session. The request is remembered, to open further ones.
     pub(super) async fn open(self: &Arc<Self>, id: Id, frame: Bytes) -> Result<Opening, LinkError> {
-        *lock(&self.renewals.opening) = Some((id.clone(), frame.clone()));
+        *self.renewals.opening.lock() = Some((id.clone(), frame.clone()));
         self.send_opening(&id, frame).await
     }
 
@@ -86,7 +83,7 @@ impl Shared {
         self: &Arc<Self>,
         lost: u64,
     ) -> Option<watch::Receiver<Option<Result<(), LinkError>>>> {
-        let mut newest = lock(&self.renewals.newest);
+        let mut newest = self.renewals.newest.lock();
         if self.session().number != lost {
             return None;
         }
@@ -122,7 +119,7 @@ impl Shared {
     }
 
     async fn reopen(self: &Arc<Self>) -> Result<Raw, LinkError> {
-        let opening = lock(&self.renewals.opening).clone();
+        let opening = self.renewals.opening.lock().clone();
         let Some((id, frame)) = opening else {
             return Err(LinkError::Broken("it was never opened".to_owned()));
         };

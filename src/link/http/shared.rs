@@ -1,9 +1,6 @@
 //! What both lanes of a link stand on: the server, the session, and the tasks that run beside the calls.
 
-use std::{
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{pin::pin, sync::Arc};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -17,7 +14,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{renewal::Renewals, server::Server, session::Session};
 use crate::{
     link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::InFlight},
-    wire::Id,
+    sync::Guarded,
+    wire::{Id, RequestNumbers},
 };
 
 pub(super) struct Shared {
@@ -26,9 +24,9 @@ pub(super) struct Shared {
     pub(super) renewals: Renewals,
     pub(super) in_flight: InFlight,
     /// The task that reads the stream of notifications.
-    pub(super) listener: Mutex<Option<AbortHandle>>,
+    pub(super) listener: Guarded<Option<AbortHandle>>,
     /// Requests of the control lane that wait for their answers, and how to stop that.
-    pub(super) asked: Mutex<Vec<(Id, CancellationToken)>>,
+    pub(super) asked: Guarded<Vec<(Id, CancellationToken)>>,
     /// To the rmcp client.
     pub(super) control: mpsc::Sender<Bytes>,
     /// To the worker.
@@ -43,15 +41,16 @@ impl Shared {
         server: Server,
         control: mpsc::Sender<Bytes>,
         news: NewsSender,
+        numbers: RequestNumbers,
         closed: CancellationToken,
     ) -> Self {
         Self {
             server,
             session: ArcSwap::default(),
             renewals: Renewals::default(),
-            in_flight: InFlight::default(),
-            listener: Mutex::default(),
-            asked: Mutex::default(),
+            in_flight: InFlight::new(numbers),
+            listener: Guarded::default(),
+            asked: Guarded::default(),
             control,
             news,
             withdrawals: Semaphore::new(WITHDRAWALS),
@@ -115,9 +114,4 @@ impl Shared {
         self.tasks.close();
         self.tasks.wait().await;
     }
-}
-
-/// The data is whole between statements, so a panic elsewhere does not spoil it.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

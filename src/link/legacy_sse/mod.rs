@@ -23,10 +23,14 @@ pub use self::exchange::LegacySseExchange;
 use self::{reader::Reader, shared::Shared};
 use super::{
     Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
-    in_flight::Purpose, news_queue, remote::Client, sorter::Sorter,
+    in_flight::{InFlight, Purpose},
+    news_queue,
+    remote::Client,
+    sorter::Sorter,
 };
 use crate::wire::{
-    Id, Message, Outcome, Raw, Request, error_frame, notification_frame, result_frame,
+    Id, Message, Outcome, Raw, Request, RequestNumbers, error_frame, notification_frame,
+    result_frame,
 };
 
 /// The link. Cheap to clone.
@@ -59,20 +63,31 @@ pub enum OpenError {
 }
 
 /// Opens the stream and waits for the address to post to. Proxies are those of the environment, as for Streamable HTTP.
-pub async fn connect(endpoint: &Endpoint) -> Result<LegacySseConnection, OpenError> {
-    connect_through(endpoint, &Matcher::from_env()).await
+pub async fn connect(
+    endpoint: &Endpoint,
+    numbers: RequestNumbers,
+) -> Result<LegacySseConnection, OpenError> {
+    connect_through(endpoint, &Matcher::from_env(), numbers).await
 }
 
 async fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
+    numbers: RequestNumbers,
 ) -> Result<LegacySseConnection, OpenError> {
     let (client, uri) = Client::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
     let (answered, answers) = mpsc::channel(CONTROL_CAPACITY);
-    let shared = Arc::new(Shared::new(client, uri, address, answered, news_in.clone()));
+    let shared = Arc::new(Shared::new(
+        client,
+        uri,
+        address,
+        answered,
+        news_in.clone(),
+        InFlight::new(numbers),
+    ));
     let reader = Reader::new(
         shared.clone(),
         events,
@@ -117,6 +132,11 @@ impl LegacySseLink {
             Outcome::Error(error) => error_frame(Some(id), error),
         };
         self.shared.tell(frame).await
+    }
+
+    /// See [`super::Link::next_number`].
+    pub fn next_number(&self) -> u64 {
+        self.shared.in_flight.next_number()
     }
 
     /// See [`super::Link::news`].

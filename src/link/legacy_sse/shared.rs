@@ -39,12 +39,13 @@ impl Shared {
         address: Uri,
         answered: mpsc::Sender<Bytes>,
         news: NewsSender,
+        in_flight: InFlight,
     ) -> Self {
         Self {
             client,
             uri,
             address: ArcSwap::from_pointee(address),
-            in_flight: InFlight::default(),
+            in_flight,
             answered,
             news,
             withdrawals: Semaphore::new(WITHDRAWALS),

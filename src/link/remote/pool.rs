@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     future::poll_fn,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     task::Poll,
     time::Duration,
 };
@@ -11,6 +11,7 @@ use std::{
 use tokio::{runtime::Handle, time::Instant};
 
 use super::connection::Connection;
+use crate::sync::Guarded;
 
 /// Common servers close a connection that was idle for 5 s. Ours has to be the first to let go: a request that meets the close
 /// is lost, and must not be sent again.
@@ -21,7 +22,7 @@ const SIZE: usize = 64;
 
 /// The idle connections to one server.
 #[derive(Default)]
-pub(super) struct Pool(Mutex<Kept>);
+pub(super) struct Pool(Guarded<Kept>);
 
 #[derive(Default)]
 struct Kept {
@@ -35,9 +36,9 @@ impl Pool {
     /// The connection that was used last, if one is still good.
     pub(super) async fn take(&self) -> Option<Box<Connection>> {
         loop {
-            let (since, mut connection) = self.lock().idle.pop_back()?;
+            let (since, mut connection) = self.0.lock().idle.pop_back()?;
             if since.elapsed() >= IDLE {
-                self.lock().idle.clear();
+                self.0.lock().idle.clear();
                 return None;
             }
             let free = poll_fn(|context| Poll::Ready(connection.is_free(context)));
@@ -49,7 +50,7 @@ impl Pool {
 
     /// Keeps a connection that is free.
     pub(super) fn put(self: &Arc<Self>, connection: Box<Connection>) {
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         kept.idle.push_back((Instant::now(), connection));
         if kept.idle.len() > SIZE {
             kept.idle.pop_front();
@@ -66,7 +67,7 @@ impl Pool {
 
     /// Lets go of what was idle for too long. When the next may have been, if any is left.
     fn sweep(&self) -> Option<Instant> {
-        let mut kept = self.lock();
+        let mut kept = self.0.lock();
         while let Some((since, _)) = kept.idle.front() {
             if since.elapsed() < IDLE {
                 return Some(*since + IDLE);
@@ -75,10 +76,6 @@ impl Pool {
         }
         kept.is_swept = false;
         None
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -9,7 +9,11 @@ fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
     let (stdin, their_input) = duplex(1 << 16);
     let (their_output, stdout) = duplex(1 << 16);
     let ended = std::future::pending::<String>();
-    (connect(stdin, stdout, ended), their_input, their_output)
+    (
+        connect(stdin, stdout, ended, RequestNumbers::default()),
+        their_input,
+        their_output,
+    )
 }
 
 async fn end_of(call: &mut StdioExchange) -> Result<Incoming, LinkError> {

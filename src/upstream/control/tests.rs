@@ -12,7 +12,10 @@ use rmcp::{
 use tokio::net::TcpListener;
 
 use super::*;
-use crate::link::{self, Connection, Endpoint};
+use crate::{
+    link::{self, Connection, Endpoint},
+    wire::RequestNumbers,
+};
 
 /// Nothing here takes long; what hangs shall fail.
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -51,7 +54,9 @@ async fn a_client_of_rmcp_drives_the_control_lane() {
         url,
         ..Endpoint::default()
     };
-    let connection = Connection::from(link::http::connect(&endpoint).expect("a good endpoint"));
+    let connection = Connection::from(
+        link::http::connect(&endpoint, RequestNumbers::default()).expect("a good endpoint"),
+    );
     let declared = Declared::Bridged { roots: true };
     let handshake = Box::pin(open(connection.control, &declared));
     let opened = tokio::time::timeout(DEADLINE, handshake).await;

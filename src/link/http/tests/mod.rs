@@ -21,7 +21,7 @@ use crate::{
         Behalf, Incoming, LinkError, News,
         tests::{ODD, odd_server, soon},
     },
-    wire::{Outcome, Raw},
+    wire::{Outcome, Raw, RequestNumbers},
 };
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"tests","version":"0"}}}"#;
@@ -51,7 +51,7 @@ impl Client {
 
     fn through(endpoint: &Endpoint, proxies: &Matcher) -> Self {
         let (link, control, inbox, news) =
-            connect_through(endpoint, proxies).expect("a good endpoint");
+            connect_through(endpoint, proxies, RequestNumbers::default()).expect("a good endpoint");
         Self {
             link,
             control,

@@ -14,7 +14,10 @@ use super::{
     soon,
     tls_server::{Authority, HOST},
 };
-use crate::link::{Endpoint, EndpointError, LinkError, http::connect};
+use crate::{
+    link::{Endpoint, EndpointError, LinkError, http::connect},
+    wire::RequestNumbers,
+};
 
 fn at(url: String) -> Endpoint {
     Endpoint {
@@ -140,7 +143,10 @@ fn papers_that_are_none_are_named_and_not_shown() {
             client_cert: client_cert.map(|text| authority.file("client.pem", text)),
             ..at(format!("https://{HOST}/"))
         };
-        let error = connect(&endpoint).err().expect("not usable").to_string();
+        let error = connect(&endpoint, RequestNumbers::default())
+            .err()
+            .expect("not usable")
+            .to_string();
         assert!(error.contains(word) && error.contains(".pem"), "{error}");
         assert!(!error.contains(&secret), "{error}");
     };
@@ -159,7 +165,9 @@ fn papers_that_are_none_are_named_and_not_shown() {
         ca_file: Some("/nowhere/ca.pem".into()),
         ..at(format!("https://{HOST}/"))
     };
-    let error = connect(&endpoint).err().expect("not usable");
+    let error = connect(&endpoint, RequestNumbers::default())
+        .err()
+        .expect("not usable");
     assert!(
         matches!(
             error,

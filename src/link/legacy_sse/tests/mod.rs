@@ -25,7 +25,7 @@ use crate::{
             soon,
         },
     },
-    wire::{Outcome, Raw},
+    wire::{Outcome, Raw, RequestNumbers},
 };
 
 /// A server whose stream is in the hands of the test.
@@ -113,7 +113,12 @@ impl Client {
 
     async fn at(endpoint: &Endpoint) -> Result<Self, OpenError> {
         let direct = Matcher::builder().build();
-        let made = soon(connect_through(endpoint, &direct)).await?;
+        let made = soon(connect_through(
+            endpoint,
+            &direct,
+            RequestNumbers::default(),
+        ))
+        .await?;
         Ok(Self {
             link: made.link,
             control: made.control,
