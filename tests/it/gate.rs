@@ -130,41 +130,24 @@ async fn what_we_do_not_know_passes_to_servers_that_refuse_nothing() {
 async fn no_spelling_reaches_a_refused_tool() {
     let house = house().await;
     let native = house.native("part");
-    // Where many servers are, a name that stands twice is no name, and one without its server is nobody's.
-    for (open, hidden, client, code, twice) in [
-        ("wave", "echo", native, "tool_disabled", None),
-        (
-            "part__wave",
-            "part__echo",
-            &house.all,
-            "tool_disabled",
-            Some("-32602"),
-        ),
-        ("part__wave", "echo", &house.all, "-32602", Some("-32602")),
+    // A name that stands twice is no name, and where many servers are one without its server is nobody's.
+    for (open, hidden, client, code) in [
+        ("wave", "echo", native, "tool_disabled"),
+        ("part__wave", "part__echo", &house.all, "tool_disabled"),
+        ("part__wave", "echo", &house.all, "-32602"),
     ] {
-        let passed = || twice.map_or(Outcome::Passed, refused);
-        let not_passed = || refused(twice.unwrap_or(code));
-        for (params, expected) in [
+        let both = [
+            format!(r#"{{"name":"{open}","name":"{hidden}"}}"#),
+            format!(r#"{{"name":"{hidden}","name":"{open}"}}"#),
+            format!(r#"{{"name":"{open}","n\u0061me":"{hidden}"}}"#),
+            format!(r#"{{"n\u0061me":"{hidden}","name":"{open}"}}"#),
+        ];
+        let alone = [
             (format!(r#"{{"name":"{open}"}}"#), Outcome::Passed),
             (format!(r#"{{"name":"{hidden}"}}"#), refused(code)),
-            // The first one counts.
-            (
-                format!(r#"{{"name":"{open}","name":"{hidden}"}}"#),
-                passed(),
-            ),
-            (
-                format!(r#"{{"name":"{hidden}","name":"{open}"}}"#),
-                not_passed(),
-            ),
-            (
-                format!(r#"{{"name":"{open}","n\u0061me":"{hidden}"}}"#),
-                passed(),
-            ),
-            (
-                format!(r#"{{"n\u0061me":"{hidden}","name":"{open}"}}"#),
-                not_passed(),
-            ),
-        ] {
+        ];
+        let both = both.map(|params| (params, refused("-32602")));
+        for (params, expected) in alone.into_iter().chain(both) {
             for method in ["tools/call", "tools\\/call", "t\\u006fols/call"] {
                 let outcome = Outcome::of(&client.request(method, &params).await);
                 assert_eq!(outcome, expected, "{method} {params}");
@@ -172,7 +155,7 @@ async fn no_spelling_reaches_a_refused_tool() {
         }
     }
     let calls = house.server("part").received("tools/call");
-    assert_eq!(calls.len(), 15, "as many as passed");
+    assert_eq!(calls.len(), 9, "as many as passed");
     for call in calls {
         assert!(call.contains("wave") && !call.contains("echo"), "{call}");
     }
