@@ -14,7 +14,7 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{failure::Failure, output, platform};
+use super::{failure::CommandFailure, output, platform};
 use crate::{
     config::{Places, duration},
     daemon::ServeError,
@@ -44,7 +44,7 @@ pub(super) fn log_file(data_dir: &Path) -> PathBuf {
 }
 
 /// Starts the daemon that these arguments describe and returns when it, or another one, has the data folder.
-pub(super) fn start(data_dir: &Path) -> Result<(), Failure> {
+pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
     platform::leave_session();
     let arguments = env::args_os().skip(1).map(|argument| {
         if argument == "--background=start" {
@@ -59,7 +59,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), Failure> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| Failure::failed(format!("failed to start the daemon: {error}")))?;
+        .map_err(|error| CommandFailure::failed(format!("failed to start the daemon: {error}")))?;
     let said = daemon.stdout.take().expect("stdout is piped");
     let (sender, first_line) = mpsc::channel();
     thread::spawn(move || {
@@ -72,12 +72,12 @@ pub(super) fn start(data_dir: &Path) -> Result<(), Failure> {
     let log = log_file(data_dir);
     match first_line.recv_timeout(PATIENCE).as_deref().map(str::trim) {
         Ok(READY | TAKEN) => Ok(()),
-        Ok("") => Err(Failure::failed(format!(
+        Ok("") => Err(CommandFailure::failed(format!(
             "the daemon ended before it served; its log is {}",
             log.display()
         ))),
-        Ok(why) => Err(Failure::failed(why)),
-        Err(_) => Err(Failure::failed(format!(
+        Ok(why) => Err(CommandFailure::failed(why)),
+        Err(_) => Err(CommandFailure::failed(format!(
             "the daemon did not serve within {} seconds; its log is {}",
             PATIENCE.as_secs(),
             log.display()
@@ -168,9 +168,10 @@ fn last_words(stderr: &[u8]) -> String {
 }
 
 /// This program; where it was replaced meanwhile, its successor.
-fn own_program() -> Result<PathBuf, Failure> {
-    let program = env::current_exe()
-        .map_err(|error| Failure::failed(format!("failed to find our own program: {error}")))?;
+fn own_program() -> Result<PathBuf, CommandFailure> {
+    let program = env::current_exe().map_err(|error| {
+        CommandFailure::failed(format!("failed to find our own program: {error}"))
+    })?;
     let text = program.to_string_lossy();
     Ok(match text.strip_suffix(" (deleted)") {
         Some(path) if !program.exists() => path.into(),

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::{
     Location,
-    failure::Failure,
-    offline::Files,
+    failure::CommandFailure,
     output::{self, Format, Output},
 };
+use crate::management::{ConfigReport, Management, OverFiles};
 
 /// Say which configuration file counts, or check it
 #[derive(Debug, Subcommand)]
@@ -44,30 +44,9 @@ struct Paths<'a> {
     exists: bool,
 }
 
-/// What a check found.
-#[derive(Serialize)]
-pub(super) struct Report {
-    pub(super) config_file: String,
-    /// Whether the daemon would use all of it.
-    pub(super) ok: bool,
-    /// How many servers can be used.
-    pub(super) servers: usize,
-    /// Why the file as a whole cannot be used.
-    pub(super) error: Option<String>,
-    pub(super) broken: Vec<Broken>,
-    pub(super) warnings: Vec<String>,
-}
-
-/// A server's entry that cannot be used.
-#[derive(Serialize)]
-pub(super) struct Broken {
-    pub(super) name: String,
-    pub(super) reason: String,
-}
-
 impl Config {
-    pub(super) fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
+    pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
         match self {
             Self::Path(path) => path.run(&files),
             Self::Check(check) => check.run(&files),
@@ -76,43 +55,43 @@ impl Config {
 }
 
 impl Path {
-    fn run(self, files: &Files) -> Result<(), Failure> {
+    fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
         let config_file = files.config_file();
         match self.output.format {
             Format::Table => output::exactly(&config_file.to_string_lossy()),
-            Format::Json => output::json_of(&Paths {
+            Format::Json => output::json(&output::as_json(&Paths {
                 config_file,
                 data_dir: files.data_dir(),
                 exists: config_file.exists(),
-            }),
+            })?),
         }
     }
 }
 
 impl Check {
-    fn run(self, files: &Files) -> Result<(), Failure> {
+    fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
         let report = files.check();
         if self.output.format == Format::Json {
-            output::json_of(&report)?;
+            output::json(&output::as_json(&report)?)?;
         } else {
             show(&report)?;
         }
         if let Some(error) = report.error {
-            return Err(Failure::failed(error)
-                .next("mend the file; a running daemon keeps the last good one in force"));
+            return Err(CommandFailure::failed(error)
+                .next("correct the file; a running daemon keeps the last good one in force"));
         }
         let file = &report.config_file;
         match report.broken.len() {
             0 => Ok(()),
-            broken => Err(Failure::failed(format!(
+            broken => Err(CommandFailure::failed(format!(
                 "{broken} of the servers in {file} cannot be used"
             ))
-            .next("mend their entries; the others are not affected")),
+            .next("correct their entries; the others are not affected")),
         }
     }
 }
 
-fn show(report: &Report) -> Result<(), Failure> {
+fn show(report: &ConfigReport) -> Result<(), CommandFailure> {
     let broken = report.broken.iter().map(|entry| {
         [
             "broken server".to_owned(),

@@ -2,10 +2,11 @@
 //! parts below.
 
 use super::daemon_client::DaemonError;
+use crate::error_code::Failure;
 
 /// The outcome of a command that did not do what it was asked.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CommandFailure {
     /// What failed, with which thing.
     pub(super) what: String,
     pub(super) next_step: Option<String>,
@@ -16,7 +17,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_REACHABLE: u8 = 3;
 
-impl Failure {
+impl CommandFailure {
     /// The command was understood and failed.
     pub(super) fn failed(what: impl Into<String>) -> Self {
         Self::with_code(what, FAILED)
@@ -48,7 +49,7 @@ impl Failure {
     }
 }
 
-impl From<DaemonError> for Failure {
+impl From<DaemonError> for CommandFailure {
     fn from(error: DaemonError) -> Self {
         let what = error.to_string();
         match error {
@@ -67,6 +68,16 @@ impl From<DaemonError> for Failure {
             DaemonError::BadAnswer { .. } => {
                 Self::failed(what).next("make sure that daemon and command line are of the same version")
             }
+        }
+    }
+}
+
+impl From<Failure> for CommandFailure {
+    fn from(failure: Failure) -> Self {
+        Self {
+            what: failure.error,
+            next_step: Some(failure.hint),
+            exit_code: failure.code.exit_code(),
         }
     }
 }

@@ -9,12 +9,12 @@ use super::{
     background::{self, Background, Starter},
     bridge::{self, Door},
     daemon_client::SOCKET,
-    failure::Failure,
-    offline::Files,
+    failure::CommandFailure,
     platform, stdio,
 };
 use crate::{
     daemon::{self, LogFormat, Running, ServeError, ServeOptions, Signals, Tcp},
+    management::{Management, OverFiles},
     secret::Secret,
     upstream::process::LoginPath,
 };
@@ -98,8 +98,8 @@ struct Joining {
 }
 
 impl Serve {
-    pub(super) fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
+    pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
         if self.background == Some(Background::Start) {
             return background::start(files.data_dir());
         }
@@ -112,14 +112,16 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| Failure::failed(format!("failed to start the runtime: {error}")))?;
+            .map_err(|error| {
+                CommandFailure::failed(format!("failed to start the runtime: {error}"))
+            })?;
         let served = runtime.block_on(serve(way, options));
         // The daemon has ended what it began; a system call that hangs must not keep the process.
         runtime.shutdown_background();
-        served.map_err(|error| Failure::with_code(error.to_string(), error.exit_code()))
+        served.map_err(|error| CommandFailure::with_code(error.to_string(), error.exit_code()))
     }
 
-    fn options(self, files: &Files) -> ServeOptions {
+    fn options(self, files: &Management<OverFiles>) -> ServeOptions {
         let speaks_http = !self.stdio || self.listen.is_some() || self.http.is_some();
         ServeOptions {
             places: files.places().clone(),
@@ -145,7 +147,7 @@ impl Serve {
         }
     }
 
-    fn joining(&self, files: &Files) -> Joining {
+    fn joining(&self, files: &Management<OverFiles>) -> Joining {
         let data_dir = files.data_dir().to_owned();
         let door = Door {
             socket: data_dir.join(SOCKET),

@@ -9,8 +9,7 @@ use super::{
     background::Starter,
     bridge::{self, Door},
     daemon_client::SOCKET,
-    failure::Failure,
-    offline::Files,
+    failure::CommandFailure,
     platform,
 };
 use crate::{config::duration, secret::Secret};
@@ -43,8 +42,8 @@ Examples:
   {\"mcpServers\": {\"mcpproxy\": {\"command\": \"mcpproxy\", \"args\": [\"stdio\"]}}}";
 
 impl Stdio {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
         let door = Door {
             socket: files.data_dir().join(SOCKET),
             endpoint: self.endpoint,
@@ -54,7 +53,7 @@ impl Stdio {
         let data_dir = files.data_dir().to_owned();
         let starter = Starter::new(files.places().clone(), data_dir, idle_exit);
         let (input, output) = platform::standard_streams().map_err(|error| {
-            Failure::failed(format!("failed to open stdin and stdout: {error}"))
+            CommandFailure::failed(format!("failed to open stdin and stdout: {error}"))
         })?;
         bridge::carry(door, starter, input, output).await;
         Ok(())

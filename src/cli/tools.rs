@@ -1,17 +1,16 @@
 //! `mcpproxy tools`: the catalog, from a terminal.
 
 use clap::{Args, Subcommand};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use super::{
     Location,
     daemon_client::{self, Daemon},
-    failure::Failure,
-    offline::Files,
-    output::{self, Format, Output},
+    failure::CommandFailure,
+    output::{self, Output},
     tools_search::Search,
 };
+use crate::management::{Management, OverFiles, ShownTool, ToolList, ToolRow};
 
 /// List the tools of all servers, search them as AI clients do, or show one as its server defines it
 #[derive(Debug, Subcommand)]
@@ -51,40 +50,6 @@ pub(super) struct Show {
     output: Output,
 }
 
-/// What is known of all tools.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ToolList {
-    pub(super) tools: Vec<ToolRow>,
-    #[serde(default)]
-    pub(super) total: u64,
-}
-
-/// What is known of one tool.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ToolRow {
-    /// `server:tool`.
-    pub(super) name: String,
-    pub(super) server: Option<String>,
-    /// The name under which clients see it.
-    pub(super) offered_name: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) annotations: Option<Box<RawValue>>,
-    pub(super) callable: bool,
-    /// Why it is not callable.
-    pub(super) reason: Option<String>,
-}
-
-/// One tool with its definition as the server gave it.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ShownTool {
-    pub(super) name: String,
-    pub(super) server: Option<String>,
-    pub(super) offered_name: Option<String>,
-    pub(super) callable: bool,
-    pub(super) reason: Option<String>,
-    pub(super) definition: Box<RawValue>,
-}
-
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Annotations {
@@ -93,8 +58,8 @@ struct Annotations {
 }
 
 impl Tools {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
         let daemon = Daemon::running(files.data_dir()).await?;
         if daemon.is_none() {
             output::note("the daemon is not running; this is what the servers listed last");
@@ -108,28 +73,25 @@ impl Tools {
 }
 
 impl List {
-    async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
+    async fn run(
+        self,
+        files: &Management<OverFiles>,
+        daemon: Option<Daemon>,
+    ) -> Result<(), CommandFailure> {
         let server = self.server.as_deref();
-        let Some(mut daemon) = daemon else {
-            let known = files.tools(server)?;
-            return match self.output.format {
-                Format::Json => output::json_of(&known),
-                Format::Table => print(known),
-            };
-        };
         let path = match server {
             None => "/api/v1/tools".to_owned(),
             Some(server) => format!("/api/v1/tools?server={}", daemon_client::encoded(server)),
         };
-        let body = daemon.get(&path).await?;
-        match self.output.format {
-            Format::Json => output::json(&body),
-            Format::Table => print(daemon_client::read(&path, &body)?),
-        }
+        let body = match daemon {
+            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
+            None => output::as_json(&files.tools(server)?)?,
+        };
+        output::answer(self.output.format, &path, &body, print)
     }
 }
 
-fn print(known: ToolList) -> Result<(), Failure> {
+fn print(known: ToolList) -> Result<(), CommandFailure> {
     if known.tools.is_empty() {
         output::note("no tools are known; `mcpproxy upstream list` shows how the servers are");
         return Ok(());
@@ -142,12 +104,8 @@ fn print(known: ToolList) -> Result<(), Failure> {
 
 fn row(tool: ToolRow) -> [String; 4] {
     // Annotations of an odd shape say nothing.
-    let annotations = tool
-        .annotations
-        .as_deref()
-        .map(RawValue::get)
-        .map(serde_json::from_str);
-    let annotations: Annotations = annotations.and_then(Result::ok).unwrap_or_default();
+    let annotations = tool.annotations.and_then(|raw| raw.read().ok());
+    let annotations: Annotations = annotations.unwrap_or_default();
     let kind = match (annotations.destructive_hint, annotations.read_only_hint) {
         (Some(true), _) => "destructive",
         (_, Some(true)) => "read",
@@ -159,8 +117,12 @@ fn row(tool: ToolRow) -> [String; 4] {
         (false, Some(reason)) => format!("no: {reason}"),
         (false, None) => "no".to_owned(),
     };
-    let description = tool.description.unwrap_or_default();
-    let first_line = description.trim_start().lines().next().unwrap_or_default();
+    let first_line = tool
+        .description
+        .trim_start()
+        .lines()
+        .next()
+        .unwrap_or_default();
     [tool.name, kind.to_owned(), callable, shortened(first_line)]
 }
 
@@ -174,32 +136,29 @@ pub(super) fn shortened(text: &str) -> String {
 }
 
 impl Show {
-    async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
-        let Some(mut daemon) = daemon else {
-            let tool = files.tool(&self.name)?;
-            return match self.output.format {
-                Format::Json => output::json_of(&tool),
-                Format::Table => print_definition(&tool),
-            };
-        };
+    async fn run(
+        self,
+        files: &Management<OverFiles>,
+        daemon: Option<Daemon>,
+    ) -> Result<(), CommandFailure> {
         let path = format!(
             "/api/v1/tools/show?name={}",
             daemon_client::encoded(&self.name)
         );
-        let body = daemon.get(&path).await?;
-        match self.output.format {
-            Format::Json => output::json(&body),
-            Format::Table => print_definition(&daemon_client::read(&path, &body)?),
-        }
+        let body = match daemon {
+            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
+            None => output::as_json(&files.tool(&self.name)?)?,
+        };
+        output::answer(self.output.format, &path, &body, print_definition)
     }
 }
 
-fn print_definition(tool: &ShownTool) -> Result<(), Failure> {
+fn print_definition(tool: ShownTool) -> Result<(), CommandFailure> {
     if !tool.callable {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
         output::note(&format!("{} cannot be called: {reason}", tool.name));
     }
-    output::json(tool.definition.get().as_bytes())
+    output::json(tool.definition.as_bytes())
 }
 
 /// Checks the form `SERVER:TOOL`; server and tool themselves are the daemon's to know.

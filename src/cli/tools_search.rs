@@ -1,20 +1,19 @@
 //! `mcpproxy tools search`: the ranking of `retrieve_tools`, from a terminal.
 
-use std::sync::Arc;
-
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::{
     daemon_client::{self, Daemon},
-    failure::Failure,
-    offline::Files,
-    output::{self, Format, Output},
+    failure::CommandFailure,
+    output::{self, Output},
     tools::shortened,
 };
 use crate::{
-    catalog::{Matching, Snapshot},
+    catalog::Matching,
+    error_code::Failure,
     gate::Variant,
+    management::{Management, OverFiles},
     router::{self, Detail},
     wire::Raw,
 };
@@ -61,22 +60,17 @@ struct Row {
 }
 
 impl Search {
-    pub(super) async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
-        let (path, body) = match daemon {
-            Some(mut daemon) => {
-                let path = self.path();
-                let body = daemon.get(&path).await?;
-                (path, body.to_vec())
-            }
-            None => (
-                "the last known lists".to_owned(),
-                self.in_files(files)?.as_bytes().to_vec(),
-            ),
+    pub(super) async fn run(
+        self,
+        files: &Management<OverFiles>,
+        daemon: Option<Daemon>,
+    ) -> Result<(), CommandFailure> {
+        let path = self.path();
+        let body = match daemon {
+            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
+            None => self.in_files(files)?.as_bytes().to_vec(),
         };
-        match self.output.format {
-            Format::Json => output::json(&body),
-            Format::Table => print(daemon_client::read(&path, &body)?),
-        }
+        output::answer(self.output.format, &path, &body, print)
     }
 
     fn path(&self) -> String {
@@ -99,11 +93,8 @@ impl Search {
         }
     }
 
-    fn in_files(&self, files: &Files) -> Result<Raw, Failure> {
-        let known = files
-            .last_known()?
-            .map(|(entry, known)| (entry.name.clone(), Arc::new(known)));
-        let snapshot = Arc::new(Snapshot::new(0, known.collect()));
+    fn in_files(&self, files: &Management<OverFiles>) -> Result<Raw, Failure> {
+        let settings = files.settings()?;
         let search = router::Search {
             query: self.query.join(" "),
             limit: self.limit,
@@ -111,14 +102,12 @@ impl Search {
             server: self.server.clone(),
             up_to: Variant::Destructive,
         };
-        let found = router::search_lists(files.settings()?, &snapshot, &search, Detail::Full);
-        found.map_err(|failure| {
-            Failure::with_code(failure.error, failure.code.exit_code()).next(failure.hint)
-        })
+        let lists = files.lists(&settings);
+        router::search_lists(&settings, &lists, &search, Detail::Full)
     }
 }
 
-fn print(found: Found) -> Result<(), Failure> {
+fn print(found: Found) -> Result<(), CommandFailure> {
     if let Some(notice) = &found.notice {
         output::note(notice);
     }

@@ -73,10 +73,7 @@ impl Keeper {
         };
         let is_regular = std::fs::metadata(file).map_or(true, |metadata| metadata.is_file());
         let text = source.read()?;
-        let first = match &text {
-            Some(text) => source.parse(text)?,
-            None => source.without_file()?,
-        };
+        let first = source.settings(text.as_deref())?;
         let fixed = Fixed::of(&first);
         let (settings, settings_out) = watch::channel(Arc::new(first));
         let (standing, standing_out) = watch::channel(Standing::default());

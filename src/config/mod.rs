@@ -39,8 +39,8 @@ pub use server_entry::{
     Author, IdleTimeout, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start, Stdio,
     ToolChanges, Transport,
 };
-pub use settings::{BrokenEntry, Environment, Inherit, Management, RoutingMode, Settings};
-pub use source::{LoadError, Overrides, Variables, process_environment};
+pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
+pub use source::{LoadError, Overrides, Variables, load, process_environment};
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use write::{WriteError, create_private_folder, rewrite, write};
 

@@ -18,7 +18,7 @@ use super::{
     read_transport::is_variable,
     references::Lookup,
     server_entry::ServerEntry,
-    settings::{BrokenEntry, Environment, Inherit, Management, RoutingMode, Settings},
+    settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
 };
 use crate::{names::ServerName, secret::Secret};
 
@@ -213,20 +213,20 @@ fn read_settings(
 }
 
 /// `management`; the Go program's words for the same restrictions count too, and the strictest wins.
-fn read_management(fields: &mut Fields<'_>) -> Result<Management, BadField> {
+fn read_management(fields: &mut Fields<'_>) -> Result<AgentManagement, BadField> {
     let choices = [
-        ("full", Management::Full),
-        ("read", Management::Read),
-        ("off", Management::Off),
+        ("full", AgentManagement::Full),
+        ("read", AgentManagement::Read),
+        ("off", AgentManagement::Off),
     ];
     let written = fields
         .choice("management", &choices)?
-        .unwrap_or(Management::Full);
+        .unwrap_or(AgentManagement::Full);
     let read_only = fields.flag("read_only_mode")?.unwrap_or(false);
     let disabled = fields.flag("disable_management")?.unwrap_or(false);
     Ok(match written {
-        _ if disabled => Management::Off,
-        Management::Full if read_only => Management::Read,
+        _ if disabled => AgentManagement::Off,
+        AgentManagement::Full if read_only => AgentManagement::Read,
         written => written,
     })
 }

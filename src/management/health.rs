@@ -2,8 +2,12 @@
 
 use serde::Serialize;
 
-use super::Management;
-use crate::upstream::{State, Upstream};
+use super::{Management, gated::server_refusal};
+use crate::{
+    error_code::ErrorCode,
+    names::ServerName,
+    upstream::{State, Upstream},
+};
 
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, Serialize)]
@@ -35,9 +39,10 @@ pub struct Ailing {
 }
 
 impl Management {
-    /// How the house is. Looks at what is published only, so it never waits. A server that sleeps is well.
+    /// How things are. Looks at what is published only, so it never waits. A server that sleeps is well.
     pub fn health(&self, active_clients: usize) -> Health {
-        let settings = self.settings();
+        let settings = self.settings_in_force();
+        let lists = self.lists(&settings);
         let mut ailing: Vec<Ailing> = settings
             .broken
             .iter()
@@ -64,17 +69,21 @@ impl Management {
                 }
             }
         }
+        let is_disabled = |name: &ServerName| {
+            let refusal = server_refusal(&settings, &lists, name.as_str());
+            refusal.is_some_and(|failure| failure.code == ErrorCode::ServerDisabled)
+        };
         ailing.sort_by(|a, b| a.name.cmp(&b.name));
         Health {
             status: if ailing.is_empty() { "ok" } else { "degraded" },
             version: env!("CARGO_PKG_VERSION"),
             backends_configured: settings
                 .servers
-                .values()
-                .filter(|entry| entry.enabled)
+                .keys()
+                .filter(|name| !is_disabled(name))
                 .count(),
             backends_connected: connected,
-            tools: self.0.catalog.glance().tool_count(),
+            tools: lists.tool_count(),
             active_clients,
             servers: ailing,
         }

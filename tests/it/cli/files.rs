@@ -49,7 +49,10 @@ fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
     remember(
         &place,
         "time",
-        &[r#"{"name":"now"}"#, r#"{"name":"convert"}"#],
+        &[
+            r#"{"name":"now","inputSchema":{}}"#,
+            r#"{"name":"convert","inputSchema":{}}"#,
+        ],
     );
     let ran = place
         .run(&["upstream", "list", "-o", "json"])
@@ -178,7 +181,7 @@ fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
     place
         .run(&["upstream", "remove", "tme"])
         .ended(1)
-        .says(&["\"tme\"", "did you mean \"time\"?"]);
+        .says(&["\"tme\"", "closest configured name is \"time\""]);
     place
         .run(&["upstream", "enable", "zebra"])
         .ended(1)
@@ -297,7 +300,7 @@ fn tools_are_known_from_the_last_lists() {
         "read",
         "The time.",
         "held:secret",
-        "no: the server is quarantined",
+        "no: the server \"held\" is quarantined",
     ]);
     let json = place
         .run(&["tools", "list", "--server", "time", "-o", "json"])
@@ -319,11 +322,11 @@ fn tools_are_known_from_the_last_lists() {
     place
         .run(&["tools", "show", "time:nw"])
         .ended(1)
-        .says(&["time:nw", "did you mean time:now?"]);
+        .says(&["time:nw", "closest known name is time:now"]);
     place
         .run(&["tools", "list", "--server", "tim"])
         .ended(1)
-        .says(&["did you mean \"time\"?"]);
+        .says(&["closest configured name is \"time\""]);
 }
 
 #[test]

@@ -1,0 +1,56 @@
+//! What the gate says to an operator: the only place of this room that asks it, and the operator's next step for each refusal.
+//! Agents get the gate's own hints.
+
+use crate::{
+    caller::Caller,
+    catalog::Snapshot,
+    config::Settings,
+    error_code::{ErrorCode, Failure},
+    gate::{self, Wanted},
+    wire::method,
+};
+
+/// Why nothing may be asked of a server.
+pub(super) fn server_refusal(
+    settings: &Settings,
+    lists: &Snapshot,
+    server: &str,
+) -> Option<Failure> {
+    refusal(settings, lists, server, Wanted::Method(method::TOOLS_LIST))
+}
+
+/// Why a tool may not be called.
+pub(super) fn tool_refusal(
+    settings: &Settings,
+    lists: &Snapshot,
+    server: &str,
+    tool: &str,
+) -> Option<Failure> {
+    refusal(settings, lists, server, Wanted::Tool(tool))
+}
+
+fn refusal(
+    settings: &Settings,
+    lists: &Snapshot,
+    server: &str,
+    wanted: Wanted<'_>,
+) -> Option<Failure> {
+    let mut failure = gate::decide(settings, lists, &Caller::operator(), server, wanted).err()?;
+    if let Some(step) = next_step(failure.code, server) {
+        failure.hint = step;
+    }
+    Some(failure)
+}
+
+/// What a person does about a server that the gate keeps closed.
+fn next_step(code: ErrorCode, server: &str) -> Option<String> {
+    match code {
+        ErrorCode::ServerDisabled => Some(format!(
+            "`mcpproxy upstream enable {server}` switches it on"
+        )),
+        ErrorCode::ServerQuarantined => {
+            Some("review it and set \"quarantined\": false in the configuration file".to_owned())
+        }
+        _ => None,
+    }
+}
