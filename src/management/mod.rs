@@ -16,7 +16,7 @@ use std::{path::Path, sync::Arc};
 
 pub use self::{
     backing::{Backing, Connections},
-    health::{Ailing, Health},
+    health::{HealthReport, UnhealthyServer},
     over_daemon::OverDaemon,
     over_files::{ConfigReport, OverFiles},
     servers::{Enabled, LogLines, ServerChange, ServerList, ServerRow, ServerState},

@@ -301,3 +301,28 @@ fn state(refusal: Option<&Failure>, connections: &Connections) -> ServerState {
     let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
     best.map_or(ServerState::Disconnected, |(_, state)| state)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_reads_back_and_one_of_a_later_version_too() {
+        for state in [
+            "Disabled",
+            "Quarantined",
+            "Disconnected",
+            "Connecting",
+            "Ready",
+            "Error",
+        ] {
+            let row = format!(r#"{{"name":"a","state":"{state}"}}"#);
+            let row: ServerRow = serde_json::from_str(&row).expect("a row");
+            assert_eq!(row.state.as_str(), state);
+            assert_eq!(serde_json::to_value(row.state).expect("JSON"), state);
+        }
+        let row = r#"{"name":"a","state":"Dreaming","mood":1}"#;
+        let row: ServerRow = serde_json::from_str(row).expect("a row");
+        assert_eq!(row.state, ServerState::Unknown);
+    }
+}

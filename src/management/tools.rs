@@ -87,12 +87,11 @@ impl<B: Backing> Management<B> {
     pub fn tool(&self, name: &str) -> Result<ShownTool, Failure> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
-        let found = match name.split_once(':') {
-            Some((server, tool)) => lists.tool(server, tool).map(|tool| (server, tool)),
-            None => {
-                let offered = lists.offered_tool(name);
-                offered.map(|(server, tool)| (server.as_str(), tool))
-            }
+        let found = if let Some((server, tool)) = name.split_once(':') {
+            lists.tool(server, tool).map(|tool| (server, tool))
+        } else {
+            let offered = lists.offered_tool(name);
+            offered.map(|(server, tool)| (server.as_str(), tool))
         };
         let (server, tool) = found.ok_or_else(|| unknown_tool(&lists, name))?;
         let row = row(&settings, &lists, server, tool);
