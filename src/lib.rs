@@ -10,12 +10,14 @@ pub mod names;
 pub mod secret;
 pub mod wire;
 
-// Floor 1: ground. Settings, disk, fingerprints, one request in flight.
+// Floor 0: files on disk. Knows nothing of what is in them.
+pub mod storage;
+
+// Floor 1: ground. Settings, fingerprints, one request in flight.
 pub mod call_context;
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
-pub mod storage;
 
 // Floor 2: what we know and say.
 pub mod logging;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::failure::CommandFailure;
 use crate::{
-    config::{self, Asked, Places},
+    config::{self, Places, RequestedPlaces},
     management::{Management, OverFiles},
 };
 
@@ -32,7 +32,7 @@ pub(super) struct Location {
 impl Location {
     /// The operator's verbs over the files there.
     pub(super) fn files(&self) -> Result<Management<OverFiles>, CommandFailure> {
-        let asked = Asked {
+        let asked = RequestedPlaces {
             config_file: self.config.clone(),
             data_dir: self.data_dir.clone(),
         };

@@ -11,8 +11,9 @@ use serde_json::json;
 use super::{
     ConfigError,
     listen::Listen,
-    parse::{Surroundings, parse},
+    parse::parse,
     settings::{RoutingMode, Settings},
+    surroundings::Surroundings,
     write::{folder_of, read_text},
 };
 
