@@ -37,12 +37,15 @@ pub mod management;
 // Floor 7: what an MCP client can ask.
 pub mod router;
 
-// Floor 8: the faces.
+// Floor 8: the faces, and the client of one of them.
 pub mod api;
+pub mod daemon_client;
 pub mod inbound;
 
-// Floor 9: everything put together.
+// Floor 9: everything put together, and the programs that run beside it.
+pub mod bridge;
 pub mod daemon;
+pub mod demo_server;
 
 // Floor 10: the command line.
 pub mod cli;

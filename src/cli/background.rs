@@ -16,12 +16,13 @@ use tokio::time::timeout;
 
 use super::{failure::CommandFailure, output, platform};
 use crate::{
+    bridge::BridgeHost,
     config::{Places, duration},
     daemon::ServeError,
 };
 
 /// How long a daemon may take until it serves.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SERVES_WITHIN: Duration = Duration::from_secs(20);
 
 /// What a daemon says on stdout when it serves.
 const READY: &str = "ready";
@@ -70,7 +71,11 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
         let _ = sender.send(line);
     });
     let log = log_file(data_dir);
-    match first_line.recv_timeout(PATIENCE).as_deref().map(str::trim) {
+    match first_line
+        .recv_timeout(SERVES_WITHIN)
+        .as_deref()
+        .map(str::trim)
+    {
         Ok(READY | TAKEN) => Ok(()),
         Ok("") => Err(CommandFailure::failed(format!(
             "the daemon ended before it served; its log is {}",
@@ -79,7 +84,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
         Ok(why) => Err(CommandFailure::failed(why)),
         Err(_) => Err(CommandFailure::failed(format!(
             "the daemon did not serve within {} seconds; its log is {}",
-            PATIENCE.as_secs(),
+            SERVES_WITHIN.as_secs(),
             log.display()
         ))),
     }
@@ -126,9 +131,10 @@ impl Starter {
         self.more.extend(more);
         self
     }
+}
 
-    /// Starts one and returns when it serves, or when another one has the data folder.
-    pub(super) async fn start(&self) -> Result<(), String> {
+impl BridgeHost for Starter {
+    async fn start_daemon(&self) -> Result<(), String> {
         let program = own_program().map_err(|failure| failure.what)?;
         let mut command = tokio::process::Command::new(program);
         command
@@ -149,12 +155,16 @@ impl Starter {
             .stdin(Stdio::null())
             .kill_on_drop(true);
         // The process waits for the daemon itself; this is against one that hangs.
-        match timeout(2 * PATIENCE, command.output()).await {
+        match timeout(2 * SERVES_WITHIN, command.output()).await {
             Ok(Ok(done)) if done.status.success() => Ok(()),
             Ok(Ok(done)) => Err(last_words(&done.stderr)),
             Ok(Err(error)) => Err(format!("failed to start the daemon: {error}")),
             Err(_) => Err("starting the daemon took too long".to_owned()),
         }
+    }
+
+    fn note(&self, text: &str) {
+        output::note(text);
     }
 }
 

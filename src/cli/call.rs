@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    Location,
-    daemon_client::{self, Daemon, Patience},
+    Location, connection,
     failure::CommandFailure,
-    output::{self, Format, Output},
+    output::{self, Format, OutputOption},
     tools,
 };
+use crate::daemon_client::{self, AnswerDeadline};
 
 /// Call a tool once, saying what kind of call it is
 ///
@@ -25,13 +25,13 @@ use super::{
 /// an error.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) enum Call {
+pub(super) enum CallCommand {
     /// Call a tool that only reads
-    Read(Target),
+    Read(CallTarget),
     /// Call a tool that changes something
-    Write(Target),
+    Write(CallTarget),
     /// Call a tool that may delete or overwrite
-    Destructive(Target),
+    Destructive(CallTarget),
 }
 
 const EXAMPLES: &str = "\
@@ -41,7 +41,7 @@ Examples:
   echo '{\"path\":\"old.txt\"}' | mcpproxy call destructive files:delete --args - -o json";
 
 #[derive(Debug, Args)]
-pub(super) struct Target {
+pub(super) struct CallTarget {
     /// The tool, as `mcpproxy tools list` shows it
     #[arg(value_name = "SERVER:TOOL", value_parser = tools::tool_name)]
     name: String,
@@ -49,7 +49,7 @@ pub(super) struct Target {
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 /// Limit: what the daemon accepts as one request.
@@ -88,7 +88,7 @@ struct ToolResult<'a> {
     is_error: Option<bool>,
 }
 
-impl Call {
+impl CallCommand {
     pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let (variant, target) = match self {
             Self::Read(target) => ("read", target),
@@ -103,9 +103,9 @@ impl Call {
         })
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
-        let mut daemon = Daemon::connect(files.data_dir()).await?;
+        let mut daemon = connection::open(files.data_dir()).await?;
         let body = daemon
-            .send(Method::POST, "/api/v1/call", body, Patience::Long)
+            .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Upstream)
             .await?;
         show(&target, &body)
     }
@@ -153,7 +153,7 @@ fn read_all(input: impl Read, name: &str) -> Result<String, CommandFailure> {
     Ok(text)
 }
 
-fn show(target: &Target, body: &[u8]) -> Result<(), CommandFailure> {
+fn show(target: &CallTarget, body: &[u8]) -> Result<(), CommandFailure> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
     match (answer.result, answer.rpc_error) {
@@ -166,7 +166,7 @@ fn show(target: &Target, body: &[u8]) -> Result<(), CommandFailure> {
     }
 }
 
-fn show_result(target: &Target, raw: &RawValue) -> Result<(), CommandFailure> {
+fn show_result(target: &CallTarget, raw: &RawValue) -> Result<(), CommandFailure> {
     // A result of an odd shape is shown as it is: the server's business, not ours.
     let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
     match (target.output.format, &result) {
@@ -193,7 +193,7 @@ fn show_content(result: &ToolResult<'_>) -> Result<(), CommandFailure> {
     }
 }
 
-fn show_rpc_error(target: &Target, raw: &RawValue) -> Result<(), CommandFailure> {
+fn show_rpc_error(target: &CallTarget, raw: &RawValue) -> Result<(), CommandFailure> {
     let RpcError { code, message } =
         daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
     if target.output.format == Format::Json {

@@ -4,17 +4,17 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::{
-    Location,
     failure::CommandFailure,
-    output::{self, Format, Output},
+    location::Location,
+    output::{self, Format, OutputOption},
 };
 use crate::management::{ConfigReport, Management, OverFiles};
 
 /// Say which configuration file counts, or check it
 #[derive(Debug, Subcommand)]
-pub(super) enum Config {
-    Path(Path),
-    Check(Check),
+pub(super) enum ConfigCommand {
+    Path(ConfigPath),
+    Check(ConfigCheck),
 }
 
 /// Print the path of the configuration file
@@ -22,9 +22,9 @@ pub(super) enum Config {
 /// It is the one given by --config, else by `$MCPPROXY_CONFIG`, else by `$MCP_CONFIG_PATH`, else the one in the platform's
 /// configuration folder, else an existing `~/.mcpproxy/mcp_config.json`. The file need not exist yet.
 #[derive(Debug, Args)]
-pub(super) struct Path {
+pub(super) struct ConfigPath {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 /// Check the configuration file: what the daemon would refuse, what it would ignore
@@ -32,9 +32,9 @@ pub(super) struct Path {
 /// Ends with 0 when every entry can be used, and with 1 when the file or one of its servers cannot. Warnings alone are no
 /// failure. References like `${NAME}` are looked up in the environment of this command, which may differ from the daemon's.
 #[derive(Debug, Args)]
-pub(super) struct Check {
+pub(super) struct ConfigCheck {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 #[derive(Serialize)]
@@ -44,7 +44,7 @@ struct Paths<'a> {
     exists: bool,
 }
 
-impl Config {
+impl ConfigCommand {
     pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let files = location.files()?;
         match self {
@@ -54,7 +54,7 @@ impl Config {
     }
 }
 
-impl Path {
+impl ConfigPath {
     fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
         let config_file = files.config_file();
         match self.output.format {
@@ -68,7 +68,7 @@ impl Path {
     }
 }
 
-impl Check {
+impl ConfigCheck {
     fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
         let report = files.check();
         if self.output.format == Format::Json {

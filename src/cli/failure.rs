@@ -1,8 +1,10 @@
 //! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
 //! parts below.
 
-use super::daemon_client::DaemonError;
-use crate::error_code::Failure;
+use crate::{
+    daemon_client::DaemonError,
+    error_code::{ErrorCode, Failure},
+};
 
 /// The outcome of a command that did not do what it was asked.
 #[derive(Debug)]
@@ -60,7 +62,7 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::Refused(refusal) => Self {
                 what,
                 next_step: refusal.hint,
-                exit_code: refusal.code.map_or(FAILED, crate::error_code::ErrorCode::exit_code),
+                exit_code: refusal.code.map_or(FAILED, ErrorCode::exit_code),
             },
             DaemonError::TimedOut { .. } | DaemonError::Lost { .. } => {
                 Self::failed(what).next("look at the daemon's log, then try again")

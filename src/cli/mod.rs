@@ -4,11 +4,9 @@
 //! through `daemon_client`, or done on the files where none runs.
 
 mod background;
-mod bridge;
 mod call;
 mod config;
-mod daemon_client;
-mod demo_server;
+mod connection;
 mod failure;
 mod location;
 mod output;
@@ -55,17 +53,17 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon not reachable, 4 refused b
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::Serve),
-    Stdio(stdio::Stdio),
+    Serve(serve::ServeCommand),
+    Stdio(stdio::StdioCommand),
     #[command(subcommand)]
-    Upstream(upstream::Upstream),
+    Upstream(upstream::UpstreamCommand),
     #[command(subcommand)]
-    Tools(tools::Tools),
+    Tools(tools::ToolsCommand),
     #[command(subcommand)]
-    Call(call::Call),
-    Status(status::Status),
+    Call(call::CallCommand),
+    Status(status::StatusCommand),
     #[command(subcommand)]
-    Config(config::Config),
+    Config(config::ConfigCommand),
     /// Run the bundled demo server on stdin and stdout
     #[command(hide = true)]
     DemoServer,
@@ -93,7 +91,7 @@ fn run(arguments: Arguments) -> Result<(), CommandFailure> {
         Command::Call(call) => block_on(call.run(location)),
         Command::Status(status) => block_on(status.run(location)),
         Command::Config(config) => config.run(location),
-        Command::DemoServer => demo_server::run().map_err(|source| {
+        Command::DemoServer => crate::demo_server::run().map_err(|source| {
             CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
         }),
     }

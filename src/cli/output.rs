@@ -11,7 +11,8 @@ use comfy_table::{ContentArrangement, Table, presets};
 
 use serde::Deserialize;
 
-use super::{daemon_client, failure::CommandFailure, platform, pretty_json};
+use super::{failure::CommandFailure, platform, pretty_json};
+use crate::daemon_client;
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -24,7 +25,7 @@ pub(super) enum Format {
 
 /// The option of every command that shows data.
 #[derive(Debug, clap::Args)]
-pub(super) struct Output {
+pub(super) struct OutputOption {
     /// How to show it
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub(super) format: Format,
@@ -64,6 +65,15 @@ pub(super) fn table<const COLUMNS: usize>(
     let mut table = bare_table();
     table.set_header(header);
     print_table(table, rows)
+}
+
+/// The beginning of a text: a table is for a glance.
+pub(super) fn shortened(text: &str) -> String {
+    const SHOWN: usize = 100;
+    if text.chars().count() <= SHOWN {
+        return text.to_owned();
+    }
+    text.chars().take(SHOWN - 1).chain(['…']).collect()
 }
 
 /// Prints a list of names and values.

@@ -5,15 +5,15 @@ use std::time::Duration;
 use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
-    Location,
     background::{self, Background, Starter},
-    bridge::{self, Door},
-    daemon_client::SOCKET,
     failure::CommandFailure,
+    location::Location,
     platform, stdio,
 };
 use crate::{
+    bridge::{self, DaemonSocket},
     daemon::{self, LogFormat, Running, ServeError, ServeOptions, Signals, Tcp},
+    daemon_client::SOCKET,
     management::{Management, OverFiles},
     secret::Secret,
     upstream::process::LoginPath,
@@ -25,7 +25,7 @@ use crate::{
 /// file takes effect within a second. Ends on SIGTERM or Ctrl-C, after letting calls in flight finish.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) struct Serve {
+pub(super) struct ServeCommand {
     /// The address to listen on, instead of the configuration's [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
@@ -93,11 +93,11 @@ enum Way {
 
 /// What it takes to join another daemon.
 struct Joining {
-    door: Door,
+    socket: DaemonSocket,
     starter: Starter,
 }
 
-impl Serve {
+impl ServeCommand {
     pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let files = location.files()?;
         if self.background == Some(Background::Start) {
@@ -149,8 +149,8 @@ impl Serve {
 
     fn joining(&self, files: &Management<OverFiles>) -> Joining {
         let data_dir = files.data_dir().to_owned();
-        let door = Door {
-            socket: data_dir.join(SOCKET),
+        let socket = DaemonSocket {
+            path: data_dir.join(SOCKET),
             endpoint: endpoint(self.mode.as_deref()).to_owned(),
             token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
         };
@@ -161,7 +161,7 @@ impl Serve {
             .as_ref()
             .map(|mode| format!("--mode={mode}").into());
         Joining {
-            door,
+            socket,
             starter: starter.with(demo).with(mode),
         }
     }
@@ -195,14 +195,14 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
                 running.serve(signals).await;
             }
         }
-        Way::Client(Joining { door, starter }) => {
+        Way::Client(Joining { socket, starter }) => {
             let (input, output) = platform::standard_streams().map_err(|error| {
                 ServeError::Failed(format!("failed to open stdin and stdout: {error}"))
             })?;
             match started(options, &mut signals).await {
                 Some(Ok(running)) => running.serve_client(input, output, signals).await,
                 Some(Err(ServeError::Taken(_))) => tokio::select! {
-                    () = bridge::carry(door, starter, input, output) => (),
+                    () = bridge::carry(socket, starter, input, output) => (),
                     () = signals.next() => (),
                 },
                 Some(Err(error)) => return Err(error),

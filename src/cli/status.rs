@@ -3,10 +3,9 @@
 use clap::Args;
 
 use super::{
-    Location,
-    daemon_client::Daemon,
+    Location, connection,
     failure::CommandFailure,
-    output::{self, Output},
+    output::{self, OutputOption},
 };
 use crate::management::{ServerCounts, StatusReport};
 
@@ -14,15 +13,15 @@ use crate::management::{ServerCounts, StatusReport};
 ///
 /// Ends with 0 when a daemon answers and with 3 when none does.
 #[derive(Debug, Args)]
-pub(super) struct Status {
+pub(super) struct StatusCommand {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
-impl Status {
+impl StatusCommand {
     pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = Daemon::connect(files.data_dir()).await?;
+        let daemon = connection::open(files.data_dir()).await?;
         let (request, status) = ("GET /api/v1/status", daemon.status());
         output::answer(self.output.format, request, status, |report| {
             let facts = facts(report).into_iter();

@@ -4,24 +4,26 @@ use clap::{Args, Subcommand};
 use serde::Deserialize;
 
 use super::{
-    Location,
-    daemon_client::{self, Daemon},
+    Location, connection,
     failure::CommandFailure,
-    output::{self, Output},
-    tools_search::Search,
+    output::{self, OutputOption},
+    tools_search::SearchTools,
 };
-use crate::management::{Management, OverFiles, ShownTool, ToolList, ToolRow};
+use crate::{
+    daemon_client::{self, DaemonClient},
+    management::{Management, OverFiles, ShownTool, ToolList, ToolRow},
+};
 
 /// List the tools of all servers, search them as AI clients do, or show one as its server defines it
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) enum Tools {
+pub(super) enum ToolsCommand {
     /// List the tools of all servers, also of those asleep
-    List(List),
+    List(ListTools),
     /// Search the tools by what they do, ranked as for AI clients
-    Search(Search),
+    Search(SearchTools),
     /// Show one tool's definition as its server gave it
-    Show(Show),
+    Show(ShowTool),
 }
 
 const EXAMPLES: &str = "\
@@ -33,21 +35,21 @@ Examples:
   mcpproxy tools list -o json";
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct ListTools {
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Show {
+pub(super) struct ShowTool {
     /// The tool, as `tools list` shows it, or under the name that clients see
     #[arg(value_name = "SERVER:TOOL")]
     name: String,
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 #[derive(Default, Deserialize)]
@@ -57,10 +59,10 @@ struct Annotations {
     destructive_hint: Option<bool>,
 }
 
-impl Tools {
+impl ToolsCommand {
     pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = Daemon::running(files.data_dir()).await?;
+        let daemon = connection::open_if_running(files.data_dir()).await?;
         if daemon.is_none() {
             output::note("the daemon is not running; this is what the servers listed last");
         }
@@ -72,11 +74,11 @@ impl Tools {
     }
 }
 
-impl List {
+impl ListTools {
     async fn run(
         self,
         files: &Management<OverFiles>,
-        daemon: Option<Daemon>,
+        daemon: Option<DaemonClient>,
     ) -> Result<(), CommandFailure> {
         let server = self.server.as_deref();
         let path = match server {
@@ -123,23 +125,19 @@ fn row(tool: ToolRow) -> [String; 4] {
         .lines()
         .next()
         .unwrap_or_default();
-    [tool.name, kind.to_owned(), callable, shortened(first_line)]
+    [
+        tool.name,
+        kind.to_owned(),
+        callable,
+        output::shortened(first_line),
+    ]
 }
 
-/// A table wants a glance; `tools show` has the whole text.
-pub(super) fn shortened(text: &str) -> String {
-    const SHOWN: usize = 100;
-    if text.chars().count() <= SHOWN {
-        return text.to_owned();
-    }
-    text.chars().take(SHOWN - 1).chain(['…']).collect()
-}
-
-impl Show {
+impl ShowTool {
     async fn run(
         self,
         files: &Management<OverFiles>,
-        daemon: Option<Daemon>,
+        daemon: Option<DaemonClient>,
     ) -> Result<(), CommandFailure> {
         let path = format!(
             "/api/v1/tools/show?name={}",
@@ -149,11 +147,13 @@ impl Show {
             Some(mut daemon) => daemon.get(&path).await?.to_vec(),
             None => output::as_json(&files.tool(&self.name)?)?,
         };
-        output::answer(self.output.format, &path, &body, print_definition)
+        output::answer(self.output.format, &path, &body, |tool| {
+            print_definition(&tool)
+        })
     }
 }
 
-fn print_definition(tool: ShownTool) -> Result<(), CommandFailure> {
+fn print_definition(tool: &ShownTool) -> Result<(), CommandFailure> {
     if !tool.callable {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
         output::note(&format!("{} cannot be called: {reason}", tool.name));

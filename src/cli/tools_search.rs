@@ -4,13 +4,12 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::{
-    daemon_client::{self, Daemon},
     failure::CommandFailure,
-    output::{self, Output},
-    tools::shortened,
+    output::{self, OutputOption},
 };
 use crate::{
     catalog::Matching,
+    daemon_client::{self, DaemonClient},
     error_code::Failure,
     gate::Variant,
     management::{Management, OverFiles},
@@ -19,7 +18,7 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Search {
+pub(super) struct SearchTools {
     /// What the tool should do; a "quoted phrase" and server: or server:prefix work here, too
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
@@ -33,7 +32,7 @@ pub(super) struct Search {
     #[arg(long = "match", value_name = "WHICH", default_value = "any")]
     matching: Words,
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -59,11 +58,11 @@ struct Row {
     call_with: String,
 }
 
-impl Search {
+impl SearchTools {
     pub(super) async fn run(
         self,
         files: &Management<OverFiles>,
-        daemon: Option<Daemon>,
+        daemon: Option<DaemonClient>,
     ) -> Result<(), CommandFailure> {
         let path = self.path();
         let body = match daemon {
@@ -145,6 +144,6 @@ fn row(tool: Row) -> [String; 4] {
         format!("{:.2}", tool.score),
         tool.name,
         variant,
-        shortened(first_line),
+        output::shortened(first_line),
     ]
 }

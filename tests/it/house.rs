@@ -22,11 +22,26 @@ const DOORS: &[(&str, &[&str])] = &[
     ("directories", &["config"]),
     ("frostem", &["catalog/tokenizer"]),
     ("globset", &["config"]),
-    ("hyper", &["upstream", "cli", "daemon", "inbound/attach"]),
+    (
+        "hyper",
+        &[
+            "upstream",
+            "bridge",
+            "daemon",
+            "daemon_client",
+            "inbound/attach",
+        ],
+    ),
     ("hyper_rustls", &["upstream"]),
     (
         "hyper_util",
-        &["upstream", "cli", "daemon", "inbound/attach"],
+        &[
+            "upstream",
+            "bridge",
+            "daemon",
+            "daemon_client",
+            "inbound/attach",
+        ],
     ),
     ("jsonc_parser", &["config"]),
     ("notify", &["config"]),

@@ -6,13 +6,9 @@ use clap::{Args, builder::PossibleValuesParser};
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::super::{
-    Location,
-    daemon_client::{self, Daemon, Patience},
-    failure::CommandFailure,
-    output,
-};
+use super::super::{connection, failure::CommandFailure, location::Location, output};
 use crate::{
+    daemon_client::{self, AnswerDeadline},
     management::{ServerChange, ServerState},
     names::{BadServerName, ServerName},
 };
@@ -25,7 +21,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 #[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command"]))]
-pub(in crate::cli) struct Add {
+pub(in crate::cli) struct AddServer {
     /// The server's name: letters, digits, '.', '_' and '-', at most 64, without "__"
     #[arg(value_parser = server_name)]
     name: ServerName,
@@ -66,17 +62,18 @@ Examples:
   mcpproxy upstream add github --env 'TOKEN=${GITHUB_TOKEN}' -- npx -y some-github-server
   mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'";
 
-impl Add {
+impl AddServer {
     pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let name = self.name.clone();
         let entry = self.entry()?;
         let files = location.files()?;
-        let change = if let Some(mut daemon) = Daemon::running(files.data_dir()).await? {
+        let change = if let Some(mut daemon) = connection::open_if_running(files.data_dir()).await?
+        {
             let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
             body.extend(entry);
             let (path, body) = ("/api/v1/servers", Value::Object(body).to_string());
             let answer = daemon
-                .send(Method::POST, path, body, Patience::Short)
+                .send(Method::POST, path, body, AnswerDeadline::Daemon)
                 .await?;
             let change: ServerChange = daemon_client::read("POST /api/v1/servers", &answer)?;
             let state = change.server.state.as_str();

@@ -3,17 +3,15 @@
 use clap::Args;
 use http::Method;
 
-use super::super::{
-    Location,
-    daemon_client::{self, Daemon, DaemonError, Patience},
-    failure::CommandFailure,
-    output,
+use super::super::{connection, failure::CommandFailure, location::Location, output};
+use crate::{
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    management::{Enabled, Management, OverFiles, ServerChange},
 };
-use crate::management::{Enabled, Management, OverFiles, ServerChange};
 
 /// The server that is meant.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Named {
+pub(in crate::cli) struct NamedServer {
     /// The server's name, as `upstream list` shows it
     name: String,
 }
@@ -27,10 +25,10 @@ pub(super) enum Verb {
     Restart,
 }
 
-impl Named {
+impl NamedServer {
     pub(super) async fn run(self, verb: Verb, location: &Location) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        match Daemon::connect(files.data_dir()).await {
+        match connection::open(files.data_dir()).await {
             Ok(daemon) => self.through(daemon, verb).await,
             Err(DaemonError::NotRunning(_)) if !matches!(verb, Verb::Restart) => {
                 self.in_file(&files, verb).await
@@ -39,14 +37,26 @@ impl Named {
         }
     }
 
-    async fn through(self, mut daemon: Daemon, verb: Verb) -> Result<(), CommandFailure> {
+    async fn through(self, mut daemon: DaemonClient, verb: Verb) -> Result<(), CommandFailure> {
         let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
         let (method, path, patience) = match verb {
-            Verb::Remove => (Method::DELETE, server, Patience::Short),
-            Verb::Enable => (Method::POST, format!("{server}/enable"), Patience::Short),
-            Verb::Disable => (Method::POST, format!("{server}/disable"), Patience::Short),
+            Verb::Remove => (Method::DELETE, server, AnswerDeadline::Daemon),
+            Verb::Enable => (
+                Method::POST,
+                format!("{server}/enable"),
+                AnswerDeadline::Daemon,
+            ),
+            Verb::Disable => (
+                Method::POST,
+                format!("{server}/disable"),
+                AnswerDeadline::Daemon,
+            ),
             // The answer comes when the server is up, and a first start may download.
-            Verb::Restart => (Method::POST, format!("{server}/restart"), Patience::Long),
+            Verb::Restart => (
+                Method::POST,
+                format!("{server}/restart"),
+                AnswerDeadline::Upstream,
+            ),
         };
         let request = format!("{method} {path}");
         let answer = daemon.send(method, &path, "", patience).await?;

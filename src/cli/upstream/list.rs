@@ -3,25 +3,24 @@
 use clap::Args;
 
 use super::super::{
-    Location,
-    daemon_client::Daemon,
+    Location, connection,
     failure::CommandFailure,
-    output::{self, Output},
+    output::{self, OutputOption},
 };
 use crate::management::{ServerList, ServerRow};
 
 /// List the servers: transport, state, tools, the last error and what to do about it
 #[derive(Debug, Args)]
-pub(in crate::cli) struct List {
+pub(in crate::cli) struct ListServers {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
-impl List {
+impl ListServers {
     pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let path = "/api/v1/servers";
-        let body = if let Some(mut daemon) = Daemon::running(files.data_dir()).await? {
+        let body = if let Some(mut daemon) = connection::open_if_running(files.data_dir()).await? {
             daemon.get(path).await?.to_vec()
         } else {
             let body = output::as_json(&files.servers()?)?;

@@ -7,7 +7,7 @@ mod logs;
 
 use clap::Subcommand;
 
-use super::{Location, failure::CommandFailure};
+use super::{failure::CommandFailure, location::Location};
 
 /// List, add, remove, switch and look into the servers behind mcpproxy
 ///
@@ -15,18 +15,18 @@ use super::{Location, failure::CommandFailure};
 /// `disable` work on the configuration file.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) enum Upstream {
-    List(list::List),
-    Add(add::Add),
+pub(super) enum UpstreamCommand {
+    List(list::ListServers),
+    Add(add::AddServer),
     /// Remove a server from the configuration, and stop it
-    Remove(change::Named),
+    Remove(change::NamedServer),
     /// Switch a server on
-    Enable(change::Named),
+    Enable(change::NamedServer),
     /// Switch a server off: it is stopped, and its tools are no longer offered
-    Disable(change::Named),
+    Disable(change::NamedServer),
     /// Stop a server, start it anew and read its tools again, even if it was asleep
-    Restart(change::Named),
-    Logs(logs::Logs),
+    Restart(change::NamedServer),
+    Logs(logs::ShowLogs),
 }
 
 const EXAMPLES: &str = "\
@@ -37,7 +37,7 @@ Examples:
   mcpproxy upstream restart time
   mcpproxy upstream logs time --lines 200";
 
-impl Upstream {
+impl UpstreamCommand {
     pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         match self {
             Self::List(list) => list.run(location).await,
