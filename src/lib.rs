@@ -8,6 +8,7 @@ pub mod caller;
 pub mod error_code;
 pub mod names;
 pub mod secret;
+pub mod sync;
 pub mod wire;
 
 // Floor 0: files on disk. Knows nothing of what is in them.
@@ -19,8 +20,10 @@ pub mod config;
 pub mod fingerprint;
 pub mod lines;
 
-// Floor 2: what we know and say.
+// Floor 2: what we know and say, children, connections.
+pub mod link;
 pub mod logging;
+pub mod process;
 
 // Floor 3: what the upstreams offer.
 pub mod catalog;

@@ -6,12 +6,7 @@
 mod daemon_socket;
 mod requests;
 
-use std::{
-    io,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
@@ -28,6 +23,7 @@ use self::{
 };
 use crate::{
     lines::{self, Line, Lines},
+    sync::Guarded,
     wire::{error_frame, method, notification_frame},
 };
 
@@ -74,7 +70,7 @@ pub async fn carry(
         host,
         gone,
         shared: Arc::new(Shared {
-            state: Mutex::default(),
+            state: Guarded::default(),
             lost: Notify::new(),
             out,
         }),
@@ -114,7 +110,7 @@ struct Attached {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Guarded<State>,
     /// The daemon is gone, and there is something to ask again.
     lost: Notify,
     out: mpsc::Sender<Bytes>,
@@ -144,7 +140,7 @@ impl<H: BridgeHost> Bridge<H> {
                     None => return self.part().await,
                 },
                 () = self.shared.lost.notified() => {
-                    let again = std::mem::take(&mut self.shared.lock().again);
+                    let again = std::mem::take(&mut self.shared.state.lock().again);
                     for line in again {
                         self.take(line, true).await;
                     }
@@ -266,7 +262,7 @@ impl Shared {
         while let Ok(Some(line)) = lines.next().await {
             match line {
                 Line::Text(line) => {
-                    let passes = self.lock().requests.answered(&line);
+                    let passes = self.state.lock().requests.answered(&line);
                     if passes {
                         self.tell(line).await;
                     }
@@ -274,14 +270,14 @@ impl Shared {
                 Line::TooLarge(id) => {
                     if let Some(id) = id {
                         let answer = requests::too_large(&id);
-                        self.lock().requests.answered(&answer);
+                        self.state.lock().requests.answered(&answer);
                         self.tell(answer).await;
                     }
                 }
             }
         }
         let failed = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             let lost = state.requests.lose();
             state.attached = false;
             state.again = lost.again;
@@ -300,7 +296,7 @@ impl Shared {
         line: &Bytes,
         again: bool,
     ) -> Result<(), Vec<ClientRequest>> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if !state.attached {
             return Err(asked);
         }
@@ -310,7 +306,7 @@ impl Shared {
 
     /// A daemon is there; what it has to hear first.
     fn attach(&self) -> Option<[Bytes; 2]> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.attached = true;
         state.requests.replay()
     }
@@ -318,10 +314,6 @@ impl Shared {
     async fn tell(&self, frame: Bytes) {
         // A client that reads no more ends everything elsewhere.
         let _ = self.out.send(frame).await;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

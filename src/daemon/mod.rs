@@ -23,9 +23,9 @@ use crate::{
     caller::Caller,
     config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
     logging,
+    process::LoginPath,
     router::View,
     storage,
-    upstream::process::LoginPath,
 };
 
 /// What the command line says about serving.

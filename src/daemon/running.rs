@@ -23,11 +23,9 @@ use crate::{
     config::{Keeper, KeeperTask},
     inbound::{Inbound, Presence, Sessions},
     management::{DaemonLocation, Management},
+    process::{Ledger, LoginPath},
     router::Router,
-    upstream::{
-        Ground, Supervisor,
-        process::{Ledger, LoginPath},
-    },
+    upstream::{Ground, Supervisor},
 };
 
 /// How long calls in flight may take to end after the first signal.

@@ -23,8 +23,9 @@ use crate::{
     call_context::{CallContext, Unasked},
     error_code::{ErrorCode, Failure},
     gate::Admitted,
+    link::Incoming,
     names::ServerName,
-    upstream::{ActiveCall, link::Incoming},
+    upstream::ActiveCall,
     wire::{Id, Notification, Outcome, Raw, Request, Revision, RpcError, bridge},
 };
 

@@ -10,9 +10,7 @@ use crate::{
     gate::{Admitted, Wanted},
     names::ServerName,
     upstream::{Behalf, Outgoing},
-    wire::{
-        Edit, Id, Notification, Raw, Request, RpcError, meta, method, notification_frame, splice,
-    },
+    wire::{Edit, Notification, Raw, Request, RpcError, meta, method, notification_frame, splice},
 };
 
 /// How the upstream's things are called where the client sees them.
@@ -81,7 +79,10 @@ impl Router {
         admitted: &Admitted,
         begun: Begun<'_>,
     ) -> Result<Running, Refused> {
-        let number = Id::next_number();
+        let upstream = self
+            .upstream(context, admitted.server(), begun.shown)
+            .await?;
+        let number = upstream.next_number();
         let had_token = begun.token.is_some();
         let progress = Progress {
             number,
@@ -95,9 +96,6 @@ impl Router {
             Some(session) => Behalf::Session(session.key().clone()),
             None => Behalf::Itself,
         };
-        let upstream = self
-            .upstream(context, admitted.server(), begun.shown)
-            .await?;
         let outgoing = Outgoing {
             number,
             method: begun.method,

@@ -9,11 +9,9 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::{
-    active_call::{ActiveCall, Counted, InFlight, overdue},
-    callers::{Behalf, Callers},
+    active_call::{ActiveCall, AskedOnStream, Counted, overdue},
+    client_streams::ClientStreams,
     connect::ConnectError,
-    link::{Link, LinkError},
-    process::StderrLog,
     state::State,
     subscriptions::{NotSubscribed, Subscription, Subscriptions, Tell},
     tenant::Tenant,
@@ -25,9 +23,11 @@ use crate::{
     config::{SessionScope, Settings},
     error_code::{ErrorCode, Failure},
     gate::Admitted,
+    link::{Behalf, Link, LinkError},
     names::ServerName,
+    process::StderrLog,
     wire::{
-        Raw,
+        Raw, RequestNumbers,
         bridge::{self, Sender},
     },
 };
@@ -52,7 +52,8 @@ pub(super) struct Shared {
     pub(super) slots: Slots,
     pub(super) subscriptions: Subscriptions,
     pub(super) stderr: StderrLog,
-    pub(super) callers: Callers,
+    pub(super) client_streams: ClientStreams,
+    pub(super) numbers: RequestNumbers,
     /// Who shares a connection to this server.
     pub(super) scope: SessionScope,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
@@ -120,7 +121,7 @@ impl Slots {
 
 /// A request to be sent: its params are already the upstream's.
 pub struct Outgoing<'a> {
-    /// Its number; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
+    /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
     pub number: u64,
     /// The method.
     pub method: &'a str,
@@ -138,6 +139,11 @@ impl Upstream {
     /// The server's name.
     pub fn name(&self) -> &ServerName {
         &self.0.name
+    }
+
+    /// A number for the next request.
+    pub fn next_number(&self) -> u64 {
+        self.0.numbers.take()
     }
 
     /// Who shares a connection to the server.
@@ -184,14 +190,8 @@ impl Upstream {
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
         let permit = self.slot(bound, timeout).await?;
-        // Only from here on can it be the one that a question is about.
-        let stream = if self.0.asks_its_client() {
-            outgoing.stream.clone()
-        } else {
-            ClientSender::nowhere()
-        };
-        let (number, behalf) = (outgoing.number, outgoing.behalf.clone());
-        let in_flight = InFlight::begin(self.clone(), number, behalf, stream);
+        let asks = self.0.asks_its_client();
+        let asked = asks.then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
         let mut live = self.live().await?;
         for first in [true, false] {
             self.check(admitted, &live)?;
@@ -201,9 +201,11 @@ impl Upstream {
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
             let params = bridge::params_for(revision, &outgoing.sender, outgoing.params.as_ref());
+            let behalf = Some(outgoing.behalf.clone());
+            let (number, method) = (outgoing.number, outgoing.method);
             let sent = live
                 .link
-                .call(outgoing.number, outgoing.method, params.as_ref(), mirrored);
+                .call(number, method, params.as_ref(), mirrored, behalf);
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
                 return Err(overdue(self.name(), timeout));
@@ -215,7 +217,7 @@ impl Upstream {
                         revision,
                         link: live.link.clone(),
                         counted,
-                        in_flight,
+                        _asked: asked,
                         held: None,
                         _permit: permit,
                         timeout,

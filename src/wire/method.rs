@@ -85,3 +85,14 @@ pub const CACHEABLE: [&str; 6] = [
     TEMPLATES_LIST,
     RESOURCES_READ,
 ];
+
+/// The member of a method's params that names what it is about: what the header `Mcp-Name` repeats (revision 2026-07-28,
+/// Streamable HTTP, "Request Metadata").
+pub fn name_key(method: &str) -> Option<&'static str> {
+    match method {
+        TOOLS_CALL | PROMPTS_GET => Some("name"),
+        RESOURCES_READ => Some("uri"),
+        TASKS_GET | TASKS_UPDATE | TASKS_CANCEL => Some("taskId"),
+        _ => None,
+    }
+}

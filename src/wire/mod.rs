@@ -24,7 +24,7 @@ pub use frame::{
     FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,
     parse_client, request_frame, result_frame,
 };
-pub use id::Id;
+pub use id::{Id, RequestNumbers};
 pub use id_finder::IdFinder;
 pub use log_level::LogLevel;
 pub use raw::{Found, NotJson, Raw};

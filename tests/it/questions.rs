@@ -118,10 +118,12 @@ async fn what_a_client_cannot_answer_is_refused_for_it() {
     for upstream in askers() {
         let upstream = upstream.start().await;
         let daemon = daemon_before(&upstream).await;
-        // It declares nothing; and one that would be able has no stream.
+        // It declares nothing.
         let unable = daemon.client("/mcp/server/up").await;
         let reply = unable.call("form", "{}").await;
         assert!(reply.text().contains("did not declare"), "{}", reply.text());
+        // This one has no stream. On a connection of its own, or it would be refused for the one before.
+        let daemon = daemon_before(&upstream).await;
         let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
         let reply = stateless.call("form", "{}").await;
         assert!(reply.text().contains("-32601"), "{}", reply.text());
@@ -142,6 +144,7 @@ async fn a_page_to_open_is_for_clients_that_open_pages() {
     let forms_only = able(&daemon, "/mcp/server/up").await;
     let reply = forms_only.call("page", "{}").await;
     assert!(reply.text().contains("did not declare"), "{}", reply.text());
+    let daemon = daemon_before(&upstream).await;
     let client = TestClient::speaking("2025-11-25")
         .declaring(r#"{"elicitation":{"form":{},"url":{}}}"#)
         .connect(&daemon, "/mcp/server/up")
@@ -181,11 +184,13 @@ async fn a_question_that_several_clients_could_be_meant_by_reaches_none() {
             upstream.open("go").await;
         };
         tokio::join!(waiting, asking);
-        // Alone again, it is asked.
-        let mut call = b.start("tools/call", &call_params("form", "{}")).await;
-        let (id, _) = question(&mut call).await;
-        b.respond(&id, ACCEPTED).await;
-        assert!(call.finish().await.text().contains(ACCEPTED));
+        // Alone again, it could still be meant for the other.
+        let reply = b.call("form", "{}").await;
+        assert!(
+            reply.text().contains("within the last minute"),
+            "{}",
+            reply.text()
+        );
     }
 }
 

@@ -148,7 +148,8 @@ async fn what_is_missing_or_does_not_fit_is_asked_again() {
 
 #[tokio::test]
 async fn a_state_works_once_and_for_its_request_only() {
-    let [upstream, ..] = askers();
+    // Two calls, whose questions only HTTP tells apart.
+    let [.., upstream] = askers();
     let upstream = upstream.start().await;
     let daemon = daemon_before(&upstream).await;
     let client = able(&daemon, "/mcp/server/up");

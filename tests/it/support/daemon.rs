@@ -9,7 +9,7 @@ use std::{
 use mcpproxy::{
     config::{Places, Why},
     daemon::{self, LogFormat, Running, ServeOptions, Tcp},
-    upstream::process::LoginPath,
+    process::LoginPath,
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
