@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Inbound;
 use crate::{
+    access::Caller,
     call_context::{CallContext, ClientSender},
     error_code::{ErrorCode, Failure},
     router::{Announcement, Known, Router, Subscription, Tell, View},
@@ -93,6 +94,7 @@ impl Filter {
 
 /// One client's stream.
 struct Stream {
+    caller: Caller,
     view: View,
     /// The lists as the client knows them.
     known: Mutex<Known>,
@@ -139,7 +141,7 @@ impl Listeners {
     /// Tells every stream of the lists that changed, as far as its client wants to know and sees them.
     pub(super) fn announce(&self, announcement: &mut Announcement<'_>) {
         for stream in lock(&self.0.streams).values() {
-            let seen = announcement.news(&mut lock(&stream.known), &stream.view);
+            let seen = announcement.news(&mut lock(&stream.known), &stream.caller, &stream.view);
             let wanted = &stream.wanted;
             let news = [
                 (method::TOOLS_CHANGED, seen.tools, wanted.tools),
@@ -155,7 +157,12 @@ impl Listeners {
     }
 
     /// `open` is given the lists of the moment from which on the stream hears of changes.
-    fn enter(&self, router: &Router, open: impl FnOnce(Known) -> Stream) -> Result<Slot, Failure> {
+    fn enter(
+        &self,
+        router: &Router,
+        caller: &Caller,
+        open: impl FnOnce(Known) -> Stream,
+    ) -> Result<Slot, Failure> {
         let number = self.0.next.fetch_add(1, Ordering::Relaxed);
         let mut streams = lock(&self.0.streams);
         if streams.len() >= MAX_STREAMS {
@@ -163,7 +170,7 @@ impl Listeners {
             let hint = "Close one before opening another.";
             return Err(Failure::new(ErrorCode::Overloaded, text, hint));
         }
-        let stream = Arc::new(open(router.known_now()));
+        let stream = Arc::new(open(router.known_now(caller)));
         streams.insert(number, stream.clone());
         drop(streams);
         Ok(Slot {
@@ -212,14 +219,18 @@ impl Inbound {
         let discovered = discovered.map_err(|failure| of_ours(&failure))?;
         let capabilities = discovered.get("capabilities");
         let id = request.id.detached();
-        let slot = self.0.listeners.enter(&self.0.router, |known| Stream {
-            view: view.clone(),
-            known: Mutex::new(known),
-            wanted: wishes.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
-            id: id.to_raw(),
-            to_client: context.to_client.clone(),
-            early: Mutex::new(Some(Vec::new())),
-        });
+        let slot = self
+            .0
+            .listeners
+            .enter(&self.0.router, &context.caller, |known| Stream {
+                caller: context.caller.clone(),
+                view: view.clone(),
+                known: Mutex::new(known),
+                wanted: wishes.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
+                id: id.to_raw(),
+                to_client: context.to_client.clone(),
+                early: Mutex::new(Some(Vec::new())),
+            });
         let slot = slot.map_err(|failure| of_ours(&failure))?;
         let followed = self.follow(context, &slot.stream).await;
         let (uris, subscriptions): (BTreeSet<String>, Vec<Subscription>) =

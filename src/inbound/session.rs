@@ -203,7 +203,7 @@ impl Sessions {
             let Some(known) = &mut listener.known else {
                 continue;
             };
-            let seen = announcement.news(known, &session.view);
+            let seen = announcement.news(known, &session.caller, &session.view);
             drop(listener);
             let to_client = session.to_client();
             let changed = [seen.tools, seen.prompts, seen.resources];
@@ -345,7 +345,7 @@ impl Session {
         let new = Listener {
             over: over.clone(),
             // Taken under the lock: a change after this finds us here.
-            known: Some(router.known_now()),
+            known: Some(router.known_now(&self.caller)),
             resumable,
         };
         let old = std::mem::replace(&mut *listener, new);

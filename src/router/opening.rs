@@ -55,7 +55,7 @@ impl Router {
         };
         let result = match presented {
             Some(presented) => discovery::as_opening(&presented, revision),
-            None => self.own_opening(view, revision),
+            None => self.own_opening(caller, view, revision),
         };
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         Ok(Opening {
@@ -65,7 +65,7 @@ impl Router {
         })
     }
 
-    fn own_opening(&self, view: &View, revision: Revision) -> Raw {
+    fn own_opening(&self, caller: &Caller, view: &View, revision: Revision) -> Raw {
         Raw::author(&json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities(),
@@ -74,7 +74,7 @@ impl Router {
                 "title": "mcpproxy",
                 "version": env!("CARGO_PKG_VERSION"),
             },
-            "instructions": self.instructions(view),
+            "instructions": self.prepared(caller).instructions(view),
         }))
     }
 
