@@ -17,16 +17,17 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
+use tracing::Instrument;
 
 use crate::{
     access::Caller,
-    call_context::CallContext,
+    call_context::{CallContext, CallIds},
     catalog::Matching,
     error_code::{ErrorCode, Failure},
     gate::Variant,
     management::{Enabled, Management, ServerRow},
     router::{Detail, Router, Search},
-    wire::{Outcome, Raw},
+    wire::{Outcome, Raw, method},
 };
 
 /// Limit: the largest request body, as for MCP clients.
@@ -39,6 +40,7 @@ pub struct Api(Arc<Parts>);
 struct Parts {
     management: Management,
     router: Router,
+    calls: CallIds,
     standing: Standing,
     /// Counts client sessions.
     sessions: Box<dyn Fn() -> usize + Send + Sync>,
@@ -60,12 +62,14 @@ impl Api {
     pub fn new(
         management: Management,
         router: Router,
+        calls: CallIds,
         standing: Standing,
         sessions: impl Fn() -> usize + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(Parts {
             management,
             router,
+            calls,
             standing,
             sessions: Box::new(sessions),
         }))
@@ -338,13 +342,10 @@ async fn call(
             request.variant
         ))
     })?;
-    let context = CallContext::alone(caller);
-    let (key, payload) = match api
-        .0
-        .router
-        .call_tool(&context, variant, server, tool, args.as_ref())
-        .await?
-    {
+    let context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    let router = &api.0.router;
+    let answering = router.call_tool(&context, variant, server, tool, args.as_ref());
+    let (key, payload) = match answering.instrument(context.span.clone()).await? {
         Outcome::Result(result) => ("result", result),
         Outcome::Error(error) => ("rpc_error", error),
     };

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     access::Access,
     api::{Api, Standing},
+    call_context::CallIds,
     catalog::Catalog,
     config::{Keeper, KeeperTask},
     inbound::{Inbound, Presence, Sessions},
@@ -105,7 +106,13 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
-    let inbound = Inbound::new(router.clone(), sessions.clone(), closing.clone());
+    let calls = CallIds::default();
+    let inbound = Inbound::new(
+        router.clone(),
+        calls.clone(),
+        sessions.clone(),
+        closing.clone(),
+    );
 
     let addresses: Vec<_> = listeners
         .iter()
@@ -119,7 +126,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     };
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, standing, move || counted.count());
+    let api = Api::new(management, router, calls, standing, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tracing::Instrument;
 
 use super::{
     Inbound,
@@ -88,26 +89,28 @@ impl Inbound {
             return Outcome::Error(RpcError::method_not_found(&request.method).to_raw());
         }
         let session = envelope.session.as_ref();
-        let context = CallContext {
-            caller: envelope.caller,
-            revision: envelope.revision,
-            client: envelope.client,
-            log_level: envelope.log_level,
-            to_client,
-            questions: session.map(|session| session.known.questions().clone()),
-            session: session
-                .map(|session| session.known.clone())
-                .or(envelope.connection),
-        };
+        let mut context = CallContext::alone(&self.0.calls, envelope.caller, &request.method);
+        context.revision = envelope.revision;
+        context.client = envelope.client;
+        context.log_level = envelope.log_level;
+        context.to_client = to_client;
+        context.questions = session.map(|session| session.known.questions().clone());
+        context.session = session
+            .map(|session| session.known.clone())
+            .or(envelope.connection);
+        let span = context.span.clone();
         if &*request.method == method::LISTEN {
-            return Box::pin(self.listen(&context, &envelope.view, request)).await;
+            let listening = self.listen(&context, &envelope.view, request);
+            return Box::pin(listening.instrument(span)).await;
         }
         if wishes::is_wish(&request.method) {
-            return self.wish(&context, &envelope.view, session, request).await;
+            let wished = self.wish(&context, &envelope.view, session, request);
+            return wished.instrument(span).await;
         }
         let router = &self.0.router;
+        let answering = router.request(&context, &envelope.view, request);
         // What waits for it would be large otherwise.
-        Box::pin(router.request(&context, &envelope.view, request)).await
+        Box::pin(answering.instrument(span)).await
     }
 
     /// Takes note of a notification.

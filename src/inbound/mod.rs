@@ -41,6 +41,7 @@ pub use self::{
 };
 use crate::{
     access::Caller,
+    call_context::CallIds,
     config::RoutingMode,
     names::ServerName,
     router::{Router, View},
@@ -52,6 +53,7 @@ pub struct Inbound(Arc<Parts>);
 
 struct Parts {
     router: Router,
+    calls: CallIds,
     sessions: Sessions,
     /// Streams of modern clients.
     listeners: listen::Listeners,
@@ -63,9 +65,15 @@ struct Parts {
 
 impl Inbound {
     /// Faces over a router. `closing` ends streams that only listen.
-    pub fn new(router: Router, sessions: Sessions, closing: CancellationToken) -> Self {
+    pub fn new(
+        router: Router,
+        calls: CallIds,
+        sessions: Sessions,
+        closing: CancellationToken,
+    ) -> Self {
         Self(Arc::new(Parts {
             router,
+            calls,
             sessions,
             listeners: listen::Listeners::default(),
             closing,

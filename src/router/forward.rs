@@ -103,6 +103,7 @@ impl Router {
             sender: context.sender(),
             behalf,
             stream: &context.to_client,
+            deadline: context.deadline,
         };
         let call = upstream.call(admitted, outgoing).await?;
         Ok(Running {

@@ -15,6 +15,7 @@ use tower_service::Service;
 use super::{Inbound, Sessions};
 use crate::{
     access::Caller,
+    call_context::CallIds,
     catalog::Catalog,
     config::{self, Settings, Surroundings},
     router::Router,
@@ -40,7 +41,7 @@ impl Endpoints {
         let (catalog, _task) = Catalog::new(folder.path().to_owned(), &[]);
         let router = Router::new(settings, catalog, Upstreams::default());
         let closing = CancellationToken::new();
-        let inbound = Inbound::new(router, Sessions::default(), closing);
+        let inbound = Inbound::new(router, CallIds::default(), Sessions::default(), closing);
         Self {
             routes: inbound.routes(),
             _folder: folder,

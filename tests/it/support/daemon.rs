@@ -131,6 +131,14 @@ impl Builder {
         DaemonProcess::spawn_in(self.home()).await
     }
 
+    /// [`Builder::spawn`], with more on the command line.
+    pub async fn spawn_with_args(self, args: &[&str]) -> DaemonProcess {
+        let home = self.home();
+        let mut command = serve(&home);
+        command.args(args);
+        DaemonProcess::wait_until_it_serves(command, home).await
+    }
+
     /// [`Builder::spawn`], with one more variable in the daemon's environment.
     pub async fn spawn_with_env(self, name: &str, value: &str) -> DaemonProcess {
         let home = self.home();
