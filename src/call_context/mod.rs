@@ -48,7 +48,7 @@ pub struct CallContext {
     /// What the client speaks.
     pub revision: Revision,
     /// What the client said of itself.
-    pub client: Arc<Client>,
+    pub client: Arc<ClientIdentity>,
     /// The log lines that the client wants to see; of a legacy client that never said, all that its servers send.
     pub log_level: Option<LogLevel>,
     /// Where notifications about this request go.
@@ -61,7 +61,7 @@ pub struct CallContext {
 
 /// What a client said of itself. Detached: it outlives the frame that it came in.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ClientIdentity {
     /// Its name and version.
     pub info: Raw,
     /// What it can do.
@@ -143,7 +143,7 @@ fn shown(method: &str) -> &str {
     method.split_at(method.floor_char_boundary(SHOWN_METHOD)).0
 }
 
-impl Default for Client {
+impl Default for ClientIdentity {
     /// One that said nothing.
     fn default() -> Self {
         Self {
@@ -153,7 +153,7 @@ impl Default for Client {
     }
 }
 
-impl Client {
+impl ClientIdentity {
     /// A client of this name with these capabilities.
     pub fn new(info: &Raw, capabilities: &Raw) -> Self {
         Self {

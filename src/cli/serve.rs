@@ -14,7 +14,7 @@ use super::{
     platform, stdio,
 };
 use crate::{
-    daemon::{self, LogFormat, Running, ServeError, ServeOptions, Signals, Tcp},
+    daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
     process::LoginPath,
     secret::Secret,
 };
@@ -215,7 +215,7 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
 async fn started(
     options: ServeOptions,
     signals: &mut Signals,
-) -> Option<Result<Running, ServeError>> {
+) -> Option<Result<RunningDaemon, ServeError>> {
     tokio::select! {
         started = daemon::start(options) => Some(started),
         () = signals.next() => None,

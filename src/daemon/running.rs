@@ -41,7 +41,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 const HOUSEKEEPING: Duration = Duration::from_mins(10);
 
 /// What is there before anything runs.
-pub(super) struct Beginning {
+pub(super) struct DaemonParts {
     pub(super) keeper: Keeper,
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
@@ -53,7 +53,7 @@ pub(super) struct Beginning {
 }
 
 /// What has to be ended.
-pub(super) struct Parts {
+pub(super) struct DaemonTasks {
     /// No new connections, and streams that only listen end.
     closing: CancellationToken,
     /// Everything else ends.
@@ -70,8 +70,8 @@ pub(super) struct Parts {
 }
 
 /// Puts everything together and serves.
-pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), ServeError> {
-    let Beginning {
+pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks), ServeError> {
+    let DaemonParts {
         keeper,
         keeper_task,
         data_dir,
@@ -79,7 +79,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         mut lock,
         listeners,
         local,
-    } = beginning;
+    } = parts;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
         CancellationToken::new(),
@@ -151,7 +151,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     };
     let faces = open_faces(&served, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());
-    let parts = Parts {
+    let running = DaemonTasks {
         closing,
         ending,
         hurry,
@@ -162,7 +162,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         presence,
         _lock: lock,
     };
-    Ok((addresses, parts))
+    Ok((addresses, running))
 }
 
 /// What is served, and who it is served to.
@@ -220,11 +220,12 @@ async fn count(State(presence): State<Presence>, request: Request, next: Next) -
     next.run(request).await
 }
 
-/// Clients that are attached leave when their requests are answered, which may take as long as any other request.
+/// Clients that are attached leave when their requests are answered, which may take as long as any other request; so may requests
+/// whose stream their client can take up again.
 async fn see_off(inbound: Inbound, closing: CancellationToken) {
     closing.cancelled().await;
     if timeout(DRAIN, inbound.all_left()).await.is_err() {
-        tracing::warn!("attached clients were cut off after the grace");
+        tracing::warn!("attached clients and lost streams were cut off after the grace");
     }
 }
 
@@ -250,7 +251,7 @@ async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
     }
 }
 
-impl Parts {
+impl DaemonTasks {
     /// Faces first, then what is behind them.
     pub(super) async fn shutdown(mut self) {
         self.closing.cancel();

@@ -8,7 +8,7 @@ use std::{
 
 use mcpproxy::{
     config::{Places, Why},
-    daemon::{self, LogFormat, Running, ServeOptions, Tcp},
+    daemon::{self, LogFormat, RunningDaemon, ServeOptions, Tcp},
     process::LoginPath,
 };
 use serde_json::{Map, Value};
@@ -159,7 +159,7 @@ fn merge(entry: &mut Value, more: Value) {
 pub struct TestDaemon {
     home: Home,
     address: SocketAddr,
-    running: Running,
+    running: RunningDaemon,
 }
 
 impl TestDaemon {
