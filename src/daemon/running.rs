@@ -20,12 +20,13 @@ use super::{
 };
 use crate::{
     access::Access,
-    api::{Api, Standing},
+    api::Api,
     call_context::CallIds,
     catalog::Catalog,
     config::{Keeper, KeeperTask},
+    gate::Gate,
     inbound::{Inbound, Presence, Sessions},
-    management::Management,
+    management::{DaemonLocation, Management},
     process::{Ledger, LoginPath},
     router::Router,
     upstream::{Ground, Supervisor},
@@ -102,7 +103,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
     let (upstreams, mut supervisor) =
         Supervisor::new(keeper.subscribe(), catalog.clone(), ground, hurry.clone());
-    let router = Router::new(keeper.subscribe(), catalog.clone(), upstreams.clone());
+    let gate = Gate::new(keeper.subscribe(), catalog.clone());
+    let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
@@ -119,14 +121,14 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         .filter_map(|listener| listener.local_addr().ok())
         .collect();
     let url = url_of(&addresses);
-    let standing = Standing {
+    let location = DaemonLocation {
         data_dir: data_dir.clone(),
         listen: addresses.iter().map(ToString::to_string).collect(),
         url: url.clone(),
     };
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, calls, standing, move || counted.count());
+    let api = Api::new(management, router, calls, location, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.

@@ -7,10 +7,13 @@ use super::{Refused, Reply, Router, exchange::Running, rounds::Resumed};
 use crate::{
     call_context::CallContext,
     error_code::ErrorCode,
-    gate::{Admitted, Wanted},
+    gate::{Admitted, AdmittedMessage},
     names::ServerName,
     upstream::{Behalf, Outgoing},
-    wire::{Edit, Notification, Raw, Request, RpcError, meta, method, notification_frame, splice},
+    wire::{
+        Edit, Notification, Raw, Request, RpcError, Target, meta, method, notification_frame,
+        splice,
+    },
 };
 
 /// How the upstream's things are called where the client sees them.
@@ -24,11 +27,10 @@ pub(super) enum Shown {
 
 /// A request as it is about to be sent.
 pub(super) struct Begun<'a> {
-    pub(super) method: &'a str,
     /// The params as the client wrote them.
-    pub(super) original: Option<&'a Raw>,
-    /// The params as the upstream gets them, but for what differs between the eras.
-    pub(super) params: Option<Raw>,
+    pub(super) params: Option<&'a Raw>,
+    /// What is changed of them besides the name and the progress token.
+    pub(super) edits: &'a [(&'a str, Edit<'a>)],
     /// The client's progress token.
     pub(super) token: Option<Raw>,
     pub(super) shown: Shown,
@@ -40,11 +42,10 @@ impl Router {
         &self,
         context: &CallContext,
         admitted: &Admitted,
-        method: &str,
         params: Option<&Raw>,
         edits: &[(&str, Edit<'_>)],
     ) -> Result<Reply, Refused> {
-        self.send(context, admitted, method, params, edits, Shown::Offered)
+        self.send(context, admitted, params, edits, Shown::Offered)
             .await
     }
 
@@ -52,15 +53,13 @@ impl Router {
         &self,
         context: &CallContext,
         admitted: &Admitted,
-        method: &str,
         params: Option<&Raw>,
         edits: &[(&str, Edit<'_>)],
         shown: Shown,
     ) -> Result<Reply, Refused> {
         let begun = Begun {
-            method,
-            original: params,
-            params: params.map(|params| edited(params, edits)).transpose()?,
+            params,
+            edits,
             token: progress_token(params)?,
             shown,
         };
@@ -79,18 +78,17 @@ impl Router {
         admitted: &Admitted,
         begun: Begun<'_>,
     ) -> Result<Running, Refused> {
-        let upstream = self
-            .upstream(context, admitted.server(), begun.shown)
-            .await?;
+        let upstream = self.upstream(context, admitted, begun.shown).await?;
         let number = upstream.next_number();
         let had_token = begun.token.is_some();
         let progress = Progress {
             number,
             token: begun.token.filter(|_| context.to_client.is_open()),
         };
-        let sent = match &begun.params {
-            Some(params) if had_token => Some(progress.put_into(params)?),
-            params => params.clone(),
+        let message = if had_token {
+            progress.put_into(admitted, begun.params, begun.edits)?
+        } else {
+            admitted.message(begun.params, begun.edits)?
         };
         let behalf = match &context.session {
             Some(session) => Behalf::Session(session.key().clone()),
@@ -98,19 +96,18 @@ impl Router {
         };
         let outgoing = Outgoing {
             number,
-            method: begun.method,
-            params: sent,
+            message: &message,
             sender: context.sender(),
             behalf,
             stream: &context.to_client,
             deadline: context.deadline,
         };
-        let call = upstream.call(admitted, outgoing).await?;
+        let call = upstream.call(outgoing).await?;
         Ok(Running {
             call,
             progress,
-            method: begun.method.into(),
-            params: begun.params,
+            method: admitted.method().into(),
+            params: message.params().cloned(),
             shown: begun.shown,
             rounds: 0,
             waited: Duration::ZERO,
@@ -125,51 +122,15 @@ impl Router {
         request: &Request,
     ) -> Result<Reply, Refused> {
         let params = request.params.as_ref();
-        let text = |key: &str| {
-            params
-                .and_then(|p| p.get(key))
-                .and_then(|value| value.string())
-        };
-        let (name, uri) = (text("name"), text("uri"));
-        let wanted = match (&*request.method, &name, &uri) {
-            (method::TOOLS_CALL, Some(name), _) => Wanted::Tool(name),
-            (method::TOOLS_CALL, None, _) => {
-                return Err(RpcError::invalid_params("tools/call: `name` is missing").into());
+        let target = Target::of(&request.method, params)?;
+        let admitted = self.0.gate.admit(&context.caller, server.as_str(), target);
+        let admitted = admitted.map_err(|failure| match failure.code {
+            ErrorCode::UnknownTool => {
+                RpcError::invalid_params(format!("{}. {}", failure.error, failure.hint)).into()
             }
-            (method::PROMPTS_GET, Some(name), _) => Wanted::Prompt(name),
-            (method::RESOURCES_READ, _, Some(uri)) => Wanted::Resource(uri),
-            (other, _, _) => Wanted::Method(other),
-        };
-        let admitted =
-            self.admit(context, server.as_str(), wanted)
-                .map_err(|failure| match failure.code {
-                    ErrorCode::UnknownTool => {
-                        RpcError::invalid_params(format!("{}. {}", failure.error, failure.hint))
-                            .into()
-                    }
-                    _ => Refused::from(failure),
-                })?;
-        // Set again, so that a name which stands twice means for the upstream what it meant for the gate.
-        let edits: Vec<(&str, Edit<'_>)> = match wanted {
-            Wanted::Tool(name) | Wanted::Prompt(name) => once(params, "name", name),
-            Wanted::Resource(uri) => once(params, "uri", uri),
-            Wanted::Method(_) => vec![],
-        };
-        let method = &request.method;
-        self.send(context, &admitted, method, params, &edits, Shown::Own)
-            .await
-    }
-}
-
-/// Nothing to edit if the key stands there once.
-fn once(
-    params: Option<&Raw>,
-    key: &'static str,
-    value: &str,
-) -> Vec<(&'static str, Edit<'static>)> {
-    match params.map(|params| params.look_up([key])) {
-        Some([found]) if found.times > 1 => vec![(key, Edit::Set(Raw::author(&value)))],
-        _ => vec![],
+            _ => Refused::from(failure),
+        })?;
+        self.send(context, &admitted, params, &[], Shown::Own).await
     }
 }
 
@@ -182,13 +143,6 @@ fn progress_token(params: Option<&Raw>) -> Result<Option<Raw>, RpcError> {
         return Err(RpcError::invalid_params("`_meta` stands there twice"));
     }
     Ok(found.value.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)))
-}
-
-fn edited(params: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, RpcError> {
-    if edits.is_empty() {
-        return Ok(params.clone());
-    }
-    splice(params, edits).map_err(|_| RpcError::invalid_params("`params` is not an object"))
 }
 
 /// The client's progress token and ours.
@@ -207,13 +161,20 @@ impl Progress {
         self.token.clone()
     }
 
-    fn put_into(&self, params: &Raw) -> Result<Raw, RpcError> {
+    fn put_into<'a>(
+        &self,
+        admitted: &'a Admitted,
+        params: Option<&Raw>,
+        edits: &[(&str, Edit<'_>)],
+    ) -> Result<AdmittedMessage<'a>, RpcError> {
         let token = match &self.token {
             Some(_) => Edit::Set(Raw::author(&format!("p{}", self.number))),
             None => Edit::Remove,
         };
         let inner = [(meta::PROGRESS_TOKEN, token)];
-        edited(params, &[(meta::META, Edit::Within(&inner))])
+        let token = (meta::META, Edit::Within(&inner));
+        let edits: Vec<(&str, Edit<'_>)> = edits.iter().cloned().chain([token]).collect();
+        admitted.message(params, &edits)
     }
 
     /// The frame for the client; `None` for progress that it did not ask for.

@@ -35,7 +35,7 @@ pub(super) struct Asked {
 /// The questions of an upstream's result; one that names no method is passed over.
 pub(super) fn asked(result: &Raw) -> Vec<Asked> {
     let requests = result.get(REQUESTS).unwrap_or_else(Raw::empty_object);
-    let one = |member: crate::wire::Member| {
+    let one = |member: crate::wire::MemberSpan| {
         let request = requests.part(member.value);
         Some(Asked {
             key: requests.part(member.key).string()?,

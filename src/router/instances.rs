@@ -10,7 +10,8 @@ use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
     config::{Root, SessionScope},
-    error_code::{ErrorCode, Failure},
+    error_code::Failure,
+    gate::Admitted,
     names::ServerName,
     upstream::{Ask, Member, Tenant, Upstream},
     wire::{Notification, Outcome, Raw, bridge, method},
@@ -23,21 +24,18 @@ const ROOTS: Duration = Duration::from_secs(10);
 const MAX_ROOTS: usize = 256;
 
 impl Router {
-    /// Where a request goes. The gate has let it through, so the server runs unless the settings changed this moment.
+    /// Where an admitted request goes.
     pub(super) async fn upstream(
         &self,
         context: &CallContext,
-        server: &ServerName,
+        admitted: &Admitted,
         shown: Shown,
     ) -> Result<Upstream, Failure> {
-        let base = self.0.upstreams.get(server.as_str()).ok_or_else(|| {
-            let error = format!("the server {server:?} is not running");
-            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
-        })?;
+        let base = self.0.upstreams.of(admitted)?;
         match base.scope() {
             SessionScope::Shared => Ok(base),
             // Boxed, because they are large and seldom.
-            SessionScope::Client => Box::pin(self.own(context, server, shown)).await,
+            SessionScope::Client => Box::pin(self.own(context, base.name(), shown)).await,
             SessionScope::Workspace => Box::pin(self.workspace(context, base)).await,
         }
     }

@@ -61,14 +61,15 @@ impl Router {
         admitted: &Admitted,
         begun: &Begun<'_>,
     ) -> Result<Option<Resumed>, Refused> {
-        let Some(handle) = handle(context, begun.original) else {
+        let Some(handle) = handle(context, begun.params) else {
             return Ok(None);
         };
+        let message = admitted.message(begun.params, begun.edits)?;
         let bound = Bound {
             caller: context.caller.clone(),
             server: admitted.server().clone(),
-            method: begun.method.into(),
-            params: fingerprint(begun.params.as_ref()),
+            method: message.method().into(),
+            params: fingerprint(message.params()),
         };
         let Some(call) = self.0.parked.take(&handle, &bound, Instant::now()) else {
             let why = "`requestState` is unknown, used, expired, or of another request. Send the request again without it and without `inputResponses`.";
@@ -81,7 +82,7 @@ impl Router {
         running.progress.heard_as(begun.token.clone());
         running.call.resume();
         let responses = begun
-            .original
+            .params
             .and_then(|params| params.get(input_required::RESPONSES));
         let mut open = Vec::new();
         for (id, asked) in questions {
@@ -150,18 +151,13 @@ impl Router {
             .zip(answers)
             .map(|(asked, answer)| (&*asked.key, Edit::Set(answer)))
             .collect();
-        let empty = Raw::empty_object();
-        let params = running.params.as_ref().unwrap_or(&empty);
         let mut edits = vec![(input_required::RESPONSES, Edit::Within(&answers))];
         if let Some(state) = result.get(input_required::STATE) {
             edits.push((input_required::STATE, Edit::Set(state)));
         }
-        let again = splice(params, &edits)
-            .map_err(|_| RpcError::invalid_params("`params` is not an object"))?;
         let token = running.progress.token();
         let Running {
             call,
-            method,
             params,
             shown,
             rounds,
@@ -171,9 +167,8 @@ impl Router {
         // It has its answer; the place that it holds at a server which has few may be the one that the next needs.
         drop(call);
         let begun = Begun {
-            method: &method,
-            original: None,
-            params: Some(again),
+            params: params.as_ref(),
+            edits: &edits,
             token,
             shown,
         };

@@ -6,9 +6,8 @@ use super::{LogSubscription, Refused, Router, Subscription, Tell, View, forward:
 use crate::{
     call_context::CallContext,
     catalog::Owner,
-    gate::Wanted,
     upstream::NotSubscribed,
-    wire::{Edit, LogLevel, Notification, Raw, Revision, bridge, method, splice},
+    wire::{Edit, LogLevel, Notification, Raw, Revision, Target, bridge, method, splice},
 };
 
 impl Router {
@@ -40,15 +39,16 @@ impl Router {
             View::Configured | View::Mode(_) => Shown::Offered,
         };
         let subscribed = async {
-            let wanted = Wanted::Resource(&owner.uri);
-            let admitted = self
-                .admit(context, owner.server.as_str(), wanted)
+            let target = Target::subscription(&owner.uri);
+            let gate = &self.0.gate;
+            let admitted = gate
+                .admit(&context.caller, owner.server.as_str(), target)
                 .map_err(NotSubscribed::Failed)?;
             let upstream = self
-                .upstream(context, admitted.server(), shown)
+                .upstream(context, &admitted, shown)
                 .await
                 .map_err(NotSubscribed::Failed)?;
-            upstream.subscribe(&admitted, &owner.uri, tell).await
+            upstream.subscribe(&admitted, tell).await
         };
         subscribed.await.map_err(|error| match error {
             NotSubscribed::Failed(failure) => refused(failure.into()),

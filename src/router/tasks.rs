@@ -6,12 +6,11 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Refused, Reply, Router};
+use super::Router;
 use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::ServerCatalog,
-    gate::Wanted,
     names::ServerName,
     wire::{Raw, RpcError, bridge},
 };
@@ -79,36 +78,24 @@ impl Router {
 
     /// Whether a server that clients can call gives tasks.
     pub(super) fn some_server_has_tasks(&self) -> bool {
-        let (settings, snapshot) = (self.settings(), self.snapshot());
+        let now = self.0.gate.now();
         let gives = |known: &ServerCatalog| {
             let extensions = known.capabilities().get("extensions");
             extensions.is_some_and(|all| all.get(EXTENSION).is_some())
                 && !known.listing.revision.has_handshake()
         };
-        snapshot.servers.iter().any(|(name, known)| {
-            let entry = settings.servers.get(name);
-            gives(known) && entry.is_some_and(|entry| entry.enabled && !entry.quarantined)
-        })
+        let mut servers = now.snapshot().servers.iter();
+        servers.any(|(name, known)| gives(known) && now.rules().is_usable(name.as_str()))
     }
 
-    /// `tasks/get`, `tasks/update`, `tasks/cancel`: to the server whose task it is.
-    pub(super) async fn offered_task(
+    /// The server whose task it is.
+    pub(super) fn server_of_task(
         &self,
         context: &CallContext,
-        method: &str,
-        params: Option<&Raw>,
-    ) -> Result<Reply, Refused> {
-        if context.revision.has_handshake() {
-            return Err(RpcError::method_not_found(method).into());
-        }
-        let id = params.and_then(|params| params.get("taskId")?.string());
-        let id =
-            id.ok_or_else(|| RpcError::invalid_params(format!("{method}: `taskId` is missing")))?;
-        let server = self.0.tasks.server_of(&id, &context.caller);
-        let server =
-            server.ok_or_else(|| RpcError::invalid_params(format!("Unknown task: {id:?}")))?;
-        let admitted = self.admit(context, server.as_str(), Wanted::Method(method))?;
-        self.forward(context, &admitted, method, params, &[]).await
+        id: &str,
+    ) -> Result<ServerName, RpcError> {
+        let server = self.0.tasks.server_of(id, &context.caller);
+        server.ok_or_else(|| RpcError::invalid_params(format!("Unknown task: {id:?}")))
     }
 }
 

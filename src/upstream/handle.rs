@@ -22,12 +22,12 @@ use crate::{
     catalog::ServerCatalog,
     config::{SessionScope, Settings},
     error_code::{ErrorCode, Failure},
-    gate::Admitted,
+    gate::{Admitted, AdmittedMessage},
     link::{Behalf, Link, LinkError},
     names::ServerName,
     process::StderrLog,
     wire::{
-        Raw, RequestNumbers,
+        RequestNumbers, Thing,
         bridge::{self, Sender},
     },
 };
@@ -116,14 +116,12 @@ impl Slots {
     }
 }
 
-/// A request to be sent: its params are already the upstream's.
+/// A request to be sent.
 pub struct Outgoing<'a> {
     /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
     pub number: u64,
-    /// The method.
-    pub method: &'a str,
-    /// The params.
-    pub params: Option<Raw>,
+    /// What is sent, but for what differs between the eras.
+    pub message: &'a AdmittedMessage<'a>,
     /// What the client is.
     pub sender: Sender<'a>,
     /// On whose behalf.
@@ -181,11 +179,10 @@ impl Upstream {
     /// Sends a request. An upstream that sleeps is woken first; the wait is part of the call.
     ///
     /// A request that certainly was not delivered is sent once more over a new connection.
-    pub async fn call(
-        &self,
-        admitted: &Admitted,
-        outgoing: Outgoing<'_>,
-    ) -> Result<ActiveCall, Failure> {
+    pub async fn call(&self, outgoing: Outgoing<'_>) -> Result<ActiveCall, Failure> {
+        let message = outgoing.message;
+        let admitted = message.admitted();
+        self.check_recipient(admitted)?;
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
         let permit = self.slot(bound, timeout).await?;
@@ -199,9 +196,9 @@ impl Upstream {
             let revision = catalog.listing.revision;
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
-            let params = bridge::params_for(revision, &outgoing.sender, outgoing.params.as_ref());
+            let params = bridge::params_for(revision, &outgoing.sender, message.params());
             let behalf = Some(outgoing.behalf.clone());
-            let (number, method) = (outgoing.number, outgoing.method);
+            let (number, method) = (outgoing.number, message.method());
             let sent = live
                 .link
                 .call(number, method, params.as_ref(), mirrored, behalf);
@@ -246,29 +243,29 @@ impl Upstream {
     }
 
     /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
-    pub async fn notify(
-        &self,
-        _: &Admitted,
-        method: &str,
-        params: Option<&Raw>,
-    ) -> Result<(), Failure> {
+    pub async fn notify(&self, message: &AdmittedMessage<'_>) -> Result<(), Failure> {
+        self.check_recipient(message.admitted())?;
         match self.0.live.load_full() {
             Some(live) => {
-                let sent = live.link.notify(method, params).await;
+                let sent = live.link.notify(message.method(), message.params()).await;
                 sent.map_err(|error| self.failure(&error))
             }
             None => Ok(()),
         }
     }
 
-    /// Has `tell` called at each update of a resource until the subscription is dropped. An upstream that sleeps is woken, and sleeps
-    /// no more.
+    /// Has `tell` called at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken,
+    /// and sleeps no more.
     pub async fn subscribe(
         &self,
-        _: &Admitted,
-        uri: &str,
+        admitted: &Admitted,
         tell: Tell,
     ) -> Result<Subscription, NotSubscribed> {
+        self.check_recipient(admitted)
+            .map_err(NotSubscribed::Failed)?;
+        let Thing::Resource(uri) = admitted.target().thing() else {
+            return Err(NotSubscribed::Failed(misdirected(self.name())));
+        };
         // Until it is in the table it has to be counted elsewhere.
         let _counted = Counted::begin(self.clone());
         let (patience, _) = self.limits();
@@ -279,6 +276,15 @@ impl Upstream {
             Ok(()) => Ok(subscription),
             Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
             Err(refused) => Err(refused),
+        }
+    }
+
+    /// What was admitted to one server reaches no other.
+    fn check_recipient(&self, admitted: &Admitted) -> Result<(), Failure> {
+        if admitted.server() == self.name() {
+            Ok(())
+        } else {
+            Err(misdirected(self.name()))
         }
     }
 
@@ -427,4 +433,11 @@ impl Upstream {
         };
         Failure::new(code, text, hint).of_server(name)
     }
+}
+
+/// A fault of ours: a message for something else than what was admitted.
+fn misdirected(server: &ServerName) -> Failure {
+    let error = format!("the server {server:?} was to be sent what was not admitted to it");
+    let hint = "This is a mistake in mcpproxy; report it.";
+    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
 }

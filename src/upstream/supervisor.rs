@@ -24,6 +24,7 @@ use super::{
 use crate::{
     catalog::Catalog,
     config::{self, ServerEntry, SessionScope, Settings},
+    gate::{self, Standing},
     names::ServerName,
     process::StderrLog,
     wire::RequestNumbers,
@@ -367,7 +368,7 @@ impl Supervisor {
 struct Identity {
     fingerprint: String,
     start: config::Start,
-    quarantined: bool,
+    standing: Standing,
     scope: SessionScope,
 }
 
@@ -376,7 +377,7 @@ impl Identity {
         Self {
             fingerprint: entry.fingerprint.clone(),
             start: entry.start,
-            quarantined: entry.quarantined,
+            standing: gate::standing(entry),
             scope: entry.session_scope,
         }
     }

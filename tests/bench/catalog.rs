@@ -8,6 +8,7 @@ use mcpproxy::{
     call_context::{CallContext, CallIds},
     catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
     config::{RoutingMode, Settings, Surroundings, parse},
+    gate::Gate,
     names::ServerName,
     router::{Router, View},
     upstream::Upstreams,
@@ -141,7 +142,8 @@ fn lists(c: &mut Criterion) {
         let (catalog, _task) = Catalog::new(folder.path().to_owned(), &known);
         let settings = settings(&listings);
         let (in_force, watched) = watch::channel(Arc::new(settings.clone()));
-        let router = Router::new(watched, catalog, Upstreams::default());
+        let gate = Gate::new(watched.clone(), catalog.clone());
+        let router = Router::new(watched, gate, catalog, Upstreams::default());
         let list = || {
             let view = View::Mode(RoutingMode::Direct);
             match runtime.block_on(router.request(&context, &view, &request)) {

@@ -19,6 +19,7 @@ use crate::{
     call_context::CallIds,
     catalog::Catalog,
     config::{self, Settings, Surroundings},
+    gate::Gate,
     router::Router,
     upstream::Upstreams,
 };
@@ -42,7 +43,8 @@ impl Endpoints {
         let settings = config::parse("{}", &surroundings).expect("a configuration");
         let (keeper, settings) = watch::channel(Arc::new(settings));
         let (catalog, _task) = Catalog::new(folder.path().to_owned(), &[]);
-        let router = Router::new(settings, catalog, Upstreams::default());
+        let gate = Gate::new(settings.clone(), catalog.clone());
+        let router = Router::new(settings, gate, catalog, Upstreams::default());
         let closing = CancellationToken::new();
         let inbound = Inbound::new(
             router,

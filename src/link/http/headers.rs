@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use crate::wire::{
     Raw,
     header_params::{HeaderParam, PREFIX},
-    header_value, method,
+    header_value, name_key,
 };
 
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -26,7 +26,7 @@ pub(super) fn of_request(
     let Some(params) = params else {
         return headers;
     };
-    let name = method::name_key(method).and_then(|key| params.get(key)?.string());
+    let name = name_key(method).and_then(|key| params.get(key)?.string());
     if let Some(value) = name.as_deref().and_then(encoded) {
         headers.insert(NAME, value);
     }

@@ -7,9 +7,9 @@ use super::{BuiltIn, Call, required, string, wrong_arguments};
 use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{self, Variant},
+    gate::Variant,
     router::{Refused, Reply, Router},
-    wire::{Edit, Raw, method},
+    wire::{Edit, Raw},
 };
 
 pub(super) const READ: BuiltIn = BuiltIn {
@@ -247,13 +247,9 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, Refused> {
     }
     call.router.ensure_known(server).await?;
     let variant = {
-        let (settings, snapshot) = (call.router.settings(), call.router.snapshot());
-        snapshot.tool(server, tool).map(|known| {
-            gate::call_with(
-                settings.servers.get(server.as_str()).map(AsRef::as_ref),
-                known,
-            )
-        })
+        let now = call.router.0.gate.now();
+        let known = now.snapshot().tool(server, tool);
+        known.map(|known| now.rules().call_with(server, known))
     };
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
@@ -289,19 +285,11 @@ impl Router {
         arguments: Option<Raw>,
     ) -> Result<Reply, Refused> {
         self.ensure_known(server).await?;
-        let admitted = self.admit_as(call.context, variant, server, tool)?;
-        let edits = [
-            ("name", Edit::Set(Raw::author(&tool))),
-            ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
-        ];
-        self.forward(
-            call.context,
-            &admitted,
-            method::TOOLS_CALL,
-            Some(call.params),
-            &edits,
-        )
-        .await
+        let caller = &call.context.caller;
+        let admitted = self.0.gate.admit_as(caller, variant, server, tool)?;
+        let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
+        self.forward(call.context, &admitted, Some(call.params), &edits)
+            .await
     }
 }
 

@@ -126,7 +126,7 @@ impl Worker {
             due_for: Vec::new(),
             listing_for: Vec::new(),
         });
-        if !self.entry.quarantined {
+        if !self.is_held() {
             self.shared.live.store(Some(live.clone()));
         }
         self.tell_wishes();

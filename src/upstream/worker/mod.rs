@@ -37,6 +37,7 @@ use super::{
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
+    gate,
     link::News,
     wire::{LogLevel, Revision},
 };
@@ -247,10 +248,15 @@ impl Worker {
         self.shared.tenant.is_some()
     }
 
+    /// Whether the server waits for approval: nothing of it is executed then. This worker is replaced when that changes.
+    fn is_held(&self) -> bool {
+        !gate::standing(&self.entry).is_usable()
+    }
+
     /// A server that waits for approval is not called, and of one that gives each client its own process, nobody uses this one.
     fn is_for_its_lists_only(&self) -> bool {
         let is_never_called = self.shared.scope == SessionScope::Client && !self.is_instance();
-        self.entry.quarantined || (is_never_called && !self.is_remote())
+        self.is_held() || (is_never_called && !self.is_remote())
     }
 
     /// Whether its lists are known, from this configuration of it.

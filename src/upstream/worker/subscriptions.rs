@@ -36,7 +36,7 @@ pub(super) enum Told {
 impl Worker {
     /// Whether somebody wants to hear of a resource, so that the server must be connected.
     pub(super) fn is_listened_to(&self) -> bool {
-        !self.entry.quarantined && !self.shared.subscriptions.is_empty()
+        !self.is_held() && !self.shared.subscriptions.is_empty()
     }
 
     /// Asks for what is wanted and not had, and ends what is had and not wanted.
@@ -44,7 +44,7 @@ impl Worker {
         let Some(connected) = &self.life.open else {
             return;
         };
-        if self.entry.quarantined {
+        if self.is_held() {
             return;
         }
         let subscriptions = &self.shared.subscriptions;

@@ -1,4 +1,4 @@
-//! The answers that clients depend on before and beside any call: what they probe, and what they get wrong.
+//! JSON-RPC over HTTP, whatever is asked: sessions, revisions, batches, and requests that are wrong.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,8 @@ use crate::support::{
     client::TestClient,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
-    http::{self, HttpAnswer, Reachable},
+    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
 };
-
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-const JSON: (&str, &str) = ("content-type", "application/json");
-const BOTH: (&str, &str) = ("accept", "application/json, text/event-stream");
 
 async fn daemon() -> (Upstream, TestDaemon) {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
@@ -109,7 +105,7 @@ async fn a_deleted_session_is_gone() {
     let client = daemon.client("/mcp/all").await;
     assert_eq!(client.request("ping", "{}").await.result(), "{}");
     let mut stream = client.listen().await;
-    assert!([200, 204].contains(&client.delete().await.status));
+    assert_eq!(client.delete().await.status, 204);
     assert_eq!(stream.next().await, None);
     let reply = client.request("ping", "{}").await;
     assert_eq!((reply.status, reply.error_code()), (404, -32001));

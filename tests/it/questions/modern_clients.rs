@@ -1,41 +1,12 @@
-//! Calls that a client of the revision without handshake carries on over several requests, because a legacy server asks something.
+//! Clients of the revision without handshake: they are asked by a result, and carry the call on with another request.
 
 use serde_json::{Value, json};
 
+use super::{ACCEPTED, FORM, askers, daemon_before};
 use crate::support::{
-    behaviours::*,
-    client::Reply,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
+    behaviours::*, client::Reply, daemon::TestDaemon, fake_upstream::FakeUpstream,
     modern_client::ModernClient,
-    script::HttpAnswers,
 };
-
-const FORM: &str = r#"{"message":"Your name?","requestedSchema":{"type":"object","properties":{"user_name":{"type":"string","default":1.10}}},"vendor":{"z":1,"a":2}}"#;
-
-const SAMPLING: &str = r#"{"messages":[],"maxTokens":7}"#;
-
-/// An answer with a number that must keep its text.
-const ACCEPTED: &str = r#"{"action":"accept","content":{"user_name":"Zoë","n":1.10}}"#;
-
-fn askers() -> [FakeUpstream; 3] {
-    [
-        FakeUpstream::stdio(),
-        FakeUpstream::sse(),
-        FakeUpstream::http().answering(HttpAnswers::Sse),
-    ]
-    .map(|upstream| {
-        let form = ask("elicitation/create", FORM);
-        let sampling = ask("sampling/createMessage", SAMPLING);
-        upstream
-            .tool("form", form.clone().then(reply_with_answer()))
-            .tool("two", form.then(sampling).then(reply_with_answer()))
-    })
-}
-
-async fn daemon_before(upstream: &Upstream) -> TestDaemon {
-    TestDaemon::builder().upstream("up", upstream).start().await
-}
 
 fn able(daemon: &TestDaemon, path: &str) -> ModernClient {
     ModernClient::able_to(daemon, path, &json!({ "elicitation": {}, "sampling": {} }))
