@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Router, View, discovery};
 use crate::{
     access::Caller,
-    call_context::Client,
+    call_context::ClientIdentity,
     error_code::Failure,
     wire::{Raw, Revision, RpcError, Target, method},
 };
@@ -20,7 +20,7 @@ pub struct Opening {
     /// The result of `initialize`.
     pub result: Raw,
     /// What the client said of itself.
-    pub client: Arc<Client>,
+    pub client: Arc<ClientIdentity>,
 }
 
 #[derive(Deserialize, Default)]
@@ -61,7 +61,10 @@ impl Router {
         Ok(Opening {
             revision,
             result,
-            client: Arc::new(Client::new(&part("clientInfo"), &part("capabilities"))),
+            client: Arc::new(ClientIdentity::new(
+                &part("clientInfo"),
+                &part("capabilities"),
+            )),
         })
     }
 

@@ -32,9 +32,6 @@ use crate::{
     },
 };
 
-/// Limit: how long one call may take in all, however much progress it reports.
-const TOTAL: Duration = Duration::from_mins(30);
-
 /// Limit: requests to a worker that wait. It answers them as fast as it connects.
 pub(super) const COMMANDS: usize = 1024;
 
@@ -131,6 +128,8 @@ pub struct Outgoing<'a> {
     pub behalf: Behalf,
     /// The way back to the client.
     pub stream: &'a ClientSender,
+    /// When it is given up, however much progress it reports; but not before the server had the time for one answer.
+    pub deadline: Instant,
 }
 
 impl Upstream {
@@ -219,7 +218,7 @@ impl Upstream {
                         _permit: permit,
                         timeout,
                         deadline: now + timeout,
-                        end: now + TOTAL.max(timeout),
+                        end: outgoing.deadline.max(now + timeout),
                     });
                 }
                 Err(LinkError::NotDelivered(_)) if first => {
