@@ -1,43 +1,26 @@
 //! Opening a session, and opening it again when the server has forgotten it: once, for all who find out.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use tokio::sync::watch;
 
-use super::{pull::Pull, session::Session, shared::Shared};
+use super::{
+    pull::Pull,
+    session::{Renewal, Session},
+    shared::Shared,
+};
 use crate::{
     link::{
         Incoming, LinkError, News,
         remote::{Posted, Refusal, SESSION_ID},
     },
-    sync::Guarded,
     wire::{Id, Outcome, Raw, method, notification_frame},
 };
 
 /// How long opening a session again may take.
 const RENEWAL: Duration = Duration::from_secs(30);
-
-/// What there is to know about renewing the session of a link.
-#[derive(Default)]
-pub(super) struct Renewals {
-    /// The `initialize` request that opened the first session.
-    opening: Guarded<Option<(Id, Bytes)>>,
-    newest: Guarded<Option<Renewal>>,
-    /// The HTTP status with which the first `initialize` was refused.
-    refused: OnceLock<u16>,
-}
-
-/// A renewal under way or done.
-struct Renewal {
-    /// The number of the session that was lost.
-    lost: u64,
-    outcome: watch::Receiver<Option<Result<(), LinkError>>>,
-}
 
 impl Shared {
     /// Opens the first session. The request is remembered, to open further ones.

@@ -1,10 +1,15 @@
 //! The session that a server's answer to `initialize` opened, or that there is none to open.
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::watch;
 
 use crate::{
-    link::remote::SESSION_ID,
-    wire::{Raw, Revision},
+    link::{LinkError, remote::SESSION_ID},
+    sync::Guarded,
+    wire::{Id, Raw, Revision},
 };
 
 /// Says which revision was agreed (revision 2025-06-18 and later).
@@ -61,4 +66,21 @@ impl Session {
             }
         }
     }
+}
+
+/// What there is to know about renewing the session of a link.
+#[derive(Default)]
+pub(super) struct Renewals {
+    /// The `initialize` request that opened the first session.
+    pub(super) opening: Guarded<Option<(Id, Bytes)>>,
+    pub(super) newest: Guarded<Option<Renewal>>,
+    /// The HTTP status with which the first `initialize` was refused.
+    pub(super) refused: OnceLock<u16>,
+}
+
+/// A renewal under way or done.
+pub(super) struct Renewal {
+    /// The number of the session that was lost.
+    pub(super) lost: u64,
+    pub(super) outcome: watch::Receiver<Option<Result<(), LinkError>>>,
 }

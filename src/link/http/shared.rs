@@ -11,7 +11,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{renewal::Renewals, server::Server, session::Session};
+use super::{
+    server::Server,
+    session::{Renewals, Session},
+};
 use crate::{
     link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::InFlight},
     sync::Guarded,

@@ -9,15 +9,18 @@ use std::{
 use arc_swap::ArcSwap;
 use futures_util::future::FutureExt;
 
-use super::{Connected, Worker, schedule::Schedule};
+use super::{
+    Connected, Worker,
+    schedule::Schedule,
+    state::{Event, HEALTHY_AFTER, Health},
+};
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
     config::Transport,
     process::Grace,
     upstream::{
+        calls::handle::{Command, Live},
         connect::{self, ConnectError, Open},
-        handle::{Command, Live},
-        state::{Event, HEALTHY_AFTER, Health},
     },
 };
 

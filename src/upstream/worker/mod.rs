@@ -5,8 +5,10 @@ mod attempt;
 mod log_level;
 mod news;
 mod schedule;
+pub(in crate::upstream) mod state;
 mod subscriptions;
 mod upkeep;
+pub(in crate::upstream) mod usage;
 
 use std::{
     collections::VecDeque,
@@ -22,52 +24,54 @@ use futures_util::{
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+pub use self::state::State;
 use self::{
     schedule::{Cadence, Schedule},
+    state::{Action, Event, Wish},
     subscriptions::Told,
-};
-use super::{
-    connect::{ConnectError, Ground, Open},
-    handle::{Command, Live, Shared, Status},
-    listening::Listening,
-    log_subscriptions::LogSubscriptions,
-    state::{Action, Event, State, Wish},
-    subscriptions::AllSubscriptions,
 };
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     gate,
     link::News,
+    upstream::{
+        calls::{
+            handle::{Command, Live, Shared},
+            log_subscriptions::LogSubscriptions,
+            subscriptions::AllSubscriptions,
+        },
+        connect::{ConnectError, Ground, Open, listening::Listening},
+    },
     wire::{LogLevel, Revision},
 };
 
 /// What all workers of one daemon share.
-pub(super) struct House {
-    pub(super) ground: Ground,
-    pub(super) catalog: Catalog,
+pub(in crate::upstream) struct House {
+    pub(in crate::upstream) ground: Ground,
+    pub(in crate::upstream) catalog: Catalog,
     /// Servers that are discovered at the same time, so that a start does not launch everything at once.
-    pub(super) discovery: Arc<Semaphore>,
-    pub(super) subscriptions: AllSubscriptions,
-    pub(super) log_subscriptions: LogSubscriptions,
+    pub(in crate::upstream) discovery: Arc<Semaphore>,
+    pub(in crate::upstream) subscriptions: AllSubscriptions,
+    pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// No more grace: a second signal came.
-    pub(super) hurry: CancellationToken,
+    pub(in crate::upstream) hurry: CancellationToken,
 }
 
-pub(super) struct Worker {
+pub(in crate::upstream) struct Worker {
     /// The entry that it was made for. What may change without a new connection is read from the settings.
-    pub(super) entry: Arc<ServerEntry>,
-    pub(super) settings: watch::Receiver<Arc<Settings>>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) house: Arc<House>,
-    pub(super) level_changes: watch::Receiver<()>,
-    pub(super) inbox: mpsc::Receiver<Command>,
-    pub(super) stop: CancellationToken,
-    pub(super) life: Life,
+    pub(in crate::upstream) entry: Arc<ServerEntry>,
+    pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
+    pub(in crate::upstream) shared: Arc<Shared>,
+    pub(in crate::upstream) house: Arc<House>,
+    pub(in crate::upstream) level_changes: watch::Receiver<()>,
+    pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
+    pub(in crate::upstream) stop: CancellationToken,
+    pub(in crate::upstream) life: Life,
 }
 
 /// What changes as the worker lives.
-pub(super) struct Life {
+pub(in crate::upstream) struct Life {
     state: State,
     open: Option<Connected>,
     attempt: Option<BoxFuture<'static, Result<Open, ConnectError>>>,
@@ -136,7 +140,7 @@ enum Step {
 }
 
 impl Life {
-    pub(super) fn new() -> Self {
+    pub(in crate::upstream) fn new() -> Self {
         Self {
             state: State::Asleep,
             open: None,
@@ -158,7 +162,7 @@ impl Life {
 
 impl Worker {
     /// Runs until it is stopped, then lets the connection go and returns when nothing of it is left.
-    pub(super) async fn run(mut self) {
+    pub(in crate::upstream) async fn run(mut self) {
         if self.wish() == Wish::Stay {
             self.event(Event::Wanted).await;
         }
@@ -402,14 +406,4 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
 fn jittered(pause: Duration) -> Duration {
     let percent = RandomState::new().hash_one(0_u8) % 26;
     pause + pause * u32::try_from(percent).unwrap_or(0) / 100
-}
-
-impl Status {
-    pub(super) fn new() -> Self {
-        Self {
-            state: State::Asleep,
-            settled: false,
-            last_error: None,
-        }
-    }
 }

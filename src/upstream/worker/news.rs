@@ -7,7 +7,10 @@ use futures_util::future::{BoxFuture, FutureExt};
 use super::Worker;
 use crate::{
     link::{News, Unattributed},
-    upstream::questions::{ANSWERS, deliver, own_answer},
+    upstream::{
+        calls::questions::{ANSWERS, deliver},
+        connect::own_answers::own_answer,
+    },
     wire::{Notification, Outcome, Request, RpcError, bridge, method},
 };
 

@@ -9,9 +9,8 @@ use crate::{
     error_code::{ErrorCode, Failure},
     link::Link,
     upstream::{
-        listening::ListenError,
-        own_requests,
-        subscriptions::{NotSubscribed, Wish},
+        calls::subscriptions::{NotSubscribed, Wish},
+        connect::{listening::ListenError, own_requests},
     },
     wire::{Outcome, Raw, method},
 };

@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 use futures_util::future::FutureExt;
 use tokio::sync::oneshot;
 
-use super::{Worker, schedule::Due};
+use super::{Worker, schedule::Due, state::Event};
 use crate::{
     catalog::Listing,
     link::Link,
-    upstream::{
-        connect::LISTING,
+    upstream::connect::{
+        LISTING,
         lists::{self, ListError},
-        state::Event,
     },
     wire::{Raw, Revision},
 };

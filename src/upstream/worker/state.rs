@@ -31,7 +31,7 @@ pub enum State {
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(in crate::upstream) enum Event {
     /// A call, an operator or the settings want it connected.
     Wanted,
     /// Connected and listed.
@@ -50,7 +50,7 @@ pub(super) enum Event {
 
 /// Whether the upstream should be connected even if nobody calls: it stays connected by its settings, or its lists are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(in crate::upstream) enum Wish {
     /// It should.
     Stay,
     /// A call will wake it.
@@ -59,7 +59,7 @@ pub(super) enum Wish {
 
 /// How long the connection lasted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Health {
+pub(in crate::upstream) enum Health {
     /// At least [`HEALTHY_AFTER`].
     Proved,
     /// Less: a fast exit.
@@ -68,7 +68,7 @@ pub(super) enum Health {
 
 /// What the worker does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(in crate::upstream) enum Action {
     /// Start or dial it.
     Connect,
     /// Try again by itself after this time, jitter to be added.
@@ -80,7 +80,7 @@ pub(super) enum Action {
 }
 
 /// A connection that lasted this long has proved healthy.
-pub(super) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
 /// Limit: failures in a row after which nothing is tried by itself any more.
 const GIVE_UP_AFTER: u32 = 5;
@@ -88,7 +88,7 @@ const GIVE_UP_AFTER: u32 = 5;
 impl State {
     /// The next state, and what to do.
     #[must_use]
-    pub(super) fn on(self, event: Event) -> (Self, Action) {
+    pub(in crate::upstream) fn on(self, event: Event) -> (Self, Action) {
         match (self, event) {
             (Self::Asleep, Event::Wanted) | (_, Event::Restarted) => {
                 (Self::Connecting { failures: 0 }, Action::Connect)

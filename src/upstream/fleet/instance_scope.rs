@@ -6,10 +6,10 @@ use std::{path::PathBuf, sync::Arc};
 use futures_util::future::BoxFuture;
 use percent_encoding::percent_decode_str;
 
-use super::control::Declared;
 use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
+    upstream::connect::control::Declared,
     wire::{Outcome, Raw, Request},
 };
 
@@ -45,14 +45,14 @@ pub enum Tenant {
 
 /// By what instances of one server are told apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum InstanceKey {
+pub(in crate::upstream) enum InstanceKey {
     Of(Member),
     /// The URIs, sorted.
     At(Vec<String>),
 }
 
 impl Tenant {
-    pub(super) fn key(&self) -> InstanceKey {
+    pub(in crate::upstream) fn key(&self) -> InstanceKey {
         match self {
             Self::Client { member, .. } | Self::Apart(member) => InstanceKey::Of(member.clone()),
             Self::Workspace(roots) => {
@@ -65,7 +65,7 @@ impl Tenant {
     }
 
     /// The entry as this instance is started with it: in the first root, where there is one on this machine.
-    pub(super) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
+    pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
         let folder = match self {
             Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
             Self::Client { .. } | Self::Apart(_) => None,
@@ -82,7 +82,7 @@ impl Tenant {
     }
 
     /// The roots that we name for it; `None` where those of the settings count.
-    pub(super) fn roots(&self) -> Option<Vec<Root>> {
+    pub(in crate::upstream) fn roots(&self) -> Option<Vec<Root>> {
         match self {
             // It names its own.
             Self::Client { .. } => Some(Vec::new()),
@@ -91,7 +91,7 @@ impl Tenant {
         }
     }
 
-    pub(super) fn ask(&self) -> Option<&Ask> {
+    pub(in crate::upstream) fn ask(&self) -> Option<&Ask> {
         match self {
             Self::Client { ask, .. } => Some(ask),
             Self::Apart(_) | Self::Workspace(_) => None,
@@ -100,7 +100,7 @@ impl Tenant {
 }
 
 /// What a server is told that it can ask.
-pub(super) fn declared(tenant: Option<&Tenant>, entry: &ServerEntry) -> Declared {
+pub(in crate::upstream) fn declared(tenant: Option<&Tenant>, entry: &ServerEntry) -> Declared {
     match tenant {
         Some(Tenant::Client { capabilities, .. }) => Declared::Exactly(capabilities.clone()),
         Some(Tenant::Workspace(_)) => Declared::Bridged { roots: true },

@@ -10,16 +10,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client_streams::ClientStreams,
-    connect::Ground,
     directory::{Directory, NotEntered, Order, Upstreams},
-    handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
+    instance_scope::{Member, Tenant},
     instances::Instances,
-    log_subscriptions::LogSubscriptions,
-    subscriptions::{AllSubscriptions, Subscriptions},
-    tenant::{Member, Tenant},
-    usage::Usage,
-    worker::{House, Life, Worker},
+    running::RunningWorker,
 };
 use crate::{
     catalog::Catalog,
@@ -27,6 +21,16 @@ use crate::{
     gate::{self, Standing},
     names::ServerName,
     process::StderrLog,
+    upstream::{
+        calls::{
+            client_streams::ClientStreams,
+            handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
+            log_subscriptions::LogSubscriptions,
+            subscriptions::{AllSubscriptions, Subscriptions},
+        },
+        connect::Ground,
+        worker::{House, Life, Worker, usage::Usage},
+    },
     wire::RequestNumbers,
 };
 
@@ -39,7 +43,7 @@ pub struct Supervisor {
     house: Arc<House>,
     published: Upstreams,
     orders: mpsc::Receiver<Order>,
-    running: BTreeMap<ServerName, Running>,
+    running: BTreeMap<ServerName, RunningWorker>,
     /// What runs beside them for some clients only.
     instances: Instances,
     /// Workers that were told to stop and are not done yet.
@@ -51,14 +55,6 @@ pub struct Supervisor {
 /// A worker that was told to stop, and what outlives it.
 struct Ending {
     stderr: StderrLog,
-    task: JoinHandle<()>,
-}
-
-/// A worker that runs.
-pub(super) struct Running {
-    pub(super) upstream: Upstream,
-    entry: Arc<ServerEntry>,
-    stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
@@ -233,7 +229,7 @@ impl Supervisor {
         self.publish();
     }
 
-    fn let_go(&mut self, instances: impl IntoIterator<Item = Running>) {
+    fn let_go(&mut self, instances: impl IntoIterator<Item = RunningWorker>) {
         self.leaving.retain(|task| !task.is_finished());
         for running in instances {
             tracing::debug!(server = %running.upstream.name(), "an instance of the server is no longer wanted and stopped");
@@ -305,7 +301,7 @@ impl Supervisor {
         self.running.insert(name.clone(), running);
     }
 
-    fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> Running {
+    fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> RunningWorker {
         let (commands, inbox) = mpsc::channel(COMMANDS);
         let started_as = match &start.tenant {
             Some(tenant) => tenant.entry(entry),
@@ -345,7 +341,7 @@ impl Supervisor {
             }
             worker.run().await;
         });
-        Running {
+        RunningWorker {
             upstream: Upstream(shared),
             entry: entry.clone(),
             stop,

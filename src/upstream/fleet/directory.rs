@@ -7,16 +7,15 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    handle::Upstream,
-    log_subscriptions::LogSubscriptions,
-    state::State,
-    tenant::{Member, Tenant},
-};
+use super::instance_scope::{Member, Tenant};
 use crate::{
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
+    upstream::{
+        calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
+        worker::state::State,
+    },
 };
 
 /// Limit: requests to the supervisor that wait. It answers them at once.
@@ -32,20 +31,20 @@ pub struct Upstreams {
 
 /// What is published.
 #[derive(Default)]
-pub(super) struct Directory {
-    pub(super) servers: HashMap<ServerName, Upstream>,
-    pub(super) instances: HashMap<ServerName, Instances>,
+pub(in crate::upstream) struct Directory {
+    pub(in crate::upstream) servers: HashMap<ServerName, Upstream>,
+    pub(in crate::upstream) instances: HashMap<ServerName, Instances>,
 }
 
 /// The instances of one server.
 #[derive(Default)]
-pub(super) struct Instances {
-    pub(super) all: Vec<Upstream>,
-    pub(super) by_member: HashMap<Member, Upstream>,
+pub(in crate::upstream) struct Instances {
+    pub(in crate::upstream) all: Vec<Upstream>,
+    pub(in crate::upstream) by_member: HashMap<Member, Upstream>,
 }
 
 /// What the supervisor is asked.
-pub(super) enum Order {
+pub(in crate::upstream) enum Order {
     /// Requests of this member go to the instance of this tenant from now on.
     Enter {
         server: ServerName,
@@ -60,7 +59,7 @@ pub(super) enum Order {
 }
 
 /// Why there is no instance.
-pub(super) enum NotEntered {
+pub(in crate::upstream) enum NotEntered {
     /// The server does not run any more, or the member is gone.
     Gone,
     /// Too many run already.
@@ -75,7 +74,9 @@ impl Default for Upstreams {
 }
 
 impl Upstreams {
-    pub(super) fn new(log_subscriptions: LogSubscriptions) -> (Self, mpsc::Receiver<Order>) {
+    pub(in crate::upstream) fn new(
+        log_subscriptions: LogSubscriptions,
+    ) -> (Self, mpsc::Receiver<Order>) {
         let (orders, inbox) = mpsc::channel(ORDERS);
         let upstreams = Self {
             published: Arc::default(),
@@ -85,7 +86,7 @@ impl Upstreams {
         (upstreams, inbox)
     }
 
-    pub(super) fn publish(&self, directory: Directory) {
+    pub(in crate::upstream) fn publish(&self, directory: Directory) {
         self.published.store(Arc::new(directory));
     }
 

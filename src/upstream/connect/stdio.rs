@@ -3,9 +3,10 @@
 use std::pin::pin;
 
 use super::{
-    connect::{ConnectError, Ground, Ready, shake_hands},
+    ConnectError, Ground, Ready,
     control::{self, Declared, OpenError, Opened},
     era::{Era, PROBE, ProbeError, probe},
+    shake_hands,
 };
 use crate::{
     config::{ServerEntry, Settings, Stdio},
@@ -15,28 +16,28 @@ use crate::{
 };
 
 /// What a start takes besides the entry.
-pub(super) struct Beginning<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) ground: &'a Ground,
-    pub(super) stderr: &'a StderrLog,
-    pub(super) declared: &'a Declared,
-    pub(super) numbers: &'a RequestNumbers,
+pub(in crate::upstream) struct StartParts<'a> {
+    pub(in crate::upstream) settings: &'a Settings,
+    pub(in crate::upstream) ground: &'a Ground,
+    pub(in crate::upstream) stderr: &'a StderrLog,
+    pub(in crate::upstream) declared: &'a Declared,
+    pub(in crate::upstream) numbers: &'a RequestNumbers,
 }
 
 /// Starts it. `remembered` is what this server spoke when it was last met under this configuration.
-pub(super) async fn start(
+pub(in crate::upstream) async fn start(
     entry: &ServerEntry,
     stdio: &Stdio,
-    beginning: Beginning<'_>,
+    parts: StartParts<'_>,
     remembered: Option<Revision>,
 ) -> Result<(Ready, Process), ConnectError> {
-    let Beginning {
+    let StartParts {
         settings,
         ground,
         stderr,
         declared,
         numbers,
-    } = beginning;
+    } = parts;
     let login_path = ground.login_path.get().await;
     let program = Program {
         entry,

@@ -11,18 +11,19 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     directory::{self, NotEntered},
-    handle::Upstream,
-    state::State,
-    supervisor::Running,
-    tenant::{InstanceKey, Member},
+    instance_scope::{InstanceKey, Member},
+    running::RunningWorker,
 };
-use crate::names::ServerName;
+use crate::{
+    names::ServerName,
+    upstream::{calls::handle::Upstream, worker::state::State},
+};
 
 /// Limit: instances of one server. One that sleeps makes room; with as many awake nobody's machine has memory left.
 const MAX_INSTANCES: usize = 256;
 
 #[derive(Default)]
-pub(super) struct Instances {
+pub(in crate::upstream) struct Instances {
     by_server: HashMap<ServerName, OfServer>,
     /// Members whose end is waited for.
     watched: HashSet<Member>,
@@ -37,14 +38,14 @@ struct OfServer {
 }
 
 struct Instance {
-    running: Running,
+    running: RunningWorker,
     /// Whoever has used it and has not ended. A member that moved on stays one: its calls here may still run.
     members: HashSet<Member>,
 }
 
 impl Instances {
     /// The next member that has ended; waits for ever if none does. Safe to drop while it waits.
-    pub(super) async fn next_end(&mut self) -> Member {
+    pub(in crate::upstream) async fn next_end(&mut self) -> Member {
         match self.ends.next().await {
             Some(member) => {
                 self.watched.remove(&member);
@@ -55,7 +56,10 @@ impl Instances {
     }
 
     /// Sees to room for one more instance. What has to be stopped for that, if anything.
-    pub(super) fn make_room(&mut self, server: &ServerName) -> Result<Option<Running>, NotEntered> {
+    pub(in crate::upstream) fn make_room(
+        &mut self,
+        server: &ServerName,
+    ) -> Result<Option<RunningWorker>, NotEntered> {
         let Some(of_server) = self.by_server.get_mut(server) else {
             return Ok(None);
         };
@@ -72,12 +76,17 @@ impl Instances {
     }
 
     /// Whether an instance of this key runs.
-    pub(super) fn has(&self, server: &ServerName, key: &InstanceKey) -> bool {
+    pub(in crate::upstream) fn has(&self, server: &ServerName, key: &InstanceKey) -> bool {
         let of_server = self.by_server.get(server);
         of_server.is_some_and(|of_server| of_server.running.contains_key(key))
     }
 
-    pub(super) fn add(&mut self, server: &ServerName, key: InstanceKey, running: Running) {
+    pub(in crate::upstream) fn add(
+        &mut self,
+        server: &ServerName,
+        key: InstanceKey,
+        running: RunningWorker,
+    ) {
         let instance = Instance {
             running,
             members: HashSet::new(),
@@ -87,7 +96,7 @@ impl Instances {
     }
 
     /// From now on the member's requests go to the instance of this key, until `ended`.
-    pub(super) fn seat(
+    pub(in crate::upstream) fn seat(
         &mut self,
         server: &ServerName,
         key: InstanceKey,
@@ -113,7 +122,7 @@ impl Instances {
     }
 
     /// The member has to say anew which workspace it is in.
-    pub(super) fn moved(&mut self, member: &Member) {
+    pub(in crate::upstream) fn moved(&mut self, member: &Member) {
         for of_server in self.by_server.values_mut() {
             if matches!(of_server.seats.get(member), Some(InstanceKey::At(_))) {
                 of_server.seats.remove(member);
@@ -122,7 +131,7 @@ impl Instances {
     }
 
     /// The member is gone; so are the instances that it was the last to use, which are to be stopped.
-    pub(super) fn left(&mut self, member: &Member) -> Vec<Running> {
+    pub(in crate::upstream) fn left(&mut self, member: &Member) -> Vec<RunningWorker> {
         let mut unused = Vec::new();
         for of_server in self.by_server.values_mut() {
             of_server.seats.remove(member);
@@ -137,14 +146,14 @@ impl Instances {
     }
 
     /// The server is no longer what it was; its instances are to be stopped.
-    pub(super) fn end_all_of(&mut self, server: &ServerName) -> Vec<Running> {
+    pub(in crate::upstream) fn end_all_of(&mut self, server: &ServerName) -> Vec<RunningWorker> {
         let ended = self.by_server.remove(server);
         let instances = ended.into_iter().flat_map(|of| of.running.into_values());
         instances.map(|instance| instance.running).collect()
     }
 
     /// So are those of every server.
-    pub(super) fn end_all(&mut self) -> Vec<Running> {
+    pub(in crate::upstream) fn end_all(&mut self) -> Vec<RunningWorker> {
         let servers: Vec<ServerName> = self.by_server.keys().cloned().collect();
         servers
             .iter()
@@ -153,7 +162,7 @@ impl Instances {
     }
 
     /// As the rest of the house sees them.
-    pub(super) fn published(&self) -> HashMap<ServerName, directory::Instances> {
+    pub(in crate::upstream) fn published(&self) -> HashMap<ServerName, directory::Instances> {
         let shown = |of_server: &OfServer| {
             let upstream =
                 |key: &InstanceKey| Some(of_server.running.get(key)?.running.upstream.clone());

@@ -64,14 +64,14 @@ impl LogSubscriptions {
     }
 
     /// The least grave lines of a server that anybody wants; nothing if nobody said.
-    pub(super) fn least(&self, server: &ServerName) -> Option<LogLevel> {
+    pub(in crate::upstream) fn least(&self, server: &ServerName) -> Option<LogLevel> {
         let table = self.lock();
         let wishes = table.wishes.values();
         let concerning = wishes.filter(|(of, _)| of.as_ref().is_none_or(|of| of == server));
         concerning.map(|(_, level)| *level).min()
     }
 
-    pub(super) fn changes(&self) -> watch::Receiver<()> {
+    pub(in crate::upstream) fn changes(&self) -> watch::Receiver<()> {
         self.0.changed.subscribe()
     }
 

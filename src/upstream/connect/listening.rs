@@ -42,7 +42,7 @@ const PROVED: Duration = Duration::from_secs(10);
 const WISHES: usize = 16;
 
 /// A subscription as somebody else sees it. Dropping it ends the subscription.
-pub(super) struct Listening {
+pub(in crate::upstream) struct Listening {
     wishes: mpsc::Sender<Wish>,
     hears: Arc<AtomicBool>,
     /// Says when the first attempt has come to an end.
@@ -58,7 +58,7 @@ struct Wish {
 
 /// Why a server does not tell of changes.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum ListenError {
+pub(in crate::upstream) enum ListenError {
     /// It does not know how to.
     #[error("the server has no subscriptions")]
     Unknown,
@@ -78,7 +78,7 @@ pub(super) enum ListenError {
 
 impl Listening {
     /// Begins to hear of changes of the lists of a server that says this of itself.
-    pub(super) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
+    pub(in crate::upstream) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
         let (wishes, inbox) = mpsc::channel(WISHES);
         let hears = Arc::new(AtomicBool::new(false));
         let (first, begun) = oneshot::channel();
@@ -101,7 +101,7 @@ impl Listening {
 
     /// Waits until the server tells of changes, or is known not to: whatever is listed from then on is whole. A server that takes
     /// too long is not waited for; what may have been missed by then comes as [`News::Missed`].
-    pub(super) async fn begun(&mut self) {
+    pub(in crate::upstream) async fn begun(&mut self) {
         if let Some(begun) = self.begun.take() {
             // However it went.
             let _ = tokio::time::timeout(BEGUN_WITHIN, begun).await;
@@ -110,7 +110,7 @@ impl Listening {
 
     /// Hears of updates of exactly these resources from now on, instead of those before. The server is asked for a new subscription,
     /// and only when it has acknowledged that the old one is let go. Gives the resources that the server agreed to.
-    pub(super) fn listen(
+    pub(in crate::upstream) fn listen(
         &self,
         resources: BTreeSet<String>,
     ) -> impl Future<Output = Result<BTreeSet<String>, ListenError>> + Send + use<> {
@@ -125,7 +125,7 @@ impl Listening {
     }
 
     /// Whether changes of the tools are heard of now.
-    pub(super) fn hears_of_tools(&self) -> bool {
+    pub(in crate::upstream) fn hears_of_tools(&self) -> bool {
         self.hears.load(Ordering::Relaxed)
     }
 }
@@ -371,7 +371,7 @@ impl ListenError {
     }
 
     /// What a client may read: nothing in the server's own words.
-    pub(super) fn outside(&self) -> String {
+    pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Refused(_) => "it refused the subscription".to_owned(),
             Self::Link(error) => error.outside(),

@@ -33,7 +33,7 @@ pub enum NotSubscribed {
 
 /// The subscriptions of one upstream. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Subscriptions(Arc<Parts>);
+pub(in crate::upstream) struct Subscriptions(Arc<Parts>);
 
 #[derive(Default)]
 struct Parts {
@@ -69,7 +69,7 @@ enum Told {
 
 /// What the server has to be asked next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(in crate::upstream) enum Wish {
     /// To tell of updates of this URI.
     Subscribe(Box<str>),
     /// To do so no more.
@@ -78,10 +78,10 @@ pub(super) enum Wish {
 
 /// The subscriptions of all upstreams, by name: one whose entry is edited keeps its own.
 #[derive(Default)]
-pub(super) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
+pub(in crate::upstream) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
 
 impl AllSubscriptions {
-    pub(super) fn of(&self, server: &ServerName) -> Subscriptions {
+    pub(in crate::upstream) fn of(&self, server: &ServerName) -> Subscriptions {
         let mut all = self.0.lock();
         all.entry(server.clone()).or_default().clone()
     }
@@ -123,7 +123,7 @@ impl Drop for Subscription {
 
 impl Subscriptions {
     /// Adds a subscriber, and has the worker see to it.
-    pub(super) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
+    pub(in crate::upstream) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
         let mut table = self.lock();
         if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
             let error =
@@ -152,18 +152,18 @@ impl Subscriptions {
     }
 
     /// Whether nobody wants to hear of anything.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::upstream) fn is_empty(&self) -> bool {
         let table = self.lock();
         table.by_uri.values().all(|r| r.subscribers.is_empty())
     }
 
     /// Returns when what is wanted may have changed. For the worker alone; safe to drop while it waits.
-    pub(super) async fn changed(&self) {
+    pub(in crate::upstream) async fn changed(&self) {
         self.0.wanted.notified().await;
     }
 
     /// What a server is to be asked that takes one subscription at a time; it counts as begun.
-    pub(super) fn next_wish(&self) -> Option<Wish> {
+    pub(in crate::upstream) fn next_wish(&self) -> Option<Wish> {
         self.lock().by_uri.iter_mut().find_map(|(uri, resource)| {
             match (&resource.told, resource.subscribers.is_empty()) {
                 (Told::Nothing, false) => {
@@ -180,7 +180,7 @@ impl Subscriptions {
     }
 
     /// Notes what became of a wish.
-    pub(super) fn done(&self, wish: &Wish, outcome: Result<(), NotSubscribed>) {
+    pub(in crate::upstream) fn done(&self, wish: &Wish, outcome: Result<(), NotSubscribed>) {
         let (Wish::Subscribe(uri) | Wish::Unsubscribe(uri)) = wish;
         let mut table = self.lock();
         if let Some(resource) = table.by_uri.get_mut(uri) {
@@ -196,7 +196,7 @@ impl Subscriptions {
     }
 
     /// All that is wanted, for a server that is told everything at once; it counts as begun.
-    pub(super) fn wanted(&self) -> BTreeSet<String> {
+    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<String> {
         let mut table = self.lock();
         table.by_uri.retain(|_, r| !r.subscribers.is_empty());
         for resource in table.by_uri.values_mut() {
@@ -208,7 +208,7 @@ impl Subscriptions {
     }
 
     /// The same, if the server has not heard of all of it, or has heard of more.
-    pub(super) fn unheard(&self) -> Option<BTreeSet<String>> {
+    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<String>> {
         let has_changed = {
             let table = self.lock();
             table.by_uri.values().any(|resource| match resource.told {
@@ -221,7 +221,7 @@ impl Subscriptions {
     }
 
     /// The server could not be told at once; what it was told before stands.
-    pub(super) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
+    pub(in crate::upstream) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
             if asked.contains(&**uri) && !matches!(resource.told, Told::Subscribed) {
@@ -234,7 +234,11 @@ impl Subscriptions {
     }
 
     /// Of what it was told at once, the server agreed to this much.
-    pub(super) fn agreed(&self, asked: &BTreeSet<String>, accepted: &BTreeSet<String>) {
+    pub(in crate::upstream) fn agreed(
+        &self,
+        asked: &BTreeSet<String>,
+        accepted: &BTreeSet<String>,
+    ) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
             if !asked.contains(&**uri) {
@@ -255,7 +259,7 @@ impl Subscriptions {
     }
 
     /// A connection that knows of nothing took the place of another, or will.
-    pub(super) fn forgotten(&self) {
+    pub(in crate::upstream) fn forgotten(&self) {
         let mut table = self.lock();
         for resource in table.by_uri.values_mut() {
             resource.told = Told::Nothing;
@@ -265,7 +269,7 @@ impl Subscriptions {
 
     /// Tells whom it concerns; to how many that was. An update may be of a part of what is subscribed to ("Resource Updated
     /// Notification").
-    pub(super) fn updated(&self, notice: &Notification) -> usize {
+    pub(in crate::upstream) fn updated(&self, notice: &Notification) -> usize {
         let uri = notice.params.as_ref().and_then(|params| params.get("uri"));
         let Some(uri) = uri.and_then(|uri| uri.string()) else {
             return 0;
@@ -291,7 +295,10 @@ impl Subscriptions {
 
 impl Subscription {
     /// Waits until the server has agreed, and says why if it does not.
-    pub(super) async fn settled(&self, patience: Duration) -> Result<(), NotSubscribed> {
+    pub(in crate::upstream) async fn settled(
+        &self,
+        patience: Duration,
+    ) -> Result<(), NotSubscribed> {
         let mut told = self.of.0.told.subscribe();
         let settled = async {
             loop {
