@@ -11,8 +11,8 @@ pub use self::{
         ActiveCall, LogSubscription, LogSubscriptions, NotSubscribed, Outgoing, Status,
         Subscription, Tell, Upstream,
     },
-    connect::{ConnectError, Ground},
-    fleet::{Ask, Member, Supervisor, Tenant, Upstreams},
+    connect::{ConnectContext, ConnectError},
+    fleet::{Ask, InstanceScope, SessionKey, Supervisor, Upstreams},
     worker::State,
 };
 pub use crate::link::Behalf;

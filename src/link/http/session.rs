@@ -18,15 +18,15 @@ const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// A session, never changed: when it is lost, another takes its place. Its number tells a caller whose session is gone whether
 /// somebody has renewed it meanwhile.
 #[derive(Default)]
-pub(super) struct Session {
+pub(super) struct HttpSession {
     pub(super) number: u64,
     id: Option<HeaderValue>,
     revision: Option<HeaderValue>,
-    /// Every request speaks for itself: headers say what is in its body, closing its stream withdraws it, and nothing is asked back.
+    /// Requests are stateless: headers say what is in the body, closing the stream withdraws the request, and nothing is asked back.
     stateless: bool,
 }
 
-impl Session {
+impl HttpSession {
     /// The session after `previous`: its id from the head of the answer to `initialize`, its revision from the result.
     pub(super) fn after(previous: &Self, id: Option<HeaderValue>, initialized: &Raw) -> Self {
         let revision = initialized.get("protocolVersion").and_then(|r| r.string());
@@ -48,7 +48,7 @@ impl Session {
         }
     }
 
-    /// Whether requests speak for themselves.
+    /// Whether requests are stateless.
     pub(super) fn is_stateless(&self) -> bool {
         self.stateless
     }

@@ -15,7 +15,7 @@ use crate::{
     process::StderrLog,
     upstream::{
         connect::ConnectError,
-        fleet::instance_scope::Tenant,
+        fleet::instance_scope::InstanceScope,
         worker::{state::State, usage::Usage},
     },
     wire::RequestNumbers,
@@ -26,9 +26,9 @@ pub(in crate::upstream) const COMMANDS: usize = 1024;
 
 /// One upstream. Cheap to clone.
 #[derive(Clone)]
-pub struct Upstream(pub(in crate::upstream) Arc<Shared>);
+pub struct Upstream(pub(in crate::upstream) Arc<UpstreamShared>);
 
-pub(in crate::upstream) struct Shared {
+pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) name: ServerName,
     pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
     pub(in crate::upstream) commands: mpsc::Sender<Command>,
@@ -43,7 +43,7 @@ pub(in crate::upstream) struct Shared {
     /// Who shares a connection to this server.
     pub(in crate::upstream) scope: SessionScope,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
-    pub(in crate::upstream) tenant: Option<Tenant>,
+    pub(in crate::upstream) instance_scope: Option<InstanceScope>,
     /// The way from an instance to that one.
     pub(in crate::upstream) base: Option<mpsc::Sender<Command>>,
 }

@@ -9,21 +9,21 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::handle::Shared;
+use super::handle::UpstreamShared;
 use crate::{
     config::Root,
     link::{Link, NEWS_CAPACITY, News},
-    upstream::{connect::own_answers::own_answer, fleet::instance_scope::Tenant},
+    upstream::{connect::own_answers::own_answer, fleet::instance_scope::InstanceScope},
     wire::{Id, Outcome, Request, Revision},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
 pub(in crate::upstream) const ANSWERS: usize = 64;
 
-impl Shared {
+impl UpstreamShared {
     /// The roots that we name to the server.
     pub(in crate::upstream) fn roots(&self) -> Vec<Root> {
-        if let Some(roots) = self.tenant.as_ref().and_then(Tenant::roots) {
+        if let Some(roots) = self.instance_scope.as_ref().and_then(InstanceScope::roots) {
             return roots;
         }
         let settings = self.settings.borrow();
@@ -33,7 +33,9 @@ impl Shared {
 
     /// Whether one client alone has this connection, and can be asked at any time.
     pub(in crate::upstream) fn asks_its_client(&self) -> bool {
-        self.tenant.as_ref().is_some_and(|t| t.ask().is_some())
+        self.instance_scope
+            .as_ref()
+            .is_some_and(|t| t.ask().is_some())
     }
 
     /// Asks the client whose connection this is: on the stream of a call, if one runs.
@@ -41,7 +43,7 @@ impl Shared {
         &self,
         question: &Request,
     ) -> Option<BoxFuture<'static, Outcome>> {
-        let ask = self.tenant.as_ref()?.ask()?;
+        let ask = self.instance_scope.as_ref()?.ask()?;
         Some(ask(question.clone(), self.client_streams.newest()))
     }
 }
@@ -65,10 +67,10 @@ pub(in crate::upstream) struct Meanwhile {
 }
 
 impl Meanwhile {
-    /// Attends to it. Never returns; safe to drop.
+    /// Attends to it. Never returns; cancel-safe.
     pub(in crate::upstream) async fn attend(
         &mut self,
-        shared: &Shared,
+        shared: &UpstreamShared,
         link: &Link,
         revision: Revision,
         news: &mut mpsc::Receiver<News>,
@@ -92,7 +94,7 @@ impl Meanwhile {
         }
     }
 
-    fn question(&mut self, shared: &Shared, link: &Link, question: Request) {
+    fn question(&mut self, shared: &UpstreamShared, link: &Link, question: Request) {
         let outcome = match own_answer(&question, &shared.roots()) {
             Some(outcome) => std::future::ready(outcome).boxed(),
             None => match shared.ask_client(&question) {

@@ -131,11 +131,11 @@ impl Upstream {
         };
         // Until it is in the table it has to be counted elsewhere.
         let _counted = Counted::begin(self.clone());
-        let (patience, _) = self.limits();
+        let (timeout, _) = self.limits();
         let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
         let subscription = self.0.subscriptions.add(uri, tell).map_err(of_us)?;
         self.live().await.map_err(NotSubscribed::Failed)?;
-        match subscription.settled(patience).await {
+        match subscription.settled(timeout).await {
             Ok(()) => Ok(subscription),
             Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
             Err(refused) => Err(refused),
@@ -175,12 +175,12 @@ impl Upstream {
     }
 
     /// Has the lists of a connection read again, and waits for that.
-    async fn relisted(&self, incarnation: u64, patience: Duration) {
+    async fn relisted(&self, incarnation: u64, timeout: Duration) {
         let (done, listed) = oneshot::channel();
         let command = Command::Relist(incarnation, done);
         if self.0.commands.send(command).await.is_ok() {
             // Whatever comes of it, what is known now counts.
-            let _ = tokio::time::timeout(patience, listed).await;
+            let _ = tokio::time::timeout(timeout, listed).await;
         }
     }
 
@@ -188,12 +188,12 @@ impl Upstream {
     async fn slot(
         &self,
         bound: Option<usize>,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
         let Some(semaphore) = self.0.slots.bounded_by(bound) else {
             return Ok(None);
         };
-        if let Ok(permit) = tokio::time::timeout(patience, semaphore.acquire_owned()).await {
+        if let Ok(permit) = tokio::time::timeout(timeout, semaphore.acquire_owned()).await {
             return Ok(permit.ok());
         }
         let error = format!(

@@ -39,7 +39,7 @@ use crate::{
 pub(in crate::upstream) enum Control {
     /// It was opened with a handshake.
     Session(RunningService<RoleClient, ClientConfig>),
-    /// Its requests speak for themselves.
+    /// Its requests are stateless.
     Stateless {
         /// Where a sign of life is asked for.
         link: Link,

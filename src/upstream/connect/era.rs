@@ -15,7 +15,7 @@ pub(in crate::upstream) const PROBE: Duration = Duration::from_secs(2);
 /// What a server turned out to be.
 #[derive(Debug)]
 pub(in crate::upstream) enum Era {
-    /// Its requests speak for themselves.
+    /// Its requests are stateless.
     Modern(Description),
     /// It wants a handshake, or says nothing that we understand.
     Legacy,
@@ -36,7 +36,7 @@ pub(in crate::upstream) enum ProbeError {
     /// The connection failed.
     #[error("{0}")]
     Link(LinkError),
-    /// The server speaks for itself, but in no revision of ours.
+    /// The server is stateless, but in no revision of ours.
     #[error(
         "it speaks the protocol revisions {theirs}; mcpproxy speaks {}",
         ours()
@@ -45,7 +45,7 @@ pub(in crate::upstream) enum ProbeError {
         /// What it speaks.
         theirs: String,
     },
-    /// The server speaks for itself and does not want to.
+    /// The server is stateless and does not want to say.
     #[error("it refused server/discover: {message} ({code})")]
     Refused {
         /// The error's code.

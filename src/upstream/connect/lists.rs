@@ -71,7 +71,7 @@ pub(in crate::upstream) async fn read(
         .get("capabilities")
         .unwrap_or_else(Raw::empty_object);
     let has = |key| capabilities.get(key).is_some_and(|value| !value.is_null());
-    let reader = Reader { link, revision };
+    let reader = ListReader { link, revision };
     let (mut tools, prompts, resources, templates) = tokio::try_join!(
         reader.list_if(has("tools"), method::TOOLS_LIST, "tools"),
         reader.list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
@@ -118,12 +118,12 @@ struct ErrorView {
     message: String,
 }
 
-struct Reader<'a> {
+struct ListReader<'a> {
     link: &'a Link,
     revision: Revision,
 }
 
-impl Reader<'_> {
+impl ListReader<'_> {
     async fn list_if(
         &self,
         promised: bool,

@@ -19,16 +19,16 @@ pub use self::error::ConnectError;
 use self::{
     control::{Control, Declared, OpenError},
     era::ProbeError,
-    listening::Listening,
+    listening::ChangeSubscription,
     stdio::StartParts,
 };
 use crate::{
     catalog::Listing,
     config::{ServerEntry, Settings, Transport, duration},
     link::{Connection, Link, News},
-    process::{Ledger, LoginPath, Process},
+    process::{ChildLedger, LoginPath, Process},
     upstream::{
-        calls::{handle::Shared, questions::Meanwhile},
+        calls::{handle::UpstreamShared, questions::Meanwhile},
         fleet::instance_scope::declared,
     },
     wire::Revision,
@@ -38,11 +38,11 @@ use crate::{
 pub(in crate::upstream) const LISTING: Duration = Duration::from_secs(30);
 
 /// What every connection of this daemon is made with.
-pub struct Ground {
+pub struct ConnectContext {
     /// Where logs of servers and the ledger stand.
     pub data_dir: PathBuf,
     /// The children of this daemon, on disk.
-    pub ledger: Ledger,
+    pub ledger: ChildLedger,
     /// The search path of the user's login shell.
     pub login_path: LoginPath,
 }
@@ -53,7 +53,7 @@ pub(in crate::upstream) struct Open {
     pub(in crate::upstream) control: Control,
     pub(in crate::upstream) news: mpsc::Receiver<News>,
     /// There where the server is asked to tell of changes.
-    pub(in crate::upstream) listening: Option<Listening>,
+    pub(in crate::upstream) listening: Option<ChangeSubscription>,
     pub(in crate::upstream) process: Option<Process>,
     pub(in crate::upstream) listing: Listing,
     pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
@@ -65,18 +65,18 @@ pub(in crate::upstream) struct Open {
 pub(in crate::upstream) async fn connect(
     entry: &ServerEntry,
     settings: &Settings,
-    ground: &Ground,
-    shared: &Shared,
+    connect_context: &ConnectContext,
+    shared: &UpstreamShared,
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
-    let declared = &declared(shared.tenant.as_ref(), entry);
+    let declared = &declared(shared.instance_scope.as_ref(), entry);
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
                 let beginning = StartParts {
                     settings,
-                    ground,
+                    connect_context,
                     stderr: &shared.stderr,
                     declared,
                     numbers: &shared.numbers,
@@ -143,9 +143,9 @@ pub(in crate::upstream) async fn connect(
     })
 }
 
-/// A server whose requests speak for themselves tells of changes only where it is asked to. It is asked before it is listed, so that
+/// A stateless server tells of changes only where it is asked to. It is asked before it is listed, so that
 /// no change falls between the two.
-async fn listening(link: &Link, opened: &control::Opened) -> Option<Listening> {
+async fn listening(link: &Link, opened: &control::Opened) -> Option<ChangeSubscription> {
     let control::Opened {
         initialize,
         revision,
@@ -154,7 +154,7 @@ async fn listening(link: &Link, opened: &control::Opened) -> Option<Listening> {
     if revision.has_handshake() {
         return None;
     }
-    let mut listening = Listening::start(link.clone(), *revision, initialize);
+    let mut listening = ChangeSubscription::start(link.clone(), *revision, initialize);
     listening.begun().await;
     Some(listening)
 }
@@ -207,7 +207,7 @@ impl ConnectError {
         }
     }
 
-    /// The server speaks for itself, but not with us.
+    /// The server is stateless, but not with us.
     pub(in crate::upstream) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
         Self {
             reason: error.to_string(),

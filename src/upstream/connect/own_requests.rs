@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_speak_for_themselves_where_there_was_no_handshake() {
+    fn requests_are_stateless_where_there_was_no_handshake() {
         let legacy = params(Revision::NEWEST_LEGACY, &[("cursor", Raw::author(&"7"))]);
         assert_eq!(legacy.as_str(), r#"{"cursor":"7"}"#);
         for revision in Revision::without_handshake() {

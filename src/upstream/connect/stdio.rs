@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use super::{
-    ConnectError, Ground, Ready,
+    ConnectContext, ConnectError, Ready,
     control::{self, Declared, OpenError, Opened},
     era::{Era, PROBE, ProbeError, probe},
     shake_hands,
@@ -18,7 +18,7 @@ use crate::{
 /// What a start takes besides the entry.
 pub(in crate::upstream) struct StartParts<'a> {
     pub(in crate::upstream) settings: &'a Settings,
-    pub(in crate::upstream) ground: &'a Ground,
+    pub(in crate::upstream) connect_context: &'a ConnectContext,
     pub(in crate::upstream) stderr: &'a StderrLog,
     pub(in crate::upstream) declared: &'a Declared,
     pub(in crate::upstream) numbers: &'a RequestNumbers,
@@ -33,17 +33,17 @@ pub(in crate::upstream) async fn start(
 ) -> Result<(Ready, Process), ConnectError> {
     let StartParts {
         settings,
-        ground,
+        connect_context,
         stderr,
         declared,
         numbers,
     } = parts;
-    let login_path = ground.login_path.get().await;
+    let login_path = connect_context.login_path.get().await;
     let program = Program {
         entry,
         launch: launch(entry, stdio),
         environment: BaseEnvironment::new(&settings.environment, login_path.as_deref()),
-        ground,
+        connect_context,
         stderr,
         declared,
         numbers,
@@ -92,7 +92,7 @@ struct Program<'a> {
     entry: &'a ServerEntry,
     launch: Launch,
     environment: BaseEnvironment,
-    ground: &'a Ground,
+    connect_context: &'a ConnectContext,
     stderr: &'a StderrLog,
     declared: &'a Declared,
     numbers: &'a RequestNumbers,
@@ -125,15 +125,18 @@ enum Failed {
 
 impl Program<'_> {
     fn spawn(&self) -> Result<(Connection, Process), ConnectError> {
-        let (ground, environment) = (self.ground, &self.environment);
-        let (process, input, output) =
-            process::spawn(&self.launch, environment, &ground.ledger, self.stderr).map_err(
-                |error| ConnectError {
-                    reason: error.to_string(),
-                    outside: error.outside().to_owned(),
-                    next_step: error.next_step().to_owned(),
-                },
-            )?;
+        let (connect_context, environment) = (self.connect_context, &self.environment);
+        let (process, input, output) = process::spawn(
+            &self.launch,
+            environment,
+            &connect_context.ledger,
+            self.stderr,
+        )
+        .map_err(|error| ConnectError {
+            reason: error.to_string(),
+            outside: error.outside().to_owned(),
+            next_step: error.next_step().to_owned(),
+        })?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
         let made = link::stdio::connect(input, output, ended, self.numbers.clone());

@@ -10,8 +10,8 @@ use futures_util::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    directory::{self, NotEntered},
-    instance_scope::{InstanceKey, Member},
+    directory::{NotEntered, PublishedInstances},
+    instance_scope::{InstanceKey, SessionKey},
     running::RunningWorker,
 };
 use crate::{
@@ -25,31 +25,31 @@ const MAX_INSTANCES: usize = 256;
 #[derive(Default)]
 pub(in crate::upstream) struct Instances {
     by_server: HashMap<ServerName, OfServer>,
-    /// Members whose end is waited for.
-    watched: HashSet<Member>,
-    ends: FuturesUnordered<BoxFuture<'static, Member>>,
+    /// Sessions whose end is waited for.
+    watched: HashSet<SessionKey>,
+    ends: FuturesUnordered<BoxFuture<'static, SessionKey>>,
 }
 
 #[derive(Default)]
 struct OfServer {
     running: HashMap<InstanceKey, Instance>,
-    /// Where the next request of a member goes.
-    seats: HashMap<Member, InstanceKey>,
+    /// Where the next request of a session goes.
+    assignments: HashMap<SessionKey, InstanceKey>,
 }
 
 struct Instance {
     running: RunningWorker,
-    /// Whoever has used it and has not ended. A member that moved on stays one: its calls here may still run.
-    members: HashSet<Member>,
+    /// Whoever has used it and has not ended. A session that moved on stays one: its calls here may still run.
+    sessions: HashSet<SessionKey>,
 }
 
 impl Instances {
-    /// The next member that has ended; waits for ever if none does. Safe to drop while it waits.
-    pub(in crate::upstream) async fn next_end(&mut self) -> Member {
+    /// The next session that has ended; waits for ever if none does. Cancel-safe.
+    pub(in crate::upstream) async fn next_end(&mut self) -> SessionKey {
         match self.ends.next().await {
-            Some(member) => {
-                self.watched.remove(&member);
-                member
+            Some(session_key) => {
+                self.watched.remove(&session_key);
+                session_key
             }
             None => std::future::pending().await,
         }
@@ -71,7 +71,9 @@ impl Instances {
         let sleeping = all.find(|(_, instance)| sleeps(&instance.running.upstream));
         let key = sleeping.map(|(key, _)| key.clone());
         let key = key.ok_or(NotEntered::Full)?;
-        of_server.seats.retain(|_, seat| *seat != key);
+        of_server
+            .assignments
+            .retain(|_, assignment| *assignment != key);
         Ok(of_server.running.remove(&key).map(|i| i.running))
     }
 
@@ -89,56 +91,59 @@ impl Instances {
     ) {
         let instance = Instance {
             running,
-            members: HashSet::new(),
+            sessions: HashSet::new(),
         };
         let of_server = self.by_server.entry(server.clone()).or_default();
         of_server.running.insert(key, instance);
     }
 
-    /// From now on the member's requests go to the instance of this key, until `ended`.
-    pub(in crate::upstream) fn seat(
+    /// From now on the session's requests go to the instance of this key, until `ended`.
+    pub(in crate::upstream) fn assign(
         &mut self,
         server: &ServerName,
         key: InstanceKey,
-        member: &Member,
+        session_key: &SessionKey,
         ended: Option<CancellationToken>,
     ) -> Option<Upstream> {
         let of_server = self.by_server.get_mut(server)?;
         let instance = of_server.running.get_mut(&key)?;
-        instance.members.insert(member.clone());
+        instance.sessions.insert(session_key.clone());
         let upstream = instance.running.upstream.clone();
-        of_server.seats.insert(member.clone(), key);
+        of_server.assignments.insert(session_key.clone(), key);
         if let Some(ended) = ended
-            && self.watched.insert(member.clone())
+            && self.watched.insert(session_key.clone())
         {
-            let member = member.clone();
+            let session_key = session_key.clone();
             let end = async move {
                 ended.cancelled_owned().await;
-                member
+                session_key
             };
             self.ends.push(end.boxed());
         }
         Some(upstream)
     }
 
-    /// The member has to say anew which workspace it is in.
-    pub(in crate::upstream) fn moved(&mut self, member: &Member) {
+    /// The session has to say anew which workspace it is in.
+    pub(in crate::upstream) fn moved(&mut self, session_key: &SessionKey) {
         for of_server in self.by_server.values_mut() {
-            if matches!(of_server.seats.get(member), Some(InstanceKey::At(_))) {
-                of_server.seats.remove(member);
+            if matches!(
+                of_server.assignments.get(session_key),
+                Some(InstanceKey::At(_))
+            ) {
+                of_server.assignments.remove(session_key);
             }
         }
     }
 
-    /// The member is gone; so are the instances that it was the last to use, which are to be stopped.
-    pub(in crate::upstream) fn left(&mut self, member: &Member) -> Vec<RunningWorker> {
+    /// The session is gone; so are the instances that it was the last to use, which are to be stopped.
+    pub(in crate::upstream) fn left(&mut self, session_key: &SessionKey) -> Vec<RunningWorker> {
         let mut unused = Vec::new();
         for of_server in self.by_server.values_mut() {
-            of_server.seats.remove(member);
-            let without_members = of_server.running.extract_if(|_, instance| {
-                instance.members.remove(member) && instance.members.is_empty()
+            of_server.assignments.remove(session_key);
+            let without_sessions = of_server.running.extract_if(|_, instance| {
+                instance.sessions.remove(session_key) && instance.sessions.is_empty()
             });
-            unused.extend(without_members.map(|(_, instance)| instance.running));
+            unused.extend(without_sessions.map(|(_, instance)| instance.running));
         }
         self.by_server
             .retain(|_, of_server| !of_server.running.is_empty());
@@ -161,16 +166,16 @@ impl Instances {
             .collect()
     }
 
-    /// As the rest of the house sees them.
-    pub(in crate::upstream) fn published(&self) -> HashMap<ServerName, directory::Instances> {
+    /// As other rooms see them.
+    pub(in crate::upstream) fn published(&self) -> HashMap<ServerName, PublishedInstances> {
         let shown = |of_server: &OfServer| {
             let upstream =
                 |key: &InstanceKey| Some(of_server.running.get(key)?.running.upstream.clone());
-            let seats = of_server.seats.iter();
-            directory::Instances {
+            let assignments = of_server.assignments.iter();
+            PublishedInstances {
                 all: of_server.running.keys().filter_map(upstream).collect(),
-                by_member: seats
-                    .filter_map(|(member, key)| Some((member.clone(), upstream(key)?)))
+                by_session: assignments
+                    .filter_map(|(session_key, key)| Some((session_key.clone(), upstream(key)?)))
                     .collect(),
             }
         };

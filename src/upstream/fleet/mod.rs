@@ -8,6 +8,6 @@ mod supervisor;
 
 pub use self::{
     directory::Upstreams,
-    instance_scope::{Ask, Member, Tenant},
+    instance_scope::{Ask, InstanceScope, SessionKey},
     supervisor::Supervisor,
 };

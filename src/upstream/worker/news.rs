@@ -33,9 +33,9 @@ impl Worker {
                     connected.schedule.list_now(Instant::now());
                 }
                 self.forget_told();
-                self.tell_wishes();
+                self.sync_subscriptions();
                 self.life.level_told = None;
-                self.tell_level();
+                self.sync_log_level();
             }
         }
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::FutureExt;
 use tokio::sync::oneshot;
 
-use super::{Worker, schedule::Due, state::Event};
+use super::{Worker, schedule::Due, state::StateEvent};
 use crate::{
     catalog::Listing,
     link::Link,
@@ -65,7 +65,7 @@ impl Worker {
         let now = Instant::now();
         if self.life.paused_until.is_some_and(|until| until <= now) {
             self.life.paused_until = None;
-            self.event(Event::PauseOver).await;
+            self.event(StateEvent::PauseOver).await;
         }
         let cadence = self.cadence();
         while let Some(connected) = &mut self.life.open {
@@ -119,7 +119,7 @@ impl Worker {
             self.shared.live.store(Some(connected.live.clone()));
             return;
         }
-        self.event(Event::Unused).await;
+        self.event(StateEvent::Unused).await;
     }
 }
 
