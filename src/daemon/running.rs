@@ -27,9 +27,9 @@ use crate::{
     gate::Gate,
     inbound::{Inbound, Presence, Sessions},
     management::{DaemonLocation, Management},
-    process::{Ledger, LoginPath},
+    process::{ChildLedger, LoginPath},
     router::Router,
-    upstream::{Ground, Supervisor},
+    upstream::{ConnectContext, Supervisor},
 };
 
 /// How long calls in flight may take to end after the first signal.
@@ -87,9 +87,9 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         CancellationToken::new(),
     );
     let settings = keeper.settings();
-    let ledger = Ledger::open(&data_dir)
+    let ledger = ChildLedger::open(&data_dir)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
-    let ground = Ground {
+    let connect_context = ConnectContext {
         data_dir: data_dir.clone(),
         ledger: ledger.clone(),
         login_path: login_path.clone(),
@@ -101,8 +101,12 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         .map(|e| (e.name.clone(), e.fingerprint.clone()))
         .collect();
     let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
-    let (upstreams, mut supervisor) =
-        Supervisor::new(keeper.subscribe(), catalog.clone(), ground, hurry.clone());
+    let (upstreams, mut supervisor) = Supervisor::new(
+        keeper.subscribe(),
+        catalog.clone(),
+        connect_context,
+        hurry.clone(),
+    );
     let gate = Gate::new(keeper.subscribe(), catalog.clone());
     let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams);
@@ -231,7 +235,7 @@ async fn see_off(inbound: Inbound, closing: CancellationToken) {
     }
 }
 
-async fn sweep(ledger: Ledger) {
+async fn sweep(ledger: ChildLedger) {
     match tokio::task::spawn_blocking(move || ledger.sweep()).await {
         Ok(swept) => {
             for (server, groups) in swept {

@@ -46,7 +46,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("jsonc_parser", &["config"]),
     ("notify", &["config"]),
-    ("rmcp", &["upstream/control"]),
+    ("rmcp", &["upstream/connect/control"]),
     ("rustls", &["link"]),
     ("sd_notify", &["daemon"]),
     ("tantivy", &["catalog/index"]),

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::Instrument;
 
-use super::shared::Shared;
+use super::shared::LegacySseShared;
 use crate::{
     link::{
         Incoming, LinkError,
@@ -23,7 +23,7 @@ const TAKING: Duration = Duration::from_secs(15);
 
 /// The stream of one request. Dropping it before the answer cancels the request upstream.
 pub struct LegacySseExchange {
-    shared: Arc<Shared>,
+    shared: Arc<LegacySseShared>,
     number: u64,
     slot: Arc<Slot>,
     /// Cancelled when the request has been posted.
@@ -34,7 +34,7 @@ pub struct LegacySseExchange {
 
 impl LegacySseExchange {
     pub(super) async fn begin(
-        shared: &Arc<Shared>,
+        shared: &Arc<LegacySseShared>,
         number: u64,
         method: &str,
         params: Option<&Raw>,

@@ -1,93 +1,92 @@
 //! Makes a connection to one server: starts or dials it, opens the connection as it wants that, reads its lists.
 
+pub(in crate::upstream) mod control;
+mod era;
+mod error;
+mod http;
+pub(in crate::upstream) mod listening;
+pub(in crate::upstream) mod lists;
+pub(in crate::upstream) mod own_answers;
+pub(in crate::upstream) mod own_requests;
+mod stdio;
+
 use std::{path::PathBuf, time::Duration};
 
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{
-    control::{self, Control, Declared, OpenError},
+pub use self::error::ConnectError;
+use self::{
+    control::{Control, Declared, OpenError},
     era::ProbeError,
-    handle::Shared,
-    listening::Listening,
-    lists,
-    local::{self, Beginning},
-    questions::Meanwhile,
-    remote,
-    tenant::declared,
+    listening::ChangeSubscription,
+    stdio::StartParts,
 };
 use crate::{
     catalog::Listing,
     config::{ServerEntry, Settings, Transport, duration},
     link::{Connection, Link, News},
-    process::{Ledger, LoginPath, Process},
+    process::{ChildLedger, LoginPath, Process},
+    upstream::{
+        calls::{handle::UpstreamShared, questions::Meanwhile},
+        fleet::instance_scope::declared,
+    },
     wire::Revision,
 };
 
 /// How long the lists of a server may take, all together.
-pub(super) const LISTING: Duration = Duration::from_secs(30);
+pub(in crate::upstream) const LISTING: Duration = Duration::from_secs(30);
 
 /// What every connection of this daemon is made with.
-pub struct Ground {
+pub struct ConnectContext {
     /// Where logs of servers and the ledger stand.
     pub data_dir: PathBuf,
     /// The children of this daemon, on disk.
-    pub ledger: Ledger,
+    pub ledger: ChildLedger,
     /// The search path of the user's login shell.
     pub login_path: LoginPath,
 }
 
 /// A connection that is ready for calls.
-pub(super) struct Open {
-    pub(super) link: Link,
-    pub(super) control: Control,
-    pub(super) news: mpsc::Receiver<News>,
+pub(in crate::upstream) struct Open {
+    pub(in crate::upstream) link: Link,
+    pub(in crate::upstream) control: Control,
+    pub(in crate::upstream) news: mpsc::Receiver<News>,
     /// There where the server is asked to tell of changes.
-    pub(super) listening: Option<Listening>,
-    pub(super) process: Option<Process>,
-    pub(super) listing: Listing,
-    pub(super) tasks: Vec<AbortOnDropHandle<()>>,
-    pub(super) meanwhile: Meanwhile,
-}
-
-/// Why there is no connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConnectError {
-    /// The whole reason, for the operator: may name paths of this machine.
-    pub reason: String,
-    /// What a client may read.
-    pub outside: String,
-    /// What the operator can do.
-    pub next_step: String,
+    pub(in crate::upstream) listening: Option<ChangeSubscription>,
+    pub(in crate::upstream) process: Option<Process>,
+    pub(in crate::upstream) listing: Listing,
+    pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
+    pub(in crate::upstream) meanwhile: Meanwhile,
 }
 
 /// Connects. Dropping the future undoes everything, the child included. `remembered` is what the server spoke when it was last
 /// met under this configuration: it saves the question, and is not relied upon.
-pub(super) async fn connect(
+pub(in crate::upstream) async fn connect(
     entry: &ServerEntry,
     settings: &Settings,
-    ground: &Ground,
-    shared: &Shared,
+    connect_context: &ConnectContext,
+    shared: &UpstreamShared,
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
-    let declared = &declared(shared.tenant.as_ref(), entry);
+    let declared = &declared(shared.instance_scope.as_ref(), entry);
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
-                let beginning = Beginning {
+                let beginning = StartParts {
                     settings,
-                    ground,
+                    connect_context,
                     stderr: &shared.stderr,
                     declared,
                     numbers: &shared.numbers,
                 };
-                let starting = local::start(entry, stdio, beginning, remembered);
+                let starting = stdio::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;
                 Ok((ready, Some(process)))
             }
             Transport::Remote(remote) => {
-                let reaching = remote::reach(entry, remote, declared, remembered, &shared.numbers);
+                let reaching = http::reach(entry, remote, declared, remembered, &shared.numbers);
                 Ok((Box::pin(reaching).await?, None))
             }
         }
@@ -144,9 +143,9 @@ pub(super) async fn connect(
     })
 }
 
-/// A server whose requests speak for themselves tells of changes only where it is asked to. It is asked before it is listed, so that
+/// A stateless server tells of changes only where it is asked to. It is asked before it is listed, so that
 /// no change falls between the two.
-async fn listening(link: &Link, opened: &control::Opened) -> Option<Listening> {
+async fn listening(link: &Link, opened: &control::Opened) -> Option<ChangeSubscription> {
     let control::Opened {
         initialize,
         revision,
@@ -155,21 +154,21 @@ async fn listening(link: &Link, opened: &control::Opened) -> Option<Listening> {
     if revision.has_handshake() {
         return None;
     }
-    let mut listening = Listening::start(link.clone(), *revision, initialize);
+    let mut listening = ChangeSubscription::start(link.clone(), *revision, initialize);
     listening.begun().await;
     Some(listening)
 }
 
 /// A connection that is open and not listed yet.
-pub(super) struct Ready {
-    pub(super) link: Link,
-    pub(super) news: mpsc::Receiver<News>,
-    pub(super) tasks: Vec<AbortOnDropHandle<()>>,
-    pub(super) opened: control::Opened,
+pub(in crate::upstream) struct Ready {
+    pub(in crate::upstream) link: Link,
+    pub(in crate::upstream) news: mpsc::Receiver<News>,
+    pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
+    pub(in crate::upstream) opened: control::Opened,
 }
 
 /// Does the handshake on a new connection.
-pub(super) async fn shake_hands(
+pub(in crate::upstream) async fn shake_hands(
     connection: Connection,
     declared: &Declared,
 ) -> Result<Ready, OpenError> {
@@ -188,7 +187,7 @@ pub(super) async fn shake_hands(
     })
 }
 
-pub(super) fn logs_hint(entry: &ServerEntry) -> String {
+pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
     match entry.transport {
         Transport::Stdio(_) => format!(
             "`mcpproxy upstream logs {}` shows what it wrote",
@@ -200,7 +199,7 @@ pub(super) fn logs_hint(entry: &ServerEntry) -> String {
 
 impl ConnectError {
     /// The handshake came to nothing.
-    pub(super) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
+    pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
         Self {
             reason: error.to_string(),
             outside: error.outside(),
@@ -208,8 +207,8 @@ impl ConnectError {
         }
     }
 
-    /// The server speaks for itself, but not with us.
-    pub(super) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
+    /// The server is stateless, but not with us.
+    pub(in crate::upstream) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
         Self {
             reason: error.to_string(),
             outside: error.outside(),
@@ -217,14 +216,6 @@ impl ConnectError {
                 ProbeError::Foreign { .. } => "update mcpproxy or the server".to_owned(),
                 ProbeError::Link(_) | ProbeError::Refused { .. } => logs_hint(entry),
             },
-        }
-    }
-
-    pub(super) fn plain(reason: &str, next_step: &str) -> Self {
-        Self {
-            reason: reason.to_owned(),
-            outside: reason.to_owned(),
-            next_step: next_step.to_owned(),
         }
     }
 }

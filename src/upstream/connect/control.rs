@@ -36,10 +36,10 @@ use crate::{
 };
 
 /// Looks after a connection that is open.
-pub(super) enum Control {
+pub(in crate::upstream) enum Control {
     /// It was opened with a handshake.
     Session(RunningService<RoleClient, ClientConfig>),
-    /// Its requests speak for themselves.
+    /// Its requests are stateless.
     Stateless {
         /// Where a sign of life is asked for.
         link: Link,
@@ -51,18 +51,18 @@ pub(super) enum Control {
 }
 
 /// What opening a connection brought.
-pub(super) struct Opened {
+pub(in crate::upstream) struct Opened {
     /// Looks after the connection from here on.
-    pub(super) control: Control,
+    pub(in crate::upstream) control: Control,
     /// The result of `initialize` or `server/discover`, as it came.
-    pub(super) initialize: Raw,
+    pub(in crate::upstream) initialize: Raw,
     /// The revision that is spoken.
-    pub(super) revision: Revision,
+    pub(in crate::upstream) revision: Revision,
 }
 
 impl Opened {
     /// What a server without a handshake says of itself is all that it takes.
-    pub(super) fn without_handshake(
+    pub(in crate::upstream) fn without_handshake(
         link: Link,
         lane: ControlSender,
         description: Description,
@@ -82,7 +82,7 @@ impl Opened {
 
 /// Why there is no connection. The text is for the operator; [`OpenError::outside`] is for clients.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum OpenError {
+pub(in crate::upstream) enum OpenError {
     /// The transport failed.
     #[error("{0}")]
     Link(LinkError),
@@ -104,7 +104,7 @@ pub(super) enum OpenError {
 
 impl OpenError {
     /// What a client may read: nothing in the server's own words, which may name paths or say more than is good.
-    pub(super) fn outside(&self) -> String {
+    pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Link(error) => error.outside(),
             Self::Ended => self.to_string(),
@@ -116,7 +116,7 @@ impl OpenError {
 
 /// What a server with a handshake is told that it can ask.
 #[derive(Debug, Clone)]
-pub(super) enum Declared {
+pub(in crate::upstream) enum Declared {
     /// Whatever some client of ours can be asked. One that cannot has the question refused for it.
     Bridged {
         /// Whether there are roots to name.
@@ -127,7 +127,10 @@ pub(super) enum Declared {
 }
 
 /// Does the handshake. Has no deadline of its own.
-pub(super) async fn open(lane: ControlLane, declared: &Declared) -> Result<Opened, OpenError> {
+pub(in crate::upstream) async fn open(
+    lane: ControlLane,
+    declared: &Declared,
+) -> Result<Opened, OpenError> {
     let initialize = Arc::new(OnceLock::new());
     let transport = Lane {
         outgoing: lane.outgoing,
@@ -178,7 +181,10 @@ fn ourselves(declared: &Declared) -> ClientConfig {
 
 impl Control {
     /// Asks for a sign of life.
-    pub(super) fn ping(&self, deadline: Duration) -> BoxFuture<'static, Result<(), String>> {
+    pub(in crate::upstream) fn ping(
+        &self,
+        deadline: Duration,
+    ) -> BoxFuture<'static, Result<(), String>> {
         match self {
             Self::Session(service) => ping(service.peer().clone(), deadline).boxed(),
             Self::Stateless { link, revision, .. } => {
@@ -195,7 +201,7 @@ impl Control {
     }
 
     /// Says goodbye and ends the lane.
-    pub(super) async fn close(self) {
+    pub(in crate::upstream) async fn close(self) {
         match self {
             Self::Session(mut service) => {
                 // A timeout is logged by rmcp; the process or the socket ends right after in any case.

@@ -9,40 +9,21 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::{handle::Shared, tenant::Tenant};
+use super::handle::UpstreamShared;
 use crate::{
     config::Root,
     link::{Link, NEWS_CAPACITY, News},
-    wire::{Id, Outcome, Raw, Request, Revision, method},
+    upstream::{connect::own_answers::own_answer, fleet::instance_scope::InstanceScope},
+    wire::{Id, Outcome, Request, Revision},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
-pub(super) const ANSWERS: usize = 64;
+pub(in crate::upstream) const ANSWERS: usize = 64;
 
-/// The answer, if the question is ours to answer.
-pub(super) fn own_answer(question: &Request, roots: &[Root]) -> Option<Outcome> {
-    match &*question.method {
-        method::PING => Some(Outcome::Result(Raw::empty_object())),
-        method::ROOTS_LIST if !roots.is_empty() => Some(Outcome::Result(listed(roots))),
-        _ => None,
-    }
-}
-
-fn listed(roots: &[Root]) -> Raw {
-    let roots: Vec<_> = roots
-        .iter()
-        .map(|root| match &root.name {
-            Some(name) => serde_json::json!({ "uri": root.uri, "name": name }),
-            None => serde_json::json!({ "uri": root.uri }),
-        })
-        .collect();
-    Raw::author(&serde_json::json!({ "roots": roots }))
-}
-
-impl Shared {
+impl UpstreamShared {
     /// The roots that we name to the server.
-    pub(super) fn roots(&self) -> Vec<Root> {
-        if let Some(roots) = self.tenant.as_ref().and_then(Tenant::roots) {
+    pub(in crate::upstream) fn roots(&self) -> Vec<Root> {
+        if let Some(roots) = self.instance_scope.as_ref().and_then(InstanceScope::roots) {
             return roots;
         }
         let settings = self.settings.borrow();
@@ -51,19 +32,28 @@ impl Shared {
     }
 
     /// Whether one client alone has this connection, and can be asked at any time.
-    pub(super) fn asks_its_client(&self) -> bool {
-        self.tenant.as_ref().is_some_and(|t| t.ask().is_some())
+    pub(in crate::upstream) fn asks_its_client(&self) -> bool {
+        self.instance_scope
+            .as_ref()
+            .is_some_and(|t| t.ask().is_some())
     }
 
     /// Asks the client whose connection this is: on the stream of a call, if one runs.
-    pub(super) fn ask_client(&self, question: &Request) -> Option<BoxFuture<'static, Outcome>> {
-        let ask = self.tenant.as_ref()?.ask()?;
+    pub(in crate::upstream) fn ask_client(
+        &self,
+        question: &Request,
+    ) -> Option<BoxFuture<'static, Outcome>> {
+        let ask = self.instance_scope.as_ref()?.ask()?;
         Some(ask(question.clone(), self.client_streams.newest()))
     }
 }
 
 /// Brings an answer to the server, whenever it comes.
-pub(super) async fn deliver(link: Link, id: Id, outcome: impl Future<Output = Outcome>) {
+pub(in crate::upstream) async fn deliver(
+    link: Link,
+    id: Id,
+    outcome: impl Future<Output = Outcome>,
+) {
     if let Err(error) = link.answer(&id, &outcome.await).await {
         tracing::debug!(%error, "a question of the server could not be answered");
     }
@@ -71,16 +61,16 @@ pub(super) async fn deliver(link: Link, id: Id, outcome: impl Future<Output = Ou
 
 /// What comes while a server is being listed: questions that can be answered then are; the rest waits for the worker.
 #[derive(Default)]
-pub(super) struct Meanwhile {
-    pub(super) news: VecDeque<News>,
-    pub(super) answering: FuturesUnordered<BoxFuture<'static, ()>>,
+pub(in crate::upstream) struct Meanwhile {
+    pub(in crate::upstream) news: VecDeque<News>,
+    pub(in crate::upstream) answering: FuturesUnordered<BoxFuture<'static, ()>>,
 }
 
 impl Meanwhile {
-    /// Attends to it. Never returns; safe to drop.
-    pub(super) async fn attend(
+    /// Attends to it. Never returns; cancel-safe.
+    pub(in crate::upstream) async fn attend(
         &mut self,
-        shared: &Shared,
+        shared: &UpstreamShared,
         link: &Link,
         revision: Revision,
         news: &mut mpsc::Receiver<News>,
@@ -104,7 +94,7 @@ impl Meanwhile {
         }
     }
 
-    fn question(&mut self, shared: &Shared, link: &Link, question: Request) {
+    fn question(&mut self, shared: &UpstreamShared, link: &Link, question: Request) {
         let outcome = match own_answer(&question, &shared.roots()) {
             Some(outcome) => std::future::ready(outcome).boxed(),
             None => match shared.ask_client(&question) {

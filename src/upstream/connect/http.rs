@@ -2,9 +2,10 @@
 //! the connection with or without a handshake as it wants it.
 
 use super::{
-    connect::{ConnectError, Ready, logs_hint, shake_hands},
+    ConnectError, Ready,
     control::{self, Declared, Opened},
     era::{Description, Era, PROBE, ProbeError, probe},
+    logs_hint, shake_hands,
 };
 use crate::{
     config::{Remote, RemoteKind, ServerEntry},
@@ -13,7 +14,7 @@ use crate::{
 };
 
 /// Connects. `remembered` is what this server spoke when it was last met under this configuration.
-pub(super) async fn reach(
+pub(in crate::upstream) async fn reach(
     entry: &ServerEntry,
     remote: &Remote,
     declared: &Declared,

@@ -1,5 +1,5 @@
 //! From which level on legacy clients want log lines of the upstreams. All share an upstream's connection, so it is told the least
-//! grave of them.
+//! severe of these levels.
 
 use std::{
     collections::BTreeMap,
@@ -10,23 +10,23 @@ use tokio::sync::watch;
 
 use crate::{names::ServerName, sync::Guarded, wire::LogLevel};
 
-/// The wishes of all clients. Cheap to clone.
+/// The subscriptions of all clients. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct LogSubscriptions(Arc<Parts>);
+pub struct LogSubscriptions(Arc<SharedLevels>);
 
 #[derive(Default)]
-struct Parts {
+struct SharedLevels {
     table: Guarded<Table>,
     changed: watch::Sender<()>,
 }
 
 #[derive(Default)]
 struct Table {
-    wishes: BTreeMap<u64, (Option<ServerName>, LogLevel)>,
+    levels: BTreeMap<u64, (Option<ServerName>, LogLevel)>,
     last: u64,
 }
 
-/// One client's wish, until it is dropped.
+/// One client's subscription, until it is dropped.
 pub struct LogSubscription {
     of: LogSubscriptions,
     number: u64,
@@ -34,7 +34,7 @@ pub struct LogSubscription {
 }
 
 impl LogSubscription {
-    /// The least grave lines that it wants.
+    /// The least severe lines that it wants.
     pub fn level(&self) -> LogLevel {
         self.level
     }
@@ -42,18 +42,18 @@ impl LogSubscription {
 
 impl Drop for LogSubscription {
     fn drop(&mut self) {
-        self.of.lock().wishes.remove(&self.number);
+        self.of.lock().levels.remove(&self.number);
         self.of.0.changed.send_replace(());
     }
 }
 
 impl LogSubscriptions {
     /// A client wants lines of this server, or of all, from `level` on.
-    pub fn wish(&self, server: Option<ServerName>, level: LogLevel) -> LogSubscription {
+    pub fn subscribe(&self, server: Option<ServerName>, level: LogLevel) -> LogSubscription {
         let mut table = self.lock();
         table.last += 1;
         let number = table.last;
-        table.wishes.insert(number, (server, level));
+        table.levels.insert(number, (server, level));
         drop(table);
         self.0.changed.send_replace(());
         LogSubscription {
@@ -63,15 +63,15 @@ impl LogSubscriptions {
         }
     }
 
-    /// The least grave lines of a server that anybody wants; nothing if nobody said.
-    pub(super) fn least(&self, server: &ServerName) -> Option<LogLevel> {
+    /// The level of the least severe lines of a server that anybody wants; nothing if nobody said.
+    pub(in crate::upstream) fn least(&self, server: &ServerName) -> Option<LogLevel> {
         let table = self.lock();
-        let wishes = table.wishes.values();
-        let concerning = wishes.filter(|(of, _)| of.as_ref().is_none_or(|of| of == server));
+        let levels = table.levels.values();
+        let concerning = levels.filter(|(of, _)| of.as_ref().is_none_or(|of| of == server));
         concerning.map(|(_, level)| *level).min()
     }
 
-    pub(super) fn changes(&self) -> watch::Receiver<()> {
+    pub(in crate::upstream) fn changes(&self) -> watch::Receiver<()> {
         self.0.changed.subscribe()
     }
 
@@ -85,16 +85,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_grave_wish_counts_while_it_lasts() {
-        let wishes = LogSubscriptions::default();
+    fn the_most_verbose_level_counts_while_its_subscription_lasts() {
+        let subscriptions = LogSubscriptions::default();
         let name = |text| ServerName::parse(text).expect("a name");
         let (a, b) = (name("a"), name("b"));
-        assert_eq!(wishes.least(&a), None);
-        let everywhere = wishes.wish(None, LogLevel::Error);
-        let _of_a = wishes.wish(Some(a.clone()), LogLevel::Debug);
-        assert_eq!(wishes.least(&a), Some(LogLevel::Debug));
-        assert_eq!(wishes.least(&b), Some(LogLevel::Error));
+        assert_eq!(subscriptions.least(&a), None);
+        let everywhere = subscriptions.subscribe(None, LogLevel::Error);
+        let _of_a = subscriptions.subscribe(Some(a.clone()), LogLevel::Debug);
+        assert_eq!(subscriptions.least(&a), Some(LogLevel::Debug));
+        assert_eq!(subscriptions.least(&b), Some(LogLevel::Error));
         drop(everywhere);
-        assert_eq!(wishes.least(&b), None);
+        assert_eq!(subscriptions.least(&b), None);
     }
 }

@@ -10,12 +10,12 @@ use crate::{
 };
 
 /// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.
-pub(super) const PROBE: Duration = Duration::from_secs(2);
+pub(in crate::upstream) const PROBE: Duration = Duration::from_secs(2);
 
 /// What a server turned out to be.
 #[derive(Debug)]
-pub(super) enum Era {
-    /// Its requests speak for themselves.
+pub(in crate::upstream) enum Era {
+    /// Its requests are stateless.
     Modern(Description),
     /// It wants a handshake, or says nothing that we understand.
     Legacy,
@@ -23,20 +23,20 @@ pub(super) enum Era {
 
 /// What a server says of itself without a handshake.
 #[derive(Debug)]
-pub(super) struct Description {
+pub(in crate::upstream) struct Description {
     /// The result of `server/discover`, as it came.
-    pub(super) text: Raw,
+    pub(in crate::upstream) text: Raw,
     /// The newest revision that both of us speak.
-    pub(super) revision: Revision,
+    pub(in crate::upstream) revision: Revision,
 }
 
 /// Why it could not be found out.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum ProbeError {
+pub(in crate::upstream) enum ProbeError {
     /// The connection failed.
     #[error("{0}")]
     Link(LinkError),
-    /// The server speaks for itself, but in no revision of ours.
+    /// The server is stateless, but in no revision of ours.
     #[error(
         "it speaks the protocol revisions {theirs}; mcpproxy speaks {}",
         ours()
@@ -45,7 +45,7 @@ pub(super) enum ProbeError {
         /// What it speaks.
         theirs: String,
     },
-    /// The server speaks for itself and does not want to.
+    /// The server is stateless and does not want to say.
     #[error("it refused server/discover: {message} ({code})")]
     Refused {
         /// The error's code.
@@ -56,7 +56,7 @@ pub(super) enum ProbeError {
 }
 
 /// Asks. Has no deadline of its own; may be dropped at any time, and a late answer goes nowhere.
-pub(super) async fn probe(link: &Link) -> Result<Era, ProbeError> {
+pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
     let Some(mut revision) = Revision::without_handshake().last() else {
         return Ok(Era::Legacy);
     };
@@ -167,7 +167,7 @@ fn ours() -> String {
 
 impl ProbeError {
     /// What a client may read: nothing in the server's own words but the names of revisions, if they look like that.
-    pub(super) fn outside(&self) -> String {
+    pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Link(error) => error.outside(),
             Self::Foreign { .. } => "it speaks no protocol revision of ours".to_owned(),

@@ -10,16 +10,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    client_streams::ClientStreams,
-    connect::Ground,
     directory::{Directory, NotEntered, Order, Upstreams},
-    handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
+    instance_scope::{InstanceScope, SessionKey},
     instances::Instances,
-    log_subscriptions::LogSubscriptions,
-    subscriptions::{AllSubscriptions, Subscriptions},
-    tenant::{Member, Tenant},
-    usage::Usage,
-    worker::{House, Life, Worker},
+    running::RunningWorker,
 };
 use crate::{
     catalog::Catalog,
@@ -27,6 +21,16 @@ use crate::{
     gate::{self, Standing},
     names::ServerName,
     process::StderrLog,
+    upstream::{
+        calls::{
+            client_streams::ClientStreams,
+            handle::{COMMANDS, Command, Slots, Status, Upstream, UpstreamShared},
+            log_subscriptions::LogSubscriptions,
+            subscriptions::{AllSubscriptions, Subscriptions},
+        },
+        connect::ConnectContext,
+        worker::{Life, Worker, WorkerContext, usage::Usage},
+    },
     wire::RequestNumbers,
 };
 
@@ -36,10 +40,10 @@ const DISCOVERIES: usize = 4;
 /// The task that starts and stops workers.
 pub struct Supervisor {
     settings: watch::Receiver<Arc<Settings>>,
-    house: Arc<House>,
+    context: Arc<WorkerContext>,
     published: Upstreams,
     orders: mpsc::Receiver<Order>,
-    running: BTreeMap<ServerName, Running>,
+    running: BTreeMap<ServerName, RunningWorker>,
     /// What runs beside them for some clients only.
     instances: Instances,
     /// Workers that were told to stop and are not done yet.
@@ -54,21 +58,13 @@ struct Ending {
     task: JoinHandle<()>,
 }
 
-/// A worker that runs.
-pub(super) struct Running {
-    pub(super) upstream: Upstream,
-    entry: Arc<ServerEntry>,
-    stop: CancellationToken,
-    task: JoinHandle<()>,
-}
-
 /// What a worker is started with besides its entry.
 struct Start {
     stderr: StderrLog,
     subscriptions: Subscriptions,
     /// The one before it, which has to be gone first.
     before: Option<JoinHandle<()>>,
-    tenant: Option<Tenant>,
+    scope: Option<InstanceScope>,
     base: Option<mpsc::Sender<Command>>,
 }
 
@@ -105,13 +101,13 @@ impl Supervisor {
     pub fn new(
         settings: watch::Receiver<Arc<Settings>>,
         catalog: Catalog,
-        ground: Ground,
+        connect: ConnectContext,
         hurry: CancellationToken,
     ) -> (Upstreams, Self) {
         let log_subscriptions = LogSubscriptions::default();
         let (published, orders) = Upstreams::new(log_subscriptions.clone());
-        let house = House {
-            ground,
+        let context = WorkerContext {
+            connect,
             catalog,
             discovery: Arc::new(Semaphore::new(DISCOVERIES)),
             subscriptions: AllSubscriptions::default(),
@@ -120,7 +116,7 @@ impl Supervisor {
         };
         let supervisor = Self {
             settings,
-            house: Arc::new(house),
+            context: Arc::new(context),
             published: published.clone(),
             orders,
             running: BTreeMap::new(),
@@ -152,7 +148,7 @@ impl Supervisor {
                     Err(_) => break,
                 },
                 Some(order) = self.orders.recv() => self.order(order),
-                member = self.instances.next_end() => self.left(&member),
+                session_key = self.instances.next_end() => self.left(&session_key),
             }
         }
         self.orders.close();
@@ -177,44 +173,44 @@ impl Supervisor {
         match order {
             Order::Enter {
                 server,
-                member,
+                session_key,
                 ended,
-                tenant,
+                scope,
                 entered,
             } => {
-                let instance = self.enter(&server, &member, ended, tenant);
+                let instance = self.enter(&server, &session_key, ended, scope);
                 self.publish();
-                // A caller that left has its seat until its session ends.
+                // A caller that left has its assignment until its session ends.
                 let _ = entered.send(instance);
             }
-            Order::Move(member, done) => {
-                self.instances.moved(&member);
+            Order::Move(session_key, done) => {
+                self.instances.moved(&session_key);
                 self.publish();
                 let _ = done.send(());
             }
         }
     }
 
-    /// The instance of a tenant, started if there is none.
+    /// The instance of a scope, started if there is none.
     fn enter(
         &mut self,
         server: &ServerName,
-        member: &Member,
+        session_key: &SessionKey,
         ended: Option<CancellationToken>,
-        tenant: Tenant,
+        scope: InstanceScope,
     ) -> Result<Upstream, NotEntered> {
         let base = self.running.get(server).ok_or(NotEntered::Gone)?;
         if ended.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return Err(NotEntered::Gone);
         }
-        let key = tenant.key();
+        let key = scope.key();
         if !self.instances.has(server, &key) {
             let start = Start {
                 stderr: base.upstream.stderr().clone(),
                 subscriptions: Subscriptions::default(),
                 before: None,
                 base: Some(base.upstream.0.commands.clone()),
-                tenant: Some(tenant),
+                scope: Some(scope),
             };
             let entry = base.entry.clone();
             let asleep = self.instances.make_room(server)?;
@@ -223,17 +219,17 @@ impl Supervisor {
             let running = self.launch(&entry, start);
             self.instances.add(server, key.clone(), running);
         }
-        let seat = self.instances.seat(server, key, member, ended);
-        seat.ok_or(NotEntered::Gone)
+        let assignment = self.instances.assign(server, key, session_key, ended);
+        assignment.ok_or(NotEntered::Gone)
     }
 
-    fn left(&mut self, member: &Member) {
-        let unused = self.instances.left(member);
+    fn left(&mut self, session_key: &SessionKey) {
+        let unused = self.instances.left(session_key);
         self.let_go(unused);
         self.publish();
     }
 
-    fn let_go(&mut self, instances: impl IntoIterator<Item = Running>) {
+    fn let_go(&mut self, instances: impl IntoIterator<Item = RunningWorker>) {
         self.leaving.retain(|task| !task.is_finished());
         for running in instances {
             tracing::debug!(server = %running.upstream.name(), "an instance of the server is no longer wanted and stopped");
@@ -252,7 +248,7 @@ impl Supervisor {
             .collect();
         let changes = plan(&wanted, &running);
         // A server that is replaced keeps its last known lists until it has said what it offers now.
-        self.house.catalog.keep(known(&settings)).await;
+        self.context.catalog.keep(known(&settings)).await;
         for change in changes {
             match change {
                 Change::Start(name) => self.start(&settings, &name),
@@ -294,24 +290,24 @@ impl Supervisor {
         let start = Start {
             stderr: match &before {
                 Some(before) => before.stderr.clone(),
-                None => StderrLog::new(&self.house.ground.data_dir, name),
+                None => StderrLog::new(&self.context.connect.data_dir, name),
             },
-            subscriptions: self.house.subscriptions.of(name),
+            subscriptions: self.context.subscriptions.of(name),
             before: before.map(|before| before.task),
-            tenant: None,
+            scope: None,
             base: None,
         };
         let running = self.launch(entry, start);
         self.running.insert(name.clone(), running);
     }
 
-    fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> Running {
+    fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> RunningWorker {
         let (commands, inbox) = mpsc::channel(COMMANDS);
-        let started_as = match &start.tenant {
-            Some(tenant) => tenant.entry(entry),
+        let started_as = match &start.scope {
+            Some(scope) => scope.entry(entry),
             None => entry.clone(),
         };
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(UpstreamShared {
             client_streams: ClientStreams::default(),
             numbers: RequestNumbers::default(),
             name: entry.name.clone(),
@@ -324,7 +320,7 @@ impl Supervisor {
             subscriptions: start.subscriptions,
             stderr: start.stderr,
             scope: entry.session_scope,
-            tenant: start.tenant,
+            instance_scope: start.scope,
             base: start.base,
         });
         let stop = CancellationToken::new();
@@ -332,8 +328,8 @@ impl Supervisor {
             entry: started_as,
             settings: self.settings.clone(),
             shared: shared.clone(),
-            house: self.house.clone(),
-            level_changes: self.house.log_subscriptions.changes(),
+            context: self.context.clone(),
+            level_changes: self.context.log_subscriptions.changes(),
             inbox,
             stop: stop.clone(),
             life: Life::new(),
@@ -345,7 +341,7 @@ impl Supervisor {
             }
             worker.run().await;
         });
-        Running {
+        RunningWorker {
             upstream: Upstream(shared),
             entry: entry.clone(),
             stop,

@@ -33,10 +33,10 @@ pub enum NotSubscribed {
 
 /// The subscriptions of one upstream. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Subscriptions(Arc<Parts>);
+pub(in crate::upstream) struct Subscriptions(Arc<SharedSubscriptions>);
 
 #[derive(Default)]
-struct Parts {
+struct SharedSubscriptions {
     table: Guarded<Table>,
     /// For the worker: what is wanted may have changed.
     wanted: Notify,
@@ -53,12 +53,12 @@ struct Table {
 #[derive(Default)]
 struct Resource {
     subscribers: BTreeMap<u64, Tell>,
-    told: Told,
+    told: Synced,
 }
 
 /// What the connection of the moment knows of one resource.
 #[derive(Default)]
-enum Told {
+enum Synced {
     #[default]
     Nothing,
     Asking,
@@ -69,7 +69,7 @@ enum Told {
 
 /// What the server has to be asked next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(in crate::upstream) enum SubscriptionRequest {
     /// To tell of updates of this URI.
     Subscribe(Box<str>),
     /// To do so no more.
@@ -78,10 +78,10 @@ pub(super) enum Wish {
 
 /// The subscriptions of all upstreams, by name: one whose entry is edited keeps its own.
 #[derive(Default)]
-pub(super) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
+pub(in crate::upstream) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
 
 impl AllSubscriptions {
-    pub(super) fn of(&self, server: &ServerName) -> Subscriptions {
+    pub(in crate::upstream) fn of(&self, server: &ServerName) -> Subscriptions {
         let mut all = self.0.lock();
         all.entry(server.clone()).or_default().clone()
     }
@@ -97,7 +97,7 @@ pub struct Subscription {
 impl Resource {
     /// Nobody wants to hear of it, and the server knows nothing of it.
     fn is_of_no_use(&self) -> bool {
-        self.subscribers.is_empty() && matches!(self.told, Told::Nothing | Told::Refused(_))
+        self.subscribers.is_empty() && matches!(self.told, Synced::Nothing | Synced::Refused(_))
     }
 }
 
@@ -123,7 +123,7 @@ impl Drop for Subscription {
 
 impl Subscriptions {
     /// Adds a subscriber, and has the worker see to it.
-    pub(super) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
+    pub(in crate::upstream) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
         let mut table = self.lock();
         if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
             let error =
@@ -139,8 +139,8 @@ impl Subscriptions {
         let resource = table.by_uri.entry(uri.into()).or_default();
         resource.subscribers.insert(number, tell);
         // What was refused is asked for anew: it may be there by now.
-        if matches!(resource.told, Told::Refused(_)) {
-            resource.told = Told::Nothing;
+        if matches!(resource.told, Synced::Refused(_)) {
+            resource.told = Synced::Nothing;
         }
         drop(table);
         self.0.wanted.notify_one();
@@ -152,42 +152,46 @@ impl Subscriptions {
     }
 
     /// Whether nobody wants to hear of anything.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::upstream) fn is_empty(&self) -> bool {
         let table = self.lock();
         table.by_uri.values().all(|r| r.subscribers.is_empty())
     }
 
-    /// Returns when what is wanted may have changed. For the worker alone; safe to drop while it waits.
-    pub(super) async fn changed(&self) {
+    /// Returns when what is wanted may have changed. For the worker alone; cancel-safe.
+    pub(in crate::upstream) async fn changed(&self) {
         self.0.wanted.notified().await;
     }
 
     /// What a server is to be asked that takes one subscription at a time; it counts as begun.
-    pub(super) fn next_wish(&self) -> Option<Wish> {
+    pub(in crate::upstream) fn next_request(&self) -> Option<SubscriptionRequest> {
         self.lock().by_uri.iter_mut().find_map(|(uri, resource)| {
             match (&resource.told, resource.subscribers.is_empty()) {
-                (Told::Nothing, false) => {
-                    resource.told = Told::Asking;
-                    Some(Wish::Subscribe(uri.clone()))
+                (Synced::Nothing, false) => {
+                    resource.told = Synced::Asking;
+                    Some(SubscriptionRequest::Subscribe(uri.clone()))
                 }
-                (Told::Subscribed, true) => {
-                    resource.told = Told::Withdrawing;
-                    Some(Wish::Unsubscribe(uri.clone()))
+                (Synced::Subscribed, true) => {
+                    resource.told = Synced::Withdrawing;
+                    Some(SubscriptionRequest::Unsubscribe(uri.clone()))
                 }
                 _ => None,
             }
         })
     }
 
-    /// Notes what became of a wish.
-    pub(super) fn done(&self, wish: &Wish, outcome: Result<(), NotSubscribed>) {
-        let (Wish::Subscribe(uri) | Wish::Unsubscribe(uri)) = wish;
+    /// Notes what the server answered to a request.
+    pub(in crate::upstream) fn done(
+        &self,
+        request: &SubscriptionRequest,
+        outcome: Result<(), NotSubscribed>,
+    ) {
+        let (SubscriptionRequest::Subscribe(uri) | SubscriptionRequest::Unsubscribe(uri)) = request;
         let mut table = self.lock();
         if let Some(resource) = table.by_uri.get_mut(uri) {
-            resource.told = match (wish, outcome) {
-                (Wish::Subscribe(_), Ok(())) => Told::Subscribed,
-                (Wish::Subscribe(_), Err(error)) => Told::Refused(error),
-                (Wish::Unsubscribe(_), _) => Told::Nothing,
+            resource.told = match (request, outcome) {
+                (SubscriptionRequest::Subscribe(_), Ok(())) => Synced::Subscribed,
+                (SubscriptionRequest::Subscribe(_), Err(error)) => Synced::Refused(error),
+                (SubscriptionRequest::Unsubscribe(_), _) => Synced::Nothing,
             };
         }
         table.tidy();
@@ -196,24 +200,24 @@ impl Subscriptions {
     }
 
     /// All that is wanted, for a server that is told everything at once; it counts as begun.
-    pub(super) fn wanted(&self) -> BTreeSet<String> {
+    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<String> {
         let mut table = self.lock();
         table.by_uri.retain(|_, r| !r.subscribers.is_empty());
         for resource in table.by_uri.values_mut() {
-            if matches!(resource.told, Told::Nothing) {
-                resource.told = Told::Asking;
+            if matches!(resource.told, Synced::Nothing) {
+                resource.told = Synced::Asking;
             }
         }
         table.by_uri.keys().map(ToString::to_string).collect()
     }
 
     /// The same, if the server has not heard of all of it, or has heard of more.
-    pub(super) fn unheard(&self) -> Option<BTreeSet<String>> {
+    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<String>> {
         let has_changed = {
             let table = self.lock();
             table.by_uri.values().any(|resource| match resource.told {
-                Told::Nothing => !resource.subscribers.is_empty(),
-                Told::Subscribed => resource.subscribers.is_empty(),
+                Synced::Nothing => !resource.subscribers.is_empty(),
+                Synced::Subscribed => resource.subscribers.is_empty(),
                 _ => false,
             })
         };
@@ -221,11 +225,11 @@ impl Subscriptions {
     }
 
     /// The server could not be told at once; what it was told before stands.
-    pub(super) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
+    pub(in crate::upstream) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
-            if asked.contains(&**uri) && !matches!(resource.told, Told::Subscribed) {
-                resource.told = Told::Refused(why.clone());
+            if asked.contains(&**uri) && !matches!(resource.told, Synced::Subscribed) {
+                resource.told = Synced::Refused(why.clone());
             }
         }
         table.tidy();
@@ -234,19 +238,23 @@ impl Subscriptions {
     }
 
     /// Of what it was told at once, the server agreed to this much.
-    pub(super) fn agreed(&self, asked: &BTreeSet<String>, accepted: &BTreeSet<String>) {
+    pub(in crate::upstream) fn agreed(
+        &self,
+        asked: &BTreeSet<String>,
+        accepted: &BTreeSet<String>,
+    ) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
             if !asked.contains(&**uri) {
                 continue;
             }
             resource.told = if accepted.contains(&**uri) {
-                Told::Subscribed
+                Synced::Subscribed
             } else {
                 let error = format!("the server does not tell of updates of {uri:?}");
                 let hint = "Read the resource when its contents are needed.";
                 let failure = Failure::new(ErrorCode::UnknownResource, error, hint);
-                Told::Refused(NotSubscribed::Failed(failure))
+                Synced::Refused(NotSubscribed::Failed(failure))
             };
         }
         table.tidy();
@@ -255,17 +263,17 @@ impl Subscriptions {
     }
 
     /// A connection that knows of nothing took the place of another, or will.
-    pub(super) fn forgotten(&self) {
+    pub(in crate::upstream) fn forgotten(&self) {
         let mut table = self.lock();
         for resource in table.by_uri.values_mut() {
-            resource.told = Told::Nothing;
+            resource.told = Synced::Nothing;
         }
         table.tidy();
     }
 
     /// Tells whom it concerns; to how many that was. An update may be of a part of what is subscribed to ("Resource Updated
     /// Notification").
-    pub(super) fn updated(&self, notice: &Notification) -> usize {
+    pub(in crate::upstream) fn updated(&self, notice: &Notification) -> usize {
         let uri = notice.params.as_ref().and_then(|params| params.get("uri"));
         let Some(uri) = uri.and_then(|uri| uri.string()) else {
             return 0;
@@ -291,20 +299,23 @@ impl Subscriptions {
 
 impl Subscription {
     /// Waits until the server has agreed, and says why if it does not.
-    pub(super) async fn settled(&self, patience: Duration) -> Result<(), NotSubscribed> {
+    pub(in crate::upstream) async fn settled(
+        &self,
+        timeout: Duration,
+    ) -> Result<(), NotSubscribed> {
         let mut told = self.of.0.told.subscribe();
         let settled = async {
             loop {
                 match self.of.lock().by_uri.get(&self.uri).map(|r| &r.told) {
-                    Some(Told::Subscribed) => return Ok(()),
-                    Some(Told::Refused(error)) => return Err(error.clone()),
+                    Some(Synced::Subscribed) => return Ok(()),
+                    Some(Synced::Refused(error)) => return Err(error.clone()),
                     _ => (),
                 }
                 // The sender lives as long as we do.
                 let _ = told.changed().await;
             }
         };
-        let settled = tokio::time::timeout(patience, settled).await;
+        let settled = tokio::time::timeout(timeout, settled).await;
         settled.unwrap_or_else(|_| {
             let error = "the server did not answer the subscription in time";
             let failure = Failure::new(ErrorCode::TimedOut, error, "Try again later.");
@@ -348,24 +359,27 @@ mod tests {
     async fn the_first_subscribes_and_the_last_ends_it() {
         let table = Subscriptions::default();
         let first = add(&table, "a://1");
-        let wish = table.next_wish().expect("a wish");
-        assert_eq!(wish, Wish::Subscribe("a://1".into()));
-        assert_eq!(table.next_wish(), None, "it is being asked already");
+        let request = table.next_request().expect("a request");
+        assert_eq!(request, SubscriptionRequest::Subscribe("a://1".into()));
+        assert_eq!(table.next_request(), None, "it is being asked already");
         assert!(settled(&first).is_none());
         let second = add(&table, "a://1");
-        table.done(&wish, Ok(()));
+        table.done(&request, Ok(()));
         assert!(matches!(settled(&first), Some(Ok(()))));
         assert!(matches!(settled(&second), Some(Ok(()))));
         drop(first);
-        assert_eq!(table.next_wish(), None);
+        assert_eq!(table.next_request(), None);
         drop(second);
         assert!(table.is_empty());
-        let wish = table.next_wish().expect("a wish");
-        assert_eq!(wish, Wish::Unsubscribe("a://1".into()));
+        let request = table.next_request().expect("a request");
+        assert_eq!(request, SubscriptionRequest::Unsubscribe("a://1".into()));
         let again = add(&table, "a://1");
-        assert_eq!(table.next_wish(), None, "one thing at a time");
-        table.done(&wish, Ok(()));
-        assert_eq!(table.next_wish(), Some(Wish::Subscribe("a://1".into())));
+        assert_eq!(table.next_request(), None, "one thing at a time");
+        table.done(&request, Ok(()));
+        assert_eq!(
+            table.next_request(),
+            Some(SubscriptionRequest::Subscribe("a://1".into()))
+        );
         drop(again);
     }
 
@@ -373,29 +387,32 @@ mod tests {
     async fn a_new_connection_is_told_everything_again() {
         let table = Subscriptions::default();
         let (a, _b) = (add(&table, "a://1"), add(&table, "b://1"));
-        while let Some(wish) = table.next_wish() {
-            table.done(&wish, Ok(()));
+        while let Some(request) = table.next_request() {
+            table.done(&request, Ok(()));
         }
         table.forgotten();
         drop(a);
-        assert_eq!(table.next_wish(), Some(Wish::Subscribe("b://1".into())));
-        assert_eq!(table.next_wish(), None);
+        assert_eq!(
+            table.next_request(),
+            Some(SubscriptionRequest::Subscribe("b://1".into()))
+        );
+        assert_eq!(table.next_request(), None);
     }
 
     #[tokio::test]
     async fn a_refusal_holds_for_those_who_asked() {
         let table = Subscriptions::default();
         let first = add(&table, "a://1");
-        let wish = table.next_wish().expect("a wish");
-        table.done(&wish, Err(NotSubscribed::Refused(Raw::empty_object())));
+        let request = table.next_request().expect("a request");
+        table.done(&request, Err(NotSubscribed::Refused(Raw::empty_object())));
         assert!(matches!(
             settled(&first),
             Some(Err(NotSubscribed::Refused(_)))
         ));
         drop(first);
-        assert_eq!(table.next_wish(), None);
+        assert_eq!(table.next_request(), None);
         let _second = add(&table, "a://1");
-        assert!(table.next_wish().is_some(), "asked anew");
+        assert!(table.next_request().is_some(), "asked anew");
     }
 
     #[tokio::test]

@@ -4,21 +4,22 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{handle::Upstream, questions::own_answer};
+use super::handle::Upstream;
 use crate::{
     call_context::ClientSender,
     config::duration,
     error_code::{ErrorCode, Failure},
     link::{Exchange, Incoming, Link},
     names::ServerName,
+    upstream::connect::own_answers::own_answer,
     wire::{Id, Outcome, Raw, Revision, bridge, method},
 };
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
-pub(super) struct Counted(Upstream);
+pub(in crate::upstream) struct Counted(Upstream);
 
 impl Counted {
-    pub(super) fn begin(upstream: Upstream) -> Self {
+    pub(in crate::upstream) fn begin(upstream: Upstream) -> Self {
         upstream.0.usage.begin(Instant::now());
         Self(upstream)
     }
@@ -31,13 +32,17 @@ impl Drop for Counted {
 }
 
 /// Stands for a call on whose stream its client can be asked what comes outside of calls.
-pub(super) struct AskedOnStream {
+pub(in crate::upstream) struct AskedOnStream {
     upstream: Upstream,
     number: u64,
 }
 
 impl AskedOnStream {
-    pub(super) fn begin(upstream: &Upstream, number: u64, stream: &ClientSender) -> Self {
+    pub(in crate::upstream) fn begin(
+        upstream: &Upstream,
+        number: u64,
+        stream: &ClientSender,
+    ) -> Self {
         upstream.0.client_streams.enter(number, stream.clone());
         Self {
             upstream: upstream.clone(),
@@ -54,17 +59,17 @@ impl Drop for AskedOnStream {
 
 /// A request in flight. Dropping it before the answer cancels it upstream.
 pub struct ActiveCall {
-    pub(super) exchange: Exchange,
-    pub(super) revision: Revision,
-    pub(super) link: Link,
-    pub(super) counted: Counted,
-    pub(super) _asked: Option<AskedOnStream>,
+    pub(in crate::upstream) exchange: Exchange,
+    pub(in crate::upstream) revision: Revision,
+    pub(in crate::upstream) link: Link,
+    pub(in crate::upstream) counted: Counted,
+    pub(in crate::upstream) _asked: Option<AskedOnStream>,
     /// Since when the clock stands still.
-    pub(super) held: Option<Instant>,
-    pub(super) _permit: Option<OwnedSemaphorePermit>,
-    pub(super) timeout: Duration,
-    pub(super) deadline: Instant,
-    pub(super) end: Instant,
+    pub(in crate::upstream) held: Option<Instant>,
+    pub(in crate::upstream) _permit: Option<OwnedSemaphorePermit>,
+    pub(in crate::upstream) timeout: Duration,
+    pub(in crate::upstream) deadline: Instant,
+    pub(in crate::upstream) end: Instant,
 }
 
 impl ActiveCall {
@@ -151,7 +156,7 @@ impl ActiveCall {
 }
 
 /// The failure of a call whose time is over.
-pub(super) fn overdue(server: &ServerName, timeout: Duration) -> Failure {
+pub(in crate::upstream) fn overdue(server: &ServerName, timeout: Duration) -> Failure {
     let time = duration::show(timeout);
     let error = format!("the server {server:?} did not answer within {time}");
     let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";

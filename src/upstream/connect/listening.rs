@@ -1,4 +1,4 @@
-//! Hears of changes at a server whose requests speak for themselves: one `subscriptions/listen` at a time, opened again when it
+//! Hears of changes at a stateless server: one `subscriptions/listen` at a time, opened again when it
 //! ends (revision 2026-07-28, patterns, "Subscriptions"). What comes on it goes into the queue of the link; what it means is not known
 //! here.
 
@@ -38,12 +38,12 @@ const MAX_RETRY: Duration = Duration::from_mins(1);
 /// minute: waiting for longer than it lasted, we would miss more than we hear.
 const PROVED: Duration = Duration::from_secs(10);
 
-/// Limit: wishes that wait while one is carried out. The worker sends one at a time.
-const WISHES: usize = 16;
+/// Limit: requests that wait while one is carried out. The worker sends one at a time.
+const REQUESTS: usize = 16;
 
 /// A subscription as somebody else sees it. Dropping it ends the subscription.
-pub(super) struct Listening {
-    wishes: mpsc::Sender<Wish>,
+pub(in crate::upstream) struct ChangeSubscription {
+    requests: mpsc::Sender<ListenRequest>,
     hears: Arc<AtomicBool>,
     /// Says when the first attempt has come to an end.
     begun: Option<oneshot::Receiver<()>>,
@@ -51,14 +51,14 @@ pub(super) struct Listening {
 }
 
 /// Resources to hear of, and where to say which of them the server agrees to.
-struct Wish {
+struct ListenRequest {
     resources: BTreeSet<String>,
     done: oneshot::Sender<Result<BTreeSet<String>, ListenError>>,
 }
 
 /// Why a server does not tell of changes.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum ListenError {
+pub(in crate::upstream) enum ListenError {
     /// It does not know how to.
     #[error("the server has no subscriptions")]
     Unknown,
@@ -76,10 +76,10 @@ pub(super) enum ListenError {
     Link(LinkError),
 }
 
-impl Listening {
+impl ChangeSubscription {
     /// Begins to hear of changes of the lists of a server that says this of itself.
-    pub(super) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
-        let (wishes, inbox) = mpsc::channel(WISHES);
+    pub(in crate::upstream) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
+        let (requests, inbox) = mpsc::channel(REQUESTS);
         let hears = Arc::new(AtomicBool::new(false));
         let (first, begun) = oneshot::channel();
         let listener = Listener {
@@ -92,7 +92,7 @@ impl Listening {
             first: Some(first),
         };
         Self {
-            wishes,
+            requests,
             hears,
             begun: Some(begun),
             _task: AbortOnDropHandle::new(tokio::spawn(listener.run())),
@@ -101,7 +101,7 @@ impl Listening {
 
     /// Waits until the server tells of changes, or is known not to: whatever is listed from then on is whole. A server that takes
     /// too long is not waited for; what may have been missed by then comes as [`News::Missed`].
-    pub(super) async fn begun(&mut self) {
+    pub(in crate::upstream) async fn begun(&mut self) {
         if let Some(begun) = self.begun.take() {
             // However it went.
             let _ = tokio::time::timeout(BEGUN_WITHIN, begun).await;
@@ -110,22 +110,22 @@ impl Listening {
 
     /// Hears of updates of exactly these resources from now on, instead of those before. The server is asked for a new subscription,
     /// and only when it has acknowledged that the old one is let go. Gives the resources that the server agreed to.
-    pub(super) fn listen(
+    pub(in crate::upstream) fn listen(
         &self,
         resources: BTreeSet<String>,
     ) -> impl Future<Output = Result<BTreeSet<String>, ListenError>> + Send + use<> {
-        let wishes = self.wishes.clone();
+        let requests = self.requests.clone();
         async move {
             let over = || ListenError::Link(LinkError::Lost("the link was closed".to_owned()));
             let (done, answered) = oneshot::channel();
-            let wish = Wish { resources, done };
-            wishes.send(wish).await.map_err(|_| over())?;
+            let request = ListenRequest { resources, done };
+            requests.send(request).await.map_err(|_| over())?;
             answered.await.unwrap_or_else(|_| Err(over()))
         }
     }
 
     /// Whether changes of the tools are heard of now.
-    pub(super) fn hears_of_tools(&self) -> bool {
+    pub(in crate::upstream) fn hears_of_tools(&self) -> bool {
         self.hears.load(Ordering::Relaxed)
     }
 }
@@ -137,7 +137,7 @@ struct Listener {
     /// What a filter calls the lists that the server has.
     lists: Vec<&'static str>,
     resources: BTreeSet<String>,
-    inbox: mpsc::Receiver<Wish>,
+    inbox: mpsc::Receiver<ListenRequest>,
     hears: Arc<AtomicBool>,
     /// For who waits for the first attempt.
     first: Option<oneshot::Sender<()>>,
@@ -153,7 +153,7 @@ struct Subscription {
 
 /// What woke the listener.
 enum Step {
-    Wish(Option<Wish>),
+    Request(Option<ListenRequest>),
     Message(Result<Incoming, LinkError>),
     Retry,
 }
@@ -167,9 +167,9 @@ impl Listener {
         loop {
             self.note(subscription.as_ref());
             match self.next_step(&mut subscription, retry).await {
-                Step::Wish(None) => return,
-                Step::Wish(Some(wish)) => {
-                    self.resources = wish.resources;
+                Step::Request(None) => return,
+                Step::Request(Some(request)) => {
+                    self.resources = request.resources;
                     let result = self.renew(&mut subscription).await;
                     missing |= !self.has_begun();
                     if result.is_ok() {
@@ -177,7 +177,7 @@ impl Listener {
                         self.catch_up(&mut missing);
                     }
                     // Nobody may wait for it any more.
-                    let _ = wish.done.send(result);
+                    let _ = request.done.send(result);
                 }
                 Step::Message(Ok(Incoming::Notice(notice))) if !is_end(&notice) => {
                     self.hand_on(notice);
@@ -230,7 +230,7 @@ impl Listener {
             }
         };
         tokio::select! {
-            wish = self.inbox.recv() => Step::Wish(wish),
+            request = self.inbox.recv() => Step::Request(request),
             message = message => Step::Message(message),
             () = due => Step::Retry,
         }
@@ -371,7 +371,7 @@ impl ListenError {
     }
 
     /// What a client may read: nothing in the server's own words.
-    pub(super) fn outside(&self) -> String {
+    pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Refused(_) => "it refused the subscription".to_owned(),
             Self::Link(error) => error.outside(),

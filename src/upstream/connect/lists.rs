@@ -21,7 +21,7 @@ const MAX_BYTES: usize = MAX_FRAME;
 
 /// Why a server could not be listed.
 #[derive(Debug, Clone, thiserror::Error)]
-pub(super) enum ListError {
+pub(in crate::upstream) enum ListError {
     /// The connection failed.
     #[error("{method}: {source}")]
     Link {
@@ -52,7 +52,7 @@ pub(super) enum ListError {
 
 impl ListError {
     /// What a client may read: nothing in the server's own words.
-    pub(super) fn outside(&self) -> String {
+    pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Link { method, source } => format!("{method}: {}", source.outside()),
             Self::Refused { method, .. } => format!("it answered {method} with an error"),
@@ -62,7 +62,7 @@ impl ListError {
 }
 
 /// Reads every list that the server's capabilities promise.
-pub(super) async fn read(
+pub(in crate::upstream) async fn read(
     link: &Link,
     initialize: Raw,
     revision: Revision,
@@ -71,7 +71,7 @@ pub(super) async fn read(
         .get("capabilities")
         .unwrap_or_else(Raw::empty_object);
     let has = |key| capabilities.get(key).is_some_and(|value| !value.is_null());
-    let reader = Reader { link, revision };
+    let reader = ListReader { link, revision };
     let (mut tools, prompts, resources, templates) = tokio::try_join!(
         reader.list_if(has("tools"), method::TOOLS_LIST, "tools"),
         reader.list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
@@ -118,12 +118,12 @@ struct ErrorView {
     message: String,
 }
 
-struct Reader<'a> {
+struct ListReader<'a> {
     link: &'a Link,
     revision: Revision,
 }
 
-impl Reader<'_> {
+impl ListReader<'_> {
     async fn list_if(
         &self,
         promised: bool,

@@ -31,15 +31,15 @@ pub enum State {
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(in crate::upstream) enum StateEvent {
     /// A call, an operator or the settings want it connected.
     Wanted,
     /// Connected and listed.
     Opened,
     /// An attempt failed.
-    NotOpened(Wish),
+    NotOpened(Need),
     /// The connection ended.
-    Lost(Wish, Health),
+    Lost(Need, ConnectionHealth),
     /// The pause before the next attempt is over.
     PauseOver,
     /// Nobody used it for its idle time.
@@ -50,16 +50,16 @@ pub(super) enum Event {
 
 /// Whether the upstream should be connected even if nobody calls: it stays connected by its settings, or its lists are unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(in crate::upstream) enum Need {
     /// It should.
-    Stay,
+    Permanent,
     /// A call will wake it.
     OnDemand,
 }
 
 /// How long the connection lasted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Health {
+pub(in crate::upstream) enum ConnectionHealth {
     /// At least [`HEALTHY_AFTER`].
     Proved,
     /// Less: a fast exit.
@@ -68,7 +68,7 @@ pub(super) enum Health {
 
 /// What the worker does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Action {
+pub(in crate::upstream) enum Action {
     /// Start or dial it.
     Connect,
     /// Try again by itself after this time, jitter to be added.
@@ -80,7 +80,7 @@ pub(super) enum Action {
 }
 
 /// A connection that lasted this long has proved healthy.
-pub(super) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
 /// Limit: failures in a row after which nothing is tried by itself any more.
 const GIVE_UP_AFTER: u32 = 5;
@@ -88,44 +88,44 @@ const GIVE_UP_AFTER: u32 = 5;
 impl State {
     /// The next state, and what to do.
     #[must_use]
-    pub(super) fn on(self, event: Event) -> (Self, Action) {
+    pub(in crate::upstream) fn on(self, event: StateEvent) -> (Self, Action) {
         match (self, event) {
-            (Self::Asleep, Event::Wanted) | (_, Event::Restarted) => {
+            (Self::Asleep, StateEvent::Wanted) | (_, StateEvent::Restarted) => {
                 (Self::Connecting { failures: 0 }, Action::Connect)
             }
-            (Self::Waiting { failures }, Event::Wanted | Event::PauseOver)
-            | (Self::Failed { failures }, Event::Wanted) => {
+            (Self::Waiting { failures }, StateEvent::Wanted | StateEvent::PauseOver)
+            | (Self::Failed { failures }, StateEvent::Wanted) => {
                 (Self::Connecting { failures }, Action::Connect)
             }
-            (Self::Connecting { failures }, Event::Opened) => {
+            (Self::Connecting { failures }, StateEvent::Opened) => {
                 (Self::Ready { failures }, Action::Nothing)
             }
-            (Self::Connecting { failures }, Event::NotOpened(wish))
-            | (Self::Ready { failures }, Event::Lost(wish, Health::Brief)) => {
-                after_failure(failures + 1, wish)
+            (Self::Connecting { failures }, StateEvent::NotOpened(need))
+            | (Self::Ready { failures }, StateEvent::Lost(need, ConnectionHealth::Brief)) => {
+                after_failure(failures + 1, need)
             }
-            (Self::Ready { .. }, Event::Lost(wish, Health::Proved)) => match wish {
-                Wish::Stay => (Self::Waiting { failures: 0 }, Action::Pause(pause(0))),
-                Wish::OnDemand => (Self::Asleep, Action::Nothing),
+            (Self::Ready { .. }, StateEvent::Lost(need, ConnectionHealth::Proved)) => match need {
+                Need::Permanent => (Self::Waiting { failures: 0 }, Action::Pause(pause(0))),
+                Need::OnDemand => (Self::Asleep, Action::Nothing),
             },
-            (Self::Ready { .. }, Event::Unused) => (Self::Asleep, Action::Disconnect),
-            // News that came too late, or wishes that are already on their way.
+            (Self::Ready { .. }, StateEvent::Unused) => (Self::Asleep, Action::Disconnect),
+            // News that came too late, or something that is under way already.
             (state, _) => (state, Action::Nothing),
         }
     }
 }
 
-fn after_failure(failures: u32, wish: Wish) -> (State, Action) {
+fn after_failure(failures: u32, need: Need) -> (State, Action) {
     if failures >= GIVE_UP_AFTER {
         return (State::Failed { failures }, Action::Nothing);
     }
-    match wish {
-        Wish::Stay => (
+    match need {
+        Need::Permanent => (
             State::Waiting { failures },
             Action::Pause(pause(failures - 1)),
         ),
         // The next call asks; until then nothing burns the battery.
-        Wish::OnDemand => (State::Failed { failures }, Action::Nothing),
+        Need::OnDemand => (State::Failed { failures }, Action::Nothing),
     }
 }
 
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(events: &[Event], expected: &[(State, Action)]) {
+    fn check(events: &[StateEvent], expected: &[(State, Action)]) {
         let mut state = State::Asleep;
         let mut path = Vec::new();
         for event in events {
@@ -150,12 +150,17 @@ mod tests {
         assert_eq!(path, expected);
     }
 
-    const FAILED: Event = Event::NotOpened(Wish::Stay);
+    const FAILED: StateEvent = StateEvent::NotOpened(Need::Permanent);
 
     #[test]
     fn a_call_wakes_and_idleness_puts_to_sleep() {
         check(
-            &[Event::Wanted, Event::Wanted, Event::Opened, Event::Unused],
+            &[
+                StateEvent::Wanted,
+                StateEvent::Wanted,
+                StateEvent::Opened,
+                StateEvent::Unused,
+            ],
             &[
                 (State::Connecting { failures: 0 }, Action::Connect),
                 (State::Connecting { failures: 0 }, Action::Nothing),
@@ -167,35 +172,35 @@ mod tests {
 
     #[test]
     fn failures_in_a_row_pause_longer_and_end_after_five() {
-        let mut state = State::Asleep.on(Event::Wanted).0;
+        let mut state = State::Asleep.on(StateEvent::Wanted).0;
         let mut pauses = Vec::new();
         loop {
             let (next, action) = state.on(FAILED);
             state = next;
             let Action::Pause(pause) = action else { break };
             pauses.push(pause.as_secs());
-            state = state.on(Event::PauseOver).0;
+            state = state.on(StateEvent::PauseOver).0;
         }
         assert_eq!(
             (pauses, state),
             (vec![1, 2, 4, 8], State::Failed { failures: 5 })
         );
-        assert_eq!(state.on(Event::PauseOver), (state, Action::Nothing));
-        assert_eq!(state.on(Event::Wanted).1, Action::Connect);
+        assert_eq!(state.on(StateEvent::PauseOver), (state, Action::Nothing));
+        assert_eq!(state.on(StateEvent::Wanted).1, Action::Connect);
     }
 
     #[test]
     fn fast_exits_count_as_failures_and_a_healthy_life_forgets_them() {
         let ready = State::Ready { failures: 3 };
         assert_eq!(
-            ready.on(Event::Lost(Wish::Stay, Health::Brief)),
+            ready.on(StateEvent::Lost(Need::Permanent, ConnectionHealth::Brief)),
             (
                 State::Waiting { failures: 4 },
                 Action::Pause(Duration::from_secs(8))
             )
         );
         assert_eq!(
-            ready.on(Event::Lost(Wish::Stay, Health::Proved)),
+            ready.on(StateEvent::Lost(Need::Permanent, ConnectionHealth::Proved)),
             (
                 State::Waiting { failures: 0 },
                 Action::Pause(Duration::from_secs(1))
@@ -205,11 +210,12 @@ mod tests {
 
     #[test]
     fn what_nobody_needs_is_not_restarted_by_itself() {
-        let lost = State::Ready { failures: 0 }.on(Event::Lost(Wish::OnDemand, Health::Proved));
+        let lost = State::Ready { failures: 0 }
+            .on(StateEvent::Lost(Need::OnDemand, ConnectionHealth::Proved));
         assert_eq!(lost, (State::Asleep, Action::Nothing));
-        let failed = State::Connecting { failures: 0 }.on(Event::NotOpened(Wish::OnDemand));
+        let failed = State::Connecting { failures: 0 }.on(StateEvent::NotOpened(Need::OnDemand));
         assert_eq!(failed, (State::Failed { failures: 1 }, Action::Nothing));
-        assert_eq!(failed.0.on(Event::Wanted).1, Action::Connect);
+        assert_eq!(failed.0.on(StateEvent::Wanted).1, Action::Connect);
     }
 
     #[test]
@@ -222,7 +228,7 @@ mod tests {
             State::Waiting { failures: 3 },
             State::Failed { failures: 5 },
         ] {
-            assert_eq!(state.on(Event::Restarted), anew, "{state:?}");
+            assert_eq!(state.on(StateEvent::Restarted), anew, "{state:?}");
         }
     }
 

@@ -6,10 +6,10 @@ use std::{path::PathBuf, sync::Arc};
 use futures_util::future::BoxFuture;
 use percent_encoding::percent_decode_str;
 
-use super::control::Declared;
 use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
+    upstream::connect::control::Declared,
     wire::{Outcome, Raw, Request},
 };
 
@@ -18,7 +18,7 @@ pub type Ask = Arc<dyn Fn(Request, ClientSender) -> BoxFuture<'static, Outcome> 
 
 /// Whose requests go to an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Member {
+pub enum SessionKey {
     /// Those of a session, or of a connection that a client has to itself.
     Session(Arc<str>),
     /// Those of one subject that belong to no session.
@@ -27,34 +27,36 @@ pub enum Member {
 
 /// For whom an instance runs.
 #[derive(Clone)]
-pub enum Tenant {
+pub enum InstanceScope {
     /// One client's session. The server is told what this client can do, and may ask it at any time.
     Client {
         /// The session.
-        member: Member,
+        session_key: SessionKey,
         /// What the client can do, as it said so.
         capabilities: Raw,
         /// The way to ask it.
         ask: Ask,
     },
     /// Requests that belong together, of clients that can be asked on the way back only.
-    Apart(Member),
+    Apart(SessionKey),
     /// All clients with these roots, in the order of the one that came first.
     Workspace(Arc<[Root]>),
 }
 
 /// By what instances of one server are told apart.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum InstanceKey {
-    Of(Member),
+pub(in crate::upstream) enum InstanceKey {
+    Of(SessionKey),
     /// The URIs, sorted.
     At(Vec<String>),
 }
 
-impl Tenant {
-    pub(super) fn key(&self) -> InstanceKey {
+impl InstanceScope {
+    pub(in crate::upstream) fn key(&self) -> InstanceKey {
         match self {
-            Self::Client { member, .. } | Self::Apart(member) => InstanceKey::Of(member.clone()),
+            Self::Client { session_key, .. } | Self::Apart(session_key) => {
+                InstanceKey::Of(session_key.clone())
+            }
             Self::Workspace(roots) => {
                 let mut uris: Vec<_> = roots.iter().map(|root| root.uri.clone()).collect();
                 uris.sort_unstable();
@@ -65,7 +67,7 @@ impl Tenant {
     }
 
     /// The entry as this instance is started with it: in the first root, where there is one on this machine.
-    pub(super) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
+    pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
         let folder = match self {
             Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
             Self::Client { .. } | Self::Apart(_) => None,
@@ -82,7 +84,7 @@ impl Tenant {
     }
 
     /// The roots that we name for it; `None` where those of the settings count.
-    pub(super) fn roots(&self) -> Option<Vec<Root>> {
+    pub(in crate::upstream) fn roots(&self) -> Option<Vec<Root>> {
         match self {
             // It names its own.
             Self::Client { .. } => Some(Vec::new()),
@@ -91,7 +93,7 @@ impl Tenant {
         }
     }
 
-    pub(super) fn ask(&self) -> Option<&Ask> {
+    pub(in crate::upstream) fn ask(&self) -> Option<&Ask> {
         match self {
             Self::Client { ask, .. } => Some(ask),
             Self::Apart(_) | Self::Workspace(_) => None,
@@ -100,11 +102,14 @@ impl Tenant {
 }
 
 /// What a server is told that it can ask.
-pub(super) fn declared(tenant: Option<&Tenant>, entry: &ServerEntry) -> Declared {
-    match tenant {
-        Some(Tenant::Client { capabilities, .. }) => Declared::Exactly(capabilities.clone()),
-        Some(Tenant::Workspace(_)) => Declared::Bridged { roots: true },
-        Some(Tenant::Apart(_)) | None => Declared::Bridged {
+pub(in crate::upstream) fn declared(
+    scope: Option<&InstanceScope>,
+    entry: &ServerEntry,
+) -> Declared {
+    match scope {
+        Some(InstanceScope::Client { capabilities, .. }) => Declared::Exactly(capabilities.clone()),
+        Some(InstanceScope::Workspace(_)) => Declared::Bridged { roots: true },
+        Some(InstanceScope::Apart(_)) | None => Declared::Bridged {
             roots: !entry.roots.is_empty(),
         },
     }
@@ -145,14 +150,14 @@ mod tests {
 
     #[test]
     fn the_same_roots_are_the_same_workspace() {
-        let tenant = |uris: &[&str]| {
+        let scope = |uris: &[&str]| {
             let root = |uri: &&str| Root {
                 uri: (*uri).to_owned(),
                 name: None,
             };
-            Tenant::Workspace(uris.iter().map(root).collect())
+            InstanceScope::Workspace(uris.iter().map(root).collect())
         };
-        let key = |uris: &[&str]| tenant(uris).key();
+        let key = |uris: &[&str]| scope(uris).key();
         assert_eq!(
             key(&["file:///a", "file:///b"]),
             key(&["file:///b", "file:///a"])

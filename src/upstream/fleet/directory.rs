@@ -1,4 +1,4 @@
-//! The upstreams as the rest of the house finds them: by name, and the instances that are not everybody's by who uses them. Published
+//! The upstreams as other rooms find them: by name, and the instances that are not everybody's by who uses them. Published
 //! by the supervisor, which is asked for what is not there yet.
 
 use std::{collections::HashMap, sync::Arc};
@@ -7,16 +7,15 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    handle::Upstream,
-    log_subscriptions::LogSubscriptions,
-    state::State,
-    tenant::{Member, Tenant},
-};
+use super::instance_scope::{InstanceScope, SessionKey};
 use crate::{
     error_code::{ErrorCode, Failure},
     gate::Admitted,
     names::ServerName,
+    upstream::{
+        calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
+        worker::state::State,
+    },
 };
 
 /// Limit: requests to the supervisor that wait. It answers them at once.
@@ -32,36 +31,36 @@ pub struct Upstreams {
 
 /// What is published.
 #[derive(Default)]
-pub(super) struct Directory {
-    pub(super) servers: HashMap<ServerName, Upstream>,
-    pub(super) instances: HashMap<ServerName, Instances>,
+pub(in crate::upstream) struct Directory {
+    pub(in crate::upstream) servers: HashMap<ServerName, Upstream>,
+    pub(in crate::upstream) instances: HashMap<ServerName, PublishedInstances>,
 }
 
 /// The instances of one server.
 #[derive(Default)]
-pub(super) struct Instances {
-    pub(super) all: Vec<Upstream>,
-    pub(super) by_member: HashMap<Member, Upstream>,
+pub(in crate::upstream) struct PublishedInstances {
+    pub(in crate::upstream) all: Vec<Upstream>,
+    pub(in crate::upstream) by_session: HashMap<SessionKey, Upstream>,
 }
 
 /// What the supervisor is asked.
-pub(super) enum Order {
-    /// Requests of this member go to the instance of this tenant from now on.
+pub(in crate::upstream) enum Order {
+    /// Requests of this session go to the instance of this scope from now on.
     Enter {
         server: ServerName,
-        member: Member,
-        /// The member's end.
+        session_key: SessionKey,
+        /// The session's end.
         ended: Option<CancellationToken>,
-        tenant: Tenant,
+        scope: InstanceScope,
         entered: oneshot::Sender<Result<Upstream, NotEntered>>,
     },
-    /// The member's roots are others now: its next requests will name the workspace that they go to.
-    Move(Member, oneshot::Sender<()>),
+    /// The session's roots are others now: its next requests will name the workspace that they go to.
+    Move(SessionKey, oneshot::Sender<()>),
 }
 
 /// Why there is no instance.
-pub(super) enum NotEntered {
-    /// The server does not run any more, or the member is gone.
+pub(in crate::upstream) enum NotEntered {
+    /// The server does not run any more, or the session is gone.
     Gone,
     /// Too many run already.
     Full,
@@ -75,7 +74,9 @@ impl Default for Upstreams {
 }
 
 impl Upstreams {
-    pub(super) fn new(log_subscriptions: LogSubscriptions) -> (Self, mpsc::Receiver<Order>) {
+    pub(in crate::upstream) fn new(
+        log_subscriptions: LogSubscriptions,
+    ) -> (Self, mpsc::Receiver<Order>) {
         let (orders, inbox) = mpsc::channel(ORDERS);
         let upstreams = Self {
             published: Arc::default(),
@@ -85,7 +86,7 @@ impl Upstreams {
         (upstreams, inbox)
     }
 
-    pub(super) fn publish(&self, directory: Directory) {
+    pub(in crate::upstream) fn publish(&self, directory: Directory) {
         self.published.store(Arc::new(directory));
     }
 
@@ -124,37 +125,37 @@ impl Upstreams {
         all.into_iter().flatten().filter(awake).cloned().collect()
     }
 
-    /// The instance that this member's requests to a server go to, if it has one.
-    pub fn of_member(&self, server: &ServerName, member: &Member) -> Option<Upstream> {
+    /// The instance that this session's requests to a server go to, if it has one.
+    pub fn of_session(&self, server: &ServerName, session_key: &SessionKey) -> Option<Upstream> {
         let published = self.published.load();
         let instances = published.instances.get(server)?;
-        instances.by_member.get(member).cloned()
+        instances.by_session.get(session_key).cloned()
     }
 
-    /// Every instance that requests of this member go to.
-    pub fn all_of_member(&self, member: &Member) -> Vec<Upstream> {
+    /// Every instance that requests of this session go to.
+    pub fn all_of_session(&self, session_key: &SessionKey) -> Vec<Upstream> {
         let published = self.published.load();
         let instances = published.instances.values();
         instances
-            .filter_map(|instances| instances.by_member.get(member).cloned())
+            .filter_map(|instances| instances.by_session.get(session_key).cloned())
             .collect()
     }
 
-    /// Has the member's requests to a server go to the instance of this tenant, which sleeps until the first of them. It is stopped
-    /// when its last member has ended.
+    /// Has the session's requests to a server go to the instance of this scope, which sleeps until the first of them. It is stopped
+    /// when its last session has ended.
     pub async fn enter(
         &self,
         server: &ServerName,
-        member: Member,
+        session_key: SessionKey,
         ended: Option<CancellationToken>,
-        tenant: Tenant,
+        scope: InstanceScope,
     ) -> Result<Upstream, Failure> {
         let (entered, answer) = oneshot::channel();
         let order = Order::Enter {
             server: server.clone(),
-            member,
+            session_key,
             ended,
-            tenant,
+            scope,
             entered,
         };
         // The supervisor is gone only while shutting down.
@@ -177,11 +178,16 @@ impl Upstreams {
         })
     }
 
-    /// The member's roots are others now: from here on it enters the workspaces that it uses anew.
-    pub async fn moved(&self, member: Member) {
+    /// The session's roots are others now: from here on it enters the workspaces that it uses anew.
+    pub async fn moved(&self, session_key: SessionKey) {
         let (done, moved) = oneshot::channel();
         // The supervisor is gone only while shutting down.
-        if self.orders.send(Order::Move(member, done)).await.is_ok() {
+        if self
+            .orders
+            .send(Order::Move(session_key, done))
+            .await
+            .is_ok()
+        {
             let _ = moved.await;
         }
     }

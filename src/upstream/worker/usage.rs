@@ -17,7 +17,7 @@ const WINDOW: Duration = Duration::from_hours(1);
 
 /// Calls of one upstream. Outlives its connections, so that the adaptive idle time does not start over.
 #[derive(Default)]
-pub(super) struct Usage {
+pub(in crate::upstream) struct Usage {
     in_flight: AtomicUsize,
     calls: Guarded<Calls>,
 }
@@ -33,7 +33,7 @@ struct Calls {
 impl Usage {
     /// Counts a call that begins. Who counts first and then looks for a connection either finds none that is being put to sleep,
     /// or is seen by [`Usage::in_flight`].
-    pub(super) fn begin(&self, now: Instant) {
+    pub(in crate::upstream) fn begin(&self, now: Instant) {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         let mut calls = self.calls.lock();
@@ -45,19 +45,24 @@ impl Usage {
     }
 
     /// Notes its end.
-    pub(super) fn end(&self, now: Instant) {
+    pub(in crate::upstream) fn end(&self, now: Instant) {
         self.calls.lock().last_end = Some(now);
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 
     /// How many calls are in flight.
-    pub(super) fn in_flight(&self) -> usize {
+    pub(in crate::upstream) fn in_flight(&self) -> usize {
         fence(Ordering::SeqCst);
         self.in_flight.load(Ordering::SeqCst)
     }
 
     /// Whether a connection that is ready since `ready_since` has been idle long enough at `now`.
-    pub(super) fn is_idle(&self, policy: &IdleTimeout, ready_since: Instant, now: Instant) -> bool {
+    pub(in crate::upstream) fn is_idle(
+        &self,
+        policy: &IdleTimeout,
+        ready_since: Instant,
+        now: Instant,
+    ) -> bool {
         if self.in_flight() > 0 {
             return false;
         }

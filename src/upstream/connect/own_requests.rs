@@ -1,7 +1,7 @@
 //! Requests of our own on the raw lane, on no client's behalf: what they say of us where every request has to, and the way to
 //! their answer.
 
-use super::questions::own_answer;
+use super::own_answers::own_answer;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError},
     wire::{Edit, Outcome, Raw, Revision, RpcError, meta, splice},
@@ -11,7 +11,7 @@ use crate::{
 const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
 
 /// Params with these members, and with what a request must say in this revision.
-pub(super) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
+pub(in crate::upstream) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
     let us = serde_json::json!({
         "name": env!("CARGO_PKG_NAME"),
         "title": "mcpproxy",
@@ -35,14 +35,18 @@ pub(super) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
 }
 
 /// Asks and waits for the answer. Has no deadline of its own.
-pub(super) async fn ask(link: &Link, method: &str, params: &Raw) -> Result<Outcome, LinkError> {
+pub(in crate::upstream) async fn ask(
+    link: &Link,
+    method: &str,
+    params: &Raw,
+) -> Result<Outcome, LinkError> {
     let exchange = link.call(link.next_number(), method, Some(params), &[], None);
     answer(link, exchange.await?).await
 }
 
 /// The same for a question that the server may not understand: giving it up is not mentioned to it, and an answer that comes
 /// later goes nowhere.
-pub(super) async fn try_to_ask(
+pub(in crate::upstream) async fn try_to_ask(
     link: &Link,
     method: &str,
     params: &Raw,
@@ -74,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_speak_for_themselves_where_there_was_no_handshake() {
+    fn requests_are_stateless_where_there_was_no_handshake() {
         let legacy = params(Revision::NEWEST_LEGACY, &[("cursor", Raw::author(&"7"))]);
         assert_eq!(legacy.as_str(), r#"{"cursor":"7"}"#);
         for revision in Revision::without_handshake() {

@@ -10,52 +10,56 @@ use futures_util::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    directory::{self, NotEntered},
-    handle::Upstream,
-    state::State,
-    supervisor::Running,
-    tenant::{InstanceKey, Member},
+    directory::{NotEntered, PublishedInstances},
+    instance_scope::{InstanceKey, SessionKey},
+    running::RunningWorker,
 };
-use crate::names::ServerName;
+use crate::{
+    names::ServerName,
+    upstream::{calls::handle::Upstream, worker::state::State},
+};
 
 /// Limit: instances of one server. One that sleeps makes room; with as many awake nobody's machine has memory left.
 const MAX_INSTANCES: usize = 256;
 
 #[derive(Default)]
-pub(super) struct Instances {
+pub(in crate::upstream) struct Instances {
     by_server: HashMap<ServerName, OfServer>,
-    /// Members whose end is waited for.
-    watched: HashSet<Member>,
-    ends: FuturesUnordered<BoxFuture<'static, Member>>,
+    /// Sessions whose end is waited for.
+    watched: HashSet<SessionKey>,
+    ends: FuturesUnordered<BoxFuture<'static, SessionKey>>,
 }
 
 #[derive(Default)]
 struct OfServer {
     running: HashMap<InstanceKey, Instance>,
-    /// Where the next request of a member goes.
-    seats: HashMap<Member, InstanceKey>,
+    /// Where the next request of a session goes.
+    assignments: HashMap<SessionKey, InstanceKey>,
 }
 
 struct Instance {
-    running: Running,
-    /// Whoever has used it and has not ended. A member that moved on stays one: its calls here may still run.
-    members: HashSet<Member>,
+    running: RunningWorker,
+    /// Whoever has used it and has not ended. A session that moved on stays one: its calls here may still run.
+    sessions: HashSet<SessionKey>,
 }
 
 impl Instances {
-    /// The next member that has ended; waits for ever if none does. Safe to drop while it waits.
-    pub(super) async fn next_end(&mut self) -> Member {
+    /// The next session that has ended; waits for ever if none does. Cancel-safe.
+    pub(in crate::upstream) async fn next_end(&mut self) -> SessionKey {
         match self.ends.next().await {
-            Some(member) => {
-                self.watched.remove(&member);
-                member
+            Some(session_key) => {
+                self.watched.remove(&session_key);
+                session_key
             }
             None => std::future::pending().await,
         }
     }
 
     /// Sees to room for one more instance. What has to be stopped for that, if anything.
-    pub(super) fn make_room(&mut self, server: &ServerName) -> Result<Option<Running>, NotEntered> {
+    pub(in crate::upstream) fn make_room(
+        &mut self,
+        server: &ServerName,
+    ) -> Result<Option<RunningWorker>, NotEntered> {
         let Some(of_server) = self.by_server.get_mut(server) else {
             return Ok(None);
         };
@@ -67,69 +71,79 @@ impl Instances {
         let sleeping = all.find(|(_, instance)| sleeps(&instance.running.upstream));
         let key = sleeping.map(|(key, _)| key.clone());
         let key = key.ok_or(NotEntered::Full)?;
-        of_server.seats.retain(|_, seat| *seat != key);
+        of_server
+            .assignments
+            .retain(|_, assignment| *assignment != key);
         Ok(of_server.running.remove(&key).map(|i| i.running))
     }
 
     /// Whether an instance of this key runs.
-    pub(super) fn has(&self, server: &ServerName, key: &InstanceKey) -> bool {
+    pub(in crate::upstream) fn has(&self, server: &ServerName, key: &InstanceKey) -> bool {
         let of_server = self.by_server.get(server);
         of_server.is_some_and(|of_server| of_server.running.contains_key(key))
     }
 
-    pub(super) fn add(&mut self, server: &ServerName, key: InstanceKey, running: Running) {
+    pub(in crate::upstream) fn add(
+        &mut self,
+        server: &ServerName,
+        key: InstanceKey,
+        running: RunningWorker,
+    ) {
         let instance = Instance {
             running,
-            members: HashSet::new(),
+            sessions: HashSet::new(),
         };
         let of_server = self.by_server.entry(server.clone()).or_default();
         of_server.running.insert(key, instance);
     }
 
-    /// From now on the member's requests go to the instance of this key, until `ended`.
-    pub(super) fn seat(
+    /// From now on the session's requests go to the instance of this key, until `ended`.
+    pub(in crate::upstream) fn assign(
         &mut self,
         server: &ServerName,
         key: InstanceKey,
-        member: &Member,
+        session_key: &SessionKey,
         ended: Option<CancellationToken>,
     ) -> Option<Upstream> {
         let of_server = self.by_server.get_mut(server)?;
         let instance = of_server.running.get_mut(&key)?;
-        instance.members.insert(member.clone());
+        instance.sessions.insert(session_key.clone());
         let upstream = instance.running.upstream.clone();
-        of_server.seats.insert(member.clone(), key);
+        of_server.assignments.insert(session_key.clone(), key);
         if let Some(ended) = ended
-            && self.watched.insert(member.clone())
+            && self.watched.insert(session_key.clone())
         {
-            let member = member.clone();
+            let session_key = session_key.clone();
             let end = async move {
                 ended.cancelled_owned().await;
-                member
+                session_key
             };
             self.ends.push(end.boxed());
         }
         Some(upstream)
     }
 
-    /// The member has to say anew which workspace it is in.
-    pub(super) fn moved(&mut self, member: &Member) {
+    /// The session has to say anew which workspace it is in.
+    pub(in crate::upstream) fn moved(&mut self, session_key: &SessionKey) {
         for of_server in self.by_server.values_mut() {
-            if matches!(of_server.seats.get(member), Some(InstanceKey::At(_))) {
-                of_server.seats.remove(member);
+            if matches!(
+                of_server.assignments.get(session_key),
+                Some(InstanceKey::At(_))
+            ) {
+                of_server.assignments.remove(session_key);
             }
         }
     }
 
-    /// The member is gone; so are the instances that it was the last to use, which are to be stopped.
-    pub(super) fn left(&mut self, member: &Member) -> Vec<Running> {
+    /// The session is gone; so are the instances that it was the last to use, which are to be stopped.
+    pub(in crate::upstream) fn left(&mut self, session_key: &SessionKey) -> Vec<RunningWorker> {
         let mut unused = Vec::new();
         for of_server in self.by_server.values_mut() {
-            of_server.seats.remove(member);
-            let without_members = of_server.running.extract_if(|_, instance| {
-                instance.members.remove(member) && instance.members.is_empty()
+            of_server.assignments.remove(session_key);
+            let without_sessions = of_server.running.extract_if(|_, instance| {
+                instance.sessions.remove(session_key) && instance.sessions.is_empty()
             });
-            unused.extend(without_members.map(|(_, instance)| instance.running));
+            unused.extend(without_sessions.map(|(_, instance)| instance.running));
         }
         self.by_server
             .retain(|_, of_server| !of_server.running.is_empty());
@@ -137,14 +151,14 @@ impl Instances {
     }
 
     /// The server is no longer what it was; its instances are to be stopped.
-    pub(super) fn end_all_of(&mut self, server: &ServerName) -> Vec<Running> {
+    pub(in crate::upstream) fn end_all_of(&mut self, server: &ServerName) -> Vec<RunningWorker> {
         let ended = self.by_server.remove(server);
         let instances = ended.into_iter().flat_map(|of| of.running.into_values());
         instances.map(|instance| instance.running).collect()
     }
 
     /// So are those of every server.
-    pub(super) fn end_all(&mut self) -> Vec<Running> {
+    pub(in crate::upstream) fn end_all(&mut self) -> Vec<RunningWorker> {
         let servers: Vec<ServerName> = self.by_server.keys().cloned().collect();
         servers
             .iter()
@@ -152,16 +166,16 @@ impl Instances {
             .collect()
     }
 
-    /// As the rest of the house sees them.
-    pub(super) fn published(&self) -> HashMap<ServerName, directory::Instances> {
+    /// As other rooms see them.
+    pub(in crate::upstream) fn published(&self) -> HashMap<ServerName, PublishedInstances> {
         let shown = |of_server: &OfServer| {
             let upstream =
                 |key: &InstanceKey| Some(of_server.running.get(key)?.running.upstream.clone());
-            let seats = of_server.seats.iter();
-            directory::Instances {
+            let assignments = of_server.assignments.iter();
+            PublishedInstances {
                 all: of_server.running.keys().filter_map(upstream).collect(),
-                by_member: seats
-                    .filter_map(|(member, key)| Some((member.clone(), upstream(key)?)))
+                by_session: assignments
+                    .filter_map(|(session_key, key)| Some((session_key.clone(), upstream(key)?)))
                     .collect(),
             }
         };

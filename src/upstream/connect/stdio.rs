@@ -3,9 +3,10 @@
 use std::pin::pin;
 
 use super::{
-    connect::{ConnectError, Ground, Ready, shake_hands},
+    ConnectContext, ConnectError, Ready,
     control::{self, Declared, OpenError, Opened},
     era::{Era, PROBE, ProbeError, probe},
+    shake_hands,
 };
 use crate::{
     config::{ServerEntry, Settings, Stdio},
@@ -15,34 +16,34 @@ use crate::{
 };
 
 /// What a start takes besides the entry.
-pub(super) struct Beginning<'a> {
-    pub(super) settings: &'a Settings,
-    pub(super) ground: &'a Ground,
-    pub(super) stderr: &'a StderrLog,
-    pub(super) declared: &'a Declared,
-    pub(super) numbers: &'a RequestNumbers,
+pub(in crate::upstream) struct StartParts<'a> {
+    pub(in crate::upstream) settings: &'a Settings,
+    pub(in crate::upstream) connect_context: &'a ConnectContext,
+    pub(in crate::upstream) stderr: &'a StderrLog,
+    pub(in crate::upstream) declared: &'a Declared,
+    pub(in crate::upstream) numbers: &'a RequestNumbers,
 }
 
 /// Starts it. `remembered` is what this server spoke when it was last met under this configuration.
-pub(super) async fn start(
+pub(in crate::upstream) async fn start(
     entry: &ServerEntry,
     stdio: &Stdio,
-    beginning: Beginning<'_>,
+    parts: StartParts<'_>,
     remembered: Option<Revision>,
 ) -> Result<(Ready, Process), ConnectError> {
-    let Beginning {
+    let StartParts {
         settings,
-        ground,
+        connect_context,
         stderr,
         declared,
         numbers,
-    } = beginning;
-    let login_path = ground.login_path.get().await;
+    } = parts;
+    let login_path = connect_context.login_path.get().await;
     let program = Program {
         entry,
         launch: launch(entry, stdio),
         environment: BaseEnvironment::new(&settings.environment, login_path.as_deref()),
-        ground,
+        connect_context,
         stderr,
         declared,
         numbers,
@@ -91,7 +92,7 @@ struct Program<'a> {
     entry: &'a ServerEntry,
     launch: Launch,
     environment: BaseEnvironment,
-    ground: &'a Ground,
+    connect_context: &'a ConnectContext,
     stderr: &'a StderrLog,
     declared: &'a Declared,
     numbers: &'a RequestNumbers,
@@ -124,15 +125,18 @@ enum Failed {
 
 impl Program<'_> {
     fn spawn(&self) -> Result<(Connection, Process), ConnectError> {
-        let (ground, environment) = (self.ground, &self.environment);
-        let (process, input, output) =
-            process::spawn(&self.launch, environment, &ground.ledger, self.stderr).map_err(
-                |error| ConnectError {
-                    reason: error.to_string(),
-                    outside: error.outside().to_owned(),
-                    next_step: error.next_step().to_owned(),
-                },
-            )?;
+        let (connect_context, environment) = (self.connect_context, &self.environment);
+        let (process, input, output) = process::spawn(
+            &self.launch,
+            environment,
+            &connect_context.ledger,
+            self.stderr,
+        )
+        .map_err(|error| ConnectError {
+            reason: error.to_string(),
+            outside: error.outside().to_owned(),
+            next_step: error.next_step().to_owned(),
+        })?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
         let made = link::stdio::connect(input, output, ended, self.numbers.clone());
