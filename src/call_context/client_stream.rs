@@ -110,7 +110,7 @@ impl ClientSender {
 }
 
 impl ClientReceiver {
-    /// The next frame; waits for ever if none comes. Safe to drop while it waits.
+    /// The next frame; waits for ever if none comes. Cancel-safe.
     pub async fn next(&self) -> Bytes {
         loop {
             if let Some(frame) = self.take() {

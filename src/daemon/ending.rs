@@ -14,7 +14,7 @@ impl Signals {
         heard.map(Self).map_err(failed)
     }
 
-    /// The next one. Safe to drop while it waits.
+    /// The next one. Cancel-safe.
     pub async fn next(&mut self) {
         self.0.next().await;
     }
