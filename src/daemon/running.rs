@@ -20,12 +20,12 @@ use super::{
 };
 use crate::{
     access::Access,
-    api::{Api, Standing},
+    api::Api,
     catalog::Catalog,
     config::{Keeper, KeeperTask},
     gate::Gate,
     inbound::{Inbound, Presence, Sessions},
-    management::Management,
+    management::{DaemonLocation, Management},
     process::{Ledger, LoginPath},
     router::Router,
     upstream::{Ground, Supervisor},
@@ -114,14 +114,14 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         .filter_map(|listener| listener.local_addr().ok())
         .collect();
     let url = url_of(&addresses);
-    let standing = Standing {
+    let location = DaemonLocation {
         data_dir: data_dir.clone(),
         listen: addresses.iter().map(ToString::to_string).collect(),
         url: url.clone(),
     };
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, standing, move || counted.count());
+    let api = Api::new(management, router, location, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.

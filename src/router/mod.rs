@@ -309,8 +309,7 @@ fn refusal(context: &CallContext, refused: Refused) -> RpcError {
     };
     let code = match failure.code {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),
-        ErrorCode::UnknownPrompt | ErrorCode::InvalidArguments => RpcError::INVALID_PARAMS,
-        _ => RpcError::INTERNAL,
+        code => code.rpc_code(),
     };
     RpcError::new(code, failure.error.clone()).with_data(Raw::author(&failure))
 }

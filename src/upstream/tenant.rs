@@ -4,12 +4,12 @@
 use std::{path::PathBuf, sync::Arc};
 
 use futures_util::future::BoxFuture;
+use percent_encoding::percent_decode_str;
 
 use super::control::Declared;
 use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
-    link::remote::without_percents,
     wire::{Outcome, Raw, Request},
 };
 
@@ -120,7 +120,7 @@ fn folder(uri: &str) -> Option<PathBuf> {
     if !path.starts_with('/') {
         return None;
     }
-    let path = String::from_utf8(without_percents(path)).ok()?;
+    let path = percent_decode_str(path).decode_utf8().ok()?.into_owned();
     // `file:///C:/x` is `C:/x`.
     let drive = path.strip_prefix('/').filter(|_| cfg!(windows));
     Some(PathBuf::from(drive.unwrap_or(&path)))

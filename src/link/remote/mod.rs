@@ -20,7 +20,6 @@ pub use self::endpoint::{Endpoint, EndpointError};
 pub(crate) use self::{
     body::ServerBody,
     client::{Client, is_event_stream},
-    endpoint::without_percents,
     refusal::{Posted, Refusal, answers},
     reply::{End, Events, Reply, Whole, linger},
     sse::Event,

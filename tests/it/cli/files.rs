@@ -183,7 +183,7 @@ fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
     place
         .run(&["upstream", "remove", "tme"])
         .ended(1)
-        .says(&["\"tme\"", "did you mean \"time\"?"]);
+        .says(&["\"tme\"", "closest configured name is \"time\""]);
     place
         .run(&["upstream", "enable", "zebra"])
         .ended(1)
@@ -295,7 +295,7 @@ async fn tools_are_known_from_the_last_lists() {
         "read",
         "The time.",
         "held:secret",
-        "no: the server is quarantined",
+        "no: the server \"held\" is quarantined",
     ]);
     let json = place
         .run(&["tools", "list", "--server", "time", "-o", "json"])
@@ -317,11 +317,11 @@ async fn tools_are_known_from_the_last_lists() {
     place
         .run(&["tools", "show", "time:nw"])
         .ended(1)
-        .says(&["time:nw", "did you mean time:now?"]);
+        .says(&["time:nw", "closest known name is time:now"]);
     place
         .run(&["tools", "list", "--server", "tim"])
         .ended(1)
-        .says(&["did you mean \"time\"?"]);
+        .says(&["closest configured name is \"time\""]);
 }
 
 #[tokio::test]

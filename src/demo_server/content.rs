@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::message::RpcError;
+use super::message::DemoError;
 
 pub(super) const INSTRUCTIONS: &str = "A small server to try mcpproxy with. Nothing it does lasts: notes live in memory and end \
      with the process. echo, add and time_now are safe to call; notes_write and notes_delete change the notes that notes_list \
@@ -29,15 +29,15 @@ pub(super) fn resources() -> Value {
 }
 
 /// The result of `resources/read`.
-pub(super) fn read_resource(params: &Value) -> Result<Value, RpcError> {
+pub(super) fn read_resource(params: &Value) -> Result<Value, DemoError> {
     match params["uri"].as_str() {
         Some(WELCOME_URI) => Ok(json!({ "contents": [{
             "uri": WELCOME_URI,
             "mimeType": "text/markdown",
             "text": WELCOME,
         }] })),
-        Some(unknown) => Err(RpcError::unknown_resource(unknown)),
-        None => Err(RpcError::params("resources/read needs uri, a string")),
+        Some(unknown) => Err(DemoError::unknown_resource(unknown)),
+        None => Err(DemoError::params("resources/read needs uri, a string")),
     }
 }
 
@@ -56,17 +56,17 @@ pub(super) fn prompts() -> Value {
 }
 
 /// The result of `prompts/get`.
-pub(super) fn prompt(params: &Value) -> Result<Value, RpcError> {
+pub(super) fn prompt(params: &Value) -> Result<Value, DemoError> {
     match params["name"].as_str() {
         Some(PROMPT) => {}
-        Some(unknown) => return Err(RpcError::params(format!("there is no prompt {unknown:?}"))),
-        None => return Err(RpcError::params("prompts/get needs name, a string")),
+        Some(unknown) => return Err(DemoError::params(format!("there is no prompt {unknown:?}"))),
+        None => return Err(DemoError::params("prompts/get needs name, a string")),
     }
     let language = match &params["arguments"]["language"] {
         Value::Null => "English",
         Value::String(language) => language,
         _ => {
-            return Err(RpcError::params(
+            return Err(DemoError::params(
                 "the prompt argument \"language\" must be a string",
             ));
         }

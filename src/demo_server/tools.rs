@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     Server,
     definitions::{self, SLOW},
-    message::{Request, RpcError},
+    message::{DemoError, DemoRequest},
     schema,
 };
 
@@ -21,13 +21,13 @@ enum Said {
 }
 
 /// Whether the request must not be served on the thread that reads.
-pub(super) fn takes_long(request: &Request) -> bool {
+pub(super) fn takes_long(request: &DemoRequest) -> bool {
     request.method == "tools/call" && request.params["name"] == SLOW
 }
 
 /// The result of `tools/call`; nothing when the call was cancelled. Wrong arguments are a result with `isError`, so that the
 /// model sees them and can do better.
-pub(super) fn call(server: &Server, request: &Request) -> Result<Option<Value>, RpcError> {
+pub(super) fn call(server: &Server, request: &DemoRequest) -> Result<Option<Value>, DemoError> {
     let ran = run(server, request);
     // A call that was cancelled has been removed already and gets no answer.
     if takes_long(request) && !server.in_flight.end(&request.id) {
@@ -46,9 +46,9 @@ pub(super) fn call(server: &Server, request: &Request) -> Result<Option<Value>, 
     })
 }
 
-fn run(server: &Server, request: &Request) -> Result<Result<Said, String>, RpcError> {
+fn run(server: &Server, request: &DemoRequest) -> Result<Result<Said, String>, DemoError> {
     let Some(name) = request.params["name"].as_str() else {
-        return Err(RpcError::params("tools/call needs name, a string"));
+        return Err(DemoError::params("tools/call needs name, a string"));
     };
     let definitions = definitions::all();
     let known = definitions.as_array().into_iter().flatten();
@@ -56,13 +56,13 @@ fn run(server: &Server, request: &Request) -> Result<Result<Said, String>, RpcEr
         .into_iter()
         .find(|definition| definition["name"] == name)
     else {
-        return Err(RpcError::params(format!("unknown tool {name:?}")));
+        return Err(DemoError::params(format!("unknown tool {name:?}")));
     };
     let empty = Map::new();
     let arguments = match &request.params["arguments"] {
         Value::Null => &empty,
         Value::Object(arguments) => arguments,
-        _ => return Err(RpcError::params("arguments must be an object")),
+        _ => return Err(DemoError::params("arguments must be an object")),
     };
     if let Err(complaint) = schema::check(&definition["inputSchema"], arguments) {
         return Ok(Err(complaint));
@@ -73,7 +73,7 @@ fn run(server: &Server, request: &Request) -> Result<Result<Said, String>, RpcEr
 /// Runs a known tool on checked arguments.
 fn perform(
     server: &Server,
-    request: &Request,
+    request: &DemoRequest,
     name: &str,
     arguments: &Map<String, Value>,
 ) -> Result<Said, String> {
@@ -118,7 +118,7 @@ fn add(a: &Value, b: &Value) -> Result<Said, String> {
     }
 }
 
-fn count(server: &Server, request: &Request, seconds: u64) -> Said {
+fn count(server: &Server, request: &DemoRequest, seconds: u64) -> Said {
     let token = &request.params["_meta"]["progressToken"];
     for second in 1..=seconds {
         if !server.in_flight.wait(&request.id, Duration::from_secs(1)) {

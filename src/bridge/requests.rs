@@ -17,18 +17,18 @@ const REPLAYED: &str = "mcpproxy:replayed";
 
 /// A line of the client, read just so far.
 #[derive(Debug)]
-pub(super) enum Said {
+pub(super) enum ClientLine {
     /// It wants these answers.
-    Requests(Vec<Asked>),
+    Requests(Vec<ClientRequest>),
     /// It wants none.
-    Remark,
+    WantsNoAnswer,
     /// It cannot be read; this is the answer.
     Malformed(Bytes),
 }
 
 /// A request of the client.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct ClientRequest {
     id: Id,
     kind: Kind,
 }
@@ -38,13 +38,13 @@ enum Kind {
     /// `initialize`, with its params.
     Opening(Raw),
     /// Changes nothing, so it can be asked again.
-    Harmless,
+    Repeatable,
     Other,
 }
 
 /// The requests under way. Lives as long as the client.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct PendingRequests {
     pending: HashMap<Id, Pending>,
     /// The params of the `initialize` that was answered.
     opened: Option<Raw>,
@@ -60,14 +60,14 @@ struct Pending {
 
 /// What a lost daemon leaves behind.
 #[derive(Debug, Default)]
-pub(super) struct Lost {
+pub(super) struct LostRequests {
     /// Requests that were in flight and are over.
     pub(super) failed: Vec<Id>,
     /// Lines to ask again with.
     pub(super) again: Vec<Bytes>,
 }
 
-impl Said {
+impl ClientLine {
     /// Reads a line of the client.
     pub(super) fn read(line: &Bytes) -> Self {
         let (messages, is_batch) = match parse_client(line) {
@@ -77,11 +77,11 @@ impl Said {
         let mut asked = Vec::new();
         for message in messages {
             match message {
-                Ok(Message::Request(request)) => asked.push(Asked {
+                Ok(Message::Request(request)) => asked.push(ClientRequest {
                     kind: match &*request.method {
                         method::INITIALIZE => Kind::Opening(params(&request)),
-                        name if is_batch || !is_harmless(name) => Kind::Other,
-                        _ => Kind::Harmless,
+                        name if is_batch || !is_repeatable(name) => Kind::Other,
+                        _ => Kind::Repeatable,
                     },
                     id: request.id,
                 }),
@@ -92,7 +92,7 @@ impl Said {
             }
         }
         if asked.is_empty() && !is_batch {
-            Self::Remark
+            Self::WantsNoAnswer
         } else {
             Self::Requests(asked)
         }
@@ -104,7 +104,7 @@ fn params(request: &Request) -> Raw {
     params.map_or_else(Raw::empty_object, Raw::detached)
 }
 
-fn is_harmless(name: &str) -> bool {
+fn is_repeatable(name: &str) -> bool {
     matches!(
         name,
         method::PING
@@ -120,17 +120,17 @@ fn refusal(error: &RpcError) -> Bytes {
     error_frame(None, &error.to_raw())
 }
 
-impl Ledger {
+impl PendingRequests {
     /// Notes requests that go out with this line. With `again` they have been lost once and are not asked a third time.
-    pub(super) fn note(&mut self, asked: Vec<Asked>, line: &Bytes, again: bool) {
-        for Asked { id, kind } in asked {
+    pub(super) fn note(&mut self, asked: Vec<ClientRequest>, line: &Bytes, again: bool) {
+        for ClientRequest { id, kind } in asked {
             let repeat = || (!again).then(|| Bytes::copy_from_slice(line));
             let pending = match kind {
                 Kind::Opening(params) => Pending {
                     opening: Some(params),
                     line: repeat(),
                 },
-                Kind::Harmless => Pending {
+                Kind::Repeatable => Pending {
                     opening: None,
                     line: repeat(),
                 },
@@ -168,8 +168,8 @@ impl Ledger {
     }
 
     /// The daemon is gone.
-    pub(super) fn lose(&mut self) -> Lost {
-        let mut lost = Lost::default();
+    pub(super) fn lose(&mut self) -> LostRequests {
+        let mut lost = LostRequests::default();
         for (id, pending) in self.pending.drain() {
             match pending.line {
                 Some(line) => lost.again.push(line),
@@ -224,7 +224,7 @@ pub(super) fn lost(id: &Id) -> Bytes {
 }
 
 /// What the client hears when there is no daemon.
-pub(super) fn unreachable(asked: &Asked, why: &str) -> Bytes {
+pub(super) fn unreachable(asked: &ClientRequest, why: &str) -> Bytes {
     let hint = "`mcpproxy status` and `mcpproxy config check` in a terminal say more.";
     failed(&asked.id, ErrorCode::Internal, why, hint)
 }
@@ -254,9 +254,9 @@ mod tests {
         Bytes::copy_from_slice(text.as_bytes())
     }
 
-    fn ask(ledger: &mut Ledger, text: &str, again: bool) {
-        match Said::read(&line(text)) {
-            Said::Requests(asked) => ledger.note(asked, &line(text), again),
+    fn ask(requests: &mut PendingRequests, text: &str, again: bool) {
+        match ClientLine::read(&line(text)) {
+            ClientLine::Requests(asked) => requests.note(asked, &line(text), again),
             other => panic!("{text} is a request, not {other:?}"),
         }
     }
@@ -268,13 +268,13 @@ mod tests {
     #[test]
     fn what_a_line_wants_is_seen() {
         let check = |text: &str, expected: &str| {
-            let found = match Said::read(&line(text)) {
-                Said::Requests(asked) => {
+            let found = match ClientLine::read(&line(text)) {
+                ClientLine::Requests(asked) => {
                     let ids: Vec<&str> = asked.iter().map(|asked| asked.id.as_str()).collect();
                     format!("asks {}", ids.join(" "))
                 }
-                Said::Remark => "remark".to_owned(),
-                Said::Malformed(frame) => String::from_utf8(frame.to_vec()).expect("text"),
+                ClientLine::WantsNoAnswer => "remark".to_owned(),
+                ClientLine::Malformed(frame) => String::from_utf8(frame.to_vec()).expect("text"),
             };
             assert!(found.starts_with(expected), "{text}: {found}");
         };
@@ -290,11 +290,11 @@ mod tests {
 
     #[test]
     fn a_lost_daemon_fails_what_may_have_been_done_and_asks_the_rest_once_more() {
-        let mut ledger = Ledger::default();
+        let mut requests = PendingRequests::default();
         for text in [INITIALIZE, LIST, CALL] {
-            ask(&mut ledger, text, false);
+            ask(&mut requests, text, false);
         }
-        let lost = ledger.lose();
+        let lost = requests.lose();
         assert_eq!(
             lost.failed,
             [Id::from_raw(&Raw::author(&2)).expect("an id")]
@@ -303,41 +303,41 @@ mod tests {
         again.sort();
         assert_eq!(again, [line(LIST), line(INITIALIZE)]);
         for text in [INITIALIZE, LIST] {
-            ask(&mut ledger, text, true);
+            ask(&mut requests, text, true);
         }
-        let lost = ledger.lose();
+        let lost = requests.lose();
         assert_eq!((lost.failed.len(), lost.again.len()), (2, 0));
     }
 
     #[test]
     fn answers_settle_requests_and_an_opening_that_succeeded_can_be_replayed() {
-        let mut ledger = Ledger::default();
+        let mut requests = PendingRequests::default();
         for text in [INITIALIZE, LIST, CALL] {
-            ask(&mut ledger, text, false);
+            ask(&mut requests, text, false);
         }
-        assert!(ledger.replay().is_none());
+        assert!(requests.replay().is_none());
         for answer in [
             r#"{"jsonrpc":"2.0","id":0,"result":{"id":9}}"#,
             r#"{"id": "1", "error": {"code": 1, "message": ""}, "jsonrpc": "2.0"}"#,
             r#"{"jsonrpc":"2.0","method":"x","params":{"id":2,"result":2}}"#,
         ] {
-            assert!(ledger.answered(&line(answer)), "{answer}");
+            assert!(requests.answered(&line(answer)), "{answer}");
         }
-        let replay = ledger.replay().expect("it has opened");
+        let replay = requests.replay().expect("it has opened");
         assert!(replay[0].ends_with(br#""method":"initialize","params":{"a": 1}}"#));
-        assert!(!ledger.answered(&line(
+        assert!(!requests.answered(&line(
             r#"{"jsonrpc":"2.0","id":"mcpproxy:replayed","result":{}}"#
         )));
-        assert_eq!(ledger.lose().failed.len(), 1);
+        assert_eq!(requests.lose().failed.len(), 1);
     }
 
     #[test]
     fn a_refused_opening_is_not_replayed() {
-        let mut ledger = Ledger::default();
-        ask(&mut ledger, INITIALIZE, false);
+        let mut requests = PendingRequests::default();
+        ask(&mut requests, INITIALIZE, false);
         let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":1,"message":",\"result\":"}}"#;
-        assert!(ledger.answered(&line(refused)));
-        assert!(ledger.replay().is_none());
-        assert_eq!(ledger.lose().failed, []);
+        assert!(requests.answered(&line(refused)));
+        assert!(requests.replay().is_none());
+        assert_eq!(requests.lose().failed, []);
     }
 }

@@ -1,4 +1,4 @@
-//! The daemon's door for bridges: one connection to the local socket, taken over for lines after a single HTTP exchange.
+//! The daemon's local socket as a bridge uses it: one connection, taken over for lines after a single HTTP exchange.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -15,81 +15,83 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
-    cli::{daemon_client, output, platform},
+    daemon_client::{self, open_socket},
     inbound::LINES,
     secret::Secret,
 };
 
-/// How long a daemon may take to let us in: it answers out of what it knows.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the upgrade may take: the daemon answers out of what it knows.
+const UPGRADE_WITHIN: Duration = Duration::from_secs(5);
 
 /// Limit: the body of a refusal.
 const LARGEST_REFUSAL: usize = 64 << 10;
 
 /// Where the daemon is, and who we are.
-pub(in crate::cli) struct Door {
+pub struct DaemonSocket {
     /// The local socket.
-    pub(in crate::cli) socket: PathBuf,
+    pub path: PathBuf,
     /// The MCP endpoint, as in `/mcp/all`.
-    pub(in crate::cli) endpoint: String,
+    pub endpoint: String,
     /// What shows the daemon who the client is.
-    pub(in crate::cli) token: Option<Secret>,
+    pub token: Option<Secret>,
 }
 
 /// Lines both ways.
-pub(super) type Connection = TokioIo<Upgraded>;
+pub(super) type DaemonConnection = TokioIo<Upgraded>;
 
-/// Why we are not in.
+/// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum DoorError {
+pub(super) enum DaemonSocketError {
     /// No daemon, or one that is just ending.
     #[error("no daemon answers on {}", .0.display())]
-    NobodyThere(PathBuf),
-    #[error("the daemon on {} did not answer within {} seconds", .0.display(), PATIENCE.as_secs())]
-    Silent(PathBuf),
+    NotRunning(PathBuf),
+    #[error("the daemon on {} did not answer within {} seconds", .0.display(), UPGRADE_WITHIN.as_secs())]
+    TimedOut(PathBuf),
     #[error("{0}")]
     Refused(String),
     #[error("the daemon on {} cannot be reached: {reason}", socket.display())]
     Unreachable { socket: PathBuf, reason: String },
 }
 
-impl Door {
-    /// Goes in.
-    pub(super) async fn open(&self) -> Result<Connection, DoorError> {
-        match timeout(PATIENCE, self.knock()).await {
+impl DaemonSocket {
+    /// Connects. A daemon of another version comes with a note about it.
+    pub(super) async fn connect(
+        &self,
+    ) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+        match timeout(UPGRADE_WITHIN, self.upgrade()).await {
             Ok(opened) => opened,
-            Err(_) => Err(DoorError::Silent(self.socket.clone())),
+            Err(_) => Err(DaemonSocketError::TimedOut(self.path.clone())),
         }
     }
 
-    async fn knock(&self) -> Result<Connection, DoorError> {
-        let stream =
-            platform::open_socket(&self.socket)
-                .await
-                .map_err(|error| match error.kind() {
-                    io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => self.nobody(),
-                    _ => self.unreachable(&error),
-                })?;
+    async fn upgrade(&self) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+        let stream = open_socket(&self.path)
+            .await
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => self.not_running(),
+                _ => self.unreachable(&error),
+            })?;
         // What breaks off before an answer belongs to a daemon that ends.
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
-            .map_err(|_| self.nobody())?;
+            .map_err(|_| self.not_running())?;
         let connection = connection.with_upgrades();
         let _carried = AbortOnDropHandle::new(tokio::spawn(async move { drop(connection.await) }));
         let answer = sender
             .send_request(self.request()?)
             .await
-            .map_err(|_| self.nobody())?;
+            .map_err(|_| self.not_running())?;
         match answer.status() {
-            StatusCode::SWITCHING_PROTOCOLS => note_version(answer.headers()),
-            StatusCode::SERVICE_UNAVAILABLE => return Err(self.nobody()),
+            StatusCode::SWITCHING_PROTOCOLS => (),
+            StatusCode::SERVICE_UNAVAILABLE => return Err(self.not_running()),
             _ => return Err(self.refused(answer).await),
         }
-        let upgraded = upgrade::on(answer).await.map_err(|_| self.nobody())?;
-        Ok(TokioIo::new(upgraded))
+        let note = version_of(answer.headers()).and_then(daemon_client::version_note);
+        let upgraded = upgrade::on(answer).await.map_err(|_| self.not_running())?;
+        Ok((TokioIo::new(upgraded), note))
     }
 
-    fn request(&self) -> Result<Request<Empty<Bytes>>, DoorError> {
+    fn request(&self) -> Result<Request<Empty<Bytes>>, DaemonSocketError> {
         let mut request = Request::get(&self.endpoint)
             .header(header::HOST, "mcpproxy")
             .header(header::CONNECTION, "upgrade")
@@ -105,7 +107,7 @@ impl Door {
             .map_err(|error| self.unreachable(&error))
     }
 
-    async fn refused(&self, answer: http::Response<Incoming>) -> DoorError {
+    async fn refused(&self, answer: http::Response<Incoming>) -> DaemonSocketError {
         let status = answer.status();
         let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect();
         let body = body.await.map(http_body_util::Collected::to_bytes);
@@ -117,31 +119,25 @@ impl Door {
             }
             _ => refusal.to_string(),
         };
-        DoorError::Refused(format!(
+        DaemonSocketError::Refused(format!(
             "the daemon does not serve {}: {why}",
             self.endpoint
         ))
     }
 
-    fn nobody(&self) -> DoorError {
-        DoorError::NobodyThere(self.socket.clone())
+    fn not_running(&self) -> DaemonSocketError {
+        DaemonSocketError::NotRunning(self.path.clone())
     }
 
-    fn unreachable(&self, error: &dyn std::error::Error) -> DoorError {
-        DoorError::Unreachable {
-            socket: self.socket.clone(),
+    fn unreachable(&self, error: &dyn std::error::Error) -> DaemonSocketError {
+        DaemonSocketError::Unreachable {
+            socket: self.path.clone(),
             reason: error.to_string(),
         }
     }
 }
 
-fn note_version(headers: &HeaderMap) {
-    let theirs = headers.get(header::SERVER).and_then(|v| v.to_str().ok());
-    let theirs = theirs.and_then(|server| server.strip_prefix("mcpproxy/"));
-    let ours = env!("CARGO_PKG_VERSION");
-    if let Some(theirs) = theirs.filter(|theirs| *theirs != ours) {
-        output::note(&format!(
-            "this is mcpproxy {ours}, the daemon runs {theirs}; restart the daemon so that both are the same"
-        ));
-    }
+fn version_of(headers: &HeaderMap) -> Option<&str> {
+    let server = headers.get(header::SERVER)?.to_str().ok()?;
+    server.strip_prefix("mcpproxy/")
 }

@@ -19,9 +19,11 @@ use std::{
 
 use serde_json::{Value, json};
 
-use in_flight::InFlight;
-use message::{Message, Request, RpcError};
-use notes::Notes;
+use self::{
+    in_flight::DemoCalls,
+    message::{DemoError, DemoMessage, DemoRequest},
+    notes::Notes,
+};
 
 /// Every revision spoken here, oldest first.
 const REVISIONS: &[&str] = &["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -33,14 +35,14 @@ const REVISION_WITH_BATCHES: &str = "2025-03-26";
 const LONGEST_LINE: u64 = 4 * 1024 * 1024;
 
 /// Serves until stdin ends. An error means that stdin or stdout failed otherwise than by the client leaving.
-pub(super) fn run() -> io::Result<()> {
+pub fn run() -> io::Result<()> {
     let server = Arc::new(Server::default());
     let mut input = io::stdin().lock();
     let mut line = Vec::new();
     loop {
         let outcome = match next_line(&mut input, &mut line)? {
             Line::End => return Ok(()),
-            Line::TooLong => send(&RpcError::parse("the line is too long").reply(&Value::Null)),
+            Line::TooLong => send(&DemoError::parse("the line is too long").reply(&Value::Null)),
             Line::Whole => server.serve_line(&line),
         };
         match outcome {
@@ -75,7 +77,7 @@ struct Server {
     /// The negotiated revision, once there is one.
     revision: Mutex<Option<&'static str>>,
     notes: Notes,
-    in_flight: InFlight,
+    in_flight: DemoCalls,
 }
 
 impl Server {
@@ -86,14 +88,14 @@ impl Server {
         }
         match serde_json::from_slice(line) {
             Ok(Value::Array(batch)) => self.serve_batch(batch),
-            Ok(value) => self.serve_message(Message::read(value)),
-            Err(error) => send(&RpcError::parse(&error.to_string()).reply(&Value::Null)),
+            Ok(value) => self.serve_message(DemoMessage::read(value)),
+            Err(error) => send(&DemoError::parse(&error.to_string()).reply(&Value::Null)),
         }
     }
 
-    fn serve_message(self: &Arc<Self>, message: Message) -> io::Result<()> {
+    fn serve_message(self: &Arc<Self>, message: DemoMessage) -> io::Result<()> {
         match message {
-            Message::Request(request) if tools::takes_long(&request) => {
+            DemoMessage::Request(request) if tools::takes_long(&request) => {
                 if let Err(refused) = self.in_flight.begin(&request.id) {
                     return send(&refused.reply(&request.id));
                 }
@@ -113,14 +115,14 @@ impl Server {
     fn serve_batch(self: &Arc<Self>, batch: Vec<Value>) -> io::Result<()> {
         let has_batches = *self.revision() == Some(REVISION_WITH_BATCHES);
         if batch.is_empty() || !has_batches {
-            let refusal = RpcError::invalid("an array of messages is not served here");
+            let refusal = DemoError::invalid("an array of messages is not served here");
             return send(&refusal.reply(&Value::Null));
         }
         let mut answers = Vec::new();
         let mut messages = Vec::new();
         let mut takes_long = false;
-        for message in batch.into_iter().map(Message::read) {
-            if let Message::Request(request) = &message
+        for message in batch.into_iter().map(DemoMessage::read) {
+            if let DemoMessage::Request(request) = &message
                 && tools::takes_long(request)
             {
                 if let Err(refused) = self.in_flight.begin(&request.id) {
@@ -149,7 +151,7 @@ impl Server {
         serve(self)
     }
 
-    /// Runs `work` on a thread of its own; [`InFlight`] bounds how many there are.
+    /// Runs `work` on a thread of its own; [`DemoCalls`] bounds how many there are.
     fn in_background(
         self: &Arc<Self>,
         work: impl FnOnce(&Arc<Self>) -> io::Result<()> + Send + 'static,
@@ -165,24 +167,24 @@ impl Server {
     }
 
     /// The answer to a message, if it gets one.
-    fn respond(&self, message: Message) -> Option<Value> {
+    fn respond(&self, message: DemoMessage) -> Option<Value> {
         match message {
-            Message::Request(request) => self.answer(&request),
-            Message::Notification { method, params } => {
+            DemoMessage::Request(request) => self.answer(&request),
+            DemoMessage::Notification { method, params } => {
                 if method == "notifications/cancelled" {
                     self.in_flight.cancel(&params["requestId"]);
                 }
                 None
             }
-            Message::Response => None,
-            Message::Invalid { id } => {
-                Some(RpcError::invalid("this is not a JSON-RPC 2.0 message").reply(&id))
+            DemoMessage::Response => None,
+            DemoMessage::Invalid { id } => {
+                Some(DemoError::invalid("this is not a JSON-RPC 2.0 message").reply(&id))
             }
         }
     }
 
     /// The answer to a request; nothing when it was cancelled.
-    fn answer(&self, request: &Request) -> Option<Value> {
+    fn answer(&self, request: &DemoRequest) -> Option<Value> {
         let params = &request.params;
         let result = match request.method.as_str() {
             "initialize" => self.initialize(params),
@@ -198,7 +200,7 @@ impl Server {
             "resources/read" => content::read_resource(params),
             "prompts/list" => Ok(content::prompts()),
             "prompts/get" => content::prompt(params),
-            unknown => Err(RpcError::unknown_method(unknown)),
+            unknown => Err(DemoError::unknown_method(unknown)),
         };
         Some(match result {
             Ok(result) => json!({ "jsonrpc": "2.0", "id": request.id, "result": result }),
@@ -206,9 +208,9 @@ impl Server {
         })
     }
 
-    fn initialize(&self, params: &Value) -> Result<Value, RpcError> {
+    fn initialize(&self, params: &Value) -> Result<Value, DemoError> {
         let Some(wanted) = params["protocolVersion"].as_str() else {
-            return Err(RpcError::params(
+            return Err(DemoError::params(
                 "initialize needs protocolVersion, a string",
             ));
         };

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 /// One message from the client.
-pub(super) enum Message {
-    Request(Request),
+pub(super) enum DemoMessage {
+    Request(DemoRequest),
     Notification {
         method: String,
         params: Value,
@@ -17,7 +17,7 @@ pub(super) enum Message {
 }
 
 /// A request: it has an id, so it gets an answer.
-pub(super) struct Request {
+pub(super) struct DemoRequest {
     /// A string or a number, as the client wrote it.
     pub(super) id: Value,
     pub(super) method: String,
@@ -25,7 +25,7 @@ pub(super) struct Request {
     pub(super) params: Value,
 }
 
-impl Message {
+impl DemoMessage {
     pub(super) fn read(mut value: Value) -> Self {
         if !value.is_object() {
             return Self::Invalid { id: Value::Null };
@@ -49,7 +49,7 @@ impl Message {
             return Self::Invalid { id: invalid_id };
         }
         if good_id {
-            Self::Request(Request { id, method, params })
+            Self::Request(DemoRequest { id, method, params })
         } else if id.is_null() {
             Self::Notification { method, params }
         } else {
@@ -60,13 +60,13 @@ impl Message {
 
 /// A JSON-RPC error.
 #[derive(Debug)]
-pub(super) struct RpcError {
+pub(super) struct DemoError {
     code: i32,
     message: String,
     data: Option<Value>,
 }
 
-impl RpcError {
+impl DemoError {
     fn new(code: i32, message: impl Into<String>) -> Self {
         Self {
             code,

@@ -8,27 +8,27 @@ use std::{
 
 use serde_json::Value;
 
-use super::message::RpcError;
+use super::message::DemoError;
 
 /// Limit: each takes a thread.
 const AT_ONCE: usize = 64;
 
 /// The ids of running long calls, as JSON text: `1` and `"1"` are two ids.
 #[derive(Default)]
-pub(super) struct InFlight {
+pub(super) struct DemoCalls {
     ids: Mutex<HashSet<String>>,
     cancelled: Condvar,
 }
 
-impl InFlight {
+impl DemoCalls {
     /// Notes that a call begins; a cancellation that comes from now on finds it.
-    pub(super) fn begin(&self, id: &Value) -> Result<(), RpcError> {
+    pub(super) fn begin(&self, id: &Value) -> Result<(), DemoError> {
         let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
         if ids.len() >= AT_ONCE {
-            return Err(RpcError::invalid("too many calls are in flight"));
+            return Err(DemoError::invalid("too many calls are in flight"));
         }
         if !ids.insert(id.to_string()) {
-            return Err(RpcError::invalid(
+            return Err(DemoError::invalid(
                 "a request of this id is in flight already",
             ));
         }

@@ -1,5 +1,5 @@
-//! Speaks REST to the daemon over its local socket. Knows connections, deadlines and the shape of errors; what the answers
-//! mean is the commands' business.
+//! The client of the daemon's local socket: speaks REST to it. Knows connections, deadlines and the shape of errors; what the
+//! answers mean is its users' business.
 
 use std::{
     io,
@@ -12,15 +12,15 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{output, platform};
 use crate::error_code::ErrorCode;
 
 /// The socket's name in the data folder.
-pub(super) const SOCKET: &str = "mcpproxy.sock";
+pub const SOCKET: &str = "mcpproxy.sock";
 
 /// How long connecting and the first, small answer may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -30,48 +30,74 @@ const LARGEST_ANSWER: usize = 256 * 1024 * 1024;
 
 /// How long an answer may take.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Patience {
+pub enum AnswerDeadline {
     /// The daemon answers out of what it knows.
-    Short,
+    Daemon,
     /// The answer waits for an upstream.
-    Long,
+    Upstream,
 }
 
-impl Patience {
+impl AnswerDeadline {
     fn duration(self) -> Duration {
         match self {
-            Self::Short => Duration::from_secs(30),
-            Self::Long => Duration::from_mins(10),
+            Self::Daemon => Duration::from_secs(30),
+            Self::Upstream => Duration::from_mins(10),
         }
     }
 }
 
 /// Why the daemon did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum DaemonError {
+pub enum DaemonError {
     /// Nobody listens. Some commands can go on without.
     #[error("the daemon is not running: nothing answers on {}", .0.display())]
     NotRunning(PathBuf),
+    /// Something is there, but no connection comes about.
     #[error("failed to reach the daemon on {}: {reason}", socket.display())]
-    Unreachable { socket: PathBuf, reason: String },
+    Unreachable {
+        /// The local socket.
+        socket: PathBuf,
+        /// What happened.
+        reason: String,
+    },
+    /// It says no.
     #[error("{0}")]
-    Refused(Refusal),
-    #[error("the daemon did not answer {request} within {} seconds", patience.duration().as_secs())]
-    TimedOut { request: String, patience: Patience },
+    Refused(DaemonRefusal),
+    /// It says nothing.
+    #[error("the daemon did not answer {request} within {} seconds", deadline.duration().as_secs())]
+    TimedOut {
+        /// Method and path.
+        request: String,
+        /// What was waited for.
+        deadline: AnswerDeadline,
+    },
+    /// The connection broke off.
     #[error("lost the connection to the daemon during {request}: {reason}")]
-    Lost { request: String, reason: String },
+    Lost {
+        /// Method and path.
+        request: String,
+        /// What happened.
+        reason: String,
+    },
+    /// Its answer is not what this version knows.
     #[error("the daemon's answer to {request} is not understood: {reason}")]
-    BadAnswer { request: String, reason: String },
+    BadAnswer {
+        /// Method and path.
+        request: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
 /// The daemon's own words for a failure.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
-pub(super) struct Refusal {
+pub struct DaemonRefusal {
     error: String,
     /// Nothing when the daemon used a code that this version does not know.
-    pub(super) code: Option<ErrorCode>,
-    pub(super) hint: Option<String>,
+    pub code: Option<ErrorCode>,
+    /// The next step.
+    pub hint: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -87,16 +113,17 @@ struct Version {
 }
 
 /// A connection to the running daemon.
-pub(super) struct Daemon {
+pub struct DaemonClient {
     sender: http1::SendRequest<Full<Bytes>>,
     _connection: AbortOnDropHandle<()>,
     /// The body of `GET /api/v1/status`, which is the first thing asked.
     status: Bytes,
+    version: String,
 }
 
-impl Daemon {
-    /// Connects to the daemon of a data folder, and says so when it is of another version.
-    pub(super) async fn connect(data_dir: &Path) -> Result<Self, DaemonError> {
+impl DaemonClient {
+    /// Connects to the daemon of a data folder.
+    pub async fn connect(data_dir: &Path) -> Result<Self, DaemonError> {
         let socket = data_dir.join(SOCKET);
         let daemon = timeout(CONNECT, Self::greet(&socket)).await.map_err(|_| {
             let reason = format!("no answer within {} seconds", CONNECT.as_secs());
@@ -105,29 +132,13 @@ impl Daemon {
                 reason,
             }
         })??;
-        let ours = env!("CARGO_PKG_VERSION");
-        match serde_json::from_slice::<Version>(&daemon.status) {
-            Ok(theirs) if theirs.version == ours => {}
-            Ok(theirs) => output::note(&format!(
-                "this is mcpproxy {ours}, the daemon runs {}; restart the daemon so that both are the same",
-                theirs.version
-            )),
-            Err(error) => {
-                return Err(DaemonError::BadAnswer {
-                    request: "GET /api/v1/status".to_owned(),
-                    reason: error.to_string(),
-                });
-            }
-        }
-        Ok(daemon)
-    }
-
-    /// [`Daemon::connect`] for commands that can also do without: nothing when no daemon runs.
-    pub(super) async fn running(data_dir: &Path) -> Result<Option<Self>, DaemonError> {
-        match Self::connect(data_dir).await {
-            Ok(daemon) => Ok(Some(daemon)),
-            Err(DaemonError::NotRunning(_)) => Ok(None),
-            Err(error) => Err(error),
+        let version = serde_json::from_slice::<Version>(&daemon.status);
+        match version {
+            Ok(Version { version }) => Ok(Self { version, ..daemon }),
+            Err(error) => Err(DaemonError::BadAnswer {
+                request: "GET /api/v1/status".to_owned(),
+                reason: error.to_string(),
+            }),
         }
     }
 
@@ -136,7 +147,7 @@ impl Daemon {
             socket: socket.to_owned(),
             reason,
         };
-        let stream = platform::open_socket(socket)
+        let stream = open_socket(socket)
             .await
             .map_err(|error| match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
@@ -153,6 +164,7 @@ impl Daemon {
             sender,
             _connection: AbortOnDropHandle::new(connection),
             status: Bytes::new(),
+            version: String::new(),
         };
         daemon.status = daemon
             .get("/api/v1/status")
@@ -164,24 +176,29 @@ impl Daemon {
         Ok(daemon)
     }
 
+    /// What to tell the user of a daemon that is of another version.
+    pub fn version_note(&self) -> Option<String> {
+        version_note(&self.version)
+    }
+
     /// What the daemon said of itself when we connected.
-    pub(super) fn status(&self) -> &Bytes {
+    pub fn status(&self) -> &Bytes {
         &self.status
     }
 
     /// The body of `GET path`.
-    pub(super) async fn get(&mut self, path: &str) -> Result<Bytes, DaemonError> {
-        self.send(Method::GET, path, Bytes::new(), Patience::Short)
+    pub async fn get(&mut self, path: &str) -> Result<Bytes, DaemonError> {
+        self.send(Method::GET, path, Bytes::new(), AnswerDeadline::Daemon)
             .await
     }
 
     /// The body of the answer to a request whose own body is JSON, or empty.
-    pub(super) async fn send(
+    pub async fn send(
         &mut self,
         method: Method,
         path: &str,
         body: impl Into<Bytes>,
-        patience: Patience,
+        deadline: AnswerDeadline,
     ) -> Result<Bytes, DaemonError> {
         let name = format!("{method} {path}");
         let request = Request::builder()
@@ -195,10 +212,10 @@ impl Daemon {
                 request: name.clone(),
                 reason: error.to_string(),
             })?;
-        match timeout(patience.duration(), self.exchange(request)).await {
+        match timeout(deadline.duration(), self.exchange(request)).await {
             Err(_) => Err(DaemonError::TimedOut {
                 request: name,
-                patience,
+                deadline,
             }),
             Ok(Err(reason)) => Err(DaemonError::Lost {
                 request: name,
@@ -232,14 +249,14 @@ impl Daemon {
 }
 
 /// Reads the body of an answer that says no.
-pub(super) fn refusal(status: StatusCode, body: &[u8]) -> Refusal {
+pub fn refusal(status: StatusCode, body: &[u8]) -> DaemonRefusal {
     match serde_json::from_slice::<RefusalBody>(body) {
-        Ok(RefusalBody { error, code, hint }) => Refusal {
+        Ok(RefusalBody { error, code, hint }) => DaemonRefusal {
             error,
             code: code.as_deref().and_then(ErrorCode::parse),
             hint,
         },
-        Err(_) => Refusal {
+        Err(_) => DaemonRefusal {
             error: format!("the daemon answered with HTTP status {status}"),
             code: None,
             hint: None,
@@ -248,28 +265,49 @@ pub(super) fn refusal(status: StatusCode, body: &[u8]) -> Refusal {
 }
 
 /// Reads an answer.
-pub(super) fn read<'a, T: Deserialize<'a>>(
-    request: &str,
-    body: &'a [u8],
-) -> Result<T, DaemonError> {
+pub fn read<'a, T: Deserialize<'a>>(request: &str, body: &'a [u8]) -> Result<T, DaemonError> {
     serde_json::from_slice(body).map_err(|error| DaemonError::BadAnswer {
         request: request.to_owned(),
         reason: error.to_string(),
     })
 }
 
+/// Opens the daemon's local socket.
+#[cfg(unix)]
+pub async fn open_socket(socket: &Path) -> io::Result<tokio::net::UnixStream> {
+    tokio::net::UnixStream::connect(socket).await
+}
+
+/// Elsewhere there is no local socket yet.
+#[cfg(not(unix))]
+pub async fn open_socket(_socket: &Path) -> io::Result<tokio::io::DuplexStream> {
+    std::future::ready(Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "the local socket needs a Unix system",
+    )))
+    .await
+}
+
+/// What to tell the user of a daemon of this version, unless it is ours.
+pub fn version_note(theirs: &str) -> Option<String> {
+    let ours = env!("CARGO_PKG_VERSION");
+    (theirs != ours).then(|| {
+        format!(
+            "this is mcpproxy {ours}, the daemon runs {theirs}; restart the daemon so that both are the same"
+        )
+    })
+}
+
+/// What stands in a path or a query as it is (RFC 3986, 2.3).
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
+
 /// Percent-encodes what becomes one part of a path, or one value of a query.
-pub(super) fn encoded(part: &str) -> String {
-    use std::fmt::Write as _;
-    let mut encoded = String::with_capacity(part.len());
-    for byte in part.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            encoded.push(char::from(byte));
-        } else {
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
+pub fn encoded(part: &str) -> String {
+    utf8_percent_encode(part, UNRESERVED).to_string()
 }
 
 #[cfg(test)]

@@ -1,17 +1,12 @@
 //! Carries lines between one client on stdin and stdout and the daemon of the data folder, which it starts if there is none. When
 //! the daemon goes away the client stays: its requests in flight fail, and the next one reaches a new daemon in an opened connection.
 //!
-//! Bytes pass as they are; `ledger` reads just enough of them.
+//! Bytes pass as they are; `requests` reads just enough of them.
 
-mod door;
-mod ledger;
+mod daemon_socket;
+mod requests;
 
-use std::{
-    io,
-    pin::pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
@@ -21,14 +16,14 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-pub(super) use self::door::Door;
+pub use self::daemon_socket::DaemonSocket;
 use self::{
-    door::{Connection, DoorError},
-    ledger::{Asked, Ledger, Said},
+    daemon_socket::{DaemonConnection, DaemonSocketError},
+    requests::{ClientLine, ClientRequest, PendingRequests},
 };
-use super::{background::Starter, output};
 use crate::{
     lines::{self, Line, Lines},
+    sync::Guarded,
     wire::{error_frame, method, notification_frame},
 };
 
@@ -50,10 +45,19 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_m
 /// When the client has gone the daemon ends its requests, and then the connection. It is given this long.
 const PARTING: Duration = Duration::from_secs(3);
 
+/// The program that a bridge runs in.
+pub trait BridgeHost {
+    /// Starts a daemon and returns when it serves, or when another one has the data folder.
+    fn start_daemon(&self) -> impl Future<Output = Result<(), String>>;
+
+    /// Says something to whoever runs the program.
+    fn note(&self, text: &str);
+}
+
 /// Carries lines until the client's input ends or it reads no more.
-pub(super) async fn carry(
-    door: Door,
-    starter: Starter,
+pub async fn carry(
+    socket: DaemonSocket,
+    host: impl BridgeHost,
     input: impl AsyncRead + Unpin + Send + 'static,
     output: impl AsyncWrite + Unpin,
 ) {
@@ -62,11 +66,11 @@ pub(super) async fn carry(
     let gone = CancellationToken::new();
     let _reading = AbortOnDropHandle::new(tokio::spawn(read(input, said, gone.clone())));
     let bridge = Bridge {
-        door,
-        starter,
+        socket,
+        host,
         gone,
         shared: Arc::new(Shared {
-            state: Mutex::default(),
+            state: Guarded::default(),
             lost: Notify::new(),
             out,
         }),
@@ -92,21 +96,21 @@ async fn read(input: impl AsyncRead + Unpin, said: mpsc::Sender<Line>, gone: Can
     gone.cancel();
 }
 
-struct Bridge {
-    door: Door,
-    starter: Starter,
+struct Bridge<H> {
+    socket: DaemonSocket,
+    host: H,
     gone: CancellationToken,
     shared: Arc<Shared>,
     attached: Option<Attached>,
 }
 
 struct Attached {
-    to_daemon: WriteHalf<Connection>,
+    to_daemon: WriteHalf<DaemonConnection>,
     from_daemon: AbortOnDropHandle<()>,
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Guarded<State>,
     /// The daemon is gone, and there is something to ask again.
     lost: Notify,
     out: mpsc::Sender<Bytes>,
@@ -114,16 +118,16 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    ledger: Ledger,
+    requests: PendingRequests,
     attached: bool,
     again: Vec<Bytes>,
 }
 
-impl Bridge {
+impl<H: BridgeHost> Bridge<H> {
     async fn run(mut self, mut heard: mpsc::Receiver<Line>) {
         // Without waiting for the first line, so that the daemon starts while the client does. Of a failure every request hears.
         if let Err(why) = self.attach().await {
-            output::note(&why);
+            self.host.note(&why);
         }
         loop {
             tokio::select! {
@@ -136,7 +140,7 @@ impl Bridge {
                     None => return self.part().await,
                 },
                 () = self.shared.lost.notified() => {
-                    let again = std::mem::take(&mut self.shared.lock().again);
+                    let again = std::mem::take(&mut self.shared.state.lock().again);
                     for line in again {
                         self.take(line, true).await;
                     }
@@ -146,17 +150,17 @@ impl Bridge {
     }
 
     async fn take(&mut self, line: Bytes, again: bool) {
-        let mut asked = match Said::read(&line) {
-            Said::Malformed(answer) => return self.shared.tell(answer).await,
+        let mut asked = match ClientLine::read(&line) {
+            ClientLine::Malformed(answer) => return self.shared.tell(answer).await,
             // About requests that went with the old daemon, if none is there.
-            Said::Remark => return self.send(&line).await,
-            Said::Requests(asked) => asked,
+            ClientLine::WantsNoAnswer => return self.send(&line).await,
+            ClientLine::Requests(asked) => asked,
         };
         while let Err(unnoted) = self.shared.note(asked, &line, again) {
             asked = unnoted;
             if let Err(why) = self.attach().await {
                 for one in &asked {
-                    self.shared.tell(ledger::unreachable(one, &why)).await;
+                    self.shared.tell(requests::unreachable(one, &why)).await;
                 }
                 return;
             }
@@ -199,7 +203,7 @@ impl Bridge {
             from_daemon: AbortOnDropHandle::new(from_daemon),
         });
         if replay.is_some() {
-            output::note("attached to a new daemon");
+            self.host.note("attached to a new daemon");
             for list in [
                 method::TOOLS_CHANGED,
                 method::PROMPTS_CHANGED,
@@ -212,14 +216,19 @@ impl Bridge {
     }
 
     /// A connection to the daemon, started if need be.
-    async fn reach(&self) -> Result<Connection, String> {
+    async fn reach(&self) -> Result<DaemonConnection, String> {
         let deadline = Instant::now() + REACH;
         let (mut pause, longest) = PAUSE;
         let mut started = false;
         loop {
-            match self.door.open().await {
-                Ok(connection) => return Ok(connection),
-                Err(DoorError::NobodyThere(_)) if Instant::now() < deadline => (),
+            match self.socket.connect().await {
+                Ok((connection, note)) => {
+                    if let Some(note) = note {
+                        self.host.note(&note);
+                    }
+                    return Ok(connection);
+                }
+                Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
                 Err(error) => return Err(error.to_string()),
             }
             // One that is beginning or ending has the data folder, but no socket.
@@ -227,7 +236,7 @@ impl Bridge {
                 sleep(pause).await;
                 pause = longest.min(pause * 2);
             }
-            self.starter.start().await?;
+            self.host.start_daemon().await?;
             started = true;
         }
     }
@@ -248,66 +257,67 @@ impl Bridge {
 
 impl Shared {
     /// Carries what the daemon says, until it is gone.
-    async fn hear(&self, from_daemon: ReadHalf<Connection>) {
+    async fn hear(&self, from_daemon: ReadHalf<DaemonConnection>) {
         let mut lines = Lines::new(from_daemon, LARGEST_ANSWER);
         while let Ok(Some(line)) = lines.next().await {
             match line {
                 Line::Text(line) => {
-                    let passes = self.lock().ledger.answered(&line);
+                    let passes = self.state.lock().requests.answered(&line);
                     if passes {
                         self.tell(line).await;
                     }
                 }
                 Line::TooLarge(id) => {
                     if let Some(id) = id {
-                        let answer = ledger::too_large(&id);
-                        self.lock().ledger.answered(&answer);
+                        let answer = requests::too_large(&id);
+                        self.state.lock().requests.answered(&answer);
                         self.tell(answer).await;
                     }
                 }
             }
         }
         let failed = {
-            let mut state = self.lock();
-            let lost = state.ledger.lose();
+            let mut state = self.state.lock();
+            let lost = state.requests.lose();
             state.attached = false;
             state.again = lost.again;
             lost.failed
         };
         for id in failed {
-            self.tell(ledger::lost(&id)).await;
+            self.tell(requests::lost(&id)).await;
         }
         self.lost.notify_one();
     }
 
     /// Notes requests about to be sent, unless the daemon is gone.
-    fn note(&self, asked: Vec<Asked>, line: &Bytes, again: bool) -> Result<(), Vec<Asked>> {
-        let mut state = self.lock();
+    fn note(
+        &self,
+        asked: Vec<ClientRequest>,
+        line: &Bytes,
+        again: bool,
+    ) -> Result<(), Vec<ClientRequest>> {
+        let mut state = self.state.lock();
         if !state.attached {
             return Err(asked);
         }
-        state.ledger.note(asked, line, again);
+        state.requests.note(asked, line, again);
         Ok(())
     }
 
     /// A daemon is there; what it has to hear first.
     fn attach(&self) -> Option<[Bytes; 2]> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.attached = true;
-        state.ledger.replay()
+        state.requests.replay()
     }
 
     async fn tell(&self, frame: Bytes) {
         // A client that reads no more ends everything elsewhere.
         let _ = self.out.send(frame).await;
     }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
-async fn write(to_daemon: &mut WriteHalf<Connection>, line: &Bytes) -> io::Result<()> {
+async fn write(to_daemon: &mut WriteHalf<DaemonConnection>, line: &Bytes) -> io::Result<()> {
     to_daemon.write_all(line).await?;
     to_daemon.write_all(b"\n").await?;
     to_daemon.flush().await
