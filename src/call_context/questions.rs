@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn questions_are_bounded() {
-        let (questions, (to_client, _inlet)) = (Questions::default(), ClientSender::new());
+        let (questions, (to_client, _receiver)) = (Questions::default(), ClientSender::new());
         let ask = || Box::pin(questions.ask(&to_client, "roots/list", None));
         let mut all: Vec<_> = (0..OPEN).map(|_| ask()).collect();
         for asking in &mut all {

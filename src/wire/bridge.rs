@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn results_change_their_dress() {
+    fn results_change_their_shape() {
         let modern = result_for(MODERN, LEGACY, "tools/list", raw(r#"{"tools":[]}"#));
         let of = |key: &str| modern.get(key).map(|value| value.as_str().to_owned());
         assert_eq!(of("resultType").as_deref(), Some("\"complete\""));
