@@ -1,5 +1,5 @@
-//! Requests that wait for their answers on one connection: callers insert, whoever reads removes. The one table that says whose
-//! something is that names no request.
+//! Requests that wait for their answers on one connection: callers insert them, the reader removes them. The same table decides which
+//! client gets a question or a log line that names no request.
 
 use std::{
     collections::{HashMap, VecDeque},
