@@ -21,6 +21,7 @@ use super::{
 use crate::{
     access::Access,
     api::Api,
+    call_context::CallIds,
     catalog::Catalog,
     config::{Keeper, KeeperTask},
     gate::Gate,
@@ -41,7 +42,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 const HOUSEKEEPING: Duration = Duration::from_mins(10);
 
 /// What is there before anything runs.
-pub(super) struct Beginning {
+pub(super) struct DaemonParts {
     pub(super) keeper: Keeper,
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
@@ -53,7 +54,7 @@ pub(super) struct Beginning {
 }
 
 /// What has to be ended.
-pub(super) struct Parts {
+pub(super) struct DaemonTasks {
     /// No new connections, and streams that only listen end.
     closing: CancellationToken,
     /// Everything else ends.
@@ -70,8 +71,8 @@ pub(super) struct Parts {
 }
 
 /// Puts everything together and serves.
-pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), ServeError> {
-    let Beginning {
+pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks), ServeError> {
+    let DaemonParts {
         keeper,
         keeper_task,
         data_dir,
@@ -79,7 +80,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         mut lock,
         listeners,
         local,
-    } = beginning;
+    } = parts;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
         CancellationToken::new(),
@@ -111,7 +112,13 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
-    let inbound = Inbound::new(router.clone(), sessions.clone(), closing.clone());
+    let calls = CallIds::default();
+    let inbound = Inbound::new(
+        router.clone(),
+        calls.clone(),
+        sessions.clone(),
+        closing.clone(),
+    );
 
     let addresses: Vec<_> = listeners
         .iter()
@@ -125,7 +132,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     };
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, location, move || counted.count());
+    let api = Api::new(management, router, calls, location, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.
@@ -150,7 +157,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     };
     let faces = open_faces(&served, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());
-    let parts = Parts {
+    let running = DaemonTasks {
         closing,
         ending,
         hurry,
@@ -161,7 +168,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         presence,
         _lock: lock,
     };
-    Ok((addresses, parts))
+    Ok((addresses, running))
 }
 
 /// What is served, and who it is served to.
@@ -219,11 +226,12 @@ async fn count(State(presence): State<Presence>, request: Request, next: Next) -
     next.run(request).await
 }
 
-/// Clients that are attached leave when their requests are answered, which may take as long as any other request.
+/// Clients that are attached leave when their requests are answered, which may take as long as any other request; so may requests
+/// whose stream their client can take up again.
 async fn see_off(inbound: Inbound, closing: CancellationToken) {
     closing.cancelled().await;
     if timeout(DRAIN, inbound.all_left()).await.is_err() {
-        tracing::warn!("attached clients were cut off after the grace");
+        tracing::warn!("attached clients and lost streams were cut off after the grace");
     }
 }
 
@@ -249,7 +257,7 @@ async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
     }
 }
 
-impl Parts {
+impl DaemonTasks {
     /// Faces first, then what is behind them.
     pub(super) async fn shutdown(mut self) {
         self.closing.cancel();

@@ -8,7 +8,7 @@ use futures_util::future::FutureExt;
 use super::{Router, exchange::answered, forward::Shown, input_required};
 use crate::{
     access::Caller,
-    call_context::{CallContext, Client, ClientSession, Unasked},
+    call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
     config::{Root, SessionScope},
     error_code::Failure,
     gate::Admitted,
@@ -163,7 +163,12 @@ fn read(named: &Raw) -> impl Iterator<Item = Root> {
 }
 
 /// The way to ask a client what its own instance of a server wants to know outside of its calls.
-fn asking(session: &ClientSession, client: &Arc<Client>, server: &ServerName, shown: Shown) -> Ask {
+fn asking(
+    session: &ClientSession,
+    client: &Arc<ClientIdentity>,
+    server: &ServerName,
+    shown: Shown,
+) -> Ask {
     let (session, client, server) = (session.clone(), client.clone(), server.clone());
     Arc::new(move |question, stream| {
         let (session, client, server) = (session.clone(), client.clone(), server.clone());

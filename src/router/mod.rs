@@ -61,6 +61,16 @@ pub enum View {
     Server(ServerName),
 }
 
+impl View {
+    /// What an endpoint of many servers lists.
+    fn mode(&self, settings: &Settings) -> RoutingMode {
+        match self {
+            Self::Mode(mode) => *mode,
+            Self::Configured | Self::Server(_) => settings.routing_mode,
+        }
+    }
+}
+
 /// Answers clients. Cheap to clone.
 #[derive(Clone)]
 pub struct Router(Arc<Parts>);
@@ -194,14 +204,6 @@ impl Router {
             || settings.broken.iter().any(|broken| broken.name == name)
     }
 
-    /// What an endpoint lists.
-    fn mode(&self, view: &View) -> RoutingMode {
-        match view {
-            View::Mode(mode) => *mode,
-            View::Configured | View::Server(_) => self.0.settings.borrow().routing_mode,
-        }
-    }
-
     async fn aggregated(
         &self,
         context: &CallContext,
@@ -209,13 +211,16 @@ impl Router {
         request: &Request,
     ) -> Result<Reply, Refused> {
         first_page_only(request)?;
+        let caller = &context.caller;
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => self.discovered(context, view).await,
-            method::TOOLS_LIST => Ok(Reply::Own(self.tools_of(self.mode(view)).await)),
-            method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),
-            method::RESOURCES_LIST => Ok(Reply::Own(self.lists().await.resources.clone())),
-            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists().await.templates.clone())),
+            method::TOOLS_LIST => Ok(Reply::Own(
+                self.tools_of(caller, view.mode(&self.settings())).await,
+            )),
+            method::PROMPTS_LIST => Ok(Reply::Own(self.lists(caller).await.prompts.clone())),
+            method::RESOURCES_LIST => Ok(Reply::Own(self.lists(caller).await.resources.clone())),
+            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists(caller).await.templates.clone())),
             method::TOOLS_CALL
             | method::PROMPTS_GET
             | method::RESOURCES_READ

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tracing::Instrument;
 
 use super::{HttpLink, pull::Pull, session::HttpSession};
 use crate::{
@@ -132,7 +133,7 @@ impl Drop for Withdrawal {
         };
         let frame = withdrawal_frame(self.number);
         let withdrawal = withdraw(self.link.clone(), session, frame);
-        self.link.shared.spawn(withdrawal);
+        self.link.shared.spawn(withdrawal.in_current_span());
     }
 }
 

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument;
 
 use super::shared::LegacySseShared;
 use crate::{
@@ -52,7 +53,7 @@ impl LegacySseExchange {
         let posting = shared
             .clone()
             .post_request(number, frame, delivered, settled);
-        shared.spawn(posting);
+        shared.spawn(posting.in_current_span());
         tokio::select! {
             biased;
             () = exchange.slot.stirred() => (),
@@ -79,9 +80,10 @@ impl Drop for LegacySseExchange {
         }
         let (shared, number) = (self.shared.clone(), self.number);
         let delivered = self.delivered.clone();
-        self.shared.spawn(async move {
+        let withdrawal = async move {
             let _ = tokio::time::timeout(HEAD_START, delivered.cancelled()).await;
             shared.withdraw(number).await;
-        });
+        };
+        self.shared.spawn(withdrawal.in_current_span());
     }
 }

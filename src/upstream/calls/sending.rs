@@ -21,9 +21,6 @@ use crate::{
     },
 };
 
-/// Limit: how long one call may take in all, however much progress it reports.
-const TOTAL: Duration = Duration::from_mins(30);
-
 /// A request to be sent.
 pub struct Outgoing<'a> {
     /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
@@ -36,6 +33,8 @@ pub struct Outgoing<'a> {
     pub behalf: Behalf,
     /// The way back to the client.
     pub stream: &'a ClientSender,
+    /// When it is given up, however much progress it reports; but not before the server had the time for one answer.
+    pub deadline: Instant,
 }
 
 impl Upstream {
@@ -81,7 +80,7 @@ impl Upstream {
                         _permit: permit,
                         timeout,
                         deadline: now + timeout,
-                        end: now + TOTAL.max(timeout),
+                        end: outgoing.deadline.max(now + timeout),
                     });
                 }
                 Err(LinkError::NotDelivered(_)) if first => {
