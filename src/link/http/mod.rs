@@ -28,8 +28,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub use self::{control::HttpControl, exchange::HttpExchange};
 use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
 use super::{
-    Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
-    in_flight::Purpose, news_queue,
+    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    Unattributed, in_flight::Purpose, news_queue,
 };
 use crate::wire::{
     Id, Outcome, Raw, Request, RequestNumbers, Revision, error_frame, header_params::HeaderParam,
@@ -93,7 +93,7 @@ impl HttpLink {
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
-        behalf: Option<Behalf>,
+        requestor: Option<Requestor>,
     ) -> Result<HttpExchange, LinkError> {
         let id = Id::ours(number);
         let frame = request_frame(&id, method, params);
@@ -101,7 +101,7 @@ impl HttpLink {
         let (headers, slot) = if self.shared.session().is_stateless() {
             (headers::of_request(method, params, mirrored), None)
         } else {
-            let purpose = Purpose::of(behalf);
+            let purpose = Purpose::of(requestor);
             let slot = self.shared.in_flight.insert(number, purpose)?;
             (HeaderMap::new(), Some(slot))
         };
