@@ -17,7 +17,7 @@ use tokio::{
 pub use self::ending::Signals;
 use self::{
     lock::DataLock,
-    running::{Beginning, Parts},
+    running::{Parts, StartContext},
 };
 pub use crate::logging::LogFormat;
 use crate::{
@@ -203,7 +203,7 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
     let local = http::bind_locally(&data_dir)?;
     let listeners = listen(&settings, &options).await?;
     let idle_exit = options.idle_exit;
-    let (addresses, parts) = running::begin(Beginning {
+    let (addresses, parts) = running::begin(StartContext {
         login_path: options.login_path,
         keeper,
         keeper_task,

@@ -41,7 +41,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 const HOUSEKEEPING: Duration = Duration::from_mins(10);
 
 /// What is there before anything runs.
-pub(super) struct Beginning {
+pub(super) struct StartContext {
     pub(super) keeper: Keeper,
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
@@ -70,8 +70,8 @@ pub(super) struct Parts {
 }
 
 /// Puts everything together and serves.
-pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), ServeError> {
-    let Beginning {
+pub(super) fn begin(context: StartContext) -> Result<(Vec<SocketAddr>, Parts), ServeError> {
+    let StartContext {
         keeper,
         keeper_task,
         data_dir,
@@ -79,7 +79,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         mut lock,
         listeners,
         local,
-    } = beginning;
+    } = context;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
         CancellationToken::new(),

@@ -11,18 +11,18 @@ const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// Follows the group from its start to the time when nothing of it is left.
 ///
-/// `stop` says when: `Some(grace)` step by step, a dropped sender at once.
-pub(super) async fn follow(group: &mut Group, mut stop: watch::Receiver<Option<Grace>>) -> Exit {
+/// `wishes` says when to stop: `Some(grace)` step by step, a dropped sender at once.
+pub(super) async fn follow(group: &mut Group, mut wishes: watch::Receiver<Option<Grace>>) -> Exit {
     let grace = tokio::select! {
-        // A request to stop counts even if the leader was quicker, for the sake of the members behind it.
+        // A wish counts even if the leader was quicker, for the sake of the members behind it.
         biased;
-        asked = stop.wait_for(Option::is_some) => asked.ok().and_then(|grace| *grace),
+        wish = wishes.wait_for(Option::is_some) => wish.ok().and_then(|grace| *grace),
         _ = group.leader_exit() => None,
     };
     if let Some(grace) = grace {
         tokio::select! {
             () = ask(group, grace) => {}
-            () = abandoned(&mut stop) => {}
+            () = abandoned(&mut wishes) => {}
         }
     }
     kill(group).await
@@ -54,11 +54,11 @@ pub(super) async fn kill(group: &mut Group) -> Exit {
             "a killed process has not ended yet; it is stuck in the kernel"
         );
     }
-    group.reap().await;
+    group.bury().await;
     exit
 }
 
 /// Resolves when the `Process` was dropped.
-async fn abandoned(stop: &mut watch::Receiver<Option<Grace>>) {
-    while stop.changed().await.is_ok() {}
+async fn abandoned(wishes: &mut watch::Receiver<Option<Grace>>) {
+    while wishes.changed().await.is_ok() {}
 }

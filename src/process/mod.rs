@@ -49,7 +49,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How long [`Process::stop`] waits beyond its grace for what was killed to be gone. Only a process stuck in the kernel
 /// needs it.
-const REAPING: Duration = Duration::from_secs(5);
+const BURIAL: Duration = Duration::from_secs(5);
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Default for Grace {
 pub struct Process {
     pid: u32,
     /// The grace to stop with; dropped, it means "kill now".
-    stop: watch::Sender<Option<Grace>>,
+    wish: watch::Sender<Option<Grace>>,
     exit: watch::Receiver<Option<Exit>>,
     task: JoinHandle<()>,
 }
@@ -140,15 +140,15 @@ pub fn spawn(
     let errors = leader.stderr.take().expect(piped);
     tracing::debug!(server = %launch.server, pid, "child process started");
 
-    let stop = watch::Sender::new(None);
-    let asked_to_stop = stop.subscribe();
+    let wish = watch::Sender::new(None);
+    let wishes = wish.subscribe();
     let log = stderr.clone();
     let server = launch.server.clone();
     let task = tokio::spawn(async move {
         let gone = CancellationToken::new();
         tokio::join!(
             async {
-                let exit = ladder::follow(&mut group, asked_to_stop).await;
+                let exit = ladder::follow(&mut group, wishes).await;
                 entry.clear();
                 tracing::debug!(%server, pid, %exit, "child process ended");
                 gone.cancel();
@@ -158,7 +158,7 @@ pub fn spawn(
     });
     let process = Process {
         pid,
-        stop,
+        wish,
         exit: watched,
         task,
     };
@@ -197,8 +197,8 @@ impl Process {
     ///
     /// A caller that drops this future has the group killed at once.
     pub async fn stop(mut self, grace: Grace) {
-        self.stop.send_replace(Some(grace));
-        let patience = grace.after_eof + grace.after_term + REAPING;
+        self.wish.send_replace(Some(grace));
+        let patience = grace.after_eof + grace.after_term + BURIAL;
         if tokio::time::timeout(patience, &mut self.task)
             .await
             .is_err()

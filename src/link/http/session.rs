@@ -17,7 +17,7 @@ pub(super) struct Session {
     pub(super) number: u64,
     id: Option<HeaderValue>,
     revision: Option<HeaderValue>,
-    /// Stateless requests: headers say what is in its body, closing its stream withdraws it, and nothing is asked back.
+    /// Every request speaks for itself: headers say what is in its body, closing its stream withdraws it, and nothing is asked back.
     stateless: bool,
 }
 
@@ -43,7 +43,7 @@ impl Session {
         }
     }
 
-    /// Whether requests are stateless.
+    /// Whether requests speak for themselves.
     pub(super) fn is_stateless(&self) -> bool {
         self.stateless
     }
