@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     duration,
-    references::{self, Lookup, Text},
+    references::{self, Text, VariableLookup},
     tool_filter::Globs,
 };
 
@@ -35,11 +35,11 @@ pub(super) struct ObjectFields<'a> {
     /// Put before keys in errors and warnings: empty, or a path that ends in a dot.
     prefix: String,
     /// Resolves references; without it strings are taken as they stand.
-    lookup: Option<Lookup<'a>>,
+    lookup: Option<VariableLookup<'a>>,
 }
 
 impl<'a> ObjectFields<'a> {
-    pub(super) fn new(object: Map<String, Value>, lookup: Option<Lookup<'a>>) -> Self {
+    pub(super) fn new(object: Map<String, Value>, lookup: Option<VariableLookup<'a>>) -> Self {
         Self {
             left: object,
             prefix: String::new(),

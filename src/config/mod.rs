@@ -34,7 +34,7 @@ pub use keeper::{Keeper, KeeperTask};
 pub use listen::{BadListen, Listen};
 pub use parse::parse;
 pub use places::{NoHome, Places, RequestedPlaces, Why};
-pub use references::Lookup;
+pub use references::VariableLookup;
 pub use schema::SCHEMA;
 pub use server_entry::{
     Author, IdleTimeout, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start, Stdio,

@@ -15,7 +15,7 @@ use super::{
     listen::{BadListen, Listen},
     read_entry::{Context, read_entry},
     read_transport::is_variable,
-    references::Lookup,
+    references::VariableLookup,
     server_entry::ServerEntry,
     settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
     surroundings::Surroundings,
@@ -232,7 +232,7 @@ fn read_intervals(fields: &mut ObjectFields<'_>, settings: &mut Settings) -> Res
 
 fn read_keys(
     fields: &mut ObjectFields<'_>,
-    lookup: Lookup<'_>,
+    lookup: VariableLookup<'_>,
     settings: &mut Settings,
 ) -> Result<(), BadField> {
     settings.api_key = fields.text("api_key")?.map(|key| Secret::new(key.value));
@@ -282,7 +282,7 @@ fn asks_for_something(value: &Value) -> bool {
 }
 
 /// `$MCP_TIMEOUT`, in seconds.
-fn read_mcp_timeout(lookup: Lookup<'_>, warnings: &mut Vec<String>) -> Option<Duration> {
+fn read_mcp_timeout(lookup: VariableLookup<'_>, warnings: &mut Vec<String>) -> Option<Duration> {
     let written = lookup("MCP_TIMEOUT").filter(|text| !text.is_empty())?;
     match written.trim().parse::<u64>() {
         Ok(seconds) if (1..=LONGEST_MCP_TIMEOUT).contains(&seconds) => {

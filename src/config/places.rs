@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use directories::{BaseDirs, ProjectDirs};
 
-use super::{references::Lookup, settings::Settings};
+use super::{references::VariableLookup, settings::Settings};
 
 /// The file's name in the platform's folder.
 const FILE_NAME: &str = "mcp_config.json";
@@ -62,7 +62,7 @@ struct Folders {
 impl Places {
     /// Looks for the file: `--config`, `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH`, the platform's configuration folder, an existing
     /// `~/.mcpproxy/mcp_config.json`.
-    pub fn find(asked: &RequestedPlaces, lookup: Lookup<'_>) -> Result<Self, NoHome> {
+    pub fn find(asked: &RequestedPlaces, lookup: VariableLookup<'_>) -> Result<Self, NoHome> {
         let folders = ProjectDirs::from("", "", "mcpproxy")
             .zip(BaseDirs::new())
             .map(|(ours, base)| Folders {
@@ -97,7 +97,7 @@ impl Why {
 
 fn choose(
     asked: &RequestedPlaces,
-    lookup: Lookup<'_>,
+    lookup: VariableLookup<'_>,
     folders: Option<&Folders>,
     exists: &dyn Fn(&Path) -> bool,
 ) -> Result<Places, NoHome> {

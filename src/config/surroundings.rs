@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::references::Lookup;
+use super::references::VariableLookup;
 
 /// Variables, and the folder of the file.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
     /// Environment variables.
-    pub lookup: Lookup<'a>,
+    pub lookup: VariableLookup<'a>,
     /// The folder relative paths start from: that of the file.
     pub folder: &'a Path,
 }

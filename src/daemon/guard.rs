@@ -14,13 +14,17 @@ use tokio::sync::watch;
 use crate::{config::Settings, loopback::is_loopback};
 
 /// The settings that the guard reads at each request.
-pub(super) type Rules = watch::Receiver<Arc<Settings>>;
+pub(super) type CurrentSettings = watch::Receiver<Arc<Settings>>;
 
 /// Paths that monitoring asks under whatever name it knows us by.
 const OPEN_PATHS: [&str; 3] = ["/health", "/healthz", "/readyz"];
 
 /// Lets a request through, or answers 403.
-pub(super) async fn check(State(rules): State<Rules>, request: Request, next: Next) -> Response {
+pub(super) async fn check(
+    State(rules): State<CurrentSettings>,
+    request: Request,
+    next: Next,
+) -> Response {
     let verdict = {
         let settings = rules.borrow();
         judge(&settings, request.uri().path(), request.headers())
