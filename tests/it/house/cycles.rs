@@ -18,24 +18,6 @@ const STILL_THERE: &[(&[&str], &str)] = &[
         "until what both need has a place of its own",
     ),
     (
-        &["inbound/dispatch", "inbound/stateless"],
-        "until one dispatch serves all transports",
-    ),
-    (
-        &[
-            "inbound/resumable",
-            "inbound/resumption",
-            "inbound/session",
-            "inbound/stream",
-            "inbound/wishes",
-        ],
-        "until one dispatch serves all transports",
-    ),
-    (
-        &["link/http/pull", "link/http/renewal", "link/http/shared"],
-        "until whoever works there has taken it apart",
-    ),
-    (
         &[
             "link/remote/client",
             "link/remote/refusal",
@@ -55,27 +37,6 @@ const STILL_THERE: &[(&[&str], &str)] = &[
             "router/rounds",
         ],
         "until forwarding stands in a room of its own",
-    ),
-    (
-        &[
-            "upstream/active_call",
-            "upstream/connect",
-            "upstream/control",
-            "upstream/era",
-            "upstream/handle",
-            "upstream/listening",
-            "upstream/lists",
-            "upstream/local",
-            "upstream/own_requests",
-            "upstream/questions",
-            "upstream/remote",
-            "upstream/tenant",
-        ],
-        "until it is the rooms connect, worker, calls and fleet",
-    ),
-    (
-        &["upstream/instances", "upstream/supervisor"],
-        "until it is the rooms connect, worker, calls and fleet",
     ),
 ];
 
