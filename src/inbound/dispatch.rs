@@ -78,13 +78,7 @@ impl Inbound {
         request: &Request,
         to_client: ClientSender,
     ) -> Outcome {
-        let has_handshake = envelope.revision.has_handshake();
-        let is_of_the_other_era = if has_handshake {
-            method::is_modern(&request.method)
-        } else {
-            method::went_with_the_handshake(&request.method)
-        };
-        if is_of_the_other_era {
+        if !envelope.revision.may_have_method(&request.method) {
             return Outcome::Error(RpcError::method_not_found(&request.method).to_raw());
         }
         let session = envelope.session.as_ref();

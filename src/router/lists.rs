@@ -11,6 +11,7 @@ use crate::{
     caller::Caller,
     catalog::{Difference, ServerCatalog, Snapshot},
     config::{RoutingMode, Settings},
+    forward::prefixed,
     gate::{self, Wanted},
     names::ServerName,
     upstream::Upstream,
@@ -295,21 +296,6 @@ pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw)
     ];
     // Only objects get into the catalog.
     splice(definition, &edits).unwrap_or_else(|_| definition.clone())
-}
-
-/// `[server] ` and the description, whose own text stays as it is written.
-pub(super) fn prefixed(server: &ServerName, description: Option<&Raw>) -> Raw {
-    let written = description
-        .map(Raw::as_bytes)
-        .and_then(|text| text.strip_prefix(b"\""));
-    match written {
-        // What follows the opening quote, the closing one included. A server's name needs no escapes.
-        Some(rest) if rest != b"\"" => {
-            let text = [format!("\"[{server}] ").as_bytes(), rest].concat();
-            Raw::parse(&text.into()).unwrap_or_else(|_| Raw::author(&format!("[{server}]")))
-        }
-        _ => Raw::author(&format!("[{server}]")),
-    }
 }
 
 fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {

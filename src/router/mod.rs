@@ -5,18 +5,12 @@ mod built_in;
 mod calls;
 mod changes;
 mod discovery;
-mod exchange;
 mod forward;
 mod header_params;
-mod input_required;
-mod instances;
 mod instructions;
 mod lists;
-mod log_lines;
 mod opening;
-mod parked;
 mod resources;
-mod rounds;
 mod search;
 mod search_answer;
 mod signature;
@@ -34,13 +28,13 @@ pub use self::{
 };
 pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
-use self::lists::prefixed;
 use crate::{
     call_context::{CallContext, ClientSession},
     caller::Caller,
     catalog::{Catalog, Snapshot},
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
+    forward::{EndpointKind, Forwarder, Refused},
     gate,
     names::ServerName,
     upstream::{Upstream, Upstreams},
@@ -61,6 +55,15 @@ pub enum View {
     Server(ServerName),
 }
 
+impl View {
+    fn kind(&self) -> EndpointKind {
+        match self {
+            Self::Server(_) => EndpointKind::OneServer,
+            Self::Configured | Self::Mode(_) => EndpointKind::ManyServers,
+        }
+    }
+}
+
 /// Answers clients. Cheap to clone.
 #[derive(Clone)]
 pub struct Router(Arc<Parts>);
@@ -70,8 +73,7 @@ struct Parts {
     catalog: Catalog,
     upstreams: Upstreams,
     lists: lists::Prepared,
-    /// Calls that wait for what their clients are asked.
-    parked: parked::Parked,
+    forwarder: Forwarder,
     tasks: tasks::Tasks,
 }
 
@@ -81,26 +83,6 @@ enum Reply {
     Own(Raw),
     /// An upstream's answer, as this client must get it.
     Passed(Outcome),
-}
-
-/// Why a request got no result.
-enum Refused {
-    /// The request itself is wrong.
-    Rpc(RpcError),
-    /// We could not do it.
-    Failed(Failure),
-}
-
-impl From<RpcError> for Refused {
-    fn from(error: RpcError) -> Self {
-        Self::Rpc(error)
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
 }
 
 impl Router {
@@ -113,9 +95,9 @@ impl Router {
         Self(Arc::new(Parts {
             settings,
             catalog,
+            forwarder: Forwarder::new(upstreams.clone()),
             upstreams,
             lists: lists::Prepared::default(),
-            parked: parked::Parked::default(),
             tasks: tasks::Tasks::default(),
         }))
     }
@@ -127,7 +109,8 @@ impl Router {
             View::Configured | View::Mode(_) => self.aggregated(context, view, request).await,
         };
         if answered.is_err() {
-            self.abandon(context, request);
+            let params = request.params.as_ref();
+            self.0.forwarder.abandon(context, params);
         }
         let own = |result| {
             let shaped = bridge::own_result_for(context.revision, &request.method, result);
@@ -143,6 +126,11 @@ impl Router {
         }
     }
 
+    /// Gives up calls whose clients do not come back in time, for ever.
+    pub async fn give_up_unanswered(self) {
+        self.0.forwarder.forget_expired().await;
+    }
+
     /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
     pub async fn notification(
         &self,
@@ -153,13 +141,16 @@ impl Router {
     ) {
         if &*notification.method == method::ROOTS_CHANGED {
             if let Some(session) = session {
-                self.roots_changed(caller, session, notification).await;
+                for upstream in self.0.forwarder.own_upstreams(caller, session) {
+                    self.pass_on(caller, &upstream, notification).await;
+                }
+                self.0.forwarder.roots_changed(caller, session).await;
             }
             return;
         }
         if let View::Server(server) = view
             && is_for_upstream(&notification.method)
-            && let Some(upstream) = self.used_by(caller, session, server)
+            && let Some(upstream) = self.0.forwarder.upstream_in_use(caller, session, server)
         {
             self.pass_on(caller, &upstream, notification).await;
         }

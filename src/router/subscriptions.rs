@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LogSubscription, Refused, Router, Subscription, Tell, View, forward::Shown, refusal};
+use super::{LogSubscription, Refused, Router, Subscription, Tell, View, refusal};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
@@ -35,17 +35,14 @@ impl Router {
             View::Server(_) => tell,
             View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
         };
-        let shown = match view {
-            View::Server(_) => Shown::Own,
-            View::Configured | View::Mode(_) => Shown::Offered,
-        };
         let subscribed = async {
             let wanted = Wanted::Resource(&owner.uri);
             let admitted = self
                 .admit(context, owner.server.as_str(), wanted)
                 .map_err(NotSubscribed::Failed)?;
-            let upstream = self
-                .upstream(context, admitted.server(), shown)
+            let forwarder = &self.0.forwarder;
+            let upstream = forwarder
+                .upstream(context, admitted.server(), view.kind())
                 .await
                 .map_err(NotSubscribed::Failed)?;
             upstream.subscribe(&admitted, &owner.uri, tell).await

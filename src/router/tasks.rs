@@ -83,7 +83,7 @@ impl Router {
         let gives = |known: &ServerCatalog| {
             let extensions = known.capabilities().get("extensions");
             extensions.is_some_and(|all| all.get(EXTENSION).is_some())
-                && !known.listing.revision.has_handshake()
+                && known.listing.revision.has_task_results()
         };
         snapshot.servers.iter().any(|(name, known)| {
             let entry = settings.servers.get(name);
@@ -98,7 +98,7 @@ impl Router {
         method: &str,
         params: Option<&Raw>,
     ) -> Result<Reply, Refused> {
-        if context.revision.has_handshake() {
+        if !context.revision.has_task_results() {
             return Err(RpcError::method_not_found(method).into());
         }
         let id = params.and_then(|params| params.get("taskId")?.string());

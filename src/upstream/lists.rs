@@ -82,7 +82,7 @@ pub(super) async fn read(
             "resourceTemplates"
         ),
     )?;
-    if link.has_headers() && !revision.has_handshake() {
+    if link.has_headers() && revision.headers_repeat_params() {
         tools.retain(can_be_called_with_headers);
     }
     Ok(Listing {
@@ -192,7 +192,7 @@ impl Reader<'_> {
         let params = own::params(self.revision, cursor.as_slice());
         let asked = own::ask(self.link, method, &params).await;
         match asked.map_err(|source| ListError::Link { method, source })? {
-            Outcome::Result(result) if self.revision.has_handshake() => Ok(Ok(result)),
+            Outcome::Result(result) if !self.revision.has_result_types() => Ok(Ok(result)),
             Outcome::Result(result) => match bridge::result_type(&result) {
                 Some(kind) if kind != "complete" => Err(ListError::Unusable { method, kind }),
                 _ => Ok(Ok(result)),

@@ -10,6 +10,7 @@ pub mod header_params;
 pub mod header_value;
 mod id;
 mod id_finder;
+pub mod input_required;
 mod log_level;
 pub mod meta;
 pub mod method;

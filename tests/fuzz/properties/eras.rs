@@ -70,7 +70,15 @@ fn check_params(params: &Raw) {
 fn check_result(result: &Raw) {
     for client in ERAS {
         for upstream in ERAS {
-            let shown = bridge::result_for(client, upstream, method::TOOLS_LIST, result.clone());
+            let made = bridge::result_for(client, upstream, method::TOOLS_LIST, result.clone());
+            let shown = match made {
+                Ok(shown) => shown,
+                Err(unpromised) => {
+                    assert_eq!(bridge::result_type(result), Some(unpromised.0));
+                    assert!(client.has_handshake() && !upstream.has_handshake());
+                    continue;
+                }
+            };
             Raw::parse(shown.bytes()).expect("what was JSON stays JSON");
             match (client.has_handshake(), upstream.has_handshake()) {
                 (false, true) => {
