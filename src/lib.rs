@@ -4,23 +4,26 @@
 //! to each other (`tests/it/house.rs` keeps it so). `docs/ARCHITECTURE.md` tells how a request travels through them.
 
 // Floor 0: words. Pure, no I/O, no clock.
-pub mod caller;
 pub mod error_code;
 pub mod names;
 pub mod secret;
+pub mod sync;
 pub mod wire;
 
-// Floor 1: ground. Settings, disk, fingerprints, one request in flight.
-pub mod call_context;
+// Floor 1: ground. Settings, disk, fingerprints.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
 pub mod storage;
 
-// Floor 2: what we know and say.
+// Floor 2: what we say, who asks, children, connections.
+pub mod access;
+pub mod link;
 pub mod logging;
+pub mod process;
 
-// Floor 3: what the upstreams offer.
+// Floor 3: what the upstreams offer, and one request in flight.
+pub mod call_context;
 pub mod catalog;
 
 // Floor 4: the one door to an upstream.

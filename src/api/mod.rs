@@ -4,7 +4,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use axum::{
-    Router as HttpRouter,
+    Extension, Router as HttpRouter,
     body::Body,
     extract::{
         DefaultBodyLimit, Path, Query, State,
@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json, value::RawValue};
 
 use crate::{
+    access::Caller,
     call_context::CallContext,
-    caller::Caller,
     catalog::Matching,
     error_code::{ErrorCode, Failure},
     gate::Variant,
@@ -240,8 +240,12 @@ async fn logs(
     ok(&json!({ "lines": api.0.management.server_logs(&name, lines)? }))
 }
 
-async fn server_tools(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    list_tools(&api, Some(&name))
+async fn server_tools(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+) -> Answer {
+    list_tools(&api, &caller, Some(&name))
 }
 
 #[derive(Deserialize)]
@@ -254,10 +258,14 @@ struct ToolsQuery {
     detail: Option<String>,
 }
 
-async fn tools(State(api): State<Api>, query: Result<Query<ToolsQuery>, QueryRejection>) -> Answer {
+async fn tools(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    query: Result<Query<ToolsQuery>, QueryRejection>,
+) -> Answer {
     let Query(query) = query.map_err(wrong)?;
     let Some(text) = query.q else {
-        return list_tools(&api, query.server.as_deref());
+        return list_tools(&api, &caller, query.server.as_deref());
     };
     let matching = match query.r#match.as_deref() {
         None => Matching::default(),
@@ -277,11 +285,11 @@ async fn tools(State(api): State<Api>, query: Result<Query<ToolsQuery>, QueryRej
         up_to: Variant::Destructive,
     };
     let router = &api.0.router;
-    ok(&router.search_answer(&Caller::operator(), &search, detail)?)
+    ok(&router.search_answer(&caller, &search, detail)?)
 }
 
-fn list_tools(api: &Api, server: Option<&str>) -> Answer {
-    let rows = api.0.management.tools(server)?;
+fn list_tools(api: &Api, caller: &Caller, server: Option<&str>) -> Answer {
+    let rows = api.0.management.tools(caller, server)?;
     ok(&json!({ "total": rows.len(), "tools": rows.iter().map(Raw::author).collect::<Vec<_>>() }))
 }
 
@@ -292,10 +300,11 @@ struct ShowQuery {
 
 async fn show_tool(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     query: Result<Query<ShowQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    ok(&api.0.management.tool(&query.name)?)
+    ok(&api.0.management.tool(&caller, &query.name)?)
 }
 
 #[derive(Deserialize)]
@@ -306,7 +315,11 @@ struct CallBody<'a> {
     args: Option<&'a RawValue>,
 }
 
-async fn call(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+async fn call(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
     let body = body.map_err(wrong)?;
     let request: CallBody<'_> = serde_json::from_slice(&body).map_err(wrong)?;
     let Some((server, tool)) = request.name.split_once(':') else {
@@ -325,7 +338,7 @@ async fn call(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> An
             request.variant
         ))
     })?;
-    let context = CallContext::alone(Caller::operator());
+    let context = CallContext::alone(caller);
     let (key, payload) = match api
         .0
         .router

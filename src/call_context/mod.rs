@@ -13,7 +13,7 @@ pub use self::{
     session::ClientSession,
 };
 use crate::{
-    caller::Caller,
+    access::Caller,
     wire::{LogLevel, Outcome, Raw, Revision, bridge::Sender, method},
 };
 

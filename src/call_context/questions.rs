@@ -20,6 +20,8 @@ pub struct Questions(Arc<Mutex<Open>>);
 #[derive(Default)]
 struct Open {
     waiting: HashMap<Id, oneshot::Sender<Outcome>>,
+    /// The number of the question that was asked last.
+    last: u64,
     /// The client is gone.
     over: bool,
 }
@@ -55,7 +57,6 @@ impl Questions {
     }
 
     fn begin(&self, to_client: ClientSender) -> Result<Asked, Unasked> {
-        let id = Id::ours(Id::next_number());
         let (answer, answered) = oneshot::channel();
         let mut open = self.lock();
         if open.over {
@@ -64,6 +65,8 @@ impl Questions {
         if open.waiting.len() >= OPEN {
             return Err(Unasked::TooMany);
         }
+        open.last += 1;
+        let id = Id::ours(open.last);
         open.waiting.insert(id.clone(), answer);
         drop(open);
         let question = Question {

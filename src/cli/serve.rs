@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{
     daemon::{self, LogFormat, Running, ServeError, ServeOptions, Signals, Tcp},
+    process::LoginPath,
     secret::Secret,
-    upstream::process::LoginPath,
 };
 
 /// Run the daemon in the foreground: HTTP on 127.0.0.1:8080, logs on stderr

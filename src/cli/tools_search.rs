@@ -13,6 +13,7 @@ use super::{
     tools::shortened,
 };
 use crate::{
+    access::Access,
     catalog::{Matching, Snapshot},
     gate::Variant,
     router::{self, Detail},
@@ -111,7 +112,9 @@ impl Search {
             server: self.server.clone(),
             up_to: Variant::Destructive,
         };
-        let found = router::search_lists(files.settings()?, &snapshot, &search, Detail::Full);
+        let caller = Access::default().terminal();
+        let settings = files.settings()?;
+        let found = router::search_lists(&caller, settings, &snapshot, &search, Detail::Full);
         found.map_err(|failure| {
             Failure::with_code(failure.error, failure.code.exit_code()).next(failure.hint)
         })

@@ -3,6 +3,7 @@
 mod ending;
 mod guard;
 mod http;
+mod identity;
 mod lock;
 mod running;
 
@@ -20,12 +21,11 @@ use self::{
 };
 pub use crate::logging::LogFormat;
 use crate::{
-    caller::Caller,
     config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
     logging,
+    process::LoginPath,
     router::View,
     storage,
-    upstream::process::LoginPath,
 };
 
 /// What the command line says about serving.
@@ -149,8 +149,9 @@ impl Running {
             version = VERSION,
             "mcpproxy serves its client on stdin and stdout"
         );
+        let caller = self.parts.access.standard_streams();
         let inbound = &self.parts.inbound;
-        let client = inbound.host(View::Configured, Caller::anonymous(), input, output);
+        let client = inbound.host(View::Configured, caller, input, output);
         let left = async move {
             if let Err(error) = client.await {
                 tracing::error!(%error, "serving the client ended with a fault");

@@ -14,20 +14,21 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ServeError, guard,
     http::{self, LocalSocket},
+    identity,
     lock::DataLock,
     url_of,
 };
 use crate::{
+    access::Access,
     api::{Api, Standing},
     catalog::Catalog,
     config::{Keeper, KeeperTask},
+    gate::Gate,
     inbound::{Inbound, Presence, Sessions},
     management::Management,
+    process::{Ledger, LoginPath},
     router::Router,
-    upstream::{
-        Ground, Supervisor,
-        process::{Ledger, LoginPath},
-    },
+    upstream::{Ground, Supervisor},
 };
 
 /// How long calls in flight may take to end after the first signal.
@@ -61,6 +62,7 @@ pub(super) struct Parts {
     pub(super) hurry: CancellationToken,
     faces: JoinSet<()>,
     tasks: JoinSet<()>,
+    pub(super) access: Access,
     pub(super) inbound: Inbound,
     pub(super) presence: Presence,
     /// Freed last: the data folder is ours until the last child is gone.
@@ -100,7 +102,8 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
     let (upstreams, mut supervisor) =
         Supervisor::new(keeper.subscribe(), catalog.clone(), ground, hurry.clone());
-    let router = Router::new(keeper.subscribe(), catalog.clone(), upstreams.clone());
+    let gate = Gate::new(keeper.subscribe(), catalog.clone());
+    let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
@@ -135,7 +138,13 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         until_the_end.run_until_cancelled(unanswered).await;
     });
 
-    let faces = open_faces(&inbound, &api, &keeper, listeners, local, &closing);
+    let access = Access::default();
+    let served = Served {
+        access: &access,
+        inbound: &inbound,
+        api: &api,
+    };
+    let faces = open_faces(&served, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());
     let parts = Parts {
         closing,
@@ -143,6 +152,7 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         hurry,
         faces,
         tasks,
+        access,
         inbound,
         presence,
         _lock: lock,
@@ -150,15 +160,26 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
     Ok((addresses, parts))
 }
 
+/// What is served, and who it is served to.
+struct Served<'a> {
+    access: &'a Access,
+    inbound: &'a Inbound,
+    api: &'a Api,
+}
+
 /// TCP for clients behind the guard, the local socket for whoever owns the data folder.
 fn open_faces(
-    inbound: &Inbound,
-    api: &Api,
+    served: &Served<'_>,
     keeper: &Keeper,
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
 ) -> JoinSet<()> {
+    let Served {
+        access,
+        inbound,
+        api,
+    } = *served;
     let presence = inbound.presence().clone();
     let counted = |routes: HttpRouter| {
         routes.layer(axum::middleware::from_fn_with_state(
@@ -167,16 +188,21 @@ fn open_faces(
         ))
     };
     // Whoever only looks whether we live is no client.
-    let guarded = counted(inbound.routes()).merge(api.health_routes()).layer(
-        axum::middleware::from_fn_with_state(keeper.subscribe(), guard::check),
-    );
+    let guarded = counted(identity::for_clients(inbound.routes(), access))
+        .merge(api.health_routes())
+        .layer(axum::middleware::from_fn_with_state(
+            keeper.subscribe(),
+            guard::check,
+        ));
     let mut faces = JoinSet::new();
     for listener in listeners {
         let serving = http::serve(listener, guarded.clone(), closing.clone(), DRAIN);
         faces.spawn(serving);
     }
     if let Some(socket) = local {
-        let routes = counted(api.routes().merge(inbound.local_routes()));
+        let operator = identity::for_operator(api.routes(), access);
+        let clients = identity::for_clients(inbound.local_routes(), access);
+        let routes = counted(operator.merge(clients));
         faces.spawn(http::serve(socket, routes, closing.clone(), DRAIN));
     }
     faces.spawn(see_off(inbound.clone(), closing.clone()));

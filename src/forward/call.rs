@@ -18,15 +18,16 @@ use super::{
     parked::{self, CollectedQuestion, ParkedCall, ParkedCalls, RetryKey, SentCall},
     progress::ProgressTokens,
     questions,
-    request::{EndpointKind, ForwardRequest, Refused, RoundReplies},
+    request::{EndpointKind, ForwardRequest, RequestError, RoundReplies},
     state::{CallAction, CallEvent, CallState, RoundQuestions},
 };
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
     gate::Admitted,
+    link::Incoming,
     names::ServerName,
-    upstream::{Behalf, Outgoing, Upstreams, link::Incoming},
+    upstream::{Behalf, Outgoing, Upstreams},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
         input_required::{self, InputRequest},
@@ -73,19 +74,18 @@ impl Forwarding<'_> {
         token: Option<Raw>,
         state: CallState,
         replies: &RoundReplies,
-    ) -> Result<SentCall, Refused> {
-        let (context, request) = (self.context, self.request);
-        let number = Id::next_number();
+    ) -> Result<SentCall, RequestError> {
+        let (context, admitted, request) = (self.context, self.admitted, self.request);
+        let upstream =
+            instances::choose(self.upstreams, context, admitted, request.endpoint).await?;
+        let number = upstream.next_number();
         let has_token = token.is_some();
         let token = token.filter(|_| context.to_client.is_open());
         let progress = ProgressTokens::new(number, token);
-        let params = request.params(has_token.then(|| progress.edit()), replies)?;
-        let server = self.admitted.server();
-        let upstream = instances::choose(self.upstreams, context, server, request.endpoint).await?;
+        let message = request.message(admitted, has_token.then(|| progress.edit()), replies)?;
         let outgoing = Outgoing {
             number,
-            method: request.method,
-            params,
+            message: &message,
             sender: context.sender(),
             behalf: match &context.session {
                 Some(session) => Behalf::Session(session.key().clone()),
@@ -94,15 +94,19 @@ impl Forwarding<'_> {
             stream: &context.to_client,
         };
         Ok(SentCall {
-            active: upstream.call(self.admitted, outgoing).await?,
+            active: upstream.call(outgoing).await?,
             progress,
             state,
         })
     }
 
     /// Goes on with a parked call: its server gets the answers that the request brings.
-    pub(super) async fn resume(self, handle: &str, token: Option<Raw>) -> Result<Outcome, Refused> {
-        let parked = self.parked.take(handle, &self.retry_key(), Instant::now());
+    pub(super) async fn resume(
+        self,
+        handle: &str,
+        token: Option<Raw>,
+    ) -> Result<Outcome, RequestError> {
+        let parked = self.parked.take(handle, &self.retry_key()?, Instant::now());
         let Some(ParkedCall { call, questions }) = parked else {
             let why = "`requestState` is unknown, used, expired, or of another request. Send the request again without it and without `inputResponses`.";
             return Err(RpcError::invalid_params(why).into());
@@ -122,13 +126,13 @@ impl Forwarding<'_> {
         call.run(action).await
     }
 
-    fn retry_key(&self) -> RetryKey {
-        RetryKey {
-            caller: self.context.caller.clone(),
+    fn retry_key(&self) -> Result<RetryKey, RpcError> {
+        Ok(RetryKey {
+            caller: self.admitted.caller().clone(),
             server: self.admitted.server().clone(),
-            method: self.request.method.into(),
-            params: self.request.fingerprint(),
-        }
+            method: self.admitted.method().into(),
+            params: self.request.fingerprint(self.admitted)?,
+        })
     }
 }
 
@@ -144,7 +148,7 @@ impl<'a> ForwardedCall<'a> {
     }
 
     /// Carries the call to its end, or to where its client has to call again.
-    pub(super) async fn run(mut self, first: CallAction) -> Result<Outcome, Refused> {
+    pub(super) async fn run(mut self, first: CallAction) -> Result<Outcome, RequestError> {
         let mut action = first;
         loop {
             // Few calls come to most of these: what has to be waited for there is no part of every call's future.
@@ -192,11 +196,11 @@ impl<'a> ForwardedCall<'a> {
             event = self.wait.next() => return event,
             arrived = self.sent.active.next(), if has_server => arrived?,
         };
-        let (context, request) = (self.of.context, self.of.request);
+        let (context, method) = (self.of.context, self.of.admitted.method());
         Ok(match arrived {
             Incoming::Notice(notice) => CallEvent::Notice(notice),
             Incoming::Question(question) => {
-                let route = questions::route(context, request.method, &question);
+                let route = questions::route(context, method, &question);
                 CallEvent::Question(question, route)
             }
             Incoming::Answer(Outcome::Result(result))
@@ -263,7 +267,7 @@ impl<'a> ForwardedCall<'a> {
         Ok(())
     }
 
-    async fn send_again(self, replies: RoundReplies) -> Result<Self, Refused> {
+    async fn send_again(self, replies: RoundReplies) -> Result<Self, RequestError> {
         let SentCall {
             active,
             progress,
@@ -276,7 +280,7 @@ impl<'a> ForwardedCall<'a> {
     }
 
     /// Keeps the call, and hands what was collected to its client.
-    fn park(mut self) -> Result<Outcome, Refused> {
+    fn park(mut self) -> Result<Outcome, RequestError> {
         self.sent.active.hold();
         let handle = parked::new_handle();
         let requests = self.collected.iter().map(|question| &question.request);
@@ -285,7 +289,7 @@ impl<'a> ForwardedCall<'a> {
             call: self.sent,
             questions: self.collected,
         };
-        let key = self.of.retry_key();
+        let key = self.of.retry_key()?;
         match self.of.parked.park(&handle, call, key, Instant::now()) {
             Ok(()) => Ok(Outcome::Result(result)),
             Err(full) => {
@@ -296,7 +300,7 @@ impl<'a> ForwardedCall<'a> {
     }
 
     /// The upstream's answer as this client must get it.
-    fn finish(self, outcome: Outcome) -> Result<Outcome, Refused> {
+    fn finish(self, outcome: Outcome) -> Result<Outcome, RequestError> {
         let (client, upstream) = (self.of.context.revision, self.sent.active.revision());
         let server = self.of.admitted.server();
         let outcome = match outcome {
@@ -311,7 +315,7 @@ impl<'a> ForwardedCall<'a> {
             }
             outcome => outcome,
         };
-        bridge::answer_for(client, upstream, self.of.request.method, outcome)
+        bridge::answer_for(client, upstream, self.of.admitted.method(), outcome)
             .map_err(|kind| unpromised(server, &kind).into())
     }
 }

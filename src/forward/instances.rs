@@ -7,10 +7,11 @@ use futures_util::future::FutureExt;
 
 use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
+    access::Caller,
     call_context::{CallContext, Client, ClientSession, Unasked},
-    caller::Caller,
     config::{Root, SessionScope},
-    error_code::{ErrorCode, Failure},
+    error_code::Failure,
+    gate::Admitted,
     names::ServerName,
     upstream::{Ask, Member, Tenant, Upstream, Upstreams},
     wire::{Outcome, Raw, bridge, method},
@@ -22,21 +23,18 @@ const ROOTS: Duration = Duration::from_secs(10);
 /// Limit: roots of one client. Nobody opens more folders.
 const MAX_ROOTS: usize = 256;
 
-/// Where a request goes.
+/// Where an admitted request goes.
 pub(super) async fn choose(
     upstreams: &Upstreams,
     context: &CallContext,
-    server: &ServerName,
+    admitted: &Admitted,
     endpoint: EndpointKind,
 ) -> Result<Upstream, Failure> {
-    let base = upstreams.get(server.as_str()).ok_or_else(|| {
-        let error = format!("the server {server:?} is not running");
-        Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
-    })?;
+    let base = upstreams.of(admitted)?;
     match base.scope() {
         SessionScope::Shared => Ok(base),
         // Few servers are not shared: these futures are no part of every call's.
-        SessionScope::Client => Box::pin(own(upstreams, context, server, endpoint)).await,
+        SessionScope::Client => Box::pin(own(upstreams, context, base.name(), endpoint)).await,
         SessionScope::Workspace => Box::pin(of_workspace(upstreams, context, base)).await,
     }
 }

@@ -23,11 +23,11 @@ use self::{
 };
 pub use self::{
     label::prefixed,
-    request::{EndpointKind, ForwardRequest, Refused},
+    request::{EndpointKind, ForwardRequest, RequestError},
 };
 use crate::{
+    access::Caller,
     call_context::{CallContext, ClientSession},
-    caller::Caller,
     error_code::Failure,
     gate::Admitted,
     names::ServerName,
@@ -56,7 +56,7 @@ impl Forwarder {
         context: &CallContext,
         admitted: &Admitted,
         request: ForwardRequest<'_>,
-    ) -> Result<Outcome, Refused> {
+    ) -> Result<Outcome, RequestError> {
         let forwarding = Forwarding {
             upstreams: &self.upstreams,
             parked: &self.parked,
@@ -86,15 +86,14 @@ impl Forwarder {
         self.parked.forget_expired().await;
     }
 
-    /// The instance of a server that a client's requests go to. The gate has let them through, so the server runs unless the settings
-    /// changed this moment.
+    /// The instance of a server that an admitted request goes to.
     pub async fn upstream(
         &self,
         context: &CallContext,
-        server: &ServerName,
+        admitted: &Admitted,
         endpoint: EndpointKind,
     ) -> Result<Upstream, Failure> {
-        instances::choose(&self.upstreams, context, server, endpoint).await
+        instances::choose(&self.upstreams, context, admitted, endpoint).await
     }
 
     /// The instance that a client uses already, if it uses one.

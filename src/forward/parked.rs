@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::{progress::ProgressTokens, state::CallState};
 use crate::{
-    caller::Caller,
+    access::Caller,
     fingerprint::Fingerprint,
     names::ServerName,
     upstream::ActiveCall,

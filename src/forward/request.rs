@@ -3,7 +3,8 @@
 use crate::{
     error_code::Failure,
     fingerprint::Fingerprint,
-    wire::{Edit, Raw, RpcError, input_required, meta, splice},
+    gate::{Admitted, AdmittedMessage},
+    wire::{Edit, Raw, RpcError, input_required, meta},
 };
 
 /// What the endpoint shows that a request came by.
@@ -18,11 +19,9 @@ pub enum EndpointKind {
 /// A request of a client, for an upstream.
 #[derive(Debug, Clone, Copy)]
 pub struct ForwardRequest<'a> {
-    /// The method.
-    pub method: &'a str,
     /// The params as the client wrote them.
     pub params: Option<&'a Raw>,
-    /// What in them has another name upstream.
+    /// What is changed in them, besides the name of what was admitted.
     pub edits: &'a [(&'a str, Edit<'a>)],
     /// Where it came in.
     pub endpoint: EndpointKind,
@@ -30,20 +29,20 @@ pub struct ForwardRequest<'a> {
 
 /// Why a request got no answer.
 #[derive(Debug)]
-pub enum Refused {
+pub enum RequestError {
     /// The request itself is wrong.
     Rpc(RpcError),
     /// We could not do it.
     Failed(Failure),
 }
 
-impl From<RpcError> for Refused {
+impl From<RpcError> for RequestError {
     fn from(error: RpcError) -> Self {
         Self::Rpc(error)
     }
 }
 
-impl From<Failure> for Refused {
+impl From<Failure> for RequestError {
     fn from(failure: Failure) -> Self {
         Self::Failed(failure)
     }
@@ -67,12 +66,13 @@ impl RoundReplies {
 }
 
 impl ForwardRequest<'_> {
-    /// The params as the upstream gets them, but for what differs between the eras. Everything changes in one pass.
-    pub(super) fn params(
+    /// The message as the upstream gets it, but for what differs between the eras. Everything in the params changes in one pass.
+    pub(super) fn message<'m>(
         &self,
+        admitted: &'m Admitted,
         progress_token: Option<Edit<'_>>,
         replies: &RoundReplies,
-    ) -> Result<Option<Raw>, RpcError> {
+    ) -> Result<AdmittedMessage<'m>, RpcError> {
         let meta = progress_token.map(|edit| [(meta::PROGRESS_TOKEN, edit)]);
         let responses: Vec<(&str, Edit<'_>)> = replies
             .responses
@@ -87,71 +87,89 @@ impl ForwardRequest<'_> {
         if let Some(state) = &replies.state {
             edits.push((input_required::STATE, Edit::Set(state.clone())));
         }
-        match self.params {
-            params if edits.is_empty() => Ok(params.cloned()),
-            None if *replies == RoundReplies::NONE => Ok(None),
-            None => edited(&Raw::empty_object(), &edits).map(Some),
-            Some(params) => edited(params, &edits).map(Some),
-        }
+        admitted.message(self.params, &edits)
     }
 
     /// Of the params without metadata and answers: the same in every round of a call.
-    pub(super) fn fingerprint(&self) -> Fingerprint {
-        let empty = Raw::empty_object();
-        let params = self.params.unwrap_or(&empty);
+    pub(super) fn fingerprint(&self, admitted: &Admitted) -> Result<Fingerprint, RpcError> {
         let changing = [meta::META, input_required::RESPONSES, input_required::STATE];
         let mut edits = self.edits.to_vec();
         edits.extend(changing.map(|key| (key, Edit::Remove)));
-        Fingerprint::of_value(&splice(params, &edits).unwrap_or_else(|_| params.clone()))
+        let bare = admitted.message(self.params, &edits)?;
+        let empty = Raw::empty_object();
+        Ok(Fingerprint::of_value(bare.params().unwrap_or(&empty)))
     }
-}
-
-fn edited(params: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, RpcError> {
-    splice(params, edits).map_err(|_| RpcError::invalid_params("`params` is not an object"))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{path::Path, sync::Arc};
+
+    use tokio::sync::watch;
+
     use super::*;
+    use crate::{
+        access::Caller,
+        catalog::Catalog,
+        config::{self, Surroundings},
+        gate::Gate,
+        wire::Target,
+    };
 
     fn raw(text: &str) -> Raw {
         Raw::parse_str(text).expect("JSON")
     }
 
-    fn with_request<T>(params: &str, check: impl FnOnce(ForwardRequest<'_>) -> T) -> T {
-        let params = raw(params);
-        check(ForwardRequest {
-            method: "tools/call",
-            params: Some(&params),
-            edits: &[("name", Edit::Set(raw("\"tool\"")))],
+    /// A ticket for the prompt "p" of a server.
+    fn admitted() -> Admitted {
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let text = r#"{"mcpServers":{"s":{"command":"c"}}}"#;
+        let settings = config::parse(text, &surroundings).expect("a configuration");
+        let (_settings, settings) = watch::channel(Arc::new(settings));
+        let (catalog, _task) = Catalog::new(std::env::temp_dir(), &[]);
+        let gate = Gate::new(settings, catalog);
+        let admitted = gate.admit(&Caller::named("anyone"), "s", Target::prompt("p"));
+        admitted.expect("a ticket")
+    }
+
+    fn request<'a>(params: &'a Raw, edits: &'a [(&'a str, Edit<'a>)]) -> ForwardRequest<'a> {
+        ForwardRequest {
+            params: Some(params),
+            edits,
             endpoint: EndpointKind::ManyServers,
-        })
+        }
     }
 
     #[test]
     fn name_token_and_answers_change_together() {
+        let ticket = admitted();
         let token = || Edit::Set(raw("\"p1\""));
         let check = |token: Option<Edit<'_>>, replies: &RoundReplies, expected: &str| {
-            let params = r#"{"name":"s__tool","_meta":{"progressToken":7,"x":1.10}}"#;
-            let made = with_request(params, |request| request.params(token, replies));
-            let made = made.expect("an object").expect("params");
-            assert_eq!(made.as_str(), expected);
+            let params =
+                raw(r#"{"name":"s__p","_meta":{"progressToken":7,"x":1.10},"arguments":1}"#);
+            let edits = [("arguments", Edit::Set(raw("{}")))];
+            let made = request(&params, &edits).message(&ticket, token, replies);
+            let made = made.expect("an object");
+            assert_eq!(made.params().map(Raw::as_str), Some(expected));
         };
         let none = RoundReplies::NONE;
         check(
             None,
             &none,
-            r#"{"name":"tool","_meta":{"progressToken":7,"x":1.10}}"#,
+            r#"{"name":"p","_meta":{"progressToken":7,"x":1.10},"arguments":{}}"#,
         );
         check(
             Some(token()),
             &none,
-            r#"{"name":"tool","_meta":{"progressToken":"p1","x":1.10}}"#,
+            r#"{"name":"p","_meta":{"progressToken":"p1","x":1.10},"arguments":{}}"#,
         );
         check(
             Some(Edit::Remove),
             &none,
-            r#"{"name":"tool","_meta":{"x":1.10}}"#,
+            r#"{"name":"p","_meta":{"x":1.10},"arguments":{}}"#,
         );
         let replies = RoundReplies {
             responses: vec![("a".to_owned(), raw("{}"))],
@@ -160,22 +178,20 @@ mod tests {
         check(
             Some(token()),
             &replies,
-            r#"{"name":"tool","_meta":{"progressToken":"p1","x":1.10},"inputResponses":{"a":{}},"requestState":"s"}"#,
+            r#"{"name":"p","_meta":{"progressToken":"p1","x":1.10},"arguments":{},"inputResponses":{"a":{}},"requestState":"s"}"#,
         );
     }
 
     #[test]
-    fn what_is_no_object_is_refused_where_something_changes() {
-        let made = with_request("[]", |request| request.params(None, &RoundReplies::NONE));
-        assert_eq!(made.err().map(|e| e.code), Some(RpcError::INVALID_PARAMS));
-    }
-
-    #[test]
     fn every_round_has_the_same_fingerprint() {
-        let of = |params: &str| with_request(params, |request| request.fingerprint());
-        let first = of(r#"{"name":"s__tool","arguments":{"a":1}}"#);
-        let retry = r#"{"name":"s__tool","arguments":{"a":1},"inputResponses":{},"requestState":"s","_meta":{"x":1}}"#;
+        let ticket = admitted();
+        let of = |params: &str| {
+            let fingerprint = request(&raw(params), &[]).fingerprint(&ticket);
+            fingerprint.expect("an object")
+        };
+        let first = of(r#"{"name":"s__p","arguments":{"a":1}}"#);
+        let retry = r#"{"name":"s__p","arguments":{"a":1},"inputResponses":{},"requestState":"s","_meta":{"x":1}}"#;
         assert_eq!(of(retry), first);
-        assert_ne!(of(r#"{"name":"s__tool","arguments":{"a":2}}"#), first);
+        assert_ne!(of(r#"{"name":"s__p","arguments":{"a":2}}"#), first);
     }
 }

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{Inbound, answer};
-use crate::{caller::Caller, router::View};
+use crate::{access::Caller, router::View};
 
 /// What the connection is turned into.
 pub const LINES: &str = "mcp-stdio";
@@ -28,7 +28,7 @@ pub(super) fn is_asked_for(request: &Request) -> bool {
 
 impl Inbound {
     /// Takes the connection over and serves the client behind it.
-    pub(super) fn attach(&self, view: View, mut request: Request) -> Response {
+    pub(super) fn attach(&self, caller: Caller, view: View, mut request: Request) -> Response {
         let connection = hyper::upgrade::on(&mut request);
         let inbound = self.clone();
         if self.0.conversations.is_closed() {
@@ -39,7 +39,6 @@ impl Inbound {
             match connection.await {
                 Ok(connection) => {
                     let (input, output) = tokio::io::split(TokioIo::new(connection));
-                    let caller = Caller::anonymous();
                     inbound.attend(view, caller, input, output).await;
                 }
                 Err(error) => tracing::debug!(%error, "a bridge left before it was attached"),

@@ -11,7 +11,6 @@ use super::{
     session::{Agreed, Session},
 };
 use crate::{
-    caller::Caller,
     error_code::{ErrorCode, Failure},
     wire::{
         self, Message, Notification, Raw, Request, RpcError, error_frame, method, result_frame,
@@ -74,9 +73,13 @@ impl Inbound {
 
     /// Answers `initialize`. The session was there before; now it is known what is spoken in it.
     async fn open(&self, session: &Session, request: &Request) -> Bytes {
-        let caller = Caller::anonymous();
         let params = request.params.as_ref();
-        match self.0.router.open(&caller, &session.view, params).await {
+        match self
+            .0
+            .router
+            .open(&session.caller, &session.view, params)
+            .await
+        {
             Ok(opening) => {
                 session.agree(Agreed {
                     revision: opening.revision,
@@ -105,7 +108,7 @@ fn envelope(session: &Arc<Session>) -> Envelope {
     let Agreed { revision, client } = session.agreed();
     Envelope {
         view: session.view.clone(),
-        caller: Caller::anonymous(),
+        caller: session.caller.clone(),
         session: Some(session.clone()),
         connection: None,
         revision,

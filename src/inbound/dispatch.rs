@@ -11,8 +11,8 @@ use super::{
     stateless, wishes,
 };
 use crate::{
+    access::Caller,
     call_context::{CallContext, Client, ClientSender, ClientSession},
-    caller::Caller,
     router::View,
     wire::{
         FrameError, Id, LogLevel, Message, Notification, Outcome, Raw, Request, Response, Revision,

@@ -9,26 +9,26 @@ use super::{
     session::{Kind, Session},
     stateless_post,
 };
-use crate::router::View;
+use crate::{access::Caller, router::View};
 
 impl Inbound {
     /// The stream of a session. Without a session there is nothing to listen to.
-    pub(super) fn get(&self, view: &View, headers: &HeaderMap) -> Response {
+    pub(super) fn get(&self, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
         if !headers.contains_key(SESSION) {
             return answer::method_not_allowed("POST");
         }
-        match self.session_of(view, headers) {
+        match self.session_of(caller, view, headers) {
             Some(session) => self.stream(&session, headers),
             None => unknown_session(headers),
         }
     }
 
     /// Ends a session.
-    pub(super) fn delete(&self, view: &View, headers: &HeaderMap) -> Response {
+    pub(super) fn delete(&self, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
         if !headers.contains_key(SESSION) {
             return answer::method_not_allowed("POST");
         }
-        match self.session_of(view, headers) {
+        match self.session_of(caller, view, headers) {
             Some(session) => {
                 self.0.sessions.close(&session);
                 answer::empty(StatusCode::NO_CONTENT)
@@ -37,14 +37,15 @@ impl Inbound {
         }
     }
 
-    /// The session that the headers name, if it is here.
+    /// The session of this caller that the headers name, if it is here.
     pub(super) fn session_of(
         &self,
+        caller: &Caller,
         view: &View,
         headers: &HeaderMap,
     ) -> Option<std::sync::Arc<Session>> {
         let id = headers.get(SESSION)?.to_str().ok()?;
-        self.0.sessions.find(id, Kind::Streamable, view)
+        self.0.sessions.find(id, Kind::Streamable, caller, view)
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     stream,
 };
 use crate::{
+    access::Caller,
     router::View,
     wire::{FrameError, Message, RpcError, error_frame, method, parse_client},
 };
@@ -25,8 +26,8 @@ pub(super) const SUFFIX: &str = "/sse";
 
 impl Inbound {
     /// Opens a session and its stream, which begins with the address to POST to.
-    pub(super) fn converse(&self, view: View, door: Door, uri: &Uri) -> Response {
-        let (session, listening) = self.0.sessions.converse(&self.0.router, view);
+    pub(super) fn converse(&self, caller: Caller, view: View, door: Door, uri: &Uri) -> Response {
+        let (session, listening) = self.0.sessions.converse(&self.0.router, caller, view);
         let address = format!(
             "event: endpoint\ndata: {}?{SESSION_ID}={}\n\n",
             endpoint(door, uri.path()),
@@ -36,7 +37,12 @@ impl Inbound {
     }
 
     /// Takes what a client says in its session.
-    pub(super) async fn take_post(&self, view: View, request: HttpRequest) -> Response {
+    pub(super) async fn take_post(
+        &self,
+        caller: &Caller,
+        view: View,
+        request: HttpRequest,
+    ) -> Response {
         let (head, body) = request.into_parts();
         let body = match post::read(body).await {
             Ok(body) => body,
@@ -44,7 +50,7 @@ impl Inbound {
         };
         let id = session_id(&head.uri).unwrap_or_default();
         let sessions = &self.0.sessions;
-        let Some(session) = sessions.find(id, Kind::Conversation, &view) else {
+        let Some(session) = sessions.find(id, Kind::Conversation, caller, &view) else {
             return answer::no_session(None);
         };
         match parse_client(&body) {

@@ -19,6 +19,8 @@ mod stateless;
 mod stateless_post;
 mod stdio;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod wishes;
 
 use std::sync::Arc;
@@ -38,6 +40,7 @@ pub use self::{
     session::Sessions,
 };
 use crate::{
+    access::Caller,
     config::RoutingMode,
     names::ServerName,
     router::{Router, View},
@@ -110,9 +113,9 @@ impl Inbound {
         }
     }
 
-    async fn handle(&self, view: View, request: Request) -> Response {
+    async fn handle(&self, caller: Caller, view: View, request: Request) -> Response {
         if attach::is_asked_for(&request) {
-            return self.attach(view, request);
+            return self.attach(caller, view, request);
         }
         let door = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
@@ -121,12 +124,12 @@ impl Inbound {
             _ => legacy_sse::is_meant(uri, headers),
         };
         match *request.method() {
-            Method::GET if legacy => self.converse(view, door, uri),
-            Method::POST if legacy => self.take_post(view, request).await,
+            Method::GET if legacy => self.converse(caller, view, door, uri),
+            Method::POST if legacy => self.take_post(&caller, view, request).await,
             _ if door == Door::LegacySse => answer::method_not_allowed("GET"),
-            Method::POST => self.post(view, request).await,
-            Method::GET => self.get(&view, headers),
-            Method::DELETE => self.delete(&view, headers),
+            Method::POST => self.post(caller, view, request).await,
+            Method::GET => self.get(&caller, &view, headers),
+            Method::DELETE => self.delete(&caller, &view, headers),
             _ => answer::method_not_allowed("GET, POST, DELETE"),
         }
     }
@@ -160,30 +163,43 @@ enum Door {
     LegacySse,
 }
 
-async fn configured(State(inbound): State<Inbound>, request: Request) -> Response {
-    inbound.handle(View::Configured, request).await
+async fn configured(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
+    inbound.handle(caller, View::Configured, request).await
 }
 
-async fn all(State(inbound): State<Inbound>, request: Request) -> Response {
+async fn all(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
     inbound
-        .handle(View::Mode(RoutingMode::Direct), request)
+        .handle(caller, View::Mode(RoutingMode::Direct), request)
         .await
 }
 
-async fn call(State(inbound): State<Inbound>, request: Request) -> Response {
+async fn call(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
     inbound
-        .handle(View::Mode(RoutingMode::RetrieveTools), request)
+        .handle(caller, View::Mode(RoutingMode::RetrieveTools), request)
         .await
 }
 
 async fn server(
     State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     match ServerName::parse(&name) {
         Ok(name) if inbound.0.router.knows_server(name.as_str()) => {
-            inbound.handle(View::Server(name), request).await
+            inbound.handle(caller, View::Server(name), request).await
         }
         _ => answer::unknown_server(&name),
     }

@@ -19,8 +19,8 @@ use super::{
     stream,
 };
 use crate::{
+    access::Caller,
     call_context::{ClientReceiver, ClientSender},
-    caller::Caller,
     router::View,
     wire::{FrameError, Message, Request, Revision, RpcError, method, parse_client, result_frame},
 };
@@ -45,7 +45,7 @@ enum Reads {
 }
 
 impl Inbound {
-    pub(super) async fn post(&self, view: View, request: HttpRequest) -> Response {
+    pub(super) async fn post(&self, caller: Caller, view: View, request: HttpRequest) -> Response {
         let (head, body) = request.into_parts();
         let body = match read(body).await {
             Ok(body) => body,
@@ -55,12 +55,12 @@ impl Inbound {
             Ok(parsed) => parsed,
             Err(error) => return malformed(&error),
         };
-        if self.is_stateless(&view, &head.headers, &messages) {
+        if self.is_stateless(&caller, &view, &head.headers, &messages) {
             return self
-                .post_stateless(view, &head.headers, messages, is_batch)
+                .post_stateless(caller, view, &head.headers, messages, is_batch)
                 .await;
         }
-        let envelope = match self.envelope(view, &head.headers, messages.first()) {
+        let envelope = match self.envelope(caller, view, &head.headers, messages.first()) {
             Ok(envelope) => envelope,
             Err(refusal) => return refusal,
         };
@@ -85,6 +85,7 @@ impl Inbound {
     )]
     fn envelope(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
         first: Option<&Result<Message, FrameError>>,
@@ -95,7 +96,7 @@ impl Inbound {
         };
         let opens = matches!(first, Some(Ok(Message::Request(request))) if &*request.method == method::INITIALIZE);
         let session = if headers.contains_key(SESSION) && !opens {
-            let found = self.session_of(&view, headers);
+            let found = self.session_of(&caller, &view, headers);
             Some(found.ok_or_else(|| answer::no_session(first_id))?)
         } else {
             None
@@ -124,7 +125,7 @@ impl Inbound {
             .and_then(|session| session.wishes.log_level());
         Ok(Envelope {
             view,
-            caller: Caller::anonymous(),
+            caller,
             session,
             connection: None,
             revision,
@@ -162,7 +163,10 @@ impl Inbound {
                     revision: opening.revision,
                     client: opening.client.clone(),
                 };
-                let session = self.0.sessions.open(envelope.view.clone(), agreed);
+                let session =
+                    self.0
+                        .sessions
+                        .open(envelope.caller.clone(), envelope.view.clone(), agreed);
                 tracing::debug!(client = opening.client.info.as_str(), revision = %opening.revision, "session opened");
                 let mut response =
                     answer::json(StatusCode::OK, result_frame(&request.id, &opening.result));

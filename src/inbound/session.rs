@@ -20,6 +20,7 @@ use super::{
     wishes::Wishes,
 };
 use crate::{
+    access::Caller,
     call_context::{ClientReceiver, ClientSender, ClientSession},
     router::{Announcement, Known, Router, View},
     wire::{Id, method, notification_frame},
@@ -45,6 +46,8 @@ struct Table {
 /// One client's session.
 pub(super) struct Session {
     pub(super) id: Arc<str>,
+    /// Who opened it. Nobody else may use it: an id proves nothing.
+    pub(super) caller: Caller,
     /// The endpoint that it was opened on, and belongs to.
     pub(super) view: View,
     kind: Kind,
@@ -87,13 +90,18 @@ struct Listener {
 
 impl Sessions {
     /// Opens a session of Streamable HTTP.
-    pub(super) fn open(&self, view: View, agreed: Agreed) -> Arc<Session> {
-        self.insert(Kind::Streamable, view, agreed)
+    pub(super) fn open(&self, caller: Caller, view: View, agreed: Agreed) -> Arc<Session> {
+        self.insert(Kind::Streamable, caller, view, agreed)
     }
 
     /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
-    pub(super) fn converse(&self, router: &Router, view: View) -> (Arc<Session>, Listening) {
-        let session = self.insert(Kind::Conversation, view, Agreed::default());
+    pub(super) fn converse(
+        &self,
+        router: &Router,
+        caller: Caller,
+        view: View,
+    ) -> (Arc<Session>, Listening) {
+        let session = self.insert(Kind::Conversation, caller, view, Agreed::default());
         let over = session.over.child_token();
         let (to_client, receiver) = ClientSender::with_answers(over.clone());
         session.listen_on(router, to_client, &over, None);
@@ -101,11 +109,12 @@ impl Sessions {
         (session, listening)
     }
 
-    fn insert(&self, kind: Kind, view: View, agreed: Agreed) -> Arc<Session> {
+    fn insert(&self, kind: Kind, caller: Caller, view: View, agreed: Agreed) -> Arc<Session> {
         let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
         let session = Arc::new(Session {
             known: ClientSession::new(id.clone()),
             id,
+            caller,
             view,
             kind,
             agreed: Mutex::new(agreed),
@@ -147,11 +156,18 @@ impl Sessions {
         }
     }
 
-    /// The session of this id and kind on this endpoint.
-    pub(super) fn find(&self, id: &str, kind: Kind, view: &View) -> Option<Arc<Session>> {
+    /// The session of this id and kind on this endpoint. That of another caller is as good as none.
+    pub(super) fn find(
+        &self,
+        id: &str,
+        kind: Kind,
+        caller: &Caller,
+        view: &View,
+    ) -> Option<Arc<Session>> {
         let session = lock(&self.0.by_id)
             .get(id)
             .filter(|session| session.kind == kind && session.view == *view)
+            .filter(|session| session.caller.is_same_subject(caller))
             .filter(|session| !session.has_ended())
             .cloned()?;
         *lock(&session.last_seen) = Instant::now();
@@ -213,11 +229,6 @@ impl Sessions {
         for (_, session) in forgotten {
             session.end();
         }
-    }
-
-    /// How many streams are open.
-    pub fn streams(&self) -> usize {
-        self.0.streams.load(Ordering::Relaxed)
     }
 }
 

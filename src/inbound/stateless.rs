@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::dispatch::Envelope;
 use crate::{
+    access::Caller,
     call_context::Client,
-    caller::Caller,
     router::View,
     wire::{self, Message, RequestMeta, method},
 };

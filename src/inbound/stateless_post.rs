@@ -10,8 +10,8 @@ use super::{
     post, request_headers, stateless, stream,
 };
 use crate::{
+    access::Caller,
     call_context::ClientSender,
-    caller::Caller,
     router::View,
     wire::{
         self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Revision,
@@ -49,6 +49,7 @@ impl Inbound {
     /// agreed on something else in it.
     pub(super) fn is_stateless(
         &self,
+        caller: &Caller,
         view: &View,
         headers: &HeaderMap,
         messages: &[Result<Message, FrameError>],
@@ -60,7 +61,9 @@ impl Inbound {
         if message.is_some_and(stateless::speaks_for_itself) {
             return true;
         }
-        if self.session_of(view, headers).is_some() || message.is_some_and(stateless::is_opening) {
+        if self.session_of(caller, view, headers).is_some()
+            || message.is_some_and(stateless::is_opening)
+        {
             return false;
         }
         is_named_by(headers) || message.is_some_and(stateless::is_modern_request)
@@ -69,6 +72,7 @@ impl Inbound {
     /// Answers it.
     pub(super) async fn post_stateless(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
         mut messages: Vec<Result<Message, FrameError>>,
@@ -80,10 +84,10 @@ impl Inbound {
         }
         match messages.pop() {
             Some(Ok(Message::Request(request))) => {
-                self.stateless_request(view, headers, request).await
+                self.stateless_request(caller, view, headers, request).await
             }
             Some(Ok(Message::Notification(notification))) => {
-                self.stateless_notification(view, headers, &notification)
+                self.stateless_notification(&caller, view, headers, &notification)
                     .await
             }
             Some(Ok(Message::Response(_))) => {
@@ -97,11 +101,12 @@ impl Inbound {
 
     async fn stateless_request(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
         request: Request,
     ) -> Response {
-        let envelope = match self.envelope_of(view, headers, &request) {
+        let envelope = match self.envelope_of(caller, view, headers, &request) {
             Ok(envelope) => envelope,
             Err(error) => return refused(Some(&request.id), &error),
         };
@@ -125,6 +130,7 @@ impl Inbound {
     /// before anything about its revision.
     fn envelope_of(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
         request: &Request,
@@ -136,19 +142,20 @@ impl Inbound {
         {
             return Err(error.clone());
         }
-        let called = match &*request.method {
+        let tool = match &*request.method {
             method::TOOLS_CALL => params.and_then(|params| params.get("name")),
             _ => None,
         };
-        let called = called.and_then(|name| name.string());
-        let in_headers = called.map(|name| self.0.router.header_params(&view, &name));
+        let tool = tool.and_then(|name| name.string());
+        let in_headers = tool.map(|name| self.0.router.header_params(&view, &name));
         request_headers::check(headers, request, &in_headers.unwrap_or_default())?;
-        Ok(Envelope::stateless(view, Caller::anonymous(), &meta?))
+        Ok(Envelope::stateless(view, caller, &meta?))
     }
 
     /// The core protocol has none over HTTP, where a request is withdrawn by closing its answer; extensions may have some.
     async fn stateless_notification(
         &self,
+        caller: &Caller,
         view: View,
         headers: &HeaderMap,
         notification: &Notification,
@@ -158,9 +165,7 @@ impl Inbound {
             return refused(None, &wire::unsupported(said));
         }
         let router = &self.0.router;
-        router
-            .notification(&Caller::anonymous(), None, &view, notification)
-            .await;
+        router.notification(caller, None, &view, notification).await;
         answer::accepted()
     }
 }

@@ -19,8 +19,8 @@ use super::{
     session::{Agreed, Listening, Session},
 };
 use crate::{
+    access::Caller,
     call_context::{ClientReceiver, ClientSender},
-    caller::Caller,
     lines::{self, Line, Lines},
     router::View,
     wire::{
@@ -90,7 +90,6 @@ enum End {
 /// One client. Dropping it withdraws its requests.
 struct Conversation {
     inbound: Inbound,
-    caller: Caller,
     session: Arc<Session>,
     out: mpsc::Sender<Bytes>,
     requests: JoinSet<()>,
@@ -112,10 +111,9 @@ impl Drop for Conversation {
 
 impl Conversation {
     fn new(inbound: Inbound, view: View, caller: Caller, out: mpsc::Sender<Bytes>) -> Self {
-        let session = inbound.0.sessions.open(view, Agreed::default());
+        let session = inbound.0.sessions.open(caller, view, Agreed::default());
         Self {
             inbound,
-            caller,
             session,
             out,
             requests: JoinSet::new(),
@@ -218,11 +216,11 @@ impl Conversation {
     /// Answers `initialize`; from the answer on the client hears of changes.
     fn open(&mut self, request: Request) {
         let (inbound, session) = (self.inbound.clone(), self.session.clone());
-        let (caller, out) = (self.caller.clone(), self.out.clone());
+        let out = self.out.clone();
         self.opening.spawn(async move {
             let parts = &inbound.0;
             let params = request.params.as_ref();
-            match parts.router.open(&caller, &session.view, params).await {
+            match parts.router.open(&session.caller, &session.view, params).await {
                 Ok(opening) => {
                     session.agree(Agreed {
                     revision: opening.revision,
@@ -297,7 +295,7 @@ impl Conversation {
         let Agreed { revision, client } = self.session.agreed();
         Envelope {
             view: self.session.view.clone(),
-            caller: self.caller.clone(),
+            caller: self.session.caller.clone(),
             session: Some(self.session.clone()),
             connection: None,
             revision,

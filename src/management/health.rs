@@ -3,7 +3,10 @@
 use serde::Serialize;
 
 use super::Management;
-use crate::upstream::{State, Upstream};
+use crate::{
+    gate::{self, Standing},
+    upstream::{State, Upstream},
+};
 
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, Serialize)]
@@ -71,7 +74,7 @@ impl Management {
             backends_configured: settings
                 .servers
                 .values()
-                .filter(|entry| entry.enabled)
+                .filter(|entry| gate::standing(entry) != Standing::Disabled)
                 .count(),
             backends_connected: connected,
             tools: self.0.catalog.glance().tool_count(),

@@ -7,7 +7,7 @@ use super::Management;
 use crate::{
     config::{Change, EditError, ServerEntry, SessionScope, WriteError},
     error_code::{ErrorCode, Failure},
-    gate,
+    gate::{self, Rules, Standing},
     names::ServerName,
     upstream::{State, Status, Upstream},
 };
@@ -67,13 +67,15 @@ impl Management {
     pub fn server(&self, name: &str) -> Result<ServerRow, Failure> {
         let rows = self.servers();
         let found = rows.into_iter().find(|row| row.name == name);
-        found.ok_or_else(|| match gate::entry(&self.settings(), name) {
-            Err(failure) => failure,
-            Ok(_) => Failure::new(
-                ErrorCode::UnknownServer,
-                format!("no server {name:?} is configured"),
-                "Try again.",
-            ),
+        found.ok_or_else(|| {
+            match Rules::new(&self.settings(), &self.0.catalog.glance()).entry(name) {
+                Err(failure) => failure,
+                Ok(_) => Failure::new(
+                    ErrorCode::UnknownServer,
+                    format!("no server {name:?} is configured"),
+                    "Try again.",
+                ),
+            }
         })
     }
 
@@ -105,12 +107,13 @@ impl Management {
             .servers
             .get(&entry.name)
             .map_or(0, |server| server.tools.len());
+        let switches = gate::switches(entry);
         ServerRow {
             name: entry.name.to_string(),
             transport: Some(entry.transport.label()),
             state: shown_state(entry, &all),
-            enabled: entry.enabled,
-            quarantined: entry.quarantined,
+            enabled: switches.enabled,
+            quarantined: switches.quarantined,
             tools,
             instances: is_divided.then(|| instances.iter().filter(|one| runs(one)).count()),
             last_error,
@@ -172,7 +175,8 @@ impl Management {
     /// Connects a server anew, also one that sleeps, and lists it at once.
     pub async fn restart_server(&self, name: &str) -> Result<ServerRow, Failure> {
         let settings = self.settings();
-        let entry = gate::entry(&settings, name)?;
+        let snapshot = self.0.catalog.snapshot();
+        let entry = Rules::new(&settings, &snapshot).entry(name)?;
         match self.0.upstreams.get(name) {
             Some(upstream) => {
                 upstream.restart().await?;
@@ -181,7 +185,7 @@ impl Management {
                 // What came of each, its row says.
                 let _ = futures_util::future::join_all(restarts).await;
             }
-            None if !entry.enabled => {
+            None if gate::standing(entry) == Standing::Disabled => {
                 let hint = format!("Run `mcpproxy upstream enable {name}`.");
                 let error = format!("the server {name:?} is disabled");
                 return Err(Failure::new(ErrorCode::ServerDisabled, error, hint).of_server(name));
@@ -274,11 +278,10 @@ fn with_source(error: &dyn std::error::Error) -> String {
 
 /// Of the server and its instances. It works if one of them does.
 fn shown_state(entry: &ServerEntry, all: &[Status]) -> &'static str {
-    if !entry.enabled {
-        return "Disabled";
-    }
-    if entry.quarantined {
-        return "Quarantined";
+    match gate::standing(entry) {
+        Standing::Usable => (),
+        Standing::Disabled => return "Disabled",
+        Standing::Quarantined => return "Quarantined",
     }
     let shown = |status: &Status| match status.state {
         State::Asleep => (0, "Disconnected"),
@@ -291,13 +294,14 @@ fn shown_state(entry: &ServerEntry, all: &[Status]) -> &'static str {
 }
 
 fn next_step(entry: &ServerEntry) -> Option<String> {
-    if !entry.enabled {
-        return Some(format!(
+    match gate::standing(entry) {
+        Standing::Usable => None,
+        Standing::Disabled => Some(format!(
             "`mcpproxy upstream enable {}` switches it on",
             entry.name
-        ));
+        )),
+        Standing::Quarantined => {
+            Some("review it and set \"quarantined\": false in the configuration file".to_owned())
+        }
     }
-    entry
-        .quarantined
-        .then(|| "review it and set \"quarantined\": false in the configuration file".to_owned())
 }

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::Management;
 use crate::{
-    caller::Caller,
+    access::Caller,
     catalog::{ServerCatalog, Tool},
     error_code::{ErrorCode, Failure},
-    gate::{self, Wanted},
+    gate::Rules,
     names,
-    wire::Raw,
+    wire::{Raw, Target},
 };
 
 /// One tool in a listing.
@@ -50,7 +50,7 @@ pub struct ShownTool {
 
 impl Management {
     /// Every known tool, or those of one server, by server and then in the server's order.
-    pub fn tools(&self, server: Option<&str>) -> Result<Vec<ToolRow>, Failure> {
+    pub fn tools(&self, caller: &Caller, server: Option<&str>) -> Result<Vec<ToolRow>, Failure> {
         if let Some(name) = server {
             self.server(name)?;
         }
@@ -62,12 +62,12 @@ impl Management {
             .servers
             .values()
             .filter(wanted)
-            .flat_map(|s| s.tools.iter().map(|tool| self.tool_row(s, tool)))
+            .flat_map(|s| s.tools.iter().map(|tool| self.tool_row(caller, s, tool)))
             .collect())
     }
 
-    fn tool_row(&self, server: &ServerCatalog, tool: &Tool) -> ToolRow {
-        let reason = self.why_not(server, tool);
+    fn tool_row(&self, caller: &Caller, server: &ServerCatalog, tool: &Tool) -> ToolRow {
+        let reason = self.why_not(caller, server, tool);
         ToolRow {
             name: format!("{}:{}", server.server, tool.name),
             server: server.server.to_string(),
@@ -79,21 +79,16 @@ impl Management {
         }
     }
 
-    fn why_not(&self, server: &ServerCatalog, tool: &Tool) -> Option<String> {
+    fn why_not(&self, caller: &Caller, server: &ServerCatalog, tool: &Tool) -> Option<String> {
         let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        let wanted = Wanted::Tool(&tool.name);
-        let decided = gate::decide(
-            &settings,
-            &snapshot,
-            &Caller::operator(),
-            server.server.as_str(),
-            wanted,
-        );
+        let rules = Rules::new(&settings, &snapshot);
+        let target = Target::tool(&tool.name);
+        let decided = rules.decide(caller, server.server.as_str(), &target);
         decided.err().map(|failure| failure.error)
     }
 
     /// One tool by `server:tool`, or by the name under which it is offered.
-    pub fn tool(&self, name: &str) -> Result<ShownTool, Failure> {
+    pub fn tool(&self, caller: &Caller, name: &str) -> Result<ShownTool, Failure> {
         let snapshot = self.0.catalog.snapshot();
         let found = match name.split_once(':') {
             Some((server, tool)) => snapshot
@@ -110,7 +105,7 @@ impl Management {
         else {
             return Err(self.unknown_tool(name));
         };
-        let reason = self.why_not(server, tool);
+        let reason = self.why_not(caller, server, tool);
         Ok(ShownTool {
             name: format!("{}:{}", server.server, tool.name),
             server: server.server.to_string(),

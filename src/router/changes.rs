@@ -136,6 +136,7 @@ mod tests {
     use crate::{
         catalog::{Catalog, Listing},
         config::{self, RoutingMode, Surroundings},
+        gate::Gate,
         names::ServerName,
         upstream::Upstreams,
         wire::{Raw, Revision},
@@ -169,7 +170,10 @@ mod tests {
         let shutdown = CancellationToken::new();
         tokio::spawn(task.run(shutdown.clone()));
         let (_settings, settings) = watch::channel(Arc::new(settings()));
-        let router = Router::new(settings, catalog.clone(), Upstreams::default());
+        let router = {
+            let gate = Gate::new(settings.clone(), catalog.clone());
+            Router::new(settings, gate, catalog.clone(), Upstreams::default())
+        };
         let view = View::Mode(RoutingMode::Direct);
         let server = ServerName::parse("s").expect("a name");
         let only_tools = Difference {

@@ -3,10 +3,10 @@
 
 use serde_json::json;
 
-use super::{Refused, Reply, Router, View, opening, tasks};
+use super::{Reply, RequestError, Router, View, opening, tasks};
 use crate::{
+    access::Caller,
     call_context::CallContext,
-    caller::Caller,
     error_code::Failure,
     wire::{Edit, Outcome, Raw, Revision, bridge, meta, method, splice},
 };
@@ -16,7 +16,7 @@ impl Router {
         &self,
         context: &CallContext,
         view: &View,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         let result = self.discover(&context.caller, view).await?;
         Ok(Reply::Passed(Outcome::Result(result)))
     }

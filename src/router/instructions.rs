@@ -34,14 +34,14 @@ impl Router {
             RoutingMode::Direct => DIRECT,
             _ => SEARCH,
         };
-        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        let usable = settings.servers.values();
-        let usable = usable.filter(|entry| entry.enabled && !entry.quarantined);
+        let now = self.0.gate.now();
+        let names = now.settings().servers.keys();
+        let usable = names.filter(|name| now.rules().is_usable(name.as_str()));
         let servers: Vec<(&str, String)> = usable
-            .map(|entry| {
-                let known = snapshot.servers.get(&entry.name);
+            .map(|name| {
+                let known = now.snapshot().servers.get(name);
                 let words = known.and_then(|known| known.instructions());
-                (entry.name.as_str(), words.unwrap_or_default())
+                (name.as_str(), words.unwrap_or_default())
             })
             .collect();
         aggregated(own, &servers)

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use arc_swap::ArcSwapOption;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, Refused, Router, View, built_in};
+use super::{FIRST_DISCOVERY, RequestError, Router, View, built_in};
 use crate::{
+    access::{self, Caller},
     call_context::CallContext,
-    caller::Caller,
     catalog::{Difference, ServerCatalog, Snapshot},
     config::{RoutingMode, Settings},
     forward::prefixed,
-    gate::{self, Wanted},
+    gate::Rules,
     names::ServerName,
     upstream::Upstream,
-    wire::{Edit, Raw, method, splice},
+    wire::{Edit, Raw, RpcError, Target, method, splice},
 };
 
 /// The lists of the aggregated view.
@@ -62,23 +62,11 @@ impl Lists {
 
     /// What the endpoint of one server lists.
     pub(super) fn of(&self, server: &ServerName) -> OwnLists<'_> {
-        let sees = |wanted| {
-            let everyone = Caller::anonymous();
-            let (settings, snapshot) = (&self.settings, &self.snapshot);
-            gate::decide(settings, snapshot, &everyone, server.as_str(), wanted).is_ok()
-        };
+        let rules = Rules::new(&self.settings, &self.snapshot);
         let known = self.snapshot.servers.get(server);
-        let Some(known) = known.filter(|_| sees(Wanted::Method(method::TOOLS_LIST))) else {
-            return OwnLists::default();
-        };
-        let tools = known.tools.iter();
-        let tools = tools.filter(|tool| sees(Wanted::Tool(&tool.name)));
-        OwnLists {
-            tools: tools.map(|tool| &tool.definition).collect(),
-            prompts: known.prompts.iter().map(|p| &p.definition).collect(),
-            resources: known.resources.iter().map(|r| &r.definition).collect(),
-            templates: known.templates.iter().map(|t| &t.definition).collect(),
-        }
+        known.map_or_else(OwnLists::default, |known| {
+            OwnLists::seen(rules, &access::anonymous(), known)
+        })
     }
 }
 
@@ -91,7 +79,35 @@ pub(super) struct OwnLists<'a> {
     templates: Vec<&'a Raw>,
 }
 
-impl OwnLists<'_> {
+impl<'a> OwnLists<'a> {
+    /// What of a server's lists this caller may have.
+    fn seen(rules: Rules<'_>, caller: &Caller, known: &'a ServerCatalog) -> Self {
+        let server = known.server.as_str();
+        let sees = |target: &Target<'_>| rules.allows(caller, server, target);
+        let tools = known.tools.iter();
+        let prompts = known.prompts.iter();
+        let resources = known.resources.iter();
+        let templates = known.templates.iter();
+        Self {
+            tools: tools
+                .filter(|tool| sees(&Target::tool(&tool.name)))
+                .map(|tool| &tool.definition)
+                .collect(),
+            prompts: prompts
+                .filter(|prompt| sees(&Target::prompt(&prompt.name)))
+                .map(|prompt| &prompt.definition)
+                .collect(),
+            resources: resources
+                .filter(|resource| sees(&Target::resource(&resource.uri)))
+                .map(|resource| &resource.definition)
+                .collect(),
+            templates: templates
+                .filter(|template| sees(&Target::resource(&template.uri_template)))
+                .map(|template| &template.definition)
+                .collect(),
+        }
+    }
+
     pub(super) fn difference(&self, other: &OwnLists<'_>) -> Difference {
         Difference {
             tools: self.tools != other.tools,
@@ -142,11 +158,7 @@ impl Router {
         let mut differences = self.0.catalog.differences();
         let mut upstreams = self.0.upstreams.all();
         // A quarantined server is listed for inspection only.
-        let settings = self.settings();
-        upstreams.retain(|upstream| {
-            let entry = settings.servers.get(upstream.name());
-            entry.is_some_and(|entry| !entry.quarantined)
-        });
+        upstreams.retain(|upstream| self.0.gate.is_usable(upstream.name().as_str()));
         let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
         let quiet = async {
             let mut pause = FIRST_DISCOVERY;
@@ -169,71 +181,40 @@ impl Router {
         }
     }
 
-    /// The tools of one server under their own names.
-    pub(super) fn own_tools(
-        &self,
-        context: &CallContext,
-        server: &ServerName,
-    ) -> Result<Raw, Refused> {
-        let known = self.known(context, server, method::TOOLS_LIST)?;
-        let visible = |name: &str| self.sees(context, server, Wanted::Tool(name)).is_ok();
-        Ok(list(
-            "tools",
-            known
-                .tools
-                .iter()
-                .filter(|t| visible(&t.name))
-                .map(|t| t.definition.clone()),
-        ))
-    }
-
-    /// Another list of one server.
+    /// A list of one server under its own names.
     pub(super) fn own_list(
         &self,
         context: &CallContext,
         server: &ServerName,
         which: &str,
-    ) -> Result<Raw, Refused> {
-        let known = self.known(context, server, which)?;
-        Ok(match which {
-            method::PROMPTS_LIST => list(
-                "prompts",
-                known.prompts.iter().map(|p| p.definition.clone()),
-            ),
-            method::RESOURCES_LIST => list(
-                "resources",
-                known.resources.iter().map(|r| r.definition.clone()),
-            ),
-            _ => list(
-                "resourceTemplates",
-                known.templates.iter().map(|t| t.definition.clone()),
-            ),
-        })
-    }
-
-    fn known(
-        &self,
-        context: &CallContext,
-        server: &ServerName,
-        which: &str,
-    ) -> Result<Arc<ServerCatalog>, Refused> {
-        self.sees(context, server, Wanted::Method(which))?;
-        let known = self.0.catalog.glance().servers.get(server).cloned();
-        known.ok_or_else(|| crate::wire::RpcError::method_not_found(which).into())
+    ) -> Result<Raw, RequestError> {
+        let (now, caller) = (self.0.gate.now(), &context.caller);
+        let rules = now.rules();
+        rules.decide(caller, server.as_str(), &Target::method_alone(which))?;
+        let known = now.snapshot().servers.get(server);
+        let known = known.ok_or_else(|| RpcError::method_not_found(which))?;
+        let seen = OwnLists::seen(rules, caller, known);
+        let (key, definitions) = match which {
+            method::TOOLS_LIST => ("tools", seen.tools),
+            method::PROMPTS_LIST => ("prompts", seen.prompts),
+            method::RESOURCES_LIST => ("resources", seen.resources),
+            _ => ("resourceTemplates", seen.templates),
+        };
+        Ok(list(key, definitions.into_iter().cloned()))
     }
 }
 
 fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
-    let everyone = Caller::anonymous();
-    let visible = |server: &ServerName, wanted: Wanted<'_>| {
-        gate::decide(&settings, &snapshot, &everyone, server.as_str(), wanted).is_ok()
-    };
+    let everyone = access::anonymous();
+    let rules = Rules::new(&settings, &snapshot);
+    let visible =
+        |server: &ServerName, target: &Target<'_>| rules.allows(&everyone, server.as_str(), target);
     let (mut tools, mut prompts, mut resources, mut templates) = (vec![], vec![], vec![], vec![]);
     for (name, server) in &snapshot.servers {
         for tool in server
             .tools
             .iter()
-            .filter(|t| visible(name, Wanted::Tool(&t.name)))
+            .filter(|t| visible(name, &Target::tool(&t.name)))
         {
             tools.push((
                 tool.offered.to_string(),
@@ -243,7 +224,7 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
         for prompt in server
             .prompts
             .iter()
-            .filter(|p| visible(name, Wanted::Prompt(&p.name)))
+            .filter(|p| visible(name, &Target::prompt(&p.name)))
         {
             prompts.push((
                 prompt.offered.to_string(),
@@ -253,7 +234,7 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
         for resource in server
             .resources
             .iter()
-            .filter(|r| visible(name, Wanted::Resource(&r.uri)))
+            .filter(|r| visible(name, &Target::resource(&r.uri)))
         {
             let uri = snapshot.offered_uri(name, &resource.uri);
             let definition = if uri == *resource.uri {
@@ -266,7 +247,7 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
         for template in server
             .templates
             .iter()
-            .filter(|t| visible(name, Wanted::Resource(&t.uri_template)))
+            .filter(|t| visible(name, &Target::resource(&t.uri_template)))
         {
             templates.push((
                 template.uri_template.to_string(),

@@ -29,16 +29,16 @@ pub use self::{
 pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
 use crate::{
+    access::Caller,
     call_context::{CallContext, ClientSession},
-    caller::Caller,
-    catalog::{Catalog, Snapshot},
+    catalog::Catalog,
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
-    forward::{EndpointKind, Forwarder, Refused},
-    gate,
+    forward::{EndpointKind, Forwarder, RequestError},
+    gate::Gate,
     names::ServerName,
     upstream::{Upstream, Upstreams},
-    wire::{Notification, Outcome, Raw, Request, RpcError, bridge, method},
+    wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
 
 /// How long a list with nothing known at all waits for the first discovery.
@@ -70,6 +70,7 @@ pub struct Router(Arc<Parts>);
 
 struct Parts {
     settings: watch::Receiver<Arc<Settings>>,
+    gate: Gate,
     catalog: Catalog,
     upstreams: Upstreams,
     lists: lists::Prepared,
@@ -89,11 +90,13 @@ impl Router {
     /// A router over these parts.
     pub fn new(
         settings: watch::Receiver<Arc<Settings>>,
+        gate: Gate,
         catalog: Catalog,
         upstreams: Upstreams,
     ) -> Self {
         Self(Arc::new(Parts {
             settings,
+            gate,
             catalog,
             forwarder: Forwarder::new(upstreams.clone()),
             upstreams,
@@ -119,7 +122,7 @@ impl Router {
         match answered {
             Ok(Reply::Passed(outcome)) => outcome,
             Ok(Reply::Own(result)) => own(result),
-            Err(Refused::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
+            Err(RequestError::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
                 own(failed_result(&failure))
             }
             Err(refused) => Outcome::Error(refusal(context, refused).to_raw()),
@@ -158,23 +161,20 @@ impl Router {
 
     /// To an upstream that is awake; one that sleeps has nothing to be told.
     async fn pass_on(&self, caller: &Caller, upstream: &Upstream, notification: &Notification) {
-        let (server, name) = (upstream.name(), &*notification.method);
-        let admitted = gate::admit(
-            &self.settings(),
-            &self.0.catalog.snapshot(),
-            caller,
-            server.as_str(),
-            gate::Wanted::Method(name),
-        );
-        let passed = match admitted {
-            Ok(admitted) => {
-                let params = notification.params.as_ref();
-                upstream.notify(&admitted, name, params).await
-            }
-            Err(failure) => Err(failure),
+        let (server, params) = (upstream.name(), notification.params.as_ref());
+        let passing = async {
+            // What is no request may still name a thing, and servers may act on it.
+            let target = Target::of(&notification.method, params)?;
+            let admitted = self.0.gate.admit(caller, server.as_str(), target)?;
+            let message = admitted.message(params, &[])?;
+            Ok(upstream.notify(&message).await?)
         };
-        if let Err(failure) = passed {
-            tracing::debug!(%server, %failure, "a notification could not be passed on");
+        if let Err(refused) = passing.await {
+            let why = match refused {
+                RequestError::Rpc(error) => error.message,
+                RequestError::Failed(failure) => failure.error,
+            };
+            tracing::debug!(%server, why, "a notification could not be passed on");
         }
     }
 
@@ -198,9 +198,8 @@ impl Router {
         context: &CallContext,
         view: &View,
         request: &Request,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         first_page_only(request)?;
-        let params = request.params.as_ref();
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => self.discovered(context, view).await,
@@ -208,13 +207,13 @@ impl Router {
             method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),
             method::RESOURCES_LIST => Ok(Reply::Own(self.lists().await.resources.clone())),
             method::TEMPLATES_LIST => Ok(Reply::Own(self.lists().await.templates.clone())),
-            method::TOOLS_CALL => self.call_offered_tool(context, params).await,
-            method::PROMPTS_GET => self.get_offered_prompt(context, params).await,
-            method::RESOURCES_READ => self.read_offered_resource(context, params).await,
-            method::COMPLETE => self.complete_offered(context, params).await,
-            method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => {
-                self.offered_task(context, &request.method, params).await
-            }
+            method::TOOLS_CALL
+            | method::PROMPTS_GET
+            | method::RESOURCES_READ
+            | method::COMPLETE
+            | method::TASKS_GET
+            | method::TASKS_UPDATE
+            | method::TASKS_CANCEL => self.call_offered(context, request).await,
             other => Err(RpcError::method_not_found(other).into()),
         }
     }
@@ -225,7 +224,7 @@ impl Router {
         context: &CallContext,
         server: &ServerName,
         request: &Request,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         match &*request.method {
             method::PING => return Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => {
@@ -238,10 +237,14 @@ impl Router {
         first_page_only(request)?;
         self.ensure_listed(server.as_str()).await?;
         match &*request.method {
-            method::TOOLS_LIST => Ok(Reply::Own(self.own_tools(context, server)?)),
-            method::PROMPTS_LIST | method::RESOURCES_LIST | method::TEMPLATES_LIST => Ok(
-                Reply::Own(self.own_list(context, server, &request.method)?),
-            ),
+            method::TOOLS_LIST
+            | method::PROMPTS_LIST
+            | method::RESOURCES_LIST
+            | method::TEMPLATES_LIST => Ok(Reply::Own(self.own_list(
+                context,
+                server,
+                &request.method,
+            )?)),
             _ => self.pass(context, server, request).await,
         }
     }
@@ -260,64 +263,12 @@ impl Router {
 
     /// [`Router::ensure_listed`] for a name that a caller gave.
     async fn ensure_known(&self, server: &str) -> Result<(), Failure> {
-        gate::entry(&self.settings(), server)?;
+        self.0.gate.knows(server)?;
         self.ensure_listed(server).await
-    }
-
-    fn snapshot(&self) -> Arc<Snapshot> {
-        self.0.catalog.snapshot()
-    }
-
-    fn admit_as(
-        &self,
-        context: &CallContext,
-        variant: gate::Variant,
-        server: &str,
-        tool: &str,
-    ) -> Result<gate::Admitted, Failure> {
-        gate::admit_as(
-            &self.0.settings.borrow(),
-            &self.0.catalog.glance(),
-            &context.caller,
-            variant,
-            server,
-            tool,
-        )
     }
 
     fn settings(&self) -> Arc<Settings> {
         self.0.settings.borrow().clone()
-    }
-
-    /// Whether the gate lets this caller see a thing.
-    fn sees(
-        &self,
-        context: &CallContext,
-        server: &ServerName,
-        wanted: gate::Wanted<'_>,
-    ) -> Result<(), Failure> {
-        gate::decide(
-            &self.0.settings.borrow(),
-            &self.0.catalog.glance(),
-            &context.caller,
-            server.as_str(),
-            wanted,
-        )
-    }
-
-    fn admit(
-        &self,
-        context: &CallContext,
-        server: &str,
-        wanted: gate::Wanted<'_>,
-    ) -> Result<gate::Admitted, Failure> {
-        gate::admit(
-            &self.0.settings.borrow(),
-            &self.0.catalog.glance(),
-            &context.caller,
-            server,
-            wanted,
-        )
     }
 }
 
@@ -342,10 +293,10 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
 
 /// Our own failures are results for tools, so that a model reads them; for everything else they are JSON-RPC errors with the
 /// same JSON as data.
-fn refusal(context: &CallContext, refused: Refused) -> RpcError {
+fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     let failure = match refused {
-        Refused::Rpc(error) => return error,
-        Refused::Failed(failure) => failure,
+        RequestError::Rpc(error) => return error,
+        RequestError::Failed(failure) => failure,
     };
     let code = match failure.code {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),

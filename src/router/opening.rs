@@ -7,11 +7,10 @@ use serde_json::json;
 
 use super::{Router, View, discovery};
 use crate::{
+    access::Caller,
     call_context::Client,
-    caller::Caller,
     error_code::Failure,
-    gate::{self, Wanted},
-    wire::{Raw, Revision, RpcError, method},
+    wire::{Raw, Revision, RpcError, Target, method},
 };
 
 /// What a client said when it opened a connection, and what it is answered.
@@ -85,14 +84,8 @@ impl Router {
         caller: &Caller,
         server: &str,
     ) -> Result<Option<Raw>, Failure> {
-        let wanted = Wanted::Method(method::INITIALIZE);
-        gate::decide(
-            &self.settings(),
-            &self.0.catalog.glance(),
-            caller,
-            server,
-            wanted,
-        )?;
+        let target = Target::method_alone(method::INITIALIZE);
+        self.0.gate.decide(caller, server, &target)?;
         self.ensure_listed(server).await?;
         let snapshot = self.0.catalog.snapshot();
         let known = snapshot.servers.get(server);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Found, FoundTool, Router, Search, search, signature::signature};
-use crate::{caller::Caller, catalog::Snapshot, config::Settings, error_code::Failure, wire::Raw};
+use crate::{access::Caller, catalog::Snapshot, config::Settings, error_code::Failure, wire::Raw};
 
 /// How much is said of each tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -69,14 +69,15 @@ impl Router {
     }
 }
 
-/// The same over lists that no daemon has in hand, for the operator.
+/// The same over lists that no daemon has in hand.
 pub fn search_lists(
+    caller: &Caller,
     settings: &Settings,
     snapshot: &Arc<Snapshot>,
     search: &Search,
     detail: Detail,
 ) -> Result<Raw, Failure> {
-    let found = search::in_lists(settings, snapshot, search)?;
+    let found = search::in_lists(caller, settings, snapshot, search)?;
     Ok(answer(
         &found,
         &search.query,

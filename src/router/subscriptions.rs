@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use super::{LogSubscription, Refused, Router, Subscription, Tell, View, refusal};
+use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
-    gate::Wanted,
     upstream::NotSubscribed,
-    wire::{Edit, LogLevel, Notification, Raw, Revision, bridge, method, splice},
+    wire::{Edit, LogLevel, Notification, Raw, Revision, Target, bridge, method, splice},
 };
 
 impl Router {
@@ -21,7 +20,7 @@ impl Router {
         uri: &str,
         tell: Tell,
     ) -> Result<Subscription, Raw> {
-        let refused = |error: Refused| refusal(context, error).to_raw();
+        let refused = |error: RequestError| refusal(context, error).to_raw();
         let owner = match view {
             View::Server(server) => Owner {
                 server: server.clone(),
@@ -36,16 +35,17 @@ impl Router {
             View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
         };
         let subscribed = async {
-            let wanted = Wanted::Resource(&owner.uri);
-            let admitted = self
-                .admit(context, owner.server.as_str(), wanted)
+            let target = Target::subscription(&owner.uri);
+            let gate = &self.0.gate;
+            let admitted = gate
+                .admit(&context.caller, owner.server.as_str(), target)
                 .map_err(NotSubscribed::Failed)?;
             let forwarder = &self.0.forwarder;
             let upstream = forwarder
-                .upstream(context, admitted.server(), view.kind())
+                .upstream(context, &admitted, view.kind())
                 .await
                 .map_err(NotSubscribed::Failed)?;
-            upstream.subscribe(&admitted, &owner.uri, tell).await
+            upstream.subscribe(&admitted, tell).await
         };
         subscribed.await.map_err(|error| match error {
             NotSubscribed::Failed(failure) => refused(failure.into()),

@@ -1,24 +1,17 @@
 //! One request in flight at an upstream: its messages in order, its deadlines, its withdrawal.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::{
-    callers::{Behalf, Waiting},
-    handle::Upstream,
-    link::{Exchange, Incoming, Link},
-    questions::own_answer,
-};
+use super::{handle::Upstream, questions::own_answer};
 use crate::{
     call_context::ClientSender,
     config::duration,
     error_code::{ErrorCode, Failure},
+    link::{Exchange, Incoming, Link},
     names::ServerName,
-    wire::{Id, Outcome, Raw, Revision, bridge, method},
+    wire::{Id, Outcome, Raw, Revision, method, result_type},
 };
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
@@ -37,36 +30,25 @@ impl Drop for Counted {
     }
 }
 
-/// Stands for a call among those of its upstream, so that questions find it.
-pub(super) struct InFlight {
+/// Stands for a call on whose stream its client can be asked what comes outside of calls.
+pub(super) struct AskedOnStream {
     upstream: Upstream,
     number: u64,
-    waiting: Arc<Waiting>,
 }
 
-impl InFlight {
-    pub(super) fn begin(
-        upstream: Upstream,
-        number: u64,
-        behalf: Behalf,
-        stream: ClientSender,
-    ) -> Self {
-        let waiting = upstream.0.callers.enter(number, behalf, stream);
+impl AskedOnStream {
+    pub(super) fn begin(upstream: &Upstream, number: u64, stream: &ClientSender) -> Self {
+        upstream.0.client_streams.enter(number, stream.clone());
         Self {
-            upstream,
+            upstream: upstream.clone(),
             number,
-            waiting,
         }
     }
-
-    fn answered(&self) {
-        self.upstream.0.callers.answered(self.number);
-    }
 }
 
-impl Drop for InFlight {
+impl Drop for AskedOnStream {
     fn drop(&mut self) {
-        self.upstream.0.callers.left(self.number, Instant::now());
+        self.upstream.0.client_streams.leave(self.number);
     }
 }
 
@@ -76,7 +58,7 @@ pub struct ActiveCall {
     pub(super) revision: Revision,
     pub(super) link: Link,
     pub(super) counted: Counted,
-    pub(super) in_flight: InFlight,
+    pub(super) _asked: Option<AskedOnStream>,
     /// Since when the clock stands still.
     pub(super) held: Option<Instant>,
     pub(super) _permit: Option<OwnedSemaphorePermit>,
@@ -116,7 +98,7 @@ impl ActiveCall {
 
     /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
     fn check(&self, result: &Raw) -> Result<(), Failure> {
-        if !self.revision.has_result_types() || bridge::has_known_type(result) {
+        if !self.revision.has_result_types() || result_type::is_known(result) {
             return Ok(());
         }
         let name = self.server();
@@ -127,13 +109,7 @@ impl ActiveCall {
 
     async fn arrival(&mut self) -> Result<Incoming, Failure> {
         let upstream = &self.counted.0;
-        let arriving = async {
-            tokio::select! {
-                biased;
-                question = self.in_flight.waiting.next() => Ok(Incoming::Question(question)),
-                arrived = self.exchange.next() => arrived,
-            }
-        };
+        let arriving = self.exchange.next();
         let arrived = if self.held.is_some() {
             arriving.await
         } else {
@@ -143,9 +119,6 @@ impl ActiveCall {
             };
             arrived
         };
-        if let Ok(Incoming::Answer(_)) = arrived {
-            self.in_flight.answered();
-        }
         arrived.map_err(|error| upstream.failure(&error))
     }
 

@@ -9,11 +9,9 @@ use super::{
     control::{self, Control, Declared, OpenError},
     era::ProbeError,
     handle::Shared,
-    link::{Connection, Link, News},
     listening::Listening,
     lists,
     local::{self, Beginning},
-    process::{Ledger, LoginPath, Process},
     questions::Meanwhile,
     remote,
     tenant::declared,
@@ -21,6 +19,8 @@ use super::{
 use crate::{
     catalog::Listing,
     config::{ServerEntry, Settings, Transport, duration},
+    link::{Connection, Link, News},
+    process::{Ledger, LoginPath, Process},
     wire::Revision,
 };
 
@@ -80,13 +80,14 @@ pub(super) async fn connect(
                     ground,
                     stderr: &shared.stderr,
                     declared,
+                    numbers: &shared.numbers,
                 };
                 let starting = local::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;
                 Ok((ready, Some(process)))
             }
             Transport::Remote(remote) => {
-                let reaching = remote::reach(entry, remote, declared, remembered);
+                let reaching = remote::reach(entry, remote, declared, remembered, &shared.numbers);
                 Ok((Box::pin(reaching).await?, None))
             }
         }

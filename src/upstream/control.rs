@@ -4,6 +4,9 @@
 //! rmcp sees frames of its own requests only. Lists are read on the raw lane, because its typed model would lose what it does not
 //! know; the raw answer of `initialize` is kept for the same reason.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     sync::{Arc, OnceLock},
     time::Duration,
@@ -24,13 +27,12 @@ use rmcp::{
     transport::Transport,
 };
 
-use super::{
-    era::Description,
+use super::{era::Description, own_requests};
+use crate::{
     link::{ControlLane, ControlSender, Link, LinkError},
-    own,
-};
-use crate::wire::{
-    Edit, Message, Outcome, Raw, Response, Revision, RpcError, method, request_frame, splice,
+    wire::{
+        Edit, Message, Outcome, Raw, Response, Revision, RpcError, method, request_frame, splice,
+    },
 };
 
 /// Looks after a connection that is open.
@@ -197,7 +199,7 @@ impl Control {
         match self {
             Self::Session(mut service) => {
                 // A timeout is logged by rmcp; the process or the socket ends right after in any case.
-                let _ = service.close_with_timeout(super::link::GOODBYE).await;
+                let _ = service.close_with_timeout(crate::link::GOODBYE).await;
             }
             Self::Stateless { lane, .. } => lane.close().await,
         }
@@ -221,7 +223,7 @@ async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Result<(), String> 
 
 /// A server that answers in another way than it did has been replaced by one of another era: it is to be met anew.
 async fn describe(link: &Link, revision: Revision) -> Result<(), String> {
-    match own::ask(link, method::DISCOVER, &own::params(revision, &[])).await {
+    match own_requests::ask(link, method::DISCOVER, &own_requests::params(revision, &[])).await {
         Ok(Outcome::Result(_)) => Ok(()),
         Ok(Outcome::Error(error)) => {
             let code = error.get("code").and_then(|code| code.read::<i64>().ok());

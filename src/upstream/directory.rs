@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     error_code::{ErrorCode, Failure},
+    gate::Admitted,
     names::ServerName,
 };
 
@@ -86,6 +87,15 @@ impl Upstreams {
 
     pub(super) fn publish(&self, directory: Directory) {
         self.published.store(Arc::new(directory));
+    }
+
+    /// The upstream that something was admitted to. It runs, unless the settings changed this moment.
+    pub fn of(&self, admitted: &Admitted) -> Result<Upstream, Failure> {
+        let server = admitted.server();
+        self.get(server.as_str()).ok_or_else(|| {
+            let error = format!("the server {server:?} is not running");
+            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
+        })
     }
 
     /// A running upstream. Servers that are disabled, or may not be contacted, do not run.

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::{
+use super::own_requests;
+use crate::{
     link::{Link, LinkError},
-    own,
+    wire::{Outcome, Raw, Revision, RpcError, method},
 };
-use crate::wire::{Outcome, Raw, Revision, RpcError, method};
 
 /// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.
 pub(super) const PROBE: Duration = Duration::from_secs(2);
@@ -89,8 +89,8 @@ enum Verdict {
 }
 
 async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError> {
-    let params = own::params(revision, &[]);
-    match own::try_to_ask(link, method::DISCOVER, &params).await {
+    let params = own_requests::params(revision, &[]);
+    match own_requests::try_to_ask(link, method::DISCOVER, &params).await {
         Ok(Outcome::Result(text)) => described(&text, revision),
         Ok(Outcome::Error(error)) => refused(&error, revision),
         Err(LinkError::HeaderMismatch(message)) => Err(ProbeError::Refused {

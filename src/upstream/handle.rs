@@ -9,11 +9,9 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::{
-    active_call::{ActiveCall, Counted, InFlight, overdue},
-    callers::{Behalf, Callers},
+    active_call::{ActiveCall, AskedOnStream, Counted, overdue},
+    client_streams::ClientStreams,
     connect::ConnectError,
-    link::{Link, LinkError},
-    process::StderrLog,
     state::State,
     subscriptions::{NotSubscribed, Subscription, Subscriptions, Tell},
     tenant::Tenant,
@@ -24,10 +22,12 @@ use crate::{
     catalog::ServerCatalog,
     config::{SessionScope, Settings},
     error_code::{ErrorCode, Failure},
-    gate::Admitted,
+    gate::{Admitted, AdmittedMessage},
+    link::{Behalf, Link, LinkError},
     names::ServerName,
+    process::StderrLog,
     wire::{
-        Raw,
+        RequestNumbers, Thing,
         bridge::{self, Sender},
     },
 };
@@ -52,7 +52,8 @@ pub(super) struct Shared {
     pub(super) slots: Slots,
     pub(super) subscriptions: Subscriptions,
     pub(super) stderr: StderrLog,
-    pub(super) callers: Callers,
+    pub(super) client_streams: ClientStreams,
+    pub(super) numbers: RequestNumbers,
     /// Who shares a connection to this server.
     pub(super) scope: SessionScope,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
@@ -118,14 +119,12 @@ impl Slots {
     }
 }
 
-/// A request to be sent: its params are already the upstream's.
+/// A request to be sent.
 pub struct Outgoing<'a> {
-    /// Its number; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
+    /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
     pub number: u64,
-    /// The method.
-    pub method: &'a str,
-    /// The params.
-    pub params: Option<Raw>,
+    /// What is sent, but for what differs between the eras.
+    pub message: &'a AdmittedMessage<'a>,
     /// What the client is.
     pub sender: Sender<'a>,
     /// On whose behalf.
@@ -138,6 +137,11 @@ impl Upstream {
     /// The server's name.
     pub fn name(&self) -> &ServerName {
         &self.0.name
+    }
+
+    /// A number for the next request.
+    pub fn next_number(&self) -> u64 {
+        self.0.numbers.take()
     }
 
     /// Who shares a connection to the server.
@@ -176,22 +180,15 @@ impl Upstream {
     /// Sends a request. An upstream that sleeps is woken first; the wait is part of the call.
     ///
     /// A request that certainly was not delivered is sent once more over a new connection.
-    pub async fn call(
-        &self,
-        admitted: &Admitted,
-        outgoing: Outgoing<'_>,
-    ) -> Result<ActiveCall, Failure> {
+    pub async fn call(&self, outgoing: Outgoing<'_>) -> Result<ActiveCall, Failure> {
+        let message = outgoing.message;
+        let admitted = message.admitted();
+        self.check_recipient(admitted)?;
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
         let permit = self.slot(bound, timeout).await?;
-        // Only from here on can it be the one that a question is about.
-        let stream = if self.0.asks_its_client() {
-            outgoing.stream.clone()
-        } else {
-            ClientSender::nowhere()
-        };
-        let (number, behalf) = (outgoing.number, outgoing.behalf.clone());
-        let in_flight = InFlight::begin(self.clone(), number, behalf, stream);
+        let asks = self.0.asks_its_client();
+        let asked = asks.then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
         let mut live = self.live().await?;
         for first in [true, false] {
             self.check(admitted, &live)?;
@@ -200,10 +197,12 @@ impl Upstream {
             let revision = catalog.listing.revision;
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
-            let params = bridge::params_for(revision, &outgoing.sender, outgoing.params.as_ref());
+            let params = bridge::params_for(revision, &outgoing.sender, message.params());
+            let behalf = Some(outgoing.behalf.clone());
+            let (number, method) = (outgoing.number, message.method());
             let sent = live
                 .link
-                .call(outgoing.number, outgoing.method, params.as_ref(), mirrored);
+                .call(number, method, params.as_ref(), mirrored, behalf);
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
                 return Err(overdue(self.name(), timeout));
@@ -215,7 +214,7 @@ impl Upstream {
                         revision,
                         link: live.link.clone(),
                         counted,
-                        in_flight,
+                        _asked: asked,
                         held: None,
                         _permit: permit,
                         timeout,
@@ -245,29 +244,29 @@ impl Upstream {
     }
 
     /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
-    pub async fn notify(
-        &self,
-        _: &Admitted,
-        method: &str,
-        params: Option<&Raw>,
-    ) -> Result<(), Failure> {
+    pub async fn notify(&self, message: &AdmittedMessage<'_>) -> Result<(), Failure> {
+        self.check_recipient(message.admitted())?;
         match self.0.live.load_full() {
             Some(live) => {
-                let sent = live.link.notify(method, params).await;
+                let sent = live.link.notify(message.method(), message.params()).await;
                 sent.map_err(|error| self.failure(&error))
             }
             None => Ok(()),
         }
     }
 
-    /// Has `tell` called at each update of a resource until the subscription is dropped. An upstream that sleeps is woken, and sleeps
-    /// no more.
+    /// Has `tell` called at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken,
+    /// and sleeps no more.
     pub async fn subscribe(
         &self,
-        _: &Admitted,
-        uri: &str,
+        admitted: &Admitted,
         tell: Tell,
     ) -> Result<Subscription, NotSubscribed> {
+        self.check_recipient(admitted)
+            .map_err(NotSubscribed::Failed)?;
+        let Thing::Resource(uri) = admitted.target().thing() else {
+            return Err(NotSubscribed::Failed(misdirected(self.name())));
+        };
         // Until it is in the table it has to be counted elsewhere.
         let _counted = Counted::begin(self.clone());
         let (patience, _) = self.limits();
@@ -278,6 +277,15 @@ impl Upstream {
             Ok(()) => Ok(subscription),
             Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
             Err(refused) => Err(refused),
+        }
+    }
+
+    /// What was admitted to one server reaches no other.
+    fn check_recipient(&self, admitted: &Admitted) -> Result<(), Failure> {
+        if admitted.server() == self.name() {
+            Ok(())
+        } else {
+            Err(misdirected(self.name()))
         }
     }
 
@@ -426,4 +434,11 @@ impl Upstream {
         };
         Failure::new(code, text, hint).of_server(name)
     }
+}
+
+/// A fault of ours: a message for something else than what was admitted.
+fn misdirected(server: &ServerName) -> Failure {
+    let error = format!("the server {server:?} was to be sent what was not admitted to it");
+    let hint = "This is a mistake in mcpproxy; report it.";
+    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
 }

@@ -1,5 +1,6 @@
 //! Hears of changes at a server whose requests speak for themselves: one `subscriptions/listen` at a time, opened again when it
-//! ends (revision 2026-07-28, patterns, "Subscriptions"). What comes on it is handed on; what it means is not known here.
+//! ends (revision 2026-07-28, patterns, "Subscriptions"). What comes on it goes into the queue of the link; what it means is not known
+//! here.
 
 use std::{
     collections::BTreeSet,
@@ -15,11 +16,11 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{
-    link::{Exchange, Incoming, Link, LinkError, NEWS_CAPACITY, News},
-    own,
+use super::own_requests;
+use crate::{
+    link::{Exchange, Incoming, Link, LinkError, News},
+    wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
 };
-use crate::wire::{Edit, Id, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice};
 
 /// How long a server may take to acknowledge a subscription.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
@@ -43,7 +44,6 @@ const WISHES: usize = 16;
 /// A subscription as somebody else sees it. Dropping it ends the subscription.
 pub(super) struct Listening {
     wishes: mpsc::Sender<Wish>,
-    news: mpsc::Receiver<News>,
     hears: Arc<AtomicBool>,
     /// Says when the first attempt has come to an end.
     begun: Option<oneshot::Receiver<()>>,
@@ -80,7 +80,6 @@ impl Listening {
     /// Begins to hear of changes of the lists of a server that says this of itself.
     pub(super) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
         let (wishes, inbox) = mpsc::channel(WISHES);
-        let (news_in, news) = mpsc::channel(NEWS_CAPACITY);
         let hears = Arc::new(AtomicBool::new(false));
         let (first, begun) = oneshot::channel();
         let listener = Listener {
@@ -89,14 +88,11 @@ impl Listening {
             lists: declared(description),
             resources: BTreeSet::new(),
             inbox,
-            news: news_in,
             hears: hears.clone(),
             first: Some(first),
-            dropped: 0,
         };
         Self {
             wishes,
-            news,
             hears,
             begun: Some(begun),
             _task: AbortOnDropHandle::new(tokio::spawn(listener.run())),
@@ -128,14 +124,6 @@ impl Listening {
         }
     }
 
-    /// The next thing that the server told of; for ever pending when nothing can come any more. Safe to drop while it waits.
-    pub(super) async fn next(&mut self) -> News {
-        match self.news.recv().await {
-            Some(news) => news,
-            None => std::future::pending().await,
-        }
-    }
-
     /// Whether changes of the tools are heard of now.
     pub(super) fn hears_of_tools(&self) -> bool {
         self.hears.load(Ordering::Relaxed)
@@ -150,11 +138,9 @@ struct Listener {
     lists: Vec<&'static str>,
     resources: BTreeSet<String>,
     inbox: mpsc::Receiver<Wish>,
-    news: mpsc::Sender<News>,
     hears: Arc<AtomicBool>,
     /// For who waits for the first attempt.
     first: Option<oneshot::Sender<()>>,
-    dropped: u64,
 }
 
 /// A subscription that the server has acknowledged.
@@ -289,8 +275,8 @@ impl Listener {
     }
 
     async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
-        let params = own::params(self.revision, &[("notifications", filter.clone())]);
-        let asked = self.link.listen(Id::next_number(), &params).await;
+        let params = own_requests::params(self.revision, &[("notifications", filter.clone())]);
+        let asked = self.link.listen(self.link.next_number(), &params).await;
         let mut exchange = asked.map_err(ListenError::Link)?;
         loop {
             match exchange.next().await.map_err(ListenError::Link)? {
@@ -324,30 +310,17 @@ impl Listener {
     }
 
     /// Says that something may have been missed, if so.
-    fn catch_up(&mut self, missing: &mut bool) {
+    fn catch_up(&self, missing: &mut bool) {
         if std::mem::take(missing) {
-            self.post(News::Missed);
+            self.link.news().post(News::Missed);
         }
     }
 
     /// Hands a notification on as if it had come of itself.
-    fn hand_on(&mut self, notice: Notification) {
+    fn hand_on(&self, notice: Notification) {
         let params = notice.params.map(|params| without_subscription(&params));
-        self.post(News::Notification(Notification { params, ..notice }));
-    }
-
-    /// Never waits: the worker may be waiting for us.
-    fn post(&mut self, news: News) {
-        let sent = news.small().map(|news| self.news.try_send(news).is_ok());
-        if sent != Some(true) {
-            self.dropped += 1;
-            if self.dropped.is_power_of_two() {
-                tracing::warn!(
-                    dropped = self.dropped,
-                    "messages of the server were dropped: too many or too large"
-                );
-            }
-        }
+        let notice = Notification { params, ..notice };
+        self.link.news().post(News::Notification(notice));
     }
 }
 

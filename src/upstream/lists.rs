@@ -3,13 +3,11 @@
 
 use std::collections::HashSet;
 
-use super::{
-    link::{Link, LinkError, MAX_FRAME},
-    own,
-};
+use super::own_requests;
 use crate::{
     catalog::Listing,
-    wire::{Outcome, Raw, Revision, RpcError, bridge, header_params, method},
+    link::{Link, LinkError, MAX_FRAME},
+    wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
 
 /// Limit: pages of one list. A server that never comes to an end is cut here.
@@ -37,6 +35,8 @@ pub(super) enum ListError {
     Refused {
         /// The list that was asked for.
         method: &'static str,
+        /// The error's code.
+        code: i64,
         /// The error's message.
         message: String,
     },
@@ -142,16 +142,14 @@ impl Reader<'_> {
         let mut cursor: Option<String> = None;
         let (mut seen, mut bytes) = (HashSet::new(), 0);
         for _ in 0..MAX_PAGES {
-            let page = match self.page(method, cursor.as_deref()).await? {
+            let page = match self.page(method, cursor.as_deref()).await {
                 Ok(page) => page,
                 // Some servers promise resources and have no templates, or the other way round.
-                Err(error) if error.code == RpcError::METHOD_NOT_FOUND => return Ok(items),
-                Err(error) => {
-                    return Err(ListError::Refused {
-                        method,
-                        message: error.message,
-                    });
-                }
+                Err(ListError::Refused {
+                    code: RpcError::METHOD_NOT_FOUND,
+                    ..
+                }) => return Ok(items),
+                Err(error) => return Err(error),
             };
             bytes += page.as_bytes().len();
             let found = page.get(key).unwrap_or_else(Raw::empty_object);
@@ -183,26 +181,29 @@ impl Reader<'_> {
         Ok(items)
     }
 
-    async fn page(
-        &self,
-        method: &'static str,
-        cursor: Option<&str>,
-    ) -> Result<Result<Raw, ErrorView>, ListError> {
+    async fn page(&self, method: &'static str, cursor: Option<&str>) -> Result<Raw, ListError> {
         let cursor = cursor.map(|cursor| ("cursor", Raw::author(&cursor)));
-        let params = own::params(self.revision, cursor.as_slice());
-        let asked = own::ask(self.link, method, &params).await;
+        let params = own_requests::params(self.revision, cursor.as_slice());
+        let asked = own_requests::ask(self.link, method, &params).await;
         match asked.map_err(|source| ListError::Link { method, source })? {
-            Outcome::Result(result) if !self.revision.has_result_types() => Ok(Ok(result)),
-            Outcome::Result(result) => match bridge::result_type(&result) {
-                Some(kind) if kind != "complete" => Err(ListError::Unusable { method, kind }),
-                _ => Ok(Ok(result)),
+            Outcome::Result(result) if !self.revision.has_result_types() => Ok(result),
+            Outcome::Result(result) => match result_type::of(&result) {
+                Some(kind) if kind != result_type::COMPLETE => {
+                    Err(ListError::Unusable { method, kind })
+                }
+                _ => Ok(result),
             },
             Outcome::Error(error) => {
                 let unreadable = |_| ErrorView {
                     code: 0,
                     message: "an unreadable error".to_owned(),
                 };
-                Ok(Err(error.read().unwrap_or_else(unreadable)))
+                let ErrorView { code, message } = error.read().unwrap_or_else(unreadable);
+                Err(ListError::Refused {
+                    method,
+                    code,
+                    message,
+                })
             }
         }
     }

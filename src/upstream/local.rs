@@ -6,12 +6,12 @@ use super::{
     connect::{ConnectError, Ground, Ready, shake_hands},
     control::{self, Declared, OpenError, Opened},
     era::{Era, PROBE, ProbeError, probe},
-    link::{self, Connection},
-    process::{self, BaseEnvironment, Grace, Launch, Process, StderrLog},
 };
 use crate::{
     config::{ServerEntry, Settings, Stdio},
-    wire::Revision,
+    link::{self, Connection},
+    process::{self, BaseEnvironment, Grace, Launch, Process, StderrLog},
+    wire::{RequestNumbers, Revision},
 };
 
 /// What a start takes besides the entry.
@@ -20,6 +20,7 @@ pub(super) struct Beginning<'a> {
     pub(super) ground: &'a Ground,
     pub(super) stderr: &'a StderrLog,
     pub(super) declared: &'a Declared,
+    pub(super) numbers: &'a RequestNumbers,
 }
 
 /// Starts it. `remembered` is what this server spoke when it was last met under this configuration.
@@ -34,6 +35,7 @@ pub(super) async fn start(
         ground,
         stderr,
         declared,
+        numbers,
     } = beginning;
     let login_path = ground.login_path.get().await;
     let program = Program {
@@ -43,24 +45,23 @@ pub(super) async fn start(
         ground,
         stderr,
         declared,
+        numbers,
     };
     if remembered.is_some_and(Revision::has_handshake) {
-        let refused = match program.shake_hands().await? {
-            Ok(opened) => return Ok(opened),
-            Err(error) => error,
+        let refused = match program.shake_hands().await {
+            Err(NotShaken::Handshake(error @ OpenError::Refused { .. })) => error,
+            shaken => return shaken.map_err(|error| error.of(entry)),
         };
-        let handshake = || ConnectError::of_handshake(entry, &refused);
-        if !matches!(refused, OpenError::Refused { .. }) {
-            return Err(handshake());
-        }
         // Perhaps it wants none any more.
-        return match program.ask_first(None).await? {
-            Ok(opened) => Ok(opened),
-            Err(Failed::Final(error)) => Err(error),
-            Err(Failed::Asked(_)) => Err(handshake()),
-        };
+        return program
+            .ask_first(None)
+            .await
+            .map_err(|failed| match failed {
+                Failed::Final(error) => error,
+                Failed::Asked(_) => ConnectError::of_handshake(entry, &refused),
+            });
     }
-    match program.ask_first(remembered).await? {
+    match program.ask_first(remembered).await {
         Ok(opened) => return Ok(opened),
         Err(Failed::Final(error)) => return Err(error),
         // Some end when they are asked what they do not know, or take nothing more: such a one gets the handshake alone.
@@ -70,8 +71,8 @@ pub(super) async fn start(
             "the server is started again and not asked what it speaks"
         ),
     }
-    let shaken = program.shake_hands().await?;
-    shaken.map_err(|error| ConnectError::of_handshake(entry, &error))
+    let shaken = program.shake_hands().await;
+    shaken.map_err(|error| error.of(entry))
 }
 
 fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
@@ -93,6 +94,24 @@ struct Program<'a> {
     ground: &'a Ground,
     stderr: &'a StderrLog,
     declared: &'a Declared,
+    numbers: &'a RequestNumbers,
+}
+
+/// Why there is no connection with a handshake.
+enum NotShaken {
+    /// The server could not be started.
+    NotStarted(ConnectError),
+    /// The handshake failed.
+    Handshake(OpenError),
+}
+
+impl NotShaken {
+    fn of(self, entry: &ServerEntry) -> ConnectError {
+        match self {
+            Self::NotStarted(error) => error,
+            Self::Handshake(error) => ConnectError::of_handshake(entry, &error),
+        }
+    }
 }
 
 /// Why a server that was asked what it speaks has no connection.
@@ -116,36 +135,34 @@ impl Program<'_> {
             )?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
-        Ok((link::stdio::connect(input, output, ended).into(), process))
+        let made = link::stdio::connect(input, output, ended, self.numbers.clone());
+        Ok((made.into(), process))
     }
 
     /// Starts it and does the handshake.
-    async fn shake_hands(&self) -> Result<Result<(Ready, Process), OpenError>, ConnectError> {
-        let (connection, process) = self.spawn()?;
-        Ok(match shake_hands(connection, self.declared).await {
+    async fn shake_hands(&self) -> Result<(Ready, Process), NotShaken> {
+        let (connection, process) = self.spawn().map_err(NotShaken::NotStarted)?;
+        match shake_hands(connection, self.declared).await {
             Ok(ready) => Ok((ready, process)),
             Err(error) => {
                 process.stop(Grace::NONE).await;
-                Err(error)
+                Err(NotShaken::Handshake(error))
             }
-        })
+        }
     }
 
     /// Starts it, asks what it speaks and goes on as it wants.
-    async fn ask_first(
-        &self,
-        remembered: Option<Revision>,
-    ) -> Result<Result<(Ready, Process), Failed>, ConnectError> {
-        let (connection, process) = self.spawn()?;
+    async fn ask_first(&self, remembered: Option<Revision>) -> Result<(Ready, Process), Failed> {
+        let (connection, process) = self.spawn().map_err(Failed::Final)?;
         // Boxed, because it is large and seldom.
         let asked = Box::pin(ask_first(self, connection, remembered));
-        Ok(match asked.await {
+        match asked.await {
             Ok(ready) => Ok((ready, process)),
             Err(failed) => {
                 process.stop(Grace::NONE).await;
                 Err(failed)
             }
-        })
+        }
     }
 }
 

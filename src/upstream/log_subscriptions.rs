@@ -3,12 +3,12 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
 };
 
 use tokio::sync::watch;
 
-use crate::{names::ServerName, wire::LogLevel};
+use crate::{names::ServerName, sync::Guarded, wire::LogLevel};
 
 /// The wishes of all clients. Cheap to clone.
 #[derive(Clone, Default)]
@@ -16,7 +16,7 @@ pub struct LogSubscriptions(Arc<Parts>);
 
 #[derive(Default)]
 struct Parts {
-    table: Mutex<Table>,
+    table: Guarded<Table>,
     changed: watch::Sender<()>,
 }
 
@@ -76,7 +76,7 @@ impl LogSubscriptions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.table.lock()
     }
 }
 

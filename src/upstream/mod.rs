@@ -2,20 +2,18 @@
 //! want it. Accepts requests only with the gate's ticket.
 
 mod active_call;
-mod callers;
+mod client_streams;
 mod connect;
 mod control;
 mod directory;
 mod era;
 mod handle;
 mod instances;
-pub mod link;
 mod listening;
 mod lists;
 mod local;
 mod log_subscriptions;
-mod own;
-pub mod process;
+mod own_requests;
 mod questions;
 mod remote;
 mod state;
@@ -25,8 +23,8 @@ mod tenant;
 mod usage;
 mod worker;
 
+pub use crate::link::Behalf;
 pub use active_call::ActiveCall;
-pub use callers::Behalf;
 pub use connect::{ConnectError, Ground};
 pub use directory::Upstreams;
 pub use handle::{Outgoing, Status, Upstream};

@@ -9,13 +9,10 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::{
-    handle::Shared,
-    link::{Link, NEWS_CAPACITY, News},
-    tenant::Tenant,
-};
+use super::{handle::Shared, tenant::Tenant};
 use crate::{
     config::Root,
+    link::{Link, NEWS_CAPACITY, News},
     wire::{Id, Outcome, Raw, Request, Revision, method},
 };
 
@@ -61,7 +58,7 @@ impl Shared {
     /// Asks the client whose connection this is: on the stream of a call, if one runs.
     pub(super) fn ask_client(&self, question: &Request) -> Option<BoxFuture<'static, Outcome>> {
         let ask = self.tenant.as_ref()?.ask()?;
-        Some(ask(question.clone(), self.callers.stream()))
+        Some(ask(question.clone(), self.client_streams.newest()))
     }
 }
 

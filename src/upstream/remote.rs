@@ -5,11 +5,11 @@ use super::{
     connect::{ConnectError, Ready, logs_hint, shake_hands},
     control::{self, Declared, Opened},
     era::{Description, Era, PROBE, ProbeError, probe},
-    link::{self, Connection, Endpoint, LinkError},
 };
 use crate::{
     config::{Remote, RemoteKind, ServerEntry},
-    wire::Revision,
+    link::{self, Connection, Endpoint, LinkError},
+    wire::{RequestNumbers, Revision},
 };
 
 /// Connects. `remembered` is what this server spoke when it was last met under this configuration.
@@ -18,6 +18,7 @@ pub(super) async fn reach(
     remote: &Remote,
     declared: &Declared,
     remembered: Option<Revision>,
+    numbers: &RequestNumbers,
 ) -> Result<Ready, ConnectError> {
     let endpoint = Endpoint {
         url: remote.url.clone(),
@@ -26,13 +27,14 @@ pub(super) async fn reach(
         client_cert: remote.client_cert.clone(),
     };
     match remote.kind {
-        RemoteKind::Http => streamable(entry, &endpoint, declared, remembered)
+        RemoteKind::Http => streamable(entry, &endpoint, declared, remembered, numbers)
             .await
             .map_err(|failed| failed.error),
-        RemoteKind::Sse => legacy_sse(entry, &endpoint, declared).await,
-        RemoteKind::Auto => match streamable(entry, &endpoint, declared, remembered).await {
+        RemoteKind::Sse => legacy_sse(entry, &endpoint, declared, numbers).await,
+        RemoteKind::Auto => match streamable(entry, &endpoint, declared, remembered, numbers).await
+        {
             Ok(ready) => Ok(ready),
-            Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint, declared)
+            Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint, declared, numbers)
                 .await
                 .map_err(|second| neither(entry, &failed.error, &second)),
             Err(failed) => Err(failed.error),
@@ -63,8 +65,9 @@ async fn streamable(
     endpoint: &Endpoint,
     declared: &Declared,
     remembered: Option<Revision>,
+    numbers: &RequestNumbers,
 ) -> Result<Ready, Failed> {
-    let connection = prepared(endpoint)?;
+    let connection = prepared(endpoint, numbers)?;
     let answer = match remembered {
         Some(revision) if revision.has_handshake() => None,
         // One that was met before may take its time.
@@ -89,7 +92,7 @@ async fn streamable(
         Err(error) => error,
     };
     if !was_asked && is_refusal(&error) {
-        let connection = prepared(endpoint)?;
+        let connection = prepared(endpoint, numbers)?;
         if let Ok(Era::Modern(description)) = probe(&connection.link).await {
             return Ok(without_handshake(connection, description));
         }
@@ -111,8 +114,8 @@ fn is_refusal(error: &control::OpenError) -> bool {
     }
 }
 
-fn prepared(endpoint: &Endpoint) -> Result<Connection, Failed> {
-    let made = link::http::connect(endpoint);
+fn prepared(endpoint: &Endpoint, numbers: &RequestNumbers) -> Result<Connection, Failed> {
+    let made = link::http::connect(endpoint, numbers.clone());
     made.map(Into::into)
         .map_err(|error| Failed::finally(misconfigured(&error)))
 }
@@ -136,10 +139,11 @@ async fn legacy_sse(
     entry: &ServerEntry,
     endpoint: &Endpoint,
     declared: &Declared,
+    numbers: &RequestNumbers,
 ) -> Result<Ready, ConnectError> {
     use link::legacy_sse::OpenError;
 
-    let made = match link::legacy_sse::connect(endpoint).await {
+    let made = match link::legacy_sse::connect(endpoint, numbers.clone()).await {
         Ok(made) => made,
         Err(OpenError::Endpoint(error)) => return Err(misconfigured(&error)),
         Err(OpenError::Link(error)) => {

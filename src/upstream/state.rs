@@ -44,6 +44,8 @@ pub(super) enum Event {
     PauseOver,
     /// Nobody used it for its idle time.
     Unused,
+    /// An operator wants it connected anew; what there was of a connection or an attempt is gone.
+    Restarted,
 }
 
 /// Whether the upstream should be connected even if nobody calls: it stays connected by its settings, or its lists are unknown.
@@ -88,7 +90,9 @@ impl State {
     #[must_use]
     pub(super) fn on(self, event: Event) -> (Self, Action) {
         match (self, event) {
-            (Self::Asleep, Event::Wanted) => (Self::Connecting { failures: 0 }, Action::Connect),
+            (Self::Asleep, Event::Wanted) | (_, Event::Restarted) => {
+                (Self::Connecting { failures: 0 }, Action::Connect)
+            }
             (Self::Waiting { failures }, Event::Wanted | Event::PauseOver)
             | (Self::Failed { failures }, Event::Wanted) => {
                 (Self::Connecting { failures }, Action::Connect)
@@ -206,6 +210,20 @@ mod tests {
         let failed = State::Connecting { failures: 0 }.on(Event::NotOpened(Wish::OnDemand));
         assert_eq!(failed, (State::Failed { failures: 1 }, Action::Nothing));
         assert_eq!(failed.0.on(Event::Wanted).1, Action::Connect);
+    }
+
+    #[test]
+    fn a_restart_forgets_whatever_was_before() {
+        let anew = (State::Connecting { failures: 0 }, Action::Connect);
+        for state in [
+            State::Asleep,
+            State::Connecting { failures: 2 },
+            State::Ready { failures: 1 },
+            State::Waiting { failures: 3 },
+            State::Failed { failures: 5 },
+        ] {
+            assert_eq!(state.on(Event::Restarted), anew, "{state:?}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, MutexGuard},
     time::Duration,
 };
 
@@ -12,6 +12,7 @@ use tokio::sync::{Notify, watch};
 use crate::{
     error_code::{ErrorCode, Failure},
     names::ServerName,
+    sync::Guarded,
     wire::{Notification, Raw},
 };
 
@@ -36,7 +37,7 @@ pub(super) struct Subscriptions(Arc<Parts>);
 
 #[derive(Default)]
 struct Parts {
-    table: Mutex<Table>,
+    table: Guarded<Table>,
     /// For the worker: what is wanted may have changed.
     wanted: Notify,
     /// For subscribers: what the server was told may have changed.
@@ -77,11 +78,11 @@ pub(super) enum Wish {
 
 /// The subscriptions of all upstreams, by name: one whose entry is edited keeps its own.
 #[derive(Default)]
-pub(super) struct AllSubscriptions(Mutex<HashMap<ServerName, Subscriptions>>);
+pub(super) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
 
 impl AllSubscriptions {
     pub(super) fn of(&self, server: &ServerName) -> Subscriptions {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.entry(server.clone()).or_default().clone()
     }
 }
@@ -284,7 +285,7 @@ impl Subscriptions {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        self.0.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.table.lock()
     }
 }
 

@@ -10,13 +10,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    callers::Callers,
+    client_streams::ClientStreams,
     connect::Ground,
     directory::{Directory, NotEntered, Order, Upstreams},
     handle::{COMMANDS, Command, Shared, Slots, Status, Upstream},
     instances::Instances,
     log_subscriptions::LogSubscriptions,
-    process::StderrLog,
     subscriptions::{AllSubscriptions, Subscriptions},
     tenant::{Member, Tenant},
     usage::Usage,
@@ -24,8 +23,11 @@ use super::{
 };
 use crate::{
     catalog::Catalog,
-    config::{ServerEntry, Settings},
+    config::{self, ServerEntry, SessionScope, Settings},
+    gate::{self, Standing},
     names::ServerName,
+    process::StderrLog,
+    wire::RequestNumbers,
 };
 
 /// How many servers without known lists are discovered at the same time.
@@ -78,10 +80,10 @@ enum Change {
     Replace(ServerName),
 }
 
-/// From what runs to what is wanted; names with their [`identity`].
-fn plan(
-    wanted: &BTreeMap<ServerName, String>,
-    running: &BTreeMap<ServerName, String>,
+/// From what runs to what is wanted; names with what tells one worker from another.
+fn plan<I: PartialEq>(
+    wanted: &BTreeMap<ServerName, I>,
+    running: &BTreeMap<ServerName, I>,
 ) -> Vec<Change> {
     let gone = running
         .keys()
@@ -90,9 +92,9 @@ fn plan(
         .map(Change::Stop);
     let rest = wanted
         .iter()
-        .filter_map(|(name, fingerprint)| match running.get(name) {
+        .filter_map(|(name, identity)| match running.get(name) {
             None => Some(Change::Start(name.clone())),
-            Some(current) if current != fingerprint => Some(Change::Replace(name.clone())),
+            Some(current) if current != identity => Some(Change::Replace(name.clone())),
             Some(_) => None,
         });
     gone.chain(rest).collect()
@@ -246,7 +248,7 @@ impl Supervisor {
         let running = self
             .running
             .iter()
-            .map(|(n, r)| (n.clone(), identity(&r.entry)))
+            .map(|(n, r)| (n.clone(), Identity::of(&r.entry)))
             .collect();
         let changes = plan(&wanted, &running);
         // A server that is replaced keeps its last known lists until it has said what it offers now.
@@ -310,7 +312,8 @@ impl Supervisor {
             None => entry.clone(),
         };
         let shared = Arc::new(Shared {
-            callers: Callers::default(),
+            client_streams: ClientStreams::default(),
+            numbers: RequestNumbers::default(),
             name: entry.name.clone(),
             settings: self.settings.clone(),
             commands,
@@ -361,11 +364,23 @@ impl Supervisor {
 }
 
 /// What a worker is made for: another one means another worker.
-fn identity(entry: &ServerEntry) -> String {
-    format!(
-        "{} {:?} {} {:?}",
-        entry.fingerprint, entry.start, entry.quarantined, entry.session_scope
-    )
+#[derive(PartialEq)]
+struct Identity {
+    fingerprint: String,
+    start: config::Start,
+    standing: Standing,
+    scope: SessionScope,
+}
+
+impl Identity {
+    fn of(entry: &ServerEntry) -> Self {
+        Self {
+            fingerprint: entry.fingerprint.clone(),
+            start: entry.start,
+            standing: gate::standing(entry),
+            scope: entry.session_scope,
+        }
+    }
 }
 
 /// The servers whose last known lists are kept: all that stand in the file, usable or not. A mistake in an entry is soon corrected.
@@ -375,13 +390,13 @@ fn known(settings: &Settings) -> Vec<ServerName> {
     settings.servers.keys().cloned().chain(broken).collect()
 }
 
-fn wanted(settings: &Settings) -> BTreeMap<ServerName, String> {
+fn wanted(settings: &Settings) -> BTreeMap<ServerName, Identity> {
     let runs = |entry: &&Arc<ServerEntry>| entry.may_be_contacted();
     settings
         .servers
         .values()
         .filter(runs)
-        .map(|e| (e.name.clone(), identity(e)))
+        .map(|e| (e.name.clone(), Identity::of(e)))
         .collect()
 }
 

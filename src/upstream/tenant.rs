@@ -5,10 +5,11 @@ use std::{path::PathBuf, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-use super::{control::Declared, link::remote::without_percents};
+use super::control::Declared;
 use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
+    link::remote::without_percents,
     wire::{Outcome, Raw, Request},
 };
 

@@ -2,14 +2,11 @@
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering, fence},
-    },
+    sync::atomic::{AtomicUsize, Ordering, fence},
     time::{Duration, Instant},
 };
 
-use crate::config::IdleTimeout;
+use crate::{config::IdleTimeout, sync::Guarded};
 
 /// More calls an hour than this make a server hot.
 const HOT: usize = 20;
@@ -22,7 +19,7 @@ const WINDOW: Duration = Duration::from_hours(1);
 #[derive(Default)]
 pub(super) struct Usage {
     in_flight: AtomicUsize,
-    calls: Mutex<Calls>,
+    calls: Guarded<Calls>,
 }
 
 #[derive(Default)]
@@ -39,7 +36,7 @@ impl Usage {
     pub(super) fn begin(&self, now: Instant) {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut calls = self.calls.lock();
         calls.total += 1;
         if calls.recent.len() > HOT {
             calls.recent.pop_front();
@@ -49,10 +46,7 @@ impl Usage {
 
     /// Notes its end.
     pub(super) fn end(&self, now: Instant) {
-        self.calls
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .last_end = Some(now);
+        self.calls.lock().last_end = Some(now);
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 
@@ -67,7 +61,7 @@ impl Usage {
         if self.in_flight() > 0 {
             return false;
         }
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
+        let calls = self.calls.lock();
         let last_hour = calls
             .recent
             .iter()

@@ -2,7 +2,8 @@
 //! speak the same era nothing does.
 
 use super::{
-    Edit, LogLevel, Outcome, Raw, Revision, RpcError, input_required, meta, method, splice,
+    Edit, LogLevel, Outcome, Raw, Revision, RpcError, input_required, meta, method, result_type,
+    splice,
 };
 
 /// Who a request comes from, as a modern upstream hears of it.
@@ -17,9 +18,6 @@ pub struct Sender<'a> {
     /// The log lines that it wants to see.
     pub log_level: Option<LogLevel>,
 }
-
-/// The `resultType` of a result that is whole.
-const COMPLETE: &str = "complete";
 
 /// A vendor key: the client on whose behalf we ask, when we do so in our own name.
 const ON_BEHALF_OF: &str = "mcpproxy/client";
@@ -118,8 +116,8 @@ pub fn result_for(
 ) -> Result<Raw, UnpromisedResult> {
     match (client.has_handshake(), upstream.has_handshake()) {
         (false, true) => Ok(completed(method, &result)),
-        (true, false) => match result_type(&result) {
-            Some(kind) if kind != COMPLETE => Err(UnpromisedResult(kind)),
+        (true, false) => match result_type::of(&result) {
+            Some(kind) if kind != result_type::COMPLETE => Err(UnpromisedResult(kind)),
             _ => Ok(without_result_type(&result)),
         },
         _ => Ok(result),
@@ -155,7 +153,7 @@ fn completed(method: &str, result: &Raw) -> Raw {
     });
     let inner = [(meta::SERVER_INFO, Edit::Set(Raw::author(&us)))];
     let mut edits = vec![
-        ("resultType", text(COMPLETE)),
+        ("resultType", text(result_type::COMPLETE)),
         (meta::META, Edit::Within(&inner)),
     ];
     if method::CACHEABLE.contains(&method) {
@@ -193,20 +191,6 @@ pub fn may_ask(method: &str) -> bool {
         method,
         method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
     )
-}
-
-/// Whether a result is of a type that the protocol, or an extension that passes, knows.
-pub fn has_known_type(result: &Raw) -> bool {
-    const KNOWN: [&str; 3] = [COMPLETE, input_required::RESULT_TYPE, "task"];
-    match result.get("resultType") {
-        None => true,
-        Some(kind) => kind.string().is_some_and(|kind| KNOWN.contains(&&*kind)),
-    }
-}
-
-/// The `resultType` of a result; absent means complete (basic, "Results").
-pub fn result_type(result: &Raw) -> Option<String> {
-    result.get("resultType")?.string()
 }
 
 fn edited(object: &Raw, edits: &[(&str, Edit<'_>)]) -> Raw {

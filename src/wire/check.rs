@@ -1,20 +1,20 @@
-//! Tells valid JSON from other text in one walk, several times as fast as a parser that also says what is wrong. Where this says no,
-//! the parser has the last word, and the reason.
+//! Validates a JSON object in one pass, several times as fast as `serde_json`, which also says what is wrong. What is rejected here is
+//! parsed again by `serde_json`, which decides and gives the reason.
 
 use std::ops::Range;
 
-use super::scan::{Member, find_special};
+use super::scan::{MemberSpan, find_special};
 
-/// Limit: how deep values may nest here. Deeper ones are the parser's.
+/// Limit: how deep values may nest here. Deeper ones are left to `serde_json`.
 const DEPTH: u32 = 127;
 
 /// Limit: members of the outer object that are kept. A message has half a dozen.
 const MEMBERS: usize = 16;
 
-/// The members of an object that is valid JSON as a whole, or nothing if it is not, or is unusual.
-pub(super) fn object(text: &[u8]) -> Option<Vec<Member>> {
+/// The members of an object that is valid JSON as a whole. `None` if it is not valid, or exceeds a limit here.
+pub(super) fn object(text: &[u8]) -> Option<Vec<MemberSpan>> {
     std::str::from_utf8(text).ok()?;
-    let mut walk = Walk {
+    let mut validator = Validator {
         text,
         at: 0,
         open: 1,
@@ -22,27 +22,27 @@ pub(super) fn object(text: &[u8]) -> Option<Vec<Member>> {
         key: 0..0,
         value_start: 0,
     };
-    walk.blanks();
-    if walk.peek()? != b'{' {
+    validator.blanks();
+    if validator.peek()? != b'{' {
         return None;
     }
-    walk.value()?;
-    walk.blanks();
-    (walk.at == text.len()).then_some(walk.members)
+    validator.value()?;
+    validator.blanks();
+    (validator.at == text.len()).then_some(validator.members)
 }
 
-struct Walk<'a> {
+struct Validator<'a> {
     text: &'a [u8],
     at: usize,
-    /// A bit for each container that is open, 1 for an object, below a leading 1.
+    /// A stack of one bit per open container, 1 for an object and 0 for an array, below a leading 1.
     open: u128,
-    members: Vec<Member>,
-    /// Of the member of the outer object that is being walked through.
+    members: Vec<MemberSpan>,
+    /// Of the current member of the outer object.
     key: Range<usize>,
     value_start: usize,
 }
 
-impl Walk<'_> {
+impl Validator<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -76,7 +76,7 @@ impl Walk<'_> {
         self.open & 1 == 1
     }
 
-    /// Walks over the value that begins here, without recursion.
+    /// Validates the value that begins here, without recursion.
     fn value(&mut self) -> Option<()> {
         loop {
             match self.peek()? {
@@ -110,7 +110,7 @@ impl Walk<'_> {
         }
     }
 
-    /// After a value: closes what closes; whether another value follows.
+    /// After a value: closes the containers that end here. Returns whether another value follows.
     fn goes_on(&mut self) -> Option<bool> {
         loop {
             match self.depth() {
@@ -119,7 +119,7 @@ impl Walk<'_> {
                     if self.members.len() == MEMBERS {
                         return None;
                     }
-                    self.members.push(Member {
+                    self.members.push(MemberSpan {
                         key: self.key.clone(),
                         value: self.value_start..self.at,
                     });
@@ -243,7 +243,7 @@ mod tests {
         serde_json::from_slice::<&RawValue>(text).is_ok()
     }
 
-    /// Whatever passes is an object to the parser, with these members.
+    /// What is accepted is an object to `serde_json` as well, with the same members.
     #[track_caller]
     fn check(text: &[u8]) {
         let Some(members) = object(text) else {
@@ -253,8 +253,8 @@ mod tests {
         assert!(is_json(text), "{shown}");
         let trimmed = text.trim_ascii();
         let offset = text.len() - text.trim_ascii_start().len();
-        let walked = super::super::scan::Members::of(trimmed);
-        let expected: Vec<_> = walked
+        let scanned = super::super::scan::Members::of(trimmed);
+        let expected: Vec<_> = scanned
             .map(|m| {
                 (
                     m.key.start + offset..m.key.end + offset,
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_json_and_what_is_json_usually_passes() {
+    fn what_is_accepted_is_json_and_most_json_is_accepted() {
         let good = [
             "{}",
             " { } ",
@@ -322,7 +322,7 @@ mod tests {
         }
         assert_eq!(object(b"{\"a\":\"\xff\"}"), None);
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
-        assert_eq!(object(deep.as_bytes()), None, "the parser's");
+        assert_eq!(object(deep.as_bytes()), None, "too deep");
         let control_far_away = format!("{{\"a\":\"{}\n\"}}", "x".repeat(500));
         assert_eq!(object(control_far_away.as_bytes()), None);
     }

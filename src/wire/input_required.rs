@@ -3,10 +3,10 @@
 
 use std::collections::HashSet;
 
-use super::{Edit, Id, Member, Outcome, Raw, Request, Revision, bridge, meta, method, splice};
+use super::{
+    Edit, Id, MemberSpan, Outcome, Raw, Request, Revision, meta, method, result_type, splice,
+};
 
-/// The `resultType` of such a result.
-pub(super) const RESULT_TYPE: &str = "input_required";
 /// The questions of such a result.
 const REQUESTS: &str = "inputRequests";
 /// The answers that a retry brings.
@@ -33,13 +33,13 @@ pub struct InputRequest {
 
 /// Whether a result asks.
 pub fn is_input_required(result: &Raw) -> bool {
-    bridge::result_type(result).as_deref() == Some(RESULT_TYPE)
+    result_type::of(result).as_deref() == Some(result_type::INPUT_REQUIRED)
 }
 
 /// The questions of an upstream's result; one that names no method is passed over.
 pub fn requests(result: &Raw) -> Vec<InputRequest> {
     let requests = result.get(REQUESTS).unwrap_or_else(Raw::empty_object);
-    let one = |member: Member| {
+    let one = |member: MemberSpan| {
         let request = requests.part(member.value);
         Some(InputRequest {
             key: requests.part(member.key).string()?,
@@ -68,7 +68,10 @@ pub fn result<'a>(
     });
     let inner = [(meta::SERVER_INFO, Edit::Set(Raw::author(&us)))];
     let mut members = vec![
-        ("resultType", Edit::Set(Raw::author(&RESULT_TYPE))),
+        (
+            "resultType",
+            Edit::Set(Raw::author(&result_type::INPUT_REQUIRED)),
+        ),
         (REQUESTS, Edit::Set(object(&entries))),
     ];
     if let Some(state) = state {
@@ -260,7 +263,7 @@ mod tests {
         let made = result(&questions, Some("s"));
         assert_eq!(
             made.get("resultType").and_then(|t| t.string()).as_deref(),
-            Some(RESULT_TYPE)
+            Some(result_type::INPUT_REQUIRED)
         );
         assert_eq!(
             made.get(STATE).and_then(|s| s.string()).as_deref(),

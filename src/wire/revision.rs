@@ -56,8 +56,8 @@ impl Revision {
             .unwrap_or(Self::NEWEST_LEGACY)
     }
 
-    /// What the `MCP-Protocol-Version` header of a legacy request means: any date before the handshake's end is welcome, since
-    /// the session, not the header, says what was agreed. `None` for what is no date or a later one.
+    /// What the `MCP-Protocol-Version` header of a legacy request means: any date before the first revision without a handshake is accepted, since
+    /// the session, not the header, says what was agreed. `None` for what is no date, or a later one.
     pub fn from_header(text: &str) -> Option<Self> {
         if !is_date(text) || text >= Self::V2026_07_28.as_str() {
             return None;
@@ -66,7 +66,7 @@ impl Revision {
         Some(newest_not_after.map_or(Self::V2024_11_05, |(revision, _)| *revision))
     }
 
-    /// Whether the `MCP-Protocol-Version` header names a revision whose requests speak for themselves, known to us or not.
+    /// Whether the `MCP-Protocol-Version` header names a revision with stateless requests, known to us or not.
     pub fn is_modern_header(text: &str) -> bool {
         is_date(text) && text >= Self::V2026_07_28.as_str()
     }
@@ -81,7 +81,7 @@ impl Revision {
         Self::ALL.iter().map(|(revision, _)| *revision)
     }
 
-    /// The revisions whose requests speak for themselves, oldest first.
+    /// The revisions with stateless requests, oldest first.
     pub fn without_handshake() -> impl Iterator<Item = Self> {
         Self::all().filter(|revision| !revision.has_handshake())
     }
@@ -145,13 +145,13 @@ impl Revision {
         self == Self::V2025_03_26
     }
 
-    /// Whether a client of Streamable HTTP can take up a stream that broke off.
+    /// Whether a client of Streamable HTTP can resume a broken stream.
     pub fn has_resumption(self) -> bool {
         self.has_handshake() && self >= Self::V2025_03_26
     }
 
-    /// Whether streams begin with an event without data, whose id lets a client come back before anything was said. Older clients
-    /// would take it for a broken message.
+    /// Whether streams begin with an event without data, whose id lets a client resume before the first message. Older clients
+    /// would take it for a malformed message.
     pub fn primes_streams(self) -> bool {
         self.has_handshake() && self >= Self::V2025_11_25
     }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn any_legacy_date_in_the_header_is_welcome() {
+    fn any_legacy_date_in_the_header_is_accepted() {
         let check = |text, expected: Option<&str>| {
             assert_eq!(Revision::from_header(text).map(Revision::as_str), expected);
         };

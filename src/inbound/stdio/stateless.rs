@@ -24,7 +24,7 @@ impl Conversation {
                 self.say(frame).await;
             }
             Ok(meta) => {
-                let (view, caller) = (self.session.view.clone(), self.caller.clone());
+                let (view, caller) = (self.session.view.clone(), self.session.caller.clone());
                 let envelope = Envelope {
                     connection: Some(self.session.known.clone()),
                     ..Envelope::stateless(view, caller, &meta)

@@ -9,10 +9,10 @@ use crate::{
     catalog::{Matching, Snapshot, Tool},
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{self, Variant, Wanted},
+    gate::{Rules, Variant},
     names::{self, ServerName},
-    router::{Refused, Reply, Search},
-    wire::{Edit, Raw, splice},
+    router::{Reply, RequestError, Search},
+    wire::{Edit, Raw, Target, splice},
 };
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
@@ -83,14 +83,14 @@ fn define(_: &Settings) -> Value {
     })
 }
 
-fn run(call: &Call<'_>) -> Result<Reply, Refused> {
+fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let names = read(&call.arguments).map_err(|why| wrong_arguments(TOOL.name, why))?;
     let settings = call.router.settings();
     let snapshot = call.router.0.catalog.snapshot();
     let (mut tools, mut unknown) = (Vec::new(), Vec::new());
     for name in names {
         match find(call, &settings, &snapshot, &name) {
-            Ok((server, tool)) => tools.push(described(&settings, &server, tool)),
+            Ok((server, tool)) => tools.push(described(&settings, &snapshot, &server, tool)),
             Err(failure) => unknown.push(explained(call, &snapshot, &name, &failure)),
         }
     }
@@ -139,13 +139,8 @@ fn find<'a>(
         (None, Some((server, tool))) => (server, tool),
         (None, None) => (name, ""),
     };
-    gate::decide(
-        settings,
-        snapshot,
-        &call.context.caller,
-        server,
-        Wanted::Tool(tool),
-    )?;
+    let rules = Rules::new(settings, snapshot);
+    rules.decide(&call.context.caller, server, &Target::tool(tool))?;
     let known = snapshot
         .servers
         .get(server)
@@ -161,8 +156,9 @@ fn unlisted(server: &str, tool: &str) -> Failure {
         .of_tool(tool)
 }
 
-fn described(settings: &Settings, server: &ServerName, tool: &Tool) -> Raw {
-    let variant: Variant = gate::call_with(settings.servers.get(server).map(AsRef::as_ref), tool);
+fn described(settings: &Settings, snapshot: &Snapshot, server: &ServerName, tool: &Tool) -> Raw {
+    let rules = Rules::new(settings, snapshot);
+    let variant = rules.call_with(server.as_str(), tool);
     let edits = [
         (
             "name",
@@ -195,14 +191,8 @@ fn closest(call: &Call<'_>, snapshot: &Snapshot, name: &str) -> Vec<String> {
     let visible = servers
         .flat_map(|(server, known)| known.tools.iter().map(move |tool| (server, tool)))
         .filter(|(server, tool)| {
-            gate::decide(
-                &settings,
-                snapshot,
-                caller,
-                server.as_str(),
-                Wanted::Tool(&tool.name),
-            )
-            .is_ok()
+            let rules = Rules::new(&settings, snapshot);
+            rules.allows(caller, server.as_str(), &Target::tool(&tool.name))
         });
     let known: Vec<String> = visible
         .map(|(server, tool)| format!("{server}:{}", tool.name))

@@ -13,10 +13,10 @@ use super::{Connected, Worker, schedule::Schedule};
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
     config::Transport,
+    process::Grace,
     upstream::{
         connect::{self, ConnectError, Open},
         handle::{Command, Live},
-        process::Grace,
         state::{Event, HEALTHY_AFTER, Health},
     },
 };
@@ -104,7 +104,6 @@ impl Worker {
             });
         };
         self.life.incarnation += 1;
-        self.shared.callers.exorcise();
         self.life.in_doubt = false;
         let live = Arc::new(Live {
             incarnation: self.life.incarnation,
@@ -127,7 +126,7 @@ impl Worker {
             due_for: Vec::new(),
             listing_for: Vec::new(),
         });
-        if !self.entry.quarantined {
+        if !self.is_held() {
             self.shared.live.store(Some(live.clone()));
         }
         self.tell_wishes();

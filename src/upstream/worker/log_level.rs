@@ -9,6 +9,9 @@ impl Worker {
     /// Tells the server if it does not know yet. What it was told cannot be taken back, so when nobody wants anything in particular
     /// any more it goes on as it was told last.
     pub(super) fn tell_level(&mut self) {
+        if self.is_held() {
+            return;
+        }
         let life = &mut self.life;
         let Some(connected) = life.open.as_ref().filter(|_| life.levelling.is_none()) else {
             return;
@@ -19,9 +22,6 @@ impl Worker {
         let Some(level) = wanted.filter(|level| hears && life.level_told != Some(*level)) else {
             return;
         };
-        if self.entry.quarantined {
-            return;
-        }
         life.level_told = Some(level);
         let (link, server) = (connected.open.link.clone(), self.entry.name.clone());
         let telling = async move {

@@ -29,7 +29,6 @@ use self::{
 use super::{
     connect::{ConnectError, Ground, Open},
     handle::{Command, Live, Shared, Status},
-    link::News,
     listening::Listening,
     log_subscriptions::LogSubscriptions,
     state::{Action, Event, State, Wish},
@@ -38,6 +37,8 @@ use super::{
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
+    gate,
+    link::News,
     wire::{LogLevel, Revision},
 };
 
@@ -247,10 +248,15 @@ impl Worker {
         self.shared.tenant.is_some()
     }
 
+    /// Whether the server waits for approval: nothing of it is executed then. This worker is replaced when that changes.
+    fn is_held(&self) -> bool {
+        !gate::standing(&self.entry).is_usable()
+    }
+
     /// A server that waits for approval is not called, and of one that gives each client its own process, nobody uses this one.
     fn is_for_its_lists_only(&self) -> bool {
         let is_never_called = self.shared.scope == SessionScope::Client && !self.is_instance();
-        self.entry.quarantined || (is_never_called && !self.is_remote())
+        self.is_held() || (is_never_called && !self.is_remote())
     }
 
     /// Whether its lists are known, from this configuration of it.
@@ -325,8 +331,9 @@ impl Worker {
                 // An attempt that hangs is given up; those who wait for it wait for the new one.
                 self.life.attempt = None;
                 self.disconnect().await;
-                (self.life.state, self.life.in_doubt) = (State::Asleep, true);
-                self.wake(answer).await;
+                self.life.in_doubt = true;
+                self.add_waiter(answer);
+                self.event(Event::Restarted).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
@@ -354,11 +361,16 @@ impl Worker {
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
+        self.add_waiter(answer);
+        self.event(Event::Wanted).await;
+    }
+
+    /// Somebody waits for the attempt that runs, or is about to.
+    fn add_waiter(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
         // Callers that left, while an attempt takes its time, are forgotten.
         self.life.waiters.retain(|waiter| !waiter.is_closed());
         self.life.waiters.push(answer);
         self.life.urgent.notify_one();
-        self.event(Event::Wanted).await;
     }
 }
 
@@ -380,16 +392,7 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
             if let Some(news) = connected.early.pop_front() {
                 return Some(news);
             }
-            let told = async {
-                match &mut connected.open.listening {
-                    Some(listening) => listening.next().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                news = connected.open.news.recv() => news,
-                news = told => Some(news),
-            }
+            connected.open.news.recv().await
         }
         None => std::future::pending().await,
     }

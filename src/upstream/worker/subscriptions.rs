@@ -7,12 +7,13 @@ use futures_util::future::FutureExt;
 use super::Worker;
 use crate::{
     error_code::{ErrorCode, Failure},
+    link::Link,
     upstream::{
-        link::{Incoming, Link, LinkError},
         listening::ListenError,
+        own_requests,
         subscriptions::{NotSubscribed, Wish},
     },
-    wire::{Id, Outcome, Raw, method},
+    wire::{Outcome, Raw, method},
 };
 
 /// How long a server may take to answer one of these.
@@ -35,7 +36,7 @@ pub(super) enum Told {
 impl Worker {
     /// Whether somebody wants to hear of a resource, so that the server must be connected.
     pub(super) fn is_listened_to(&self) -> bool {
-        !self.entry.quarantined && !self.shared.subscriptions.is_empty()
+        !self.is_held() && !self.shared.subscriptions.is_empty()
     }
 
     /// Asks for what is wanted and not had, and ends what is had and not wanted.
@@ -43,7 +44,7 @@ impl Worker {
         let Some(connected) = &self.life.open else {
             return;
         };
-        if self.entry.quarantined {
+        if self.is_held() {
             return;
         }
         let subscriptions = &self.shared.subscriptions;
@@ -112,24 +113,13 @@ async fn ask(link: &Link, wish: &Wish) -> Result<(), NotSubscribed> {
     answered(link, name, &params).await
 }
 
-/// Sends a request on nobody's behalf; only whether it succeeds is of interest.
+/// Sends a request of our own; only whether it succeeds is of interest.
 pub(super) async fn answered(link: &Link, method: &str, params: &Raw) -> Result<(), NotSubscribed> {
-    match tokio::time::timeout(ANSWER, answer(link, method, params)).await {
+    match tokio::time::timeout(ANSWER, own_requests::ask(link, method, params)).await {
         Ok(Ok(Outcome::Result(_))) => Ok(()),
         Ok(Ok(Outcome::Error(error))) => Err(NotSubscribed::Refused(error.detached())),
         Ok(Err(error)) => Err(failed(ErrorCode::BadUpstreamAnswer, &error.outside())),
         Err(_) => Err(failed(ErrorCode::TimedOut, "it did not answer in time")),
-    }
-}
-
-async fn answer(link: &Link, method: &str, params: &Raw) -> Result<Outcome, LinkError> {
-    let mut exchange = link
-        .call(Id::next_number(), method, Some(params), &[])
-        .await?;
-    loop {
-        if let Incoming::Answer(outcome) = exchange.next().await? {
-            return Ok(outcome);
-        }
     }
 }
 

@@ -8,9 +8,9 @@ use tokio::sync::oneshot;
 use super::{Worker, schedule::Due};
 use crate::{
     catalog::Listing,
+    link::Link,
     upstream::{
         connect::LISTING,
-        link::Link,
         lists::{self, ListError},
         state::Event,
     },

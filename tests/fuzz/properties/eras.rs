@@ -6,7 +6,7 @@ use bytes::Bytes;
 use mcpproxy::wire::{
     LogLevel, Raw, RequestMeta, Revision,
     bridge::{self, Sender},
-    header_params, header_value, is_modern, meta, method, unsupported,
+    header_params, header_value, is_modern, meta, method, result_type, unsupported,
 };
 
 use super::json;
@@ -74,7 +74,7 @@ fn check_result(result: &Raw) {
             let shown = match made {
                 Ok(shown) => shown,
                 Err(unpromised) => {
-                    assert_eq!(bridge::result_type(result), Some(unpromised.0));
+                    assert_eq!(result_type::of(result), Some(unpromised.0));
                     assert!(client.has_handshake() && !upstream.has_handshake());
                     continue;
                 }
@@ -82,9 +82,9 @@ fn check_result(result: &Raw) {
             Raw::parse(shown.bytes()).expect("what was JSON stays JSON");
             match (client.has_handshake(), upstream.has_handshake()) {
                 (false, true) => {
-                    assert_eq!(bridge::result_type(&shown).as_deref(), Some("complete"));
+                    assert_eq!(result_type::of(&shown).as_deref(), Some("complete"));
                 }
-                (true, false) => assert_eq!(bridge::result_type(&shown), None),
+                (true, false) => assert_eq!(result_type::of(&shown), None),
                 _ => assert_eq!(shown.as_bytes(), result.as_bytes()),
             }
             let dress = ["resultType", "ttlMs", "cacheScope", meta::META];

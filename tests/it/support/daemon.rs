@@ -9,7 +9,7 @@ use std::{
 use mcpproxy::{
     config::{Places, Why},
     daemon::{self, LogFormat, Running, ServeOptions, Tcp},
-    upstream::process::LoginPath,
+    process::LoginPath,
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -32,6 +32,12 @@ pub struct Home {
 }
 
 impl Home {
+    /// An empty one.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { folder }
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -115,8 +121,7 @@ impl Builder {
 
     /// A home with this configuration in which nothing runs yet.
     pub fn home(&self) -> Home {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let home = Home { folder };
+        let home = Home::new();
         home.write_config(&self.text());
         home
     }
