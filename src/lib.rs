@@ -35,7 +35,8 @@ pub mod gate;
 // Floor 5: the upstream servers.
 pub mod upstream;
 
-// Floor 6: what an operator can do.
+// Floor 6: what an operator can do, and how a client's request reaches an upstream.
+pub mod forward;
 pub mod management;
 
 // Floor 7: what an MCP client can ask.

@@ -236,12 +236,7 @@ impl ServedClient {
 
     /// What becomes of a request.
     async fn outcome(&self, context: &CallContext, request: &Request) -> Outcome {
-        let is_of_the_other_era = if context.revision.has_handshake() {
-            method::is_modern(&request.method)
-        } else {
-            method::went_with_the_handshake(&request.method)
-        };
-        if is_of_the_other_era {
+        if !context.revision.may_have_method(&request.method) {
             return Outcome::Error(RpcError::method_not_found(&request.method).to_raw());
         }
         let span = context.span.clone();

@@ -1,6 +1,6 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
-use super::{Refused, Reply, Router, built_in};
+use super::{Reply, RequestError, Router, built_in};
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
@@ -15,9 +15,9 @@ impl Router {
         &self,
         context: &CallContext,
         request: &Request,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         let (method, params) = (&*request.method, request.params.as_ref());
-        if method::is_of_tasks(method) && context.revision.has_handshake() {
+        if method::is_of_tasks(method) && !context.revision.has_task_results() {
             return Err(RpcError::method_not_found(method).into());
         }
         let target = Target::of(method, params)?;
@@ -107,8 +107,8 @@ impl Router {
         match sent.await {
             Ok(Reply::Passed(outcome)) => Ok(outcome),
             Ok(Reply::Own(result)) => Ok(Outcome::Result(result)),
-            Err(Refused::Failed(failure)) => Err(failure),
-            Err(Refused::Rpc(error)) => Err(Failure::new(
+            Err(RequestError::Failed(failure)) => Err(failure),
+            Err(RequestError::Rpc(error)) => Err(Failure::new(
                 ErrorCode::InvalidArguments,
                 error.message,
                 "Correct the request.",

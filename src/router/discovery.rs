@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{Refused, Reply, Router, View, opening, tasks};
+use super::{Reply, RequestError, Router, View, opening, tasks};
 use crate::{
     access::Caller,
     call_context::CallContext,
@@ -16,7 +16,7 @@ impl Router {
         &self,
         context: &CallContext,
         view: &View,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         let result = self.discover(&context.caller, view).await?;
         Ok(Reply::Passed(Outcome::Result(result)))
     }

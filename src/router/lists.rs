@@ -6,12 +6,13 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, Refused, Router, View, built_in, instructions};
+use super::{FIRST_DISCOVERY, RequestError, Router, View, built_in, instructions};
 use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::{Difference, ServerCatalog},
     config::RoutingMode,
+    forward::prefixed,
     gate::{Moment, Rules, ViewKey},
     names::ServerName,
     upstream::Upstream,
@@ -56,8 +57,8 @@ impl Lists {
     /// What a model is told before anything else.
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = view.mode(self.moment.settings());
-        let made = &self.instructions[usize::from(mode == RoutingMode::Direct)];
-        made.get_or_init(|| instructions::of_servers(mode, &self.moment))
+        let text = &self.instructions[usize::from(mode == RoutingMode::Direct)];
+        text.get_or_init(|| instructions::of_servers(mode, &self.moment))
     }
 
     /// Whether nothing happened that could concern this server.
@@ -219,7 +220,7 @@ impl Router {
         context: &CallContext,
         server: &ServerName,
         which: &str,
-    ) -> Result<Raw, Refused> {
+    ) -> Result<Raw, RequestError> {
         let (now, caller) = (self.0.gate.now(), &context.caller);
         let rules = now.rules();
         rules.decide(caller, server.as_str(), &Target::method_alone(which))?;
@@ -310,21 +311,6 @@ pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw)
     ];
     // Only objects get into the catalog.
     splice(definition, &edits).unwrap_or_else(|_| definition.clone())
-}
-
-/// `[server] ` and the description, whose own text stays as it is written.
-pub(super) fn prefixed(server: &ServerName, description: Option<&Raw>) -> Raw {
-    let written = description
-        .map(Raw::as_bytes)
-        .and_then(|text| text.strip_prefix(b"\""));
-    match written {
-        // What follows the opening quote, the closing one included. A server's name needs no escapes.
-        Some(rest) if rest != b"\"" => {
-            let text = [format!("\"[{server}] ").as_bytes(), rest].concat();
-            Raw::parse(&text.into()).unwrap_or_else(|_| Raw::author(&format!("[{server}]")))
-        }
-        _ => Raw::author(&format!("[{server}]")),
-    }
 }
 
 fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {

@@ -5,18 +5,12 @@ mod built_in;
 mod calls;
 mod changes;
 mod discovery;
-mod exchange;
 mod forward;
 mod header_params;
-mod input_required;
-mod instances;
 mod instructions;
 mod lists;
-mod log_lines;
 mod opening;
-mod parked;
 mod resources;
-mod rounds;
 mod search;
 mod search_answer;
 mod signature;
@@ -34,13 +28,13 @@ pub use self::{
 };
 pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
-use self::lists::prefixed;
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientSession},
     catalog::Catalog,
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
+    forward::{EndpointKind, Forwarder, RequestError},
     gate::Gate,
     names::ServerName,
     upstream::{Upstream, Upstreams},
@@ -69,6 +63,13 @@ impl View {
             Self::Configured | Self::Server(_) => settings.routing_mode,
         }
     }
+
+    fn kind(&self) -> EndpointKind {
+        match self {
+            Self::Server(_) => EndpointKind::OneServer,
+            Self::Configured | Self::Mode(_) => EndpointKind::ManyServers,
+        }
+    }
 }
 
 /// Answers clients. Cheap to clone.
@@ -81,8 +82,7 @@ struct Parts {
     catalog: Catalog,
     upstreams: Upstreams,
     lists: lists::Prepared,
-    /// Calls that wait for what their clients are asked.
-    parked: parked::Parked,
+    forwarder: Forwarder,
     tasks: tasks::Tasks,
 }
 
@@ -92,26 +92,6 @@ enum Reply {
     Own(Raw),
     /// An upstream's answer, as this client must get it.
     Passed(Outcome),
-}
-
-/// Why a request got no result.
-enum Refused {
-    /// The request itself is wrong.
-    Rpc(RpcError),
-    /// We could not do it.
-    Failed(Failure),
-}
-
-impl From<RpcError> for Refused {
-    fn from(error: RpcError) -> Self {
-        Self::Rpc(error)
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
 }
 
 impl Router {
@@ -126,9 +106,9 @@ impl Router {
             settings,
             gate,
             catalog,
+            forwarder: Forwarder::new(upstreams.clone()),
             upstreams,
             lists: lists::Prepared::default(),
-            parked: parked::Parked::default(),
             tasks: tasks::Tasks::default(),
         }))
     }
@@ -140,7 +120,8 @@ impl Router {
             View::Configured | View::Mode(_) => self.aggregated(context, view, request).await,
         };
         if answered.is_err() {
-            self.abandon(context, request);
+            let params = request.params.as_ref();
+            self.0.forwarder.abandon(context, params);
         }
         let own = |result| {
             let shaped = bridge::own_result_for(context.revision, &request.method, result);
@@ -149,11 +130,16 @@ impl Router {
         match answered {
             Ok(Reply::Passed(outcome)) => outcome,
             Ok(Reply::Own(result)) => own(result),
-            Err(Refused::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
+            Err(RequestError::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
                 own(failed_result(&failure))
             }
             Err(refused) => Outcome::Error(refusal(context, refused).to_raw()),
         }
+    }
+
+    /// Gives up calls whose clients do not come back in time, for ever.
+    pub async fn give_up_unanswered(self) {
+        self.0.forwarder.forget_expired().await;
     }
 
     /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
@@ -166,13 +152,16 @@ impl Router {
     ) {
         if &*notification.method == method::ROOTS_CHANGED {
             if let Some(session) = session {
-                self.roots_changed(caller, session, notification).await;
+                for upstream in self.0.forwarder.own_upstreams(caller, session) {
+                    self.pass_on(caller, &upstream, notification).await;
+                }
+                self.0.forwarder.roots_changed(caller, session).await;
             }
             return;
         }
         if let View::Server(server) = view
             && is_for_upstream(&notification.method)
-            && let Some(upstream) = self.used_by(caller, session, server)
+            && let Some(upstream) = self.0.forwarder.upstream_in_use(caller, session, server)
         {
             self.pass_on(caller, &upstream, notification).await;
         }
@@ -190,8 +179,8 @@ impl Router {
         };
         if let Err(refused) = passing.await {
             let why = match refused {
-                Refused::Rpc(error) => error.message,
-                Refused::Failed(failure) => failure.error,
+                RequestError::Rpc(error) => error.message,
+                RequestError::Failed(failure) => failure.error,
             };
             tracing::debug!(%server, why, "a notification could not be passed on");
         }
@@ -209,7 +198,7 @@ impl Router {
         context: &CallContext,
         view: &View,
         request: &Request,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         first_page_only(request)?;
         let caller = &context.caller;
         match &*request.method {
@@ -238,7 +227,7 @@ impl Router {
         context: &CallContext,
         server: &ServerName,
         request: &Request,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         match &*request.method {
             method::PING => return Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => {
@@ -307,10 +296,10 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
 
 /// Our own failures are results for tools, so that a model reads them; for everything else they are JSON-RPC errors with the
 /// same JSON as data.
-fn refusal(context: &CallContext, refused: Refused) -> RpcError {
+fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     let failure = match refused {
-        Refused::Rpc(error) => return error,
-        Refused::Failed(failure) => failure,
+        RequestError::Rpc(error) => return error,
+        RequestError::Failed(failure) => failure,
     };
     let code = match failure.code {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),

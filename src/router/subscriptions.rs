@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LogSubscription, Refused, Router, Subscription, Tell, View, forward::Shown, refusal};
+use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
@@ -20,7 +20,7 @@ impl Router {
         uri: &str,
         tell: Tell,
     ) -> Result<Subscription, Raw> {
-        let refused = |error: Refused| refusal(context, error).to_raw();
+        let refused = |error: RequestError| refusal(context, error).to_raw();
         let owner = match view {
             View::Server(server) => Owner {
                 server: server.clone(),
@@ -34,18 +34,15 @@ impl Router {
             View::Server(_) => tell,
             View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
         };
-        let shown = match view {
-            View::Server(_) => Shown::Own,
-            View::Configured | View::Mode(_) => Shown::Offered,
-        };
         let subscribed = async {
             let target = Target::subscription(&owner.uri);
             let gate = &self.0.gate;
             let admitted = gate
                 .admit(&context.caller, owner.server.as_str(), target)
                 .map_err(NotSubscribed::Failed)?;
-            let upstream = self
-                .upstream(context, &admitted, shown)
+            let forwarder = &self.0.forwarder;
+            let upstream = forwarder
+                .upstream(context, &admitted, view.kind())
                 .await
                 .map_err(NotSubscribed::Failed)?;
             upstream.subscribe(&admitted, tell).await

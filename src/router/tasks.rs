@@ -12,14 +12,11 @@ use crate::{
     call_context::CallContext,
     catalog::ServerCatalog,
     names::ServerName,
-    wire::{Raw, RpcError, bridge},
+    wire::{Raw, RpcError, result_type},
 };
 
 /// The extension's name among the capabilities.
 pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-
-/// The `resultType` of a result that is a task.
-const RESULT_TYPE: &str = "task";
 
 /// Limit: tasks that are remembered. The oldest are forgotten; their clients can no longer ask for them here.
 const REMEMBERED: usize = 10_000;
@@ -69,7 +66,7 @@ impl Tasks {
 impl Router {
     /// Notes whose task a result is, if it is one.
     pub(super) fn note_task(&self, context: &CallContext, server: &ServerName, result: &Raw) {
-        if bridge::result_type(result).as_deref() == Some(RESULT_TYPE)
+        if result_type::of(result).as_deref() == Some(result_type::TASK)
             && let Some(id) = result.get("taskId").and_then(|id| id.string())
         {
             self.0.tasks.remember(&id, server, &context.caller);
@@ -82,7 +79,7 @@ impl Router {
         let gives = |known: &ServerCatalog| {
             let extensions = known.capabilities().get("extensions");
             extensions.is_some_and(|all| all.get(EXTENSION).is_some())
-                && !known.listing.revision.has_handshake()
+                && known.listing.revision.has_task_results()
         };
         let mut servers = now.snapshot().servers.iter();
         servers.any(|(name, known)| gives(known) && now.rules().is_usable(name.as_str()))

@@ -74,7 +74,7 @@ pub fn is_of_tasks(method: &str) -> bool {
 }
 
 /// Methods that went with the handshake.
-pub fn went_with_the_handshake(method: &str) -> bool {
+pub(super) fn went_with_the_handshake(method: &str) -> bool {
     matches!(
         method,
         INITIALIZE | PING | SET_LEVEL | RESOURCES_SUBSCRIBE | RESOURCES_UNSUBSCRIBE

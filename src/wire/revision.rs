@@ -1,6 +1,6 @@
 //! The revisions of the protocol, and every question whose answer depends on them.
 
-use super::RpcError;
+use super::{RpcError, method};
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -84,6 +84,60 @@ impl Revision {
     /// The revisions with stateless requests, oldest first.
     pub fn without_handshake() -> impl Iterator<Item = Self> {
         Self::all().filter(|revision| !revision.has_handshake())
+    }
+
+    /// Whether servers ask clients by requests, at any time; later they ask by results (revision 2026-07-28, basic/patterns/mrtr).
+    pub fn has_server_requests(self) -> bool {
+        self.has_handshake()
+    }
+
+    /// Whether every request says in `_meta` who sends it (revision 2026-07-28, basic, "Per-request protocol fields").
+    pub fn requests_name_sender(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether HTTP headers repeat what a request's params say (revision 2026-07-28, transports, "Request Headers").
+    pub fn headers_repeat_params(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether results say in `resultType` of what kind they are; before, there was one kind.
+    pub fn has_result_types(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether changes are told of on `subscriptions/listen` only.
+    pub fn has_listen(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether a result can be a task that is asked for by its id (tasks extension).
+    pub fn has_task_results(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether a client sets the level of log lines by `logging/setLevel`; later each request names it.
+    pub fn has_set_level(self) -> bool {
+        self.has_handshake()
+    }
+
+    /// Whether a client that never named a level gets log lines of every level; later it gets none (logging, "Message Filtering").
+    pub fn logs_unasked(self) -> bool {
+        self.has_handshake()
+    }
+
+    /// Whether an error names the capability that a client would have had to declare.
+    pub fn has_missing_capability_error(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether it may have this method: those that belong to the other era are missing.
+    pub fn may_have_method(self, method: &str) -> bool {
+        if self.has_handshake() {
+            !method::is_modern(method)
+        } else {
+            !method::went_with_the_handshake(method)
+        }
     }
 
     /// Whether a POST may carry several messages.

@@ -8,7 +8,7 @@ use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Variant,
-    router::{Refused, Reply, Router},
+    router::{Reply, RequestError, Router},
     wire::{Edit, Raw},
 };
 
@@ -201,7 +201,7 @@ fn arguments_of(call: &Call<'_>, asked: &Declared) -> Result<Option<Raw>, String
     }
 }
 
-async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, Refused> {
+async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let tool = format!("call_tool_{}", variant.as_str());
     let wrong = |why: String| wrong_arguments(&tool, why);
     let asked = Declared::read(&call.arguments).map_err(wrong)?;
@@ -231,7 +231,7 @@ fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
         })
 }
 
-async fn undeclared(call: Call<'_>) -> Result<Reply, Refused> {
+async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| wrong_arguments("call_tool", why);
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
@@ -283,7 +283,7 @@ impl Router {
         server: &str,
         tool: &str,
         arguments: Option<Raw>,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         self.ensure_known(server).await?;
         let caller = &call.context.caller;
         let admitted = self.0.gate.admit_as(caller, variant, server, tool)?;

@@ -11,7 +11,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::{Rules, Variant},
     names::{self, ServerName},
-    router::{Refused, Reply, Search},
+    router::{Reply, RequestError, Search},
     wire::{Edit, Raw, Target, splice},
 };
 
@@ -83,7 +83,7 @@ fn define(_: &Settings) -> Value {
     })
 }
 
-fn run(call: &Call<'_>) -> Result<Reply, Refused> {
+fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let names = read(&call.arguments).map_err(|why| wrong_arguments(TOOL.name, why))?;
     let settings = call.router.settings();
     let snapshot = call.router.0.catalog.snapshot();

@@ -12,7 +12,7 @@ use crate::{
     link::{Exchange, Incoming, Link},
     names::ServerName,
     upstream::connect::own_answers::own_answer,
-    wire::{Id, Outcome, Raw, Revision, bridge, method},
+    wire::{Id, Outcome, Raw, Revision, method, result_type},
 };
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
@@ -103,7 +103,7 @@ impl ActiveCall {
 
     /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
     fn check(&self, result: &Raw) -> Result<(), Failure> {
-        if self.revision.has_handshake() || bridge::has_known_type(result) {
+        if !self.revision.has_result_types() || result_type::is_known(result) {
             return Ok(());
         }
         let name = self.server();

@@ -83,7 +83,7 @@ impl Meanwhile {
             };
             match arrived {
                 Some(News::Question(question))
-                    if revision.has_handshake() && self.answering.len() < ANSWERS =>
+                    if revision.has_server_requests() && self.answering.len() < ANSWERS =>
                 {
                     self.question(shared, link, question);
                 }

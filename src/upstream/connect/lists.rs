@@ -7,7 +7,7 @@ use super::own_requests;
 use crate::{
     catalog::Listing,
     link::{Link, LinkError, MAX_FRAME},
-    wire::{Outcome, Raw, Revision, RpcError, bridge, header_params, method},
+    wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
 
 /// Limit: pages of one list. A server that never comes to an end is cut here.
@@ -82,7 +82,7 @@ pub(in crate::upstream) async fn read(
             "resourceTemplates"
         ),
     )?;
-    if link.has_headers() && !revision.has_handshake() {
+    if link.has_headers() && revision.headers_repeat_params() {
         tools.retain(can_be_called_with_headers);
     }
     Ok(Listing {
@@ -186,9 +186,11 @@ impl ListReader<'_> {
         let params = own_requests::params(self.revision, cursor.as_slice());
         let asked = own_requests::ask(self.link, method, &params).await;
         match asked.map_err(|source| ListError::Link { method, source })? {
-            Outcome::Result(result) if self.revision.has_handshake() => Ok(result),
-            Outcome::Result(result) => match bridge::result_type(&result) {
-                Some(kind) if kind != "complete" => Err(ListError::Unusable { method, kind }),
+            Outcome::Result(result) if !self.revision.has_result_types() => Ok(result),
+            Outcome::Result(result) => match result_type::of(&result) {
+                Some(kind) if kind != result_type::COMPLETE => {
+                    Err(ListError::Unusable { method, kind })
+                }
                 _ => Ok(result),
             },
             Outcome::Error(error) => {

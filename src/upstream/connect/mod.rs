@@ -151,7 +151,7 @@ async fn listening(link: &Link, opened: &control::Opened) -> Option<ChangeSubscr
         revision,
         ..
     } = opened;
-    if revision.has_handshake() {
+    if !revision.has_listen() {
         return None;
     }
     let mut listening = ChangeSubscription::start(link.clone(), *revision, initialize);

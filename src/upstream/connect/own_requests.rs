@@ -28,7 +28,7 @@ pub(in crate::upstream) fn params(revision: Revision, members: &[(&str, Raw)]) -
         .iter()
         .map(|(key, value)| (*key, Edit::Set(value.clone())))
         .collect();
-    if !revision.has_handshake() {
+    if revision.requests_name_sender() {
         edits.push((meta::META, Edit::Within(&of_us)));
     }
     splice(&Raw::empty_object(), &edits).expect("an object")

@@ -17,7 +17,7 @@ impl Worker {
             return;
         };
         let catalog = connected.live.catalog.load();
-        let hears = catalog.listing.revision.has_handshake() && catalog.has_capability("logging");
+        let hears = catalog.listing.revision.has_set_level() && catalog.has_capability("logging");
         let wanted = self.context.log_subscriptions.least(&self.entry.name);
         let Some(level) = wanted.filter(|level| hears && life.level_told != Some(*level)) else {
             return;

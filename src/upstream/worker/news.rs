@@ -84,7 +84,7 @@ impl Worker {
         let Some(connected) = &self.life.open else {
             return;
         };
-        let asks_nobody = !connected.open.listing.revision.has_handshake();
+        let asks_nobody = !connected.open.listing.revision.has_server_requests();
         let known = |outcome| std::future::ready(outcome).boxed();
         let outcome = match own_answer(&question, &self.shared.roots()) {
             _ if asks_nobody => {

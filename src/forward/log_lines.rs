@@ -16,7 +16,7 @@ pub(super) fn is_wanted(context: &CallContext, notice: &Notification) -> bool {
 /// do not know passes wherever lines do.
 fn is_grave_enough(revision: Revision, wanted: Option<LogLevel>, line: &Notification) -> bool {
     let Some(wanted) = wanted else {
-        return revision.has_handshake();
+        return revision.logs_unasked();
     };
     let level = line.params.as_ref().and_then(|params| params.get("level"));
     let level = level.and_then(|level| level.string());

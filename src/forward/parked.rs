@@ -6,22 +6,22 @@
 use std::{
     collections::HashMap,
     sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use tokio::sync::Notify;
 
-use super::{exchange::Running, input_required::Asked};
-use crate::{access::Caller, fingerprint::Fingerprint, names::ServerName, wire::Id};
-
-/// How long a client may take to answer one round.
-pub(super) const ROUND: Duration = Duration::from_mins(2);
-
-/// How long a call may wait for its client over all rounds.
-const TOTAL: Duration = Duration::from_mins(10);
-
-/// Limit: rounds of one call.
-pub(super) const ROUNDS: usize = 16;
+use super::{progress::ProgressTokens, state::CallState};
+use crate::{
+    access::Caller,
+    fingerprint::Fingerprint,
+    names::ServerName,
+    upstream::ActiveCall,
+    wire::{
+        Id, Raw, Revision,
+        input_required::{self, InputRequest},
+    },
+};
 
 /// Limit: parked calls of one caller, and at one server.
 const OF_A_CALLER: usize = 64;
@@ -32,27 +32,40 @@ const PREFIX: &str = "mcpproxy-";
 
 /// The parked calls of one daemon.
 #[derive(Default)]
-pub(super) struct Parked {
+pub(super) struct ParkedCalls {
     table: Mutex<HashMap<Box<str>, Entry>>,
     added: Notify,
 }
 
 struct Entry {
     call: ParkedCall,
-    bound: Bound,
+    key: RetryKey,
     expires: Instant,
+}
+
+/// A request that was sent, and how it stands.
+pub(super) struct SentCall {
+    pub(super) active: ActiveCall,
+    pub(super) progress: ProgressTokens,
+    pub(super) state: CallState,
+}
+
+/// One question of a server, for a result that asks.
+pub(super) struct CollectedQuestion {
+    /// The id that the server knows it by.
+    pub(super) id: Id,
+    pub(super) request: InputRequest,
 }
 
 /// A call, and what its client was asked.
 pub(super) struct ParkedCall {
-    pub(super) running: Running,
-    /// The questions, with the ids that the upstream knows them by.
-    pub(super) questions: Vec<(Id, Asked)>,
+    pub(super) call: SentCall,
+    pub(super) questions: Vec<CollectedQuestion>,
 }
 
 /// What a retry must have in common with the request that it retries.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Bound {
+pub(super) struct RetryKey {
     pub(super) caller: Caller,
     pub(super) server: ServerName,
     pub(super) method: Box<str>,
@@ -63,50 +76,44 @@ pub(super) struct Bound {
 /// Why a call was not parked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many calls wait for their clients")]
-pub(super) struct Full;
+pub(super) struct TooManyParked;
 
-impl Parked {
-    /// Keeps a call for its client. The handle is what the client calls again with.
+impl ParkedCalls {
+    /// Keeps a call until its client calls again with this handle, for one round. Where it cannot be kept it is dropped, and with
+    /// that withdrawn.
     pub(super) fn park(
         &self,
+        handle: &str,
         mut call: ParkedCall,
-        bound: Bound,
+        key: RetryKey,
         now: Instant,
-    ) -> Result<String, Full> {
-        let round = ROUND.min(TOTAL.saturating_sub(call.running.waited));
-        call.running.waited += round;
+    ) -> Result<(), TooManyParked> {
+        let expires = now + call.call.state.budget.begin_parked();
         drop(self.take_expired(now));
         let mut table = self.lock();
-        let same = |of: &dyn Fn(&Bound) -> bool| table.values().filter(|e| of(&e.bound)).count();
-        if same(&|other| other.caller == bound.caller) >= OF_A_CALLER
-            || same(&|other| other.server == bound.server) >= AT_A_SERVER
+        let same = |of: &dyn Fn(&RetryKey) -> bool| table.values().filter(|e| of(&e.key)).count();
+        if same(&|other| other.caller == key.caller) >= OF_A_CALLER
+            || same(&|other| other.server == key.server) >= AT_A_SERVER
         {
-            return Err(Full);
+            // Dropped after the lock: withdrawing a call takes locks of its own.
+            drop(table);
+            return Err(TooManyParked);
         }
-        let handle = format!("{PREFIX}{}", uuid::Uuid::new_v4().simple());
-        let expires = now + round;
-        let entry = Entry {
-            call,
-            bound,
-            expires,
-        };
-        table.insert(handle.as_str().into(), entry);
+        let entry = Entry { call, key, expires };
+        table.insert(handle.into(), entry);
         drop(table);
         self.added.notify_one();
-        Ok(handle)
+        Ok(())
     }
 
     /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request; the call is then over.
-    pub(super) fn take(&self, handle: &str, bound: &Bound, now: Instant) -> Option<ParkedCall> {
+    pub(super) fn take(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<ParkedCall> {
         let entry = self.lock().remove(handle)?;
-        let Entry {
-            mut call, expires, ..
-        } = entry;
-        if entry.bound != *bound || now >= expires {
+        if entry.key != *key || now >= entry.expires {
             return None;
         }
-        // What was not used of the round is given back.
-        call.running.waited -= expires - now;
+        let mut call = entry.call;
+        call.call.state.budget.give_back(entry.expires - now);
         Some(call)
     }
 
@@ -129,7 +136,7 @@ impl Parked {
                 },
             }
             for entry in self.take_expired(Instant::now()) {
-                tracing::info!(server = %entry.bound.server, "a call was given up: its client did not answer a question in time");
+                tracing::info!(server = %entry.key.server, "a call was given up: its client did not answer a question in time");
             }
         }
     }
@@ -147,7 +154,16 @@ impl Parked {
     }
 }
 
-/// Whether a state is a handle of ours, rather than an upstream's.
-pub(super) fn is_handle(state: &str) -> bool {
-    state.starts_with(PREFIX)
+/// A handle that nobody can guess.
+pub(super) fn new_handle() -> String {
+    format!("{PREFIX}{}", uuid::Uuid::new_v4().simple())
+}
+
+/// The handle that a request brings, if it goes on with a parked call. Other states are the upstreams' own.
+pub(super) fn handle_in(client: Revision, params: Option<&Raw>) -> Option<String> {
+    if client.has_server_requests() {
+        return None;
+    }
+    let state = params?.get(input_required::STATE)?.string()?;
+    state.starts_with(PREFIX).then_some(state)
 }
