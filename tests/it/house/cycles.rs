@@ -29,15 +29,6 @@ const STILL_THERE: &[(&[&str], &str)] = &[
         &["router/discovery", "router/opening"],
         "until forwarding stands in a room of its own",
     ),
-    (
-        &[
-            "router/exchange",
-            "router/forward",
-            "router/parked",
-            "router/rounds",
-        ],
-        "until forwarding stands in a room of its own",
-    ),
 ];
 
 #[test]

@@ -32,11 +32,6 @@ const REVISIONS: &[Exception] = &[
         "how a server of one era presents itself to the other",
     ),
     (
-        "router/input_required.rs",
-        4,
-        "results that ask, to be read and written by `wire`",
-    ),
-    (
         "upstream/connect/era.rs",
         3,
         "agrees with a server on the revision",
