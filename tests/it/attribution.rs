@@ -65,16 +65,6 @@ async fn hears_nothing(b: &TestClient, upstream: &Upstream, calls_before: usize)
 }
 
 #[tokio::test]
-async fn what_may_belong_to_an_answered_call_reaches_no_other_client() {
-    for upstream in shared() {
-        let upstream = upstream.start().await;
-        let (_daemon, a, b) = two_clients(&upstream).await;
-        assert_eq!(a.call("quick", "{}").await.text(), "done");
-        hears_nothing(&b, &upstream, 1).await;
-    }
-}
-
-#[tokio::test]
 async fn what_may_belong_to_a_withdrawn_call_reaches_no_other_client() {
     for upstream in shared() {
         let upstream = upstream.start().await;

@@ -50,7 +50,6 @@ const STILL_PRIVATE: &[Exception] = &[
         "whether a server may be used, which the word does say there",
     ),
     ("link", 5, "until whoever works there has renamed it"),
-    ("process", 25, "until whoever works there has renamed it"),
     ("router", 12, "until forwarding stands in a room of its own"),
 ];
 
