@@ -5,16 +5,19 @@
 
 // Floor 0: words. Pure, no I/O, no clock.
 pub mod error_code;
+pub mod loopback;
 pub mod names;
 pub mod secret;
 pub mod sync;
 pub mod wire;
 
-// Floor 1: ground. Settings, disk, fingerprints.
+// Floor 0: files on disk. Knows nothing of what is in them.
+pub mod storage;
+
+// Floor 1: ground. Settings, fingerprints.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
-pub mod storage;
 
 // Floor 2: what we say, who asks, children, connections.
 pub mod access;
@@ -39,12 +42,15 @@ pub mod management;
 // Floor 7: what an MCP client can ask.
 pub mod router;
 
-// Floor 8: the faces.
+// Floor 8: the faces, and the client of one of them.
 pub mod api;
+pub mod daemon_client;
 pub mod inbound;
 
-// Floor 9: everything put together.
+// Floor 9: everything put together, and the programs that run beside it.
+pub mod bridge;
 pub mod daemon;
+pub mod demo_server;
 
 // Floor 10: the command line.
 pub mod cli;

@@ -1,10 +1,17 @@
 //! Files of ours on disk: private folders, atomic writes.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, OpenOptions},
     io::{self, Write},
     path::Path,
 };
+
+/// Makes what these options create a file that only its owner can read (0600).
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
 
 /// Creates a folder, and what leads to it, that only its owner can open (0700).
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
@@ -17,20 +24,16 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
 
 /// Creates or empties a file that only its owner can read (0600).
 pub fn create_private_file(path: &Path) -> io::Result<File> {
-    let mut options = fs::OpenOptions::new();
+    let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    private(&mut options).open(path)
 }
 
 /// Opens a file to append to it; a new one only its owner can read (0600).
 pub fn append_to_private_file(path: &Path) -> io::Result<File> {
-    let mut options = fs::OpenOptions::new();
+    let mut options = OpenOptions::new();
     options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    private(&mut options).open(path)
 }
 
 /// Puts `content` in place of the file, whole or not at all. The file is private (0600).

@@ -52,9 +52,6 @@ fn refused(address: SocketAddr, error: &io::Error) -> ServeError {
     ServeError::Failed(format!("failed to listen on {address}: {error}; {hint}"))
 }
 
-/// The socket's name in the data folder.
-pub(super) const SOCKET: &str = "mcpproxy.sock";
-
 /// The command line's socket: whoever may open it is the operator.
 #[cfg(unix)]
 pub(super) type LocalSocket = tokio::net::UnixListener;
@@ -68,7 +65,7 @@ pub(super) type LocalSocket = TcpListener;
 pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
     use std::os::unix::fs::PermissionsExt;
 
-    let path = data_dir.join(SOCKET);
+    let path = data_dir.join(crate::daemon_client::SOCKET);
     let cannot = |error: io::Error| {
         let hint = "a shorter path may help: give --data-dir";
         ServeError::Failed(format!(

@@ -27,7 +27,7 @@ use crate::{
     gate::Admitted,
     link::Incoming,
     names::ServerName,
-    upstream::{Behalf, Outgoing, Upstreams},
+    upstream::{Outgoing, Requestor, Upstreams},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
         input_required::{self, InputRequest},
@@ -87,11 +87,12 @@ impl Forwarding<'_> {
             number,
             message: &message,
             sender: context.sender(),
-            behalf: match &context.session {
-                Some(session) => Behalf::Session(session.key().clone()),
-                None => Behalf::Itself,
+            requestor: match &context.session {
+                Some(session) => Requestor::Session(session.key().clone()),
+                None => Requestor::Unidentified,
             },
             stream: &context.to_client,
+            deadline: context.deadline,
         };
         Ok(SentCall {
             active: upstream.call(outgoing).await?,

@@ -8,12 +8,12 @@ use futures_util::future::FutureExt;
 use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
     access::Caller,
-    call_context::{CallContext, Client, ClientSession, Unasked},
+    call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
     config::{Root, SessionScope},
     error_code::Failure,
     gate::Admitted,
     names::ServerName,
-    upstream::{Ask, Member, Tenant, Upstream, Upstreams},
+    upstream::{Ask, InstanceScope, SessionKey, Upstream, Upstreams},
     wire::{Outcome, Raw, bridge, method},
 };
 
@@ -47,20 +47,20 @@ async fn own(
     endpoint: EndpointKind,
 ) -> Result<Upstream, Failure> {
     let session = context.session.as_ref();
-    let member = member(&context.caller, session);
-    if let Some(upstream) = upstreams.of_member(server, &member) {
+    let session_key = session_key(&context.caller, session);
+    if let Some(upstream) = upstreams.of_session(server, &session_key) {
         return Ok(upstream);
     }
-    let tenant = match session.filter(|_| context.revision.has_server_requests()) {
-        Some(session) => Tenant::Client {
-            member: member.clone(),
+    let scope = match session.filter(|_| context.revision.has_server_requests()) {
+        Some(session) => InstanceScope::Client {
+            session_key: session_key.clone(),
             capabilities: context.client.capabilities.clone(),
             ask: asking(session, &context.client, server, endpoint),
         },
-        None => Tenant::Apart(member.clone()),
+        None => InstanceScope::Apart(session_key.clone()),
     };
     let ended = session.map(|session| session.ended().clone());
-    upstreams.enter(server, member, ended, tenant).await
+    upstreams.enter(server, session_key, ended, scope).await
 }
 
 /// The instance of the workspace that the client is in; without roots the one that all such clients share.
@@ -73,16 +73,18 @@ async fn of_workspace(
     let Some(session) = session.filter(|_| context.revision.has_server_requests()) else {
         return Ok(base);
     };
-    let (server, member) = (base.name(), member(&context.caller, Some(session)));
-    if let Some(upstream) = upstreams.of_member(server, &member) {
+    let (server, session_key) = (base.name(), session_key(&context.caller, Some(session)));
+    if let Some(upstream) = upstreams.of_session(server, &session_key) {
         return Ok(upstream);
     }
     let roots = roots_of(context, session).await;
     if roots.is_empty() {
         return Ok(base);
     }
-    let (tenant, ended) = (Tenant::Workspace(roots), session.ended().clone());
-    upstreams.enter(server, member, Some(ended), tenant).await
+    let (scope, ended) = (InstanceScope::Workspace(roots), session.ended().clone());
+    upstreams
+        .enter(server, session_key, Some(ended), scope)
+        .await
 }
 
 /// The instance that a client uses already, if it uses one.
@@ -93,7 +95,7 @@ pub(super) fn in_use(
     server: &ServerName,
 ) -> Option<Upstream> {
     let base = upstreams.get(server.as_str())?;
-    let own = || upstreams.of_member(server, &member(caller, session));
+    let own = || upstreams.of_session(server, &session_key(caller, session));
     match base.scope() {
         SessionScope::Shared => Some(base),
         SessionScope::Client => own(),
@@ -107,7 +109,7 @@ pub(super) fn own_of(
     caller: &Caller,
     session: &ClientSession,
 ) -> Vec<Upstream> {
-    let mut all = upstreams.all_of_member(&member(caller, Some(session)));
+    let mut all = upstreams.all_of_session(&session_key(caller, Some(session)));
     all.retain(|upstream| upstream.scope() == SessionScope::Client);
     all
 }
@@ -115,13 +117,13 @@ pub(super) fn own_of(
 /// The client has other roots: where its workspace decides, its instance is chosen anew.
 pub(super) async fn roots_changed(upstreams: &Upstreams, caller: &Caller, session: &ClientSession) {
     session.forget_roots();
-    upstreams.moved(member(caller, Some(session))).await;
+    upstreams.moved(session_key(caller, Some(session))).await;
 }
 
-fn member(caller: &Caller, session: Option<&ClientSession>) -> Member {
+fn session_key(caller: &Caller, session: Option<&ClientSession>) -> SessionKey {
     match session {
-        Some(session) => Member::Session(session.key().clone()),
-        None => Member::Subject(caller.subject().into()),
+        Some(session) => SessionKey::Session(session.key().clone()),
+        None => SessionKey::Subject(caller.subject().into()),
     }
 }
 
@@ -162,7 +164,7 @@ fn read(named: &Raw) -> impl Iterator<Item = Root> {
 /// The way to ask a client what its own instance of a server wants to know outside of its calls.
 fn asking(
     session: &ClientSession,
-    client: &Arc<Client>,
+    client: &Arc<ClientIdentity>,
     server: &ServerName,
     endpoint: EndpointKind,
 ) -> Ask {

@@ -9,6 +9,7 @@ mod rules;
 mod standing;
 mod ticket;
 mod variant;
+mod view;
 
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub use self::{
     standing::{Standing, Switches, standing, switches},
     ticket::{Admitted, AdmittedMessage},
     variant::Variant,
+    view::ViewKey,
 };
 use crate::{
     access::Caller,

@@ -1,5 +1,5 @@
-//! Requests that wait for their answers on one connection: callers insert, whoever reads removes. The one table that says whose
-//! something is that names no request.
+//! Requests that wait for their answers on one connection: callers insert them, the reader removes them. The same table decides which
+//! client gets a question or a log line that names no request.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::{
     Incoming, LinkError,
-    attribution::{Behalf, EndedCalls, Unattributed},
+    attribution::{EndedCalls, Requestor, Unattributed},
 };
 use crate::{
     sync::Guarded,
@@ -32,7 +32,7 @@ const WAITING_QUESTIONS: usize = 16;
 #[derive(Debug)]
 pub(super) enum Purpose {
     /// A client waits for its answer.
-    Call(Behalf),
+    Call(Requestor),
     /// It is one of our own.
     Own,
     /// It stays open for what the server has to tell.
@@ -40,15 +40,15 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// That of a request on this behalf; with `None`, of one of our own.
-    pub(super) fn of(behalf: Option<Behalf>) -> Self {
-        behalf.map_or(Self::Own, Self::Call)
+    /// The purpose of a request that this client makes; with `None`, of one of our own.
+    pub(super) fn of(requestor: Option<Requestor>) -> Self {
+        requestor.map_or(Self::Own, Self::Call)
     }
 }
 
 /// The table of one link.
 #[derive(Default)]
-pub(super) struct InFlight {
+pub(super) struct RequestsInFlight {
     table: Guarded<Table>,
     numbers: RequestNumbers,
 }
@@ -73,14 +73,14 @@ impl Table {
             self.ended.forget_withdrawn(number);
             return None;
         };
-        if let Purpose::Call(behalf) = purpose {
-            self.ended.answered(behalf, Instant::now());
+        if let Purpose::Call(requestor) = purpose {
+            self.ended.answered(requestor, Instant::now());
         }
         Some(slot)
     }
 }
 
-impl InFlight {
+impl RequestsInFlight {
     /// An empty table. The numbers are those of all links to one server, one after the other.
     pub(super) fn new(numbers: RequestNumbers) -> Self {
         let table = Guarded::default();
@@ -118,8 +118,8 @@ impl InFlight {
         let Some(open) = table.open.remove(&number) else {
             return false;
         };
-        if let Purpose::Call(behalf) = open.purpose {
-            table.ended.withdrawn(number, behalf, Instant::now());
+        if let Purpose::Call(requestor) = open.purpose {
+            table.ended.withdrawn(number, requestor, Instant::now());
         }
         true
     }
@@ -168,10 +168,10 @@ impl InFlight {
     fn attributed(&self) -> Result<Arc<Slot>, Unattributed> {
         let table = self.table.lock();
         let calls = table.open.iter().filter_map(|(number, open)| {
-            let Purpose::Call(behalf) = &open.purpose else {
+            let Purpose::Call(requestor) = &open.purpose else {
                 return None;
             };
-            Some((*number, behalf))
+            Some((*number, requestor))
         });
         let number = table.ended.attribute(calls, Instant::now())?;
         let found = table.open.get(&number).map(|open| open.slot.clone());
@@ -324,20 +324,20 @@ mod tests {
         }
     }
 
-    fn call(in_flight: &InFlight, number: u64, session: &str) -> Arc<Slot> {
-        let behalf = Behalf::Session(session.into());
-        let slot = in_flight.insert(number, Purpose::Call(behalf));
+    fn call(in_flight: &RequestsInFlight, number: u64, session: &str) -> Arc<Slot> {
+        let requestor = Requestor::Session(session.into());
+        let slot = in_flight.insert(number, Purpose::Call(requestor));
         slot.expect("it is open")
     }
 
-    fn answer(in_flight: &InFlight, number: u64) {
+    fn answer(in_flight: &RequestsInFlight, number: u64) {
         let answer = Outcome::Result(Raw::empty_object());
         in_flight.finish(number, Ok(answer));
     }
 
     #[test]
     fn questions_and_lines_go_to_the_same_call() {
-        let in_flight = InFlight::default();
+        let in_flight = RequestsInFlight::default();
         let _own = in_flight.insert(1, Purpose::Own).expect("it is open");
         let _heard = in_flight.insert(2, Purpose::Listening).expect("open");
         assert!(in_flight.attribute_notice(line()).is_err(), "no call");
@@ -355,28 +355,31 @@ mod tests {
 
     #[test]
     fn a_call_leaves_a_trace_however_it_ends() {
-        let ended = |end: fn(&InFlight, u64)| {
-            let in_flight = InFlight::default();
+        let ended = |end: fn(&RequestsInFlight, u64)| {
+            let in_flight = RequestsInFlight::default();
             let _first = call(&in_flight, 1, "a");
             end(&in_flight, 1);
             let _second = call(&in_flight, 2, "b");
             in_flight.attribute_question(question())
         };
         assert_eq!(ended(answer), Err(Unattributed::MaybeAnswered));
-        assert_eq!(ended(InFlight::ended), Err(Unattributed::MaybeAnswered));
-        let withdraw = |table: &InFlight, number| assert!(table.withdraw(number));
+        assert_eq!(
+            ended(RequestsInFlight::ended),
+            Err(Unattributed::MaybeAnswered)
+        );
+        let withdraw = |table: &RequestsInFlight, number| assert!(table.withdraw(number));
         assert_eq!(ended(withdraw), Err(Unattributed::MaybeWithdrawn));
-        let answered_late = |table: &InFlight, number| {
+        let answered_late = |table: &RequestsInFlight, number| {
             table.withdraw(number);
             answer(table, number);
         };
         assert_eq!(ended(answered_late), Ok(()), "nothing more comes of it");
-        assert_eq!(ended(InFlight::not_sent), Ok(()));
+        assert_eq!(ended(RequestsInFlight::not_sent), Ok(()));
     }
 
     #[test]
     fn questions_to_one_call_are_bounded() {
-        let in_flight = InFlight::default();
+        let in_flight = RequestsInFlight::default();
         let _call = call(&in_flight, 1, "a");
         let given = (0..=WAITING_QUESTIONS).map(|_| in_flight.attribute_question(question()));
         assert_eq!(given.last(), Some(Err(Unattributed::TooMany)));

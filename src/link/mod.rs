@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::news::news_queue;
 pub use self::{
-    attribution::{Behalf, Unattributed},
+    attribution::{Requestor, Unattributed},
     news::{NEWS_CAPACITY, News, NewsSender},
     remote::{Endpoint, EndpointError},
 };
@@ -94,9 +94,9 @@ impl Link {
         matches!(self, Self::Http(_))
     }
 
-    /// Sends a request with the id [`Id::ours`]`(number)`, where no other has the number, and gives the stream of what comes back for it. `mirrored` are the
-    /// arguments that go into headers as well, where there are any. What names no request may be about this one, unless it is one of
-    /// our own, on nobody's behalf.
+    /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. No other request has the
+    /// number. `mirrored` are the arguments that go into headers as well. With a `requestor`, a question or log line that names no
+    /// request may be attributed to this one; a request of our own has none.
     /// May be dropped at any time; a request that was sent is then cancelled upstream.
     pub async fn call(
         &self,
@@ -104,18 +104,18 @@ impl Link {
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
-        behalf: Option<Behalf>,
+        requestor: Option<Requestor>,
     ) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link
-                .call(number, method, params, behalf)
+                .call(number, method, params, requestor)
                 .map(Exchange::Stdio),
             Self::Http(link) => link
-                .call(number, method, params, mirrored, behalf)
+                .call(number, method, params, mirrored, requestor)
                 .await
                 .map(|exchange| Exchange::Http(Box::new(exchange))),
             Self::LegacySse(link) => link
-                .call(number, method, params, behalf)
+                .call(number, method, params, requestor)
                 .await
                 .map(Exchange::LegacySse),
         }

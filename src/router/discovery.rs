@@ -29,11 +29,11 @@ impl Router {
         };
         Ok(match presented {
             Some(presented) => as_discovery(&presented),
-            None => self.own_discovery(view),
+            None => self.own_discovery(caller, view),
         })
     }
 
-    fn own_discovery(&self, view: &View) -> Raw {
+    fn own_discovery(&self, caller: &Caller, view: &View) -> Raw {
         let mut capabilities = opening::capabilities();
         if self.some_server_has_tasks() {
             capabilities["extensions"] = json!({ (tasks::EXTENSION): {} });
@@ -41,7 +41,7 @@ impl Router {
         let result = Raw::author(&json!({
             "supportedVersions": supported(),
             "capabilities": capabilities,
-            "instructions": self.instructions(view),
+            "instructions": self.prepared(caller).instructions(view),
         }));
         bridge::own_result_for(Revision::NEWEST, method::DISCOVER, result)
     }

@@ -62,6 +62,14 @@ impl View {
             Self::Configured | Self::Mode(_) => EndpointKind::ManyServers,
         }
     }
+
+    /// What an endpoint of many servers lists.
+    fn mode(&self, settings: &Settings) -> RoutingMode {
+        match self {
+            Self::Mode(mode) => *mode,
+            Self::Configured | Self::Server(_) => settings.routing_mode,
+        }
+    }
 }
 
 /// Answers clients. Cheap to clone.
@@ -185,14 +193,6 @@ impl Router {
             || settings.broken.iter().any(|broken| broken.name == name)
     }
 
-    /// What an endpoint lists.
-    fn mode(&self, view: &View) -> RoutingMode {
-        match view {
-            View::Mode(mode) => *mode,
-            View::Configured | View::Server(_) => self.0.settings.borrow().routing_mode,
-        }
-    }
-
     async fn aggregated(
         &self,
         context: &CallContext,
@@ -200,13 +200,16 @@ impl Router {
         request: &Request,
     ) -> Result<Reply, RequestError> {
         first_page_only(request)?;
+        let caller = &context.caller;
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => self.discovered(context, view).await,
-            method::TOOLS_LIST => Ok(Reply::Own(self.tools_of(self.mode(view)).await)),
-            method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),
-            method::RESOURCES_LIST => Ok(Reply::Own(self.lists().await.resources.clone())),
-            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists().await.templates.clone())),
+            method::TOOLS_LIST => Ok(Reply::Own(
+                self.tools_of(caller, view.mode(&self.settings())).await,
+            )),
+            method::PROMPTS_LIST => Ok(Reply::Own(self.lists(caller).await.prompts.clone())),
+            method::RESOURCES_LIST => Ok(Reply::Own(self.lists(caller).await.resources.clone())),
+            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists(caller).await.templates.clone())),
             method::TOOLS_CALL
             | method::PROMPTS_GET
             | method::RESOURCES_READ
@@ -300,8 +303,7 @@ fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     };
     let code = match failure.code {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),
-        ErrorCode::UnknownPrompt | ErrorCode::InvalidArguments => RpcError::INVALID_PARAMS,
-        _ => RpcError::INTERNAL,
+        code => code.rpc_code(),
     };
     RpcError::new(code, failure.error.clone()).with_data(Raw::author(&failure))
 }

@@ -73,7 +73,12 @@ impl Router {
                 Some(server.clone())
             }
         };
-        Some(self.0.upstreams.log_subscriptions().wish(server, level))
+        Some(
+            self.0
+                .upstreams
+                .log_subscriptions()
+                .subscribe(server, level),
+        )
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

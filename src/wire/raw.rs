@@ -233,6 +233,12 @@ impl Serialize for Raw {
     }
 }
 
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(&*Box::<RawValue>::deserialize(deserializer)?))
+    }
+}
+
 impl From<&RawValue> for Raw {
     fn from(value: &RawValue) -> Self {
         Self::trusted(Bytes::copy_from_slice(value.get().as_bytes()))

@@ -20,12 +20,13 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::exchange::LegacySseExchange;
-use self::{reader::Reader, shared::Shared};
+use self::{reader::StreamReader, shared::LegacySseShared};
 use super::{
-    Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
-    in_flight::{InFlight, Purpose},
+    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    Unattributed,
+    in_flight::{Purpose, RequestsInFlight},
     news_queue,
-    remote::Client,
+    remote::HttpClient,
     sorter::Sorter,
 };
 use crate::wire::{
@@ -36,7 +37,7 @@ use crate::wire::{
 /// The link. Cheap to clone.
 #[derive(Clone)]
 pub struct LegacySseLink {
-    shared: Arc<Shared>,
+    shared: Arc<LegacySseShared>,
 }
 
 /// What belongs to a new link over HTTP+SSE.
@@ -75,20 +76,20 @@ async fn connect_through(
     proxies: &Matcher,
     numbers: RequestNumbers,
 ) -> Result<LegacySseConnection, OpenError> {
-    let (client, uri) = Client::new(endpoint, proxies)?;
+    let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
     let (answered, answers) = mpsc::channel(CONTROL_CAPACITY);
-    let shared = Arc::new(Shared::new(
+    let shared = Arc::new(LegacySseShared::new(
         client,
         uri,
         address,
         answered,
         news_in.clone(),
-        InFlight::new(numbers),
+        RequestsInFlight::new(numbers),
     ));
-    let reader = Reader::new(
+    let reader = StreamReader::new(
         shared.clone(),
         events,
         answers,
@@ -109,9 +110,9 @@ impl LegacySseLink {
         number: u64,
         method: &str,
         params: Option<&Raw>,
-        behalf: Option<Behalf>,
+        requestor: Option<Requestor>,
     ) -> Result<LegacySseExchange, LinkError> {
-        let purpose = Purpose::of(behalf);
+        let purpose = Purpose::of(requestor);
         LegacySseExchange::begin(&self.shared, number, method, params, purpose).await
     }
 

@@ -8,8 +8,8 @@ use http_body_util::Full;
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::{
-    Endpoint, EndpointError, Posted, Refusal, ServerBody,
-    connection::{Connection, Unanswered},
+    Endpoint, EndpointError, HttpRefusal, Posted, ServerBody,
+    connection::{Http1Connection, Unanswered},
     dial::Dialer,
     pool::Pool,
 };
@@ -19,7 +19,7 @@ use crate::{link::LinkError, secret::Secret};
 const EXCERPT: usize = 200;
 
 /// The way to a server, with what every request to it bears.
-pub(crate) struct Client {
+pub(crate) struct HttpClient {
     dialer: Dialer,
     idle: Arc<Pool>,
     headers: HeaderMap,
@@ -27,7 +27,7 @@ pub(crate) struct Client {
     secrets: Vec<Secret>,
 }
 
-impl Client {
+impl HttpClient {
     /// Prepares the way to an endpoint, whose address comes back without user and password.
     pub(crate) fn new(
         endpoint: &Endpoint,
@@ -84,7 +84,7 @@ impl Client {
             return Ok(Posted::Accepted(response));
         }
         // Boxed, because it is large and seldom.
-        let refusal = Box::pin(Refusal::read(response, self));
+        let refusal = Box::pin(HttpRefusal::read(response, self));
         Ok(Posted::Refused(refusal.await))
     }
 
@@ -110,18 +110,18 @@ impl Client {
     }
 
     /// Only a connection that never came about leaves no doubt that the request was not processed.
-    async fn connect(&self, address: &Uri) -> Result<Box<Connection>, LinkError> {
+    async fn connect(&self, address: &Uri) -> Result<Box<Http1Connection>, LinkError> {
         // Boxed, because it is large and seldom.
         let dialled = Box::pin(self.dialer.dial(address.clone())).await;
         let stream = dialled.map_err(|error| LinkError::NotDelivered(chain(&*error)))?;
-        let connection = Connection::over(stream).await;
+        let connection = Http1Connection::over(stream).await;
         let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;
         Ok(Box::new(connection))
     }
 
     async fn send_over(
         &self,
-        mut connection: Box<Connection>,
+        mut connection: Box<Http1Connection>,
         mut request: Request<Full<Bytes>>,
         address: &Uri,
     ) -> Result<Response<ServerBody>, Unanswered> {

@@ -4,6 +4,7 @@ use std::{fmt, path::PathBuf};
 
 use base64::Engine;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
+use percent_encoding::percent_decode_str;
 
 use crate::secret::Secret;
 
@@ -132,7 +133,7 @@ fn address(url: &str) -> Result<(Uri, Option<HeaderValue>), EndpointError> {
 
 /// HTTP Basic authentication (RFC 7617) for `user:password` as it stands in an address.
 fn basic(user: &str) -> HeaderValue {
-    let user = without_percents(user);
+    let user: Vec<u8> = percent_decode_str(user).collect();
     let credentials = if user.contains(&b':') {
         user
     } else {
@@ -142,23 +143,6 @@ fn basic(user: &str) -> HeaderValue {
     let mut value = HeaderValue::try_from(format!("Basic {text}")).expect("base64 is plain ASCII");
     value.set_sensitive(true);
     value
-}
-
-/// The bytes that a part of an address stands for (RFC 3986, 2.1).
-pub(crate) fn without_percents(text: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let digit = |at: usize| char::from(*tail.get(at)?).to_digit(16);
-        if let (b'%', Some(high), Some(low)) = (first, digit(0), digit(1)) {
-            bytes.push(u8::try_from(high * 16 + low).expect("two hexadecimal digits"));
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    bytes
 }
 
 #[cfg(test)]

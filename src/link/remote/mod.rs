@@ -19,9 +19,8 @@ use http::HeaderName;
 pub use self::endpoint::{Endpoint, EndpointError};
 pub(crate) use self::{
     body::ServerBody,
-    client::{Client, is_event_stream},
-    endpoint::without_percents,
-    refusal::{Posted, Refusal, answers},
+    client::{HttpClient, is_event_stream},
+    refusal::{HttpRefusal, Posted, answers},
     reply::{End, Events, Reply, Whole, linger},
     sse::Event,
 };

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, Uri, header};
 
-use super::{Client, ServerBody, Whole};
+use super::{HttpClient, ServerBody, Whole};
 use crate::{
     link::LinkError,
     wire::{Id, Message, Outcome, Response as Answer, RpcError},
@@ -17,19 +17,19 @@ pub(crate) enum Posted {
     /// The server took it; what it says is in the response.
     Accepted(Response<ServerBody>),
     /// The server did not.
-    Refused(Refusal),
+    Refused(HttpRefusal),
 }
 
 /// A response whose status is no success.
-pub(crate) struct Refusal {
+pub(crate) struct HttpRefusal {
     status: StatusCode,
     pub(crate) body: Bytes,
     text: String,
 }
 
-impl Refusal {
+impl HttpRefusal {
     /// Reads the rest of a response that is one.
-    pub(crate) async fn read(response: Response<ServerBody>, client: &Client) -> Self {
+    pub(crate) async fn read(response: Response<ServerBody>, client: &HttpClient) -> Self {
         let status = response.status();
         let target = response.headers().get(header::LOCATION).cloned();
         // The status is what counts: a body that cannot be read says nothing more.

@@ -7,7 +7,10 @@ use futures_util::future::{BoxFuture, FutureExt};
 use super::Worker;
 use crate::{
     link::{News, Unattributed},
-    upstream::questions::{ANSWERS, deliver, own_answer},
+    upstream::{
+        calls::questions::{ANSWERS, deliver},
+        connect::own_answers::own_answer,
+    },
     wire::{Notification, Outcome, Request, RpcError, bridge, method},
 };
 
@@ -30,9 +33,9 @@ impl Worker {
                     connected.schedule.list_now(Instant::now());
                 }
                 self.forget_told();
-                self.tell_wishes();
+                self.sync_subscriptions();
                 self.life.level_told = None;
-                self.tell_level();
+                self.sync_log_level();
             }
         }
     }
@@ -102,7 +105,7 @@ impl Worker {
         self.life.answering.push(answering.boxed());
     }
 
-    /// A question that no call can be told to have caused: the client whose connection this is can be asked, if it is one's alone.
+    /// A question that cannot be attributed to a call. If only one client uses the connection, that client is asked.
     fn unattributed(&self, question: &Request, why: Unattributed) -> BoxFuture<'static, Outcome> {
         if let Some(asking) = self.shared.ask_client(question) {
             return asking;

@@ -55,7 +55,8 @@ async fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
         r#"{"name":"now","inputSchema":{}}"#,
         r#"{"name":"convert","inputSchema":{}}"#,
     ];
-    let place = listed(&tools, &[]).await;
+    let secret = r#"{"name":"secret","inputSchema":{}}"#;
+    let place = listed(&tools, &[secret]).await;
     let ran = place
         .run(&["upstream", "list", "-o", "json"])
         .ended(0)
@@ -79,7 +80,7 @@ async fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
         [
             ("broken", "Error", unknown),
             ("docs", "Disabled", unknown),
-            ("held", "Quarantined", &json!(0)),
+            ("held", "Quarantined", &json!(1)),
             ("time", "Disconnected", &json!(2)),
         ]
     );
@@ -183,7 +184,7 @@ fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
     place
         .run(&["upstream", "remove", "tme"])
         .ended(1)
-        .says(&["\"tme\"", "did you mean \"time\"?"]);
+        .says(&["\"tme\"", "closest configured name is \"time\""]);
     place
         .run(&["upstream", "enable", "zebra"])
         .ended(1)
@@ -295,7 +296,7 @@ async fn tools_are_known_from_the_last_lists() {
         "read",
         "The time.",
         "held:secret",
-        "no: the server is quarantined",
+        "no: the server \"held\" is quarantined",
     ]);
     let json = place
         .run(&["tools", "list", "--server", "time", "-o", "json"])
@@ -317,11 +318,11 @@ async fn tools_are_known_from_the_last_lists() {
     place
         .run(&["tools", "show", "time:nw"])
         .ended(1)
-        .says(&["time:nw", "did you mean time:now?"]);
+        .says(&["time:nw", "closest known name is time:now"]);
     place
         .run(&["tools", "list", "--server", "tim"])
         .ended(1)
-        .says(&["did you mean \"time\"?"]);
+        .says(&["closest configured name is \"time\""]);
 }
 
 #[tokio::test]

@@ -140,7 +140,8 @@ fn a_server_is_added_with_what_was_given_and_nothing_else() {
 #[test]
 fn a_command_and_a_folder_relative_to_here_are_made_absolute() {
     let place = Place::new();
-    let daemon = Playback::answering(&place, 200, "{}");
+    let answer = r#"{"server":{"name":"a","state":"Connecting"}}"#;
+    let daemon = Playback::answering(&place, 200, answer);
     place
         .run(&[
             "upstream",

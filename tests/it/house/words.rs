@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::source::{assert_none, assert_none_but, first_word, sources, without_comments};
+use super::source::{
+    Exception, assert_none, assert_none_but, first_word, sources, without_comments,
+};
 
 /// Words of a private language, each with the word that readers know.
 const PRIVATE: &[(&str, &str)] = &[
@@ -40,8 +42,22 @@ const EMPTY_TYPES: &[(&str, &str)] = &[
     ("Way", "ends of a client stream"),
 ];
 
+/// Where such words still stand.
+const STILL_PRIVATE: &[Exception] = &[
+    (
+        "gate/standing.rs",
+        1,
+        "whether a server may be used, which the word does say there",
+    ),
+    ("link", 5, "until whoever works there has renamed it"),
+    ("process", 25, "until whoever works there has renamed it"),
+    ("router", 12, "until forwarding stands in a room of its own"),
+];
+
+/// Names that still stand twice, until whoever works on one of the files has renamed it.
+const STILL_TWICE: &[&str] = &["OpenError"];
+
 #[test]
-#[ignore = "the sources do not hold it yet"]
 fn no_exported_type_name_stands_twice() {
     let mut places: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for file in sources().into_iter().filter(|file| !file.is_test()) {
@@ -50,16 +66,19 @@ fn no_exported_type_name_stands_twice() {
             places.entry(name).or_default().insert(place.to_owned());
         }
     }
-    let wrong: Vec<String> = places
-        .into_iter()
-        .filter(|(_, files)| files.len() > 1)
-        .map(|(name, files)| {
-            format!(
-                "{name}: {}",
-                files.into_iter().collect::<Vec<_>>().join(", ")
-            )
-        })
+    places.retain(|_, files| files.len() > 1);
+    let idle = STILL_TWICE
+        .iter()
+        .filter(|name| !places.contains_key(**name));
+    let mut wrong: Vec<String> = idle
+        .map(|name| format!("{name}: stands once now"))
         .collect();
+    for (name, files) in places {
+        if !STILL_TWICE.contains(&name.as_str()) {
+            let files: Vec<String> = files.into_iter().collect();
+            wrong.push(format!("{name}: {}", files.join(", ")));
+        }
+    }
     assert_none(&wrong, "a type that others can see has a name of its own");
 }
 
@@ -89,7 +108,6 @@ fn exported_types(code: &str) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "the sources do not hold it yet"]
 fn the_sources_use_words_that_readers_know() {
     let mut wrong = Vec::new();
     for file in sources() {
@@ -113,7 +131,7 @@ fn the_sources_use_words_that_readers_know() {
             wrong.push((file.name.clone(), format!("{name} ({better})")));
         }
     }
-    assert_none_but(&wrong, &[], "use the standard term");
+    assert_none_but(&wrong, STILL_PRIVATE, "use the standard term");
 }
 
 /// The words of a line, in lower case; names in snake case and camel case are taken apart.
