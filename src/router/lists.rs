@@ -57,8 +57,8 @@ impl Lists {
     /// What a model is told before anything else.
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = view.mode(self.moment.settings());
-        let made = &self.instructions[usize::from(mode == RoutingMode::Direct)];
-        made.get_or_init(|| instructions::of_servers(mode, &self.moment))
+        let text = &self.instructions[usize::from(mode == RoutingMode::Direct)];
+        text.get_or_init(|| instructions::of_servers(mode, &self.moment))
     }
 
     /// Whether nothing happened that could concern this server.

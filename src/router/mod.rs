@@ -56,18 +56,18 @@ pub enum View {
 }
 
 impl View {
-    fn kind(&self) -> EndpointKind {
-        match self {
-            Self::Server(_) => EndpointKind::OneServer,
-            Self::Configured | Self::Mode(_) => EndpointKind::ManyServers,
-        }
-    }
-
     /// What an endpoint of many servers lists.
     fn mode(&self, settings: &Settings) -> RoutingMode {
         match self {
             Self::Mode(mode) => *mode,
             Self::Configured | Self::Server(_) => settings.routing_mode,
+        }
+    }
+
+    fn kind(&self) -> EndpointKind {
+        match self {
+            Self::Server(_) => EndpointKind::OneServer,
+            Self::Configured | Self::Mode(_) => EndpointKind::ManyServers,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! SessionOpening a session, and opening it again when the server has forgotten it: once, for all who find out.
+//! Opening a session, and opening it again when the server has forgotten it: once, for all who find out.
 
 use std::{sync::Arc, time::Duration};
 
