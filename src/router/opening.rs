@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Router, View, discovery};
+use super::{Router, View};
 use crate::{
     access::Caller,
     call_context::ClientIdentity,
     error_code::Failure,
-    wire::{Raw, Revision, RpcError, Target, method},
+    wire::{Raw, Revision, RpcError, Target, method, presentation},
 };
 
 /// What a client said when it opened a connection, and what it is answered.
@@ -54,7 +54,7 @@ impl Router {
             }
         };
         let result = match presented {
-            Some(presented) => discovery::as_opening(&presented, revision),
+            Some(presented) => presentation::as_initialize(&presented, revision),
             None => self.own_opening(caller, view, revision),
         };
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
@@ -72,11 +72,7 @@ impl Router {
         Raw::author(&json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities(),
-            "serverInfo": {
-                "name": env!("CARGO_PKG_NAME"),
-                "title": "mcpproxy",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
+            "serverInfo": presentation::own_titled_implementation(),
             "instructions": self.prepared(caller).instructions(view),
         }))
     }

@@ -12,11 +12,8 @@ use crate::{
     call_context::CallContext,
     catalog::ServerCatalog,
     names::ServerName,
-    wire::{Raw, RpcError, result_type},
+    wire::{Raw, RpcError, presentation::TASKS_EXTENSION, result_type},
 };
-
-/// The extension's name among the capabilities.
-pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// Limit: tasks that are remembered. The oldest are forgotten; their clients can no longer ask for them here.
 const REMEMBERED: usize = 10_000;
@@ -78,7 +75,7 @@ impl Router {
         let now = self.0.gate.now();
         let gives = |known: &ServerCatalog| {
             let extensions = known.capabilities().get("extensions");
-            extensions.is_some_and(|all| all.get(EXTENSION).is_some())
+            extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
                 && known.listing.revision.has_task_results()
         };
         let mut servers = now.snapshot().servers.iter();

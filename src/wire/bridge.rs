@@ -2,8 +2,8 @@
 //! speak the same era nothing does.
 
 use super::{
-    Edit, LogLevel, Outcome, Raw, Revision, RpcError, input_required, meta, method, result_type,
-    splice,
+    Edit, LogLevel, Outcome, Raw, Revision, RpcError, input_required, meta, method, presentation,
+    result_type, splice,
 };
 
 /// Who a request comes from, as a modern upstream hears of it.
@@ -49,16 +49,15 @@ fn without_sender(params: &Raw) -> Raw {
 /// Adds what every modern request must say. What stands there under these keys is a legacy client's mistake.
 fn stamped(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>) -> Raw {
     let level = sender.log_level.map(|level| Raw::author(&level.as_str()));
-    let ours = serde_json::json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-    });
     let inner = [
         (
             meta::PROTOCOL_VERSION,
             Edit::Set(Raw::author(&upstream.as_str())),
         ),
-        (meta::CLIENT_INFO, Edit::Set(Raw::author(&ours))),
+        (
+            meta::CLIENT_INFO,
+            Edit::Set(presentation::own_implementation()),
+        ),
         (
             meta::CLIENT_CAPABILITIES,
             Edit::Set(bridged_capabilities(sender.capabilities)),
@@ -73,7 +72,7 @@ fn stamped(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>) -> Raw
 
 /// What a modern upstream may want of a legacy client through us. Tasks differ between the eras, so nobody is promised any.
 fn bridged_capabilities(capabilities: &Raw) -> Raw {
-    let extensions = [("io.modelcontextprotocol/tasks", Edit::Remove)];
+    let extensions = [(presentation::TASKS_EXTENSION, Edit::Remove)];
     let mut edits = vec![("tasks", Edit::Remove)];
     if capabilities.get("extensions").is_some() {
         edits.push(("extensions", Edit::Within(&extensions)));
@@ -147,11 +146,10 @@ pub fn own_result_for(client: Revision, method: &str, result: Raw) -> Raw {
 /// depends on settings and approvals.
 fn completed(method: &str, result: &Raw) -> Raw {
     let text = |value: &str| Edit::Set(Raw::author(&value));
-    let us = serde_json::json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-    });
-    let inner = [(meta::SERVER_INFO, Edit::Set(Raw::author(&us)))];
+    let inner = [(
+        meta::SERVER_INFO,
+        Edit::Set(presentation::own_implementation()),
+    )];
     let mut edits = vec![
         ("resultType", text(result_type::COMPLETE)),
         (meta::META, Edit::Within(&inner)),

@@ -4,7 +4,8 @@
 use std::collections::HashSet;
 
 use super::{
-    Edit, Id, MemberSpan, Outcome, Raw, Request, Revision, meta, method, result_type, splice,
+    Edit, Id, MemberSpan, Outcome, Raw, Request, Revision, meta, method, presentation, result_type,
+    splice,
 };
 
 /// The questions of such a result.
@@ -62,11 +63,10 @@ pub fn result<'a>(
         (&*request.key, Edit::Set(object(&members)))
     };
     let entries: Vec<(&str, Edit<'_>)> = requests.into_iter().map(entry).collect();
-    let us = serde_json::json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-    });
-    let inner = [(meta::SERVER_INFO, Edit::Set(Raw::author(&us)))];
+    let inner = [(
+        meta::SERVER_INFO,
+        Edit::Set(presentation::own_implementation()),
+    )];
     let mut members = vec![
         (
             "resultType",

@@ -76,9 +76,7 @@ impl RequestMeta {
 
 /// `UnsupportedProtocolVersion` (basic/versioning).
 pub fn unsupported(requested: &str) -> RpcError {
-    let supported: Vec<&str> = Revision::without_handshake()
-        .map(Revision::as_str)
-        .collect();
+    let supported = Revision::names_without_handshake();
     let data = serde_json::json!({ "supported": supported, "requested": requested });
     RpcError::new(
         RpcError::UNSUPPORTED_REVISION,

@@ -140,6 +140,11 @@ impl Revision {
         }
     }
 
+    /// Their names, as `server/discover` lists what is supported.
+    pub fn names_without_handshake() -> Vec<&'static str> {
+        Self::without_handshake().map(Self::as_str).collect()
+    }
+
     /// Whether a POST may carry several messages.
     pub fn has_batches(self) -> bool {
         self == Self::V2025_03_26

@@ -4,7 +4,7 @@
 use super::own_answers::own_answer;
 use crate::{
     link::{Exchange, Incoming, Link, LinkError},
-    wire::{Edit, Outcome, Raw, Revision, RpcError, meta, splice},
+    wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
 };
 
 /// What we say of ourselves: what can be brought to a client, one or the other, and back.
@@ -12,15 +12,10 @@ const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},
 
 /// Params with these members, and with what a request must say in this revision.
 pub(in crate::upstream) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
-    let us = serde_json::json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "title": "mcpproxy",
-        "version": env!("CARGO_PKG_VERSION"),
-    });
     let capabilities = Raw::parse_str(CAPABILITIES).expect("a constant that is JSON");
     let of_us = [
         (meta::PROTOCOL_VERSION, Raw::author(&revision.as_str())),
-        (meta::CLIENT_INFO, Raw::author(&us)),
+        (meta::CLIENT_INFO, presentation::own_titled_implementation()),
         (meta::CLIENT_CAPABILITIES, capabilities),
     ]
     .map(|(key, value)| (key, Edit::Set(value)));

@@ -25,10 +25,6 @@ const STILL_THERE: &[(&[&str], &str)] = &[
         ],
         "until whoever works there has taken it apart",
     ),
-    (
-        &["router/discovery", "router/opening"],
-        "until forwarding stands in a room of its own",
-    ),
 ];
 
 #[test]
