@@ -5,6 +5,7 @@
 
 // Floor 0: words. Pure, no I/O, no clock.
 pub mod error_code;
+pub mod loopback;
 pub mod names;
 pub mod secret;
 pub mod sync;

@@ -67,11 +67,6 @@ impl Access {
     }
 }
 
-/// Sees what a client sees that showed no identity. For lists that are made for everybody at once.
-pub(crate) fn anonymous() -> Caller {
-    Access::default().anonymous
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

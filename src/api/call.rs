@@ -8,13 +8,14 @@ use axum::{
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tracing::Instrument;
 
 use super::{Answer, Api, json_response, wrong};
 use crate::{
     access::Caller,
     call_context::CallContext,
     gate::Variant,
-    wire::{Outcome, Raw},
+    wire::{Outcome, Raw, method},
 };
 
 pub(super) fn routes() -> HttpRouter<Api> {
@@ -52,12 +53,10 @@ async fn call(
             request.variant
         ))
     })?;
-    let context = CallContext::alone(caller);
-    let called = api
-        .0
-        .router
-        .call_tool(&context, variant, server, tool, args.as_ref());
-    let (key, payload) = match called.await? {
+    let context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    let router = &api.0.router;
+    let called = router.call_tool(&context, variant, server, tool, args.as_ref());
+    let (key, payload) = match called.instrument(context.span.clone()).await? {
         Outcome::Result(result) => ("result", result),
         Outcome::Error(error) => ("rpc_error", error),
     };

@@ -21,6 +21,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::{
+    call_context::CallIds,
     error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management},
     router::Router,
@@ -37,6 +38,7 @@ pub struct Api(Arc<ApiParts>);
 struct ApiParts {
     management: Management,
     router: Router,
+    calls: CallIds,
     location: DaemonLocation,
     /// Counts client sessions.
     sessions: Box<dyn Fn() -> usize + Send + Sync>,
@@ -47,12 +49,14 @@ impl Api {
     pub fn new(
         management: Management,
         router: Router,
+        calls: CallIds,
         location: DaemonLocation,
         sessions: impl Fn() -> usize + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(ApiParts {
             management,
             router,
+            calls,
             location,
             sessions: Box::new(sessions),
         }))

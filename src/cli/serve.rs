@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     bridge::{self, DaemonSocket},
-    daemon::{self, LogFormat, Running, ServeError, ServeOptions, Signals, Tcp},
+    daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
     daemon_client::SOCKET,
     management::{Management, OverFiles},
     process::LoginPath,
@@ -217,7 +217,7 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
 async fn started(
     options: ServeOptions,
     signals: &mut Signals,
-) -> Option<Result<Running, ServeError>> {
+) -> Option<Result<RunningDaemon, ServeError>> {
     tokio::select! {
         started = daemon::start(options) => Some(started),
         () = signals.next() => None,

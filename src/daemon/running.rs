@@ -21,14 +21,15 @@ use super::{
 use crate::{
     access::Access,
     api::Api,
+    call_context::CallIds,
     catalog::Catalog,
     config::{Keeper, KeeperTask},
     gate::Gate,
     inbound::{Inbound, Presence, Sessions},
     management::{DaemonLocation, Management},
-    process::{Ledger, LoginPath},
+    process::{ChildLedger, LoginPath},
     router::Router,
-    upstream::{Ground, Supervisor},
+    upstream::{ConnectContext, Supervisor},
 };
 
 /// How long calls in flight may take to end after the first signal.
@@ -41,7 +42,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 const HOUSEKEEPING: Duration = Duration::from_mins(10);
 
 /// What is there before anything runs.
-pub(super) struct StartContext {
+pub(super) struct DaemonParts {
     pub(super) keeper: Keeper,
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
@@ -53,7 +54,7 @@ pub(super) struct StartContext {
 }
 
 /// What has to be ended.
-pub(super) struct Parts {
+pub(super) struct DaemonTasks {
     /// No new connections, and streams that only listen end.
     closing: CancellationToken,
     /// Everything else ends.
@@ -70,8 +71,8 @@ pub(super) struct Parts {
 }
 
 /// Puts everything together and serves.
-pub(super) fn begin(context: StartContext) -> Result<(Vec<SocketAddr>, Parts), ServeError> {
-    let StartContext {
+pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks), ServeError> {
+    let DaemonParts {
         keeper,
         keeper_task,
         data_dir,
@@ -79,16 +80,16 @@ pub(super) fn begin(context: StartContext) -> Result<(Vec<SocketAddr>, Parts), S
         mut lock,
         listeners,
         local,
-    } = context;
+    } = parts;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
         CancellationToken::new(),
         CancellationToken::new(),
     );
     let settings = keeper.settings();
-    let ledger = Ledger::open(&data_dir)
+    let ledger = ChildLedger::open(&data_dir)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
-    let ground = Ground {
+    let connect_context = ConnectContext {
         data_dir: data_dir.clone(),
         ledger: ledger.clone(),
         login_path: login_path.clone(),
@@ -100,14 +101,24 @@ pub(super) fn begin(context: StartContext) -> Result<(Vec<SocketAddr>, Parts), S
         .map(|e| (e.name.clone(), e.fingerprint.clone()))
         .collect();
     let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
-    let (upstreams, mut supervisor) =
-        Supervisor::new(keeper.subscribe(), catalog.clone(), ground, hurry.clone());
+    let (upstreams, mut supervisor) = Supervisor::new(
+        keeper.subscribe(),
+        catalog.clone(),
+        connect_context,
+        hurry.clone(),
+    );
     let gate = Gate::new(keeper.subscribe(), catalog.clone());
     let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
-    let inbound = Inbound::new(router.clone(), sessions.clone(), closing.clone());
+    let calls = CallIds::default();
+    let inbound = Inbound::new(
+        router.clone(),
+        calls.clone(),
+        sessions.clone(),
+        closing.clone(),
+    );
 
     let addresses: Vec<_> = listeners
         .iter()
@@ -121,7 +132,7 @@ pub(super) fn begin(context: StartContext) -> Result<(Vec<SocketAddr>, Parts), S
     };
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, location, move || counted.count());
+    let api = Api::new(management, router, calls, location, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.
@@ -146,7 +157,7 @@ pub(super) fn begin(context: StartContext) -> Result<(Vec<SocketAddr>, Parts), S
     };
     let faces = open_faces(&served, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());
-    let parts = Parts {
+    let running = DaemonTasks {
         closing,
         ending,
         hurry,
@@ -157,7 +168,7 @@ pub(super) fn begin(context: StartContext) -> Result<(Vec<SocketAddr>, Parts), S
         presence,
         _lock: lock,
     };
-    Ok((addresses, parts))
+    Ok((addresses, running))
 }
 
 /// What is served, and who it is served to.
@@ -215,15 +226,16 @@ async fn count(State(presence): State<Presence>, request: Request, next: Next) -
     next.run(request).await
 }
 
-/// Clients that are attached leave when their requests are answered, which may take as long as any other request.
+/// Clients that are attached leave when their requests are answered, which may take as long as any other request; so may requests
+/// whose stream their client can take up again.
 async fn see_off(inbound: Inbound, closing: CancellationToken) {
     closing.cancelled().await;
     if timeout(DRAIN, inbound.all_left()).await.is_err() {
-        tracing::warn!("attached clients were cut off after the grace");
+        tracing::warn!("attached clients and lost streams were cut off after the grace");
     }
 }
 
-async fn sweep(ledger: Ledger) {
+async fn sweep(ledger: ChildLedger) {
     match tokio::task::spawn_blocking(move || ledger.sweep()).await {
         Ok(swept) => {
             for (server, groups) in swept {
@@ -245,7 +257,7 @@ async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
     }
 }
 
-impl Parts {
+impl DaemonTasks {
     /// Faces first, then what is behind them.
     pub(super) async fn shutdown(mut self) {
         self.closing.cancel();

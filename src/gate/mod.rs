@@ -9,17 +9,19 @@ mod rules;
 mod standing;
 mod ticket;
 mod variant;
+mod view;
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
 pub use self::{
-    classify::{Effect, call_with, effect},
+    classify::{Effect, effect},
     rules::Rules,
     standing::{Standing, Switches, standing, switches},
     ticket::{Admitted, AdmittedMessage},
-    variant::Variant,
+    variant::{Variant, call_with},
+    view::ViewKey,
 };
 use crate::{
     access::Caller,

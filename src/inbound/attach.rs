@@ -31,11 +31,11 @@ impl Inbound {
     pub(super) fn attach(&self, caller: Caller, view: View, mut request: Request) -> Response {
         let connection = hyper::upgrade::on(&mut request);
         let inbound = self.clone();
-        if self.0.conversations.is_closed() {
+        if self.0.tasks.is_closed() {
             return answer::empty(StatusCode::SERVICE_UNAVAILABLE);
         }
         let present = self.presence().enter();
-        self.0.conversations.spawn(async move {
+        self.0.tasks.spawn(async move {
             match connection.await {
                 Ok(connection) => {
                     let (input, output) = tokio::io::split(TokioIo::new(connection));
@@ -60,13 +60,13 @@ impl Inbound {
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> JoinHandle<()> {
         let attending = self.clone().attend(view, caller, input, output);
-        self.0.conversations.spawn(attending)
+        self.0.tasks.spawn(attending)
     }
 
-    /// Returns when no client is attached any more. None can attach from the call on.
+    /// Returns when no client is attached any more and no stream is written. No client can attach from the call on.
     pub async fn all_left(&self) {
-        self.0.conversations.close();
-        self.0.conversations.wait().await;
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
     }
 }
 

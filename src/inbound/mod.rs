@@ -3,25 +3,29 @@
 
 mod agreed;
 mod answer;
+mod answering;
 mod attach;
-mod conversation;
+mod body;
 mod dispatch;
-mod get;
 mod legacy_sse;
 mod listen;
 mod post;
 mod presence;
 mod request_headers;
 mod resumable;
+mod resumable_streams;
 mod resumption;
 mod session;
+mod session_stream;
+mod sessions;
+mod sse_event;
 mod stateless;
 mod stateless_post;
 mod stdio;
 mod stream;
+mod subscriptions;
 #[cfg(test)]
 mod tests;
-mod wishes;
 
 use std::sync::Arc;
 
@@ -37,10 +41,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::{
     attach::LINES,
     presence::{Presence, Present},
-    session::Sessions,
+    sessions::Sessions,
 };
 use crate::{
     access::Caller,
+    call_context::CallIds,
     config::RoutingMode,
     names::ServerName,
     router::{Router, View},
@@ -52,24 +57,32 @@ pub struct Inbound(Arc<Parts>);
 
 struct Parts {
     router: Router,
+    calls: CallIds,
     sessions: Sessions,
     /// Streams of modern clients.
     listeners: listen::Listeners,
     /// Ends open streams, so that shutdown does not wait for clients which listen.
     closing: CancellationToken,
-    /// Clients on connections that are HTTP's no more.
-    conversations: TaskTracker,
+    /// What outlives the request that began it: clients on connections that are HTTP's no more, and streams that their clients can
+    /// take up again.
+    tasks: TaskTracker,
 }
 
 impl Inbound {
     /// Faces over a router. `closing` ends streams that only listen.
-    pub fn new(router: Router, sessions: Sessions, closing: CancellationToken) -> Self {
+    pub fn new(
+        router: Router,
+        calls: CallIds,
+        sessions: Sessions,
+        closing: CancellationToken,
+    ) -> Self {
         Self(Arc::new(Parts {
             router,
+            calls,
             sessions,
             listeners: listen::Listeners::default(),
             closing,
-            conversations: TaskTracker::new(),
+            tasks: TaskTracker::new(),
         }))
     }
 
@@ -117,16 +130,16 @@ impl Inbound {
         if attach::is_asked_for(&request) {
             return self.attach(caller, view, request);
         }
-        let door = request.extensions().get().copied().unwrap_or_default();
+        let transport = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
         let legacy = match *request.method() {
-            Method::GET => door == Door::LegacySse || legacy_sse::is_asked_for(headers),
+            Method::GET => transport == Transport::LegacySse || legacy_sse::is_asked_for(headers),
             _ => legacy_sse::is_meant(uri, headers),
         };
         match *request.method() {
-            Method::GET if legacy => self.converse(caller, view, door, uri),
+            Method::GET if legacy => self.converse(caller, view, transport, uri),
             Method::POST if legacy => self.take_post(&caller, view, request).await,
-            _ if door == Door::LegacySse => answer::method_not_allowed("GET"),
+            _ if transport == Transport::LegacySse => answer::method_not_allowed("GET"),
             Method::POST => self.post(caller, view, request).await,
             Method::GET => self.get(&caller, &view, headers),
             Method::DELETE => self.delete(&caller, &view, headers),
@@ -144,18 +157,18 @@ fn endpoints() -> HttpRouter<Inbound> {
     ];
     let mut routes = HttpRouter::new();
     for (path, endpoint) in endpoints {
-        let legacy = endpoint.clone().layer(Extension(Door::LegacySse));
+        let legacy = endpoint.clone().layer(Extension(Transport::LegacySse));
         routes = routes
             .route(path, endpoint)
             .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
     }
-    let legacy = any(configured).layer(Extension(Door::LegacySse));
+    let legacy = any(configured).layer(Extension(Transport::LegacySse));
     routes.route(legacy_sse::SUFFIX, legacy)
 }
 
-/// What an address offers.
+/// Which transports an address serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Door {
+enum Transport {
     /// Streamable HTTP, and HTTP+SSE to those who ask for it.
     #[default]
     Both,

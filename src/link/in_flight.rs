@@ -48,7 +48,7 @@ impl Purpose {
 
 /// The table of one link.
 #[derive(Default)]
-pub(super) struct InFlight {
+pub(super) struct RequestsInFlight {
     table: Guarded<Table>,
     numbers: RequestNumbers,
 }
@@ -80,7 +80,7 @@ impl Table {
     }
 }
 
-impl InFlight {
+impl RequestsInFlight {
     /// An empty table. The numbers are those of all links to one server, one after the other.
     pub(super) fn new(numbers: RequestNumbers) -> Self {
         let table = Guarded::default();
@@ -324,20 +324,20 @@ mod tests {
         }
     }
 
-    fn call(in_flight: &InFlight, number: u64, session: &str) -> Arc<Slot> {
+    fn call(in_flight: &RequestsInFlight, number: u64, session: &str) -> Arc<Slot> {
         let behalf = Behalf::Session(session.into());
         let slot = in_flight.insert(number, Purpose::Call(behalf));
         slot.expect("it is open")
     }
 
-    fn answer(in_flight: &InFlight, number: u64) {
+    fn answer(in_flight: &RequestsInFlight, number: u64) {
         let answer = Outcome::Result(Raw::empty_object());
         in_flight.finish(number, Ok(answer));
     }
 
     #[test]
     fn questions_and_lines_go_to_the_same_call() {
-        let in_flight = InFlight::default();
+        let in_flight = RequestsInFlight::default();
         let _own = in_flight.insert(1, Purpose::Own).expect("it is open");
         let _heard = in_flight.insert(2, Purpose::Listening).expect("open");
         assert!(in_flight.attribute_notice(line()).is_err(), "no call");
@@ -355,28 +355,31 @@ mod tests {
 
     #[test]
     fn a_call_leaves_a_trace_however_it_ends() {
-        let ended = |end: fn(&InFlight, u64)| {
-            let in_flight = InFlight::default();
+        let ended = |end: fn(&RequestsInFlight, u64)| {
+            let in_flight = RequestsInFlight::default();
             let _first = call(&in_flight, 1, "a");
             end(&in_flight, 1);
             let _second = call(&in_flight, 2, "b");
             in_flight.attribute_question(question())
         };
         assert_eq!(ended(answer), Err(Unattributed::MaybeAnswered));
-        assert_eq!(ended(InFlight::ended), Err(Unattributed::MaybeAnswered));
-        let withdraw = |table: &InFlight, number| assert!(table.withdraw(number));
+        assert_eq!(
+            ended(RequestsInFlight::ended),
+            Err(Unattributed::MaybeAnswered)
+        );
+        let withdraw = |table: &RequestsInFlight, number| assert!(table.withdraw(number));
         assert_eq!(ended(withdraw), Err(Unattributed::MaybeWithdrawn));
-        let answered_late = |table: &InFlight, number| {
+        let answered_late = |table: &RequestsInFlight, number| {
             table.withdraw(number);
             answer(table, number);
         };
         assert_eq!(ended(answered_late), Ok(()), "nothing more comes of it");
-        assert_eq!(ended(InFlight::not_sent), Ok(()));
+        assert_eq!(ended(RequestsInFlight::not_sent), Ok(()));
     }
 
     #[test]
     fn questions_to_one_call_are_bounded() {
-        let in_flight = InFlight::default();
+        let in_flight = RequestsInFlight::default();
         let _call = call(&in_flight, 1, "a");
         let given = (0..=WAITING_QUESTIONS).map(|_| in_flight.attribute_question(question()));
         assert_eq!(given.last(), Some(Err(Unattributed::TooMany)));

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{LinkError, News, NewsSender, in_flight::InFlight};
+use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight};
 use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
 /// Where messages go that belong to no request of the raw lane.
@@ -27,7 +27,7 @@ impl Sorter {
 
     /// Takes what should be one message. What is none is counted and passed over; what is broken fails the request whose id it
     /// bears.
-    pub(super) fn sort(&mut self, in_flight: &InFlight, text: &Bytes) {
+    pub(super) fn sort(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
         let trimmed = text.trim_ascii();
         if trimmed.is_empty() {
             return;
@@ -47,7 +47,7 @@ impl Sorter {
         }
     }
 
-    fn batch(&mut self, in_flight: &InFlight, text: &Bytes) {
+    fn batch(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
         let Ok(batch) = Raw::parse(text) else {
             return self.stray();
         };
@@ -60,7 +60,12 @@ impl Sorter {
     }
 
     /// Fails the request whose answer cannot be read. Whether it could be told which.
-    pub(super) fn broken(&mut self, in_flight: &InFlight, id: Option<&Id>, why: &str) -> bool {
+    pub(super) fn broken(
+        &mut self,
+        in_flight: &RequestsInFlight,
+        id: Option<&Id>,
+        why: &str,
+    ) -> bool {
         let number = id.and_then(Id::our_number);
         match number {
             Some(number) => {
@@ -77,7 +82,7 @@ impl Sorter {
         self.news.send(News::Closed(reason)).await;
     }
 
-    fn message(&mut self, in_flight: &InFlight, message: Message, frame: &Bytes) {
+    fn message(&mut self, in_flight: &RequestsInFlight, message: Message, frame: &Bytes) {
         match message {
             Message::Response(Response {
                 id: Some(id),
@@ -94,7 +99,7 @@ impl Sorter {
 
     /// Progress belongs to the request that its token names; what came of a subscription to that; news of lists and resources to the
     /// worker; log lines, and what we do not know, to the only client that can be meant.
-    fn notice(&mut self, in_flight: &InFlight, notice: Notification) {
+    fn notice(&mut self, in_flight: &RequestsInFlight, notice: Notification) {
         let number = match &*notice.method {
             method::PROGRESS => progress_token(&notice),
             _ => listener(&notice).filter(|number| in_flight.is_listening(*number)),
@@ -119,7 +124,7 @@ impl Sorter {
     }
 
     /// The server could not read a request and does not say which. With one in flight it is that one.
-    fn unattributed_error(&mut self, in_flight: &InFlight) {
+    fn unattributed_error(&mut self, in_flight: &RequestsInFlight) {
         match in_flight.only() {
             Some(number) => {
                 let error =

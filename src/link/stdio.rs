@@ -19,7 +19,7 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{
     Behalf, CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE,
     Unattributed,
-    in_flight::{InFlight, Purpose, Slot},
+    in_flight::{Purpose, RequestsInFlight, Slot},
     news_queue,
     outbox::Outbox,
     sorter::Sorter,
@@ -41,11 +41,11 @@ const LAST_ANSWERS: Duration = Duration::from_secs(1);
 
 /// The link. Cheap to clone.
 #[derive(Clone)]
-pub struct StdioLink(Arc<Shared>);
+pub struct StdioLink(Arc<StdioShared>);
 
-struct Shared {
+struct StdioShared {
     outbox: Outbox,
-    in_flight: InFlight,
+    in_flight: RequestsInFlight,
     news: NewsSender,
 }
 
@@ -71,12 +71,12 @@ pub fn connect(
 ) -> StdioConnection {
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
-    let link = StdioLink(Arc::new(Shared {
+    let link = StdioLink(Arc::new(StdioShared {
         outbox: Outbox::default(),
-        in_flight: InFlight::new(numbers),
+        in_flight: RequestsInFlight::new(numbers),
         news: news_in.clone(),
     }));
-    let reader = Reader {
+    let reader = StdoutReader {
         shared: link.0.clone(),
         sorter: Sorter::new(control_in, news_in),
     };
@@ -94,7 +94,7 @@ pub fn connect(
 
 /// Writes until the link is closed. A server that reads no more is of no use, but may still have answers to give: usually it has
 /// ended, and the reader says why.
-async fn write(shared: Arc<Shared>, stdin: impl AsyncWrite + Unpin + Send + 'static) {
+async fn write(shared: Arc<StdioShared>, stdin: impl AsyncWrite + Unpin + Send + 'static) {
     let Err(error) = shared.outbox.write_to(stdin).await else {
         return;
     };
@@ -219,12 +219,12 @@ impl Drop for StdioExchange {
 }
 
 /// The task that sorts what arrives.
-struct Reader {
-    shared: Arc<Shared>,
+struct StdoutReader {
+    shared: Arc<StdioShared>,
     sorter: Sorter,
 }
 
-impl Drop for Reader {
+impl Drop for StdoutReader {
     /// However it ends, nobody waits for it any longer. Where the reason is known already it is said first.
     fn drop(&mut self) {
         let reason = "the connection was closed";
@@ -234,7 +234,7 @@ impl Drop for Reader {
     }
 }
 
-impl Reader {
+impl StdoutReader {
     async fn run(mut self, stdout: impl AsyncRead + Unpin, ended: impl Future<Output = String>) {
         let failure = self.read_lines(stdout).await.err();
         // The pipe ends a moment before the exit status is known.

@@ -11,18 +11,21 @@ const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// Follows the group from its start to the time when nothing of it is left.
 ///
-/// `wishes` says when to stop: `Some(grace)` step by step, a dropped sender at once.
-pub(super) async fn follow(group: &mut Group, mut wishes: watch::Receiver<Option<Grace>>) -> Exit {
+/// `stop_requests` says when to stop: `Some(grace)` step by step, a dropped sender at once.
+pub(super) async fn follow(
+    group: &mut Group,
+    mut stop_requests: watch::Receiver<Option<Grace>>,
+) -> Exit {
     let grace = tokio::select! {
-        // A wish counts even if the leader was quicker, for the sake of the members behind it.
+        // A request to stop counts even if the leader was quicker, for the sake of the members behind it.
         biased;
-        wish = wishes.wait_for(Option::is_some) => wish.ok().and_then(|grace| *grace),
+        grace = stop_requests.wait_for(Option::is_some) => grace.ok().and_then(|grace| *grace),
         _ = group.leader_exit() => None,
     };
     if let Some(grace) = grace {
         tokio::select! {
             () = ask(group, grace) => {}
-            () = abandoned(&mut wishes) => {}
+            () = abandoned(&mut stop_requests) => {}
         }
     }
     kill(group).await
@@ -54,11 +57,11 @@ pub(super) async fn kill(group: &mut Group) -> Exit {
             "a killed process has not ended yet; it is stuck in the kernel"
         );
     }
-    group.bury().await;
+    group.reap().await;
     exit
 }
 
 /// Resolves when the `Process` was dropped.
-async fn abandoned(wishes: &mut watch::Receiver<Option<Grace>>) {
-    while wishes.changed().await.is_ok() {}
+async fn abandoned(stop_requests: &mut watch::Receiver<Option<Grace>>) {
+    while stop_requests.changed().await.is_ok() {}
 }

@@ -26,22 +26,22 @@ const FOLDER: &str = "children";
 
 /// The ledger of one daemon. Clones are the same ledger.
 #[derive(Debug, Clone)]
-pub struct Ledger {
-    pub(super) shared: Arc<Shared>,
+pub struct ChildLedger {
+    pub(super) shared: Arc<LedgerShared>,
 }
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct LedgerShared {
     pub(super) folder: PathBuf,
     /// Begins the name of every file of this daemon's.
     pub(super) run: String,
-    pub(super) daemon: Daemon,
+    pub(super) daemon: DaemonRecord,
     next: AtomicU64,
 }
 
 /// Which daemon wrote an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Daemon {
+pub(super) struct DaemonRecord {
     /// Where its process number is valid.
     pub(super) numbering: String,
     pub(super) pid: u32,
@@ -53,7 +53,7 @@ pub(super) struct Daemon {
 pub(super) struct Announced {
     #[serde(deserialize_with = "server_name")]
     pub(super) server: ServerName,
-    pub(super) daemon: Daemon,
+    pub(super) daemon: DaemonRecord,
 }
 
 /// The second line of an entry.
@@ -72,11 +72,11 @@ pub struct LedgerError {
     source: io::Error,
 }
 
-impl Ledger {
+impl ChildLedger {
     /// Opens the ledger in the data folder and makes its folder if need be. Reads nothing yet.
     pub fn open(data_dir: &Path) -> Result<Self, LedgerError> {
         let pid = std::process::id();
-        let daemon = Daemon {
+        let daemon = DaemonRecord {
             numbering: process_table::numbering(),
             pid,
             start: process_table::start_of(pid),
@@ -84,13 +84,13 @@ impl Ledger {
         Self::open_as(data_dir, daemon)
     }
 
-    pub(super) fn open_as(data_dir: &Path, daemon: Daemon) -> Result<Self, LedgerError> {
+    pub(super) fn open_as(data_dir: &Path, daemon: DaemonRecord) -> Result<Self, LedgerError> {
         let folder = data_dir.join(FOLDER);
         if let Err(source) = storage::create_private_dir(&folder) {
             return Err(LedgerError { folder, source });
         }
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(LedgerShared {
                 folder,
                 run: uuid::Uuid::new_v4().simple().to_string(),
                 daemon,

@@ -22,10 +22,10 @@ const WAITING: usize = 1024 * 1024;
 /// A handle to the file; clones are the same file.
 #[derive(Clone)]
 pub(super) struct LogFile {
-    shared: Arc<Shared>,
+    shared: Arc<LogFileShared>,
 }
 
-struct Shared {
+struct LogFileShared {
     path: PathBuf,
     queue: Guarded<Queue>,
 }
@@ -43,7 +43,7 @@ impl LogFile {
     pub(super) fn new(path: PathBuf) -> Self {
         let queue = Guarded::default();
         Self {
-            shared: Arc::new(Shared { path, queue }),
+            shared: Arc::new(LogFileShared { path, queue }),
         }
     }
 
@@ -66,7 +66,7 @@ impl LogFile {
     }
 }
 
-impl Shared {
+impl LogFileShared {
     /// Writes until nothing waits any more.
     fn write_out(&self) {
         while let Some(batch) = self.next_batch() {

@@ -57,7 +57,8 @@ async fn ask() -> Option<OsString> {
         return None;
     }
     let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty())?;
-    let path = super::login_shell::path_of(&shell, None, super::login_shell::PATIENCE).await;
+    let path =
+        super::login_shell::path_of(&shell, None, super::login_shell::SHELL_ANSWERS_WITHIN).await;
     if path.is_none() {
         tracing::warn!(
             shell = %shell.display(),

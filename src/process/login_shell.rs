@@ -18,7 +18,7 @@ use tokio::{
 use super::{Grace, group::Group, ladder};
 
 /// Limit: a shell that has not answered by then (a prompt, a network folder) is given up.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const SHELL_ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the shell gets to end by itself: start-up files leave locks behind when the traps that remove them never run.
 const GRACE: Grace = Grace {
@@ -27,7 +27,7 @@ const GRACE: Grace = Grace {
 };
 
 /// Limit: how long the answer waits for what the shell started to be gone. It is killed in any case.
-const BURIAL: Duration = Duration::from_millis(500);
+const REAPING: Duration = Duration::from_millis(500);
 
 /// Limit: what start-up files print before and around the answer.
 const PRINTED: usize = 1024 * 1024;
@@ -42,7 +42,7 @@ const BE_QUIET: [(&str, &str); 2] = [
 pub(super) async fn path_of(
     shell: &OsStr,
     home: Option<&Path>,
-    patience: Duration,
+    deadline: Duration,
 ) -> Option<OsString> {
     // Start-up files print things; the marks tell them from the answer. `printenv` is a program, so the shell's own syntax for
     // lists and quotes does not matter.
@@ -60,10 +60,10 @@ pub(super) async fn path_of(
         .stderr(Stdio::null());
     let mut group = Group::spawn(command, watch::Sender::new(None)).ok()?;
     let stdout = group.leader().stdout.take()?;
-    let answer = timeout(patience, read_between(stdout, mark.as_bytes())).await;
+    let answer = timeout(deadline, read_between(stdout, mark.as_bytes())).await;
     // Also after a good answer: start-up files leave things running.
     ladder::ask(&mut group, GRACE).await;
-    let _ = timeout(BURIAL, ladder::kill(&mut group)).await;
+    let _ = timeout(REAPING, ladder::kill(&mut group)).await;
     answer
         .ok()
         .flatten()
@@ -100,10 +100,10 @@ mod tests {
 
     const LONG: Duration = Duration::from_secs(20);
 
-    async fn path_with_profile(profile: &str, patience: Duration) -> Option<String> {
+    async fn path_with_profile(profile: &str, deadline: Duration) -> Option<String> {
         let home = tempfile::tempdir().expect("a temporary folder");
         fs::write(home.path().join(".profile"), profile).expect("writable");
-        let path = path_of(OsStr::new("/bin/sh"), Some(home.path()), patience).await;
+        let path = path_of(OsStr::new("/bin/sh"), Some(home.path()), deadline).await;
         path.map(|path| path.into_string().expect("ascii"))
     }
 

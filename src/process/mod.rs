@@ -39,7 +39,7 @@ use self::group::Group;
 pub use self::{
     environment::BaseEnvironment,
     launch::{Launch, SpawnError},
-    ledger::{Ledger, LedgerError},
+    ledger::{ChildLedger, LedgerError},
     login_path::LoginPath,
     stderr_log::StderrLog,
 };
@@ -49,7 +49,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How long [`Process::stop`] waits beyond its grace for what was killed to be gone. Only a process stuck in the kernel
 /// needs it.
-const BURIAL: Duration = Duration::from_secs(5);
+const REAPING: Duration = Duration::from_secs(5);
 
 /// How a child ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Default for Grace {
 pub struct Process {
     pid: u32,
     /// The grace to stop with; dropped, it means "kill now".
-    wish: watch::Sender<Option<Grace>>,
+    stop_request: watch::Sender<Option<Grace>>,
     exit: watch::Receiver<Option<Exit>>,
     task: JoinHandle<()>,
 }
@@ -116,7 +116,7 @@ pub struct Process {
 pub fn spawn(
     launch: &Launch,
     base_env: &BaseEnvironment,
-    ledger: &Ledger,
+    ledger: &ChildLedger,
     stderr: &StderrLog,
 ) -> Result<(Process, ChildStdin, ChildStdout), SpawnError> {
     let mut command = launch.command(base_env)?;
@@ -140,15 +140,15 @@ pub fn spawn(
     let errors = leader.stderr.take().expect(piped);
     tracing::debug!(server = %launch.server, pid, "child process started");
 
-    let wish = watch::Sender::new(None);
-    let wishes = wish.subscribe();
+    let stop_request = watch::Sender::new(None);
+    let stop_requests = stop_request.subscribe();
     let log = stderr.clone();
     let server = launch.server.clone();
     let task = tokio::spawn(async move {
         let gone = CancellationToken::new();
         tokio::join!(
             async {
-                let exit = ladder::follow(&mut group, wishes).await;
+                let exit = ladder::follow(&mut group, stop_requests).await;
                 entry.clear();
                 tracing::debug!(%server, pid, %exit, "child process ended");
                 gone.cancel();
@@ -158,7 +158,7 @@ pub fn spawn(
     });
     let process = Process {
         pid,
-        wish,
+        stop_request,
         exit: watched,
         task,
     };
@@ -197,12 +197,9 @@ impl Process {
     ///
     /// A caller that drops this future has the group killed at once.
     pub async fn stop(mut self, grace: Grace) {
-        self.wish.send_replace(Some(grace));
-        let patience = grace.after_eof + grace.after_term + BURIAL;
-        if tokio::time::timeout(patience, &mut self.task)
-            .await
-            .is_err()
-        {
+        self.stop_request.send_replace(Some(grace));
+        let longest = grace.after_eof + grace.after_term + REAPING;
+        if tokio::time::timeout(longest, &mut self.task).await.is_err() {
             tracing::warn!(
                 pid = self.pid,
                 "child process is stuck in the kernel; it was killed and no longer waited for"

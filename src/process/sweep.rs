@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    ledger::{self, Daemon, Ledger, MARK, Started},
+    ledger::{self, ChildLedger, DaemonRecord, MARK, Started},
     process_table::{self, Seen, Signal},
 };
 use crate::names::ServerName;
@@ -41,7 +41,7 @@ enum Verdict {
     NotOurs,
 }
 
-impl Ledger {
+impl ChildLedger {
     /// Ends every group that a dead daemon left in this ledger, and says how many there were of each server. Entries of living
     /// daemons and processes that only look like ours are left alone.
     ///
@@ -128,19 +128,19 @@ impl Ledger {
     }
 
     /// Whether process numbers of that daemon mean anything here: not after a reboot, nor from another container.
-    fn is_near(&self, daemon: &Daemon) -> bool {
+    fn is_near(&self, daemon: &DaemonRecord) -> bool {
         daemon.numbering == self.shared.daemon.numbering
     }
 }
 
 /// In doubt, yes: a second daemon's children are not ours to end.
-fn is_alive(daemon: &Daemon) -> bool {
+fn is_alive(daemon: &DaemonRecord) -> bool {
     let start = process_table::start_of(daemon.pid);
     start.is_some() && (daemon.start.is_none() || daemon.start == start)
 }
 
 /// Looks again until nothing is left or the time is up, and does `each` to what it sees.
-fn wait_until_gone(left: &[Left], patience: Duration, each: impl Fn(&Seen)) {
+fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
     let begun = Instant::now();
     loop {
         let running = process_table::all();
@@ -151,7 +151,7 @@ fn wait_until_gone(left: &[Left], patience: Duration, each: impl Fn(&Seen)) {
         for process in &remaining {
             each(process);
         }
-        if remaining.is_empty() || begun.elapsed() > patience {
+        if remaining.is_empty() || begun.elapsed() > timeout {
             return;
         }
         thread::sleep(LOOK_AGAIN);

@@ -15,7 +15,7 @@ use tokio::{
     process::{ChildStdin, ChildStdout},
 };
 
-use super::{BaseEnvironment, Launch, Ledger, Process, StderrLog, process_table, spawn};
+use super::{BaseEnvironment, ChildLedger, Launch, Process, StderrLog, process_table, spawn};
 use crate::names::ServerName;
 
 /// Far beyond what anything here takes, even on a busy machine.
@@ -24,7 +24,7 @@ const DEADLINE: Duration = Duration::from_secs(30);
 /// A data folder with everything that a child needs.
 struct Ground {
     folder: TempDir,
-    ledger: Ledger,
+    ledger: ChildLedger,
     log: StderrLog,
 }
 
@@ -38,7 +38,7 @@ struct Started {
 impl Ground {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let ledger = Ledger::open(folder.path()).expect("a ledger");
+        let ledger = ChildLedger::open(folder.path()).expect("a ledger");
         let log = StderrLog::new(folder.path(), &server());
         Self {
             folder,

@@ -39,16 +39,16 @@ fn widen_pipes(child: &Child) {
 #[cfg(not(target_os = "linux"))]
 fn widen_pipes(_: &Child) {}
 
-/// A child that leads a process group. Dropped before [`Group::bury`], the group is killed.
+/// A child that leads a process group. Dropped before [`Group::reap`], the group is killed.
 pub(super) struct Group {
     leader: Child,
     id: Pid,
     /// Children ended. Listened to from before the start, so that no end is missed.
     ends: SignalStream,
     exit: watch::Sender<Option<Exit>>,
-    /// Invariant: signals go to the group only before the leader is buried. Until then its zombie keeps the number of the group
+    /// Invariant: signals go to the group only before the leader is reaped. Until then its zombie keeps the number of the group
     /// from being given to a stranger.
-    buried: bool,
+    reaped: bool,
 }
 
 impl Group {
@@ -69,7 +69,7 @@ impl Group {
             id,
             ends,
             exit,
-            buried: false,
+            reaped: false,
         })
     }
 
@@ -83,7 +83,7 @@ impl Group {
         &mut self.leader
     }
 
-    /// Waits for the leader to end, without burying it. May be dropped and called again.
+    /// Waits for the leader to end, without reaping it. May be dropped and called again.
     pub(super) async fn leader_exit(&mut self) -> Exit {
         loop {
             if let Some(exit) = *self.exit.borrow() {
@@ -110,7 +110,7 @@ impl Group {
             Ok(None) | Err(Errno::INTR) => None,
             Err(_) => {
                 // It is not our child any more, so its number may be a stranger's by now.
-                self.buried = true;
+                self.reaped = true;
                 Some(Exit::Unknown)
             }
         }
@@ -118,7 +118,7 @@ impl Group {
 
     /// Sends the signal to every member.
     pub(super) fn signal(&self, signal: Signal) {
-        if !self.buried {
+        if !self.reaped {
             // The only failure is that nobody is left.
             let _ = kill_process_group(self.id, signal.number());
         }
@@ -126,10 +126,10 @@ impl Group {
 
     /// Reaps the leader, which has ended, and of the members those that became our children because we are process 1 of a
     /// container, where nobody else would.
-    pub(super) async fn bury(&mut self) {
+    pub(super) async fn reap(&mut self) {
         // Fails only if it was reaped already.
         let _ = self.leader.wait().await;
-        self.buried = true;
+        self.reaped = true;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.id)), options) {}
     }

@@ -1,5 +1,5 @@
 //! One forwarded request while it runs: notices go to the client in order, questions to whoever can answer them, and the answer comes
-//! back in the dress of the client's revision.
+//! back shaped for the client's revision.
 //!
 //! What an upstream asks reaches a legacy client as a request on the stream of its own request, and a modern client as a result that
 //! asks; a modern upstream's result that asks becomes requests for a legacy client. What nobody can answer is refused with its reason.

@@ -100,6 +100,7 @@ impl Router {
             sender: context.sender(),
             behalf,
             stream: &context.to_client,
+            deadline: context.deadline,
         };
         let call = upstream.call(outgoing).await?;
         Ok(Running {

@@ -8,12 +8,12 @@ use futures_util::future::FutureExt;
 use super::{Router, exchange::answered, forward::Shown, input_required};
 use crate::{
     access::Caller,
-    call_context::{CallContext, Client, ClientSession, Unasked},
+    call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
     config::{Root, SessionScope},
     error_code::Failure,
     gate::Admitted,
     names::ServerName,
-    upstream::{Ask, Member, Tenant, Upstream},
+    upstream::{Ask, InstanceScope, SessionKey, Upstream},
     wire::{Notification, Outcome, Raw, bridge, method},
 };
 
@@ -48,21 +48,21 @@ impl Router {
         shown: Shown,
     ) -> Result<Upstream, Failure> {
         let session = context.session.as_ref();
-        let member = member(&context.caller, session);
-        if let Some(upstream) = self.0.upstreams.of_member(server, &member) {
+        let session_key = session_key(&context.caller, session);
+        if let Some(upstream) = self.0.upstreams.of_session(server, &session_key) {
             return Ok(upstream);
         }
-        let tenant = match session.filter(|_| context.revision.has_handshake()) {
-            Some(session) => Tenant::Client {
-                member: member.clone(),
+        let scope = match session.filter(|_| context.revision.has_handshake()) {
+            Some(session) => InstanceScope::Client {
+                session_key: session_key.clone(),
                 capabilities: context.client.capabilities.clone(),
                 ask: asking(session, &context.client, server, shown),
             },
-            None => Tenant::Apart(member.clone()),
+            None => InstanceScope::Apart(session_key.clone()),
         };
         let ended = session.map(|session| session.ended().clone());
         let upstreams = &self.0.upstreams;
-        upstreams.enter(server, member, ended, tenant).await
+        upstreams.enter(server, session_key, ended, scope).await
     }
 
     /// The instance of the workspace that the client is in; without roots the one that all such clients share.
@@ -71,17 +71,19 @@ impl Router {
         let Some(session) = session.filter(|_| context.revision.has_handshake()) else {
             return Ok(base);
         };
-        let (server, member) = (base.name(), member(&context.caller, Some(session)));
-        if let Some(upstream) = self.0.upstreams.of_member(server, &member) {
+        let (server, session_key) = (base.name(), session_key(&context.caller, Some(session)));
+        if let Some(upstream) = self.0.upstreams.of_session(server, &session_key) {
             return Ok(upstream);
         }
         let roots = roots_of(context, session).await;
         if roots.is_empty() {
             return Ok(base);
         }
-        let (tenant, ended) = (Tenant::Workspace(roots), session.ended().clone());
+        let (scope, ended) = (InstanceScope::Workspace(roots), session.ended().clone());
         let upstreams = &self.0.upstreams;
-        upstreams.enter(server, member, Some(ended), tenant).await
+        upstreams
+            .enter(server, session_key, Some(ended), scope)
+            .await
     }
 
     /// The instance that a client uses already, if it uses one.
@@ -93,7 +95,7 @@ impl Router {
     ) -> Option<Upstream> {
         let upstreams = &self.0.upstreams;
         let base = upstreams.get(server.as_str())?;
-        let own = || upstreams.of_member(server, &member(caller, session));
+        let own = || upstreams.of_session(server, &session_key(caller, session));
         match base.scope() {
             SessionScope::Shared => Some(base),
             SessionScope::Client => own(),
@@ -108,21 +110,21 @@ impl Router {
         session: &ClientSession,
         notification: &Notification,
     ) {
-        let member = member(caller, Some(session));
-        for upstream in self.0.upstreams.all_of_member(&member) {
+        let session_key = session_key(caller, Some(session));
+        for upstream in self.0.upstreams.all_of_session(&session_key) {
             if upstream.scope() == SessionScope::Client {
                 self.pass_on(caller, &upstream, notification).await;
             }
         }
         session.forget_roots();
-        self.0.upstreams.moved(member).await;
+        self.0.upstreams.moved(session_key).await;
     }
 }
 
-fn member(caller: &Caller, session: Option<&ClientSession>) -> Member {
+fn session_key(caller: &Caller, session: Option<&ClientSession>) -> SessionKey {
     match session {
-        Some(session) => Member::Session(session.key().clone()),
-        None => Member::Subject(caller.subject().into()),
+        Some(session) => SessionKey::Session(session.key().clone()),
+        None => SessionKey::Subject(caller.subject().into()),
     }
 }
 
@@ -161,7 +163,12 @@ fn read(named: &Raw) -> impl Iterator<Item = Root> {
 }
 
 /// The way to ask a client what its own instance of a server wants to know outside of its calls.
-fn asking(session: &ClientSession, client: &Arc<Client>, server: &ServerName, shown: Shown) -> Ask {
+fn asking(
+    session: &ClientSession,
+    client: &Arc<ClientIdentity>,
+    server: &ServerName,
+    shown: Shown,
+) -> Ask {
     let (session, client, server) = (session.clone(), client.clone(), server.clone());
     Arc::new(move |question, stream| {
         let (session, client, server) = (session.clone(), client.clone(), server.clone());

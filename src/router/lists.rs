@@ -1,26 +1,32 @@
-//! Lists as clients see them: put together once for a state of catalog and settings, then sent as they are.
+//! Lists as clients see them: put together once for all who see the same and for a state of catalog and settings, then sent as they
+//! are.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::ArcSwap;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, Refused, Router, View, built_in};
+use super::{FIRST_DISCOVERY, Refused, Router, View, built_in, instructions};
 use crate::{
-    access::{self, Caller},
+    access::Caller,
     call_context::CallContext,
-    catalog::{Difference, ServerCatalog, Snapshot},
-    config::{RoutingMode, Settings},
-    gate::Rules,
+    catalog::{Difference, ServerCatalog},
+    config::RoutingMode,
+    gate::{Moment, Rules, ViewKey},
     names::ServerName,
     upstream::Upstream,
     wire::{Edit, Raw, RpcError, Target, method, splice},
 };
 
-/// The lists of the aggregated view.
+/// Limit: views whose lists are kept. Where callers see more different things, those made first are made again when needed.
+const VIEWS: usize = 64;
+
+/// The lists of endpoints that show many servers, as everybody sees them who has this view.
 pub(super) struct Lists {
-    settings: Arc<Settings>,
-    snapshot: Arc<Snapshot>,
+    moment: Moment,
+    /// One of those who see this.
+    caller: Caller,
+    view: ViewKey,
     /// The upstreams' tools.
     pub(super) direct: Raw,
     /// Our own tools, which find and call those.
@@ -28,6 +34,8 @@ pub(super) struct Lists {
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
+    /// What models are told first, where the upstreams' tools are listed and where our own are. Made when first asked for.
+    instructions: [OnceLock<String>; 2],
 }
 
 impl Lists {
@@ -42,29 +50,32 @@ impl Lists {
 
     /// Whether that are the upstreams' tools.
     pub(super) fn shows_direct(&self, view: &View) -> bool {
-        let mode = match view {
-            View::Mode(mode) => *mode,
-            View::Configured | View::Server(_) => self.settings.routing_mode,
-        };
-        mode == RoutingMode::Direct
+        view.mode(self.moment.settings()) == RoutingMode::Direct
+    }
+
+    /// What a model is told before anything else.
+    pub(super) fn instructions(&self, view: &View) -> &str {
+        let mode = view.mode(self.moment.settings());
+        let text = &self.instructions[usize::from(mode == RoutingMode::Direct)];
+        text.get_or_init(|| instructions::of_servers(mode, &self.moment))
     }
 
     /// Whether nothing happened that could concern this server.
     pub(super) fn is_same_for(&self, server: &ServerName, other: &Self) -> bool {
-        let [here, there] = [self, other].map(|lists| lists.snapshot.servers.get(server));
+        let [here, there] = [self, other].map(|lists| lists.moment.snapshot().servers.get(server));
         let same_server = match (here, there) {
             (Some(here), Some(there)) => Arc::ptr_eq(here, there),
             (here, there) => here.is_none() && there.is_none(),
         };
-        same_server && Arc::ptr_eq(&self.settings, &other.settings)
+        let same_settings = Arc::ptr_eq(self.moment.settings(), other.moment.settings());
+        same_server && same_settings && self.view == other.view
     }
 
     /// What the endpoint of one server lists.
     pub(super) fn of(&self, server: &ServerName) -> OwnLists<'_> {
-        let rules = Rules::new(&self.settings, &self.snapshot);
-        let known = self.snapshot.servers.get(server);
+        let known = self.moment.snapshot().servers.get(server);
         known.map_or_else(OwnLists::default, |known| {
-            OwnLists::seen(rules, &access::anonymous(), known)
+            OwnLists::seen(self.moment.rules(), &self.caller, known)
         })
     }
 }
@@ -116,39 +127,61 @@ impl<'a> OwnLists<'a> {
     }
 }
 
-/// The lists that were put together last.
+/// The lists that were put together last, each view's once.
 #[derive(Default)]
-pub(super) struct Prepared(ArcSwapOption<Lists>);
+pub(super) struct Prepared(ArcSwap<Vec<Arc<Lists>>>);
+
+impl Prepared {
+    fn find(&self, view: ViewKey) -> Option<Arc<Lists>> {
+        let kept = self.0.load();
+        kept.iter().find(|lists| lists.view == view).cloned()
+    }
+
+    /// Keeps them in place of the older ones of the same view.
+    fn keep(&self, made: &Arc<Lists>) {
+        self.0.rcu(|kept| {
+            let others = kept.iter().filter(|lists| lists.view != made.view);
+            let others: Vec<Arc<Lists>> = others.take(VIEWS - 1).cloned().collect();
+            [vec![made.clone()], others].concat()
+        });
+    }
+}
 
 impl Router {
     /// The lists for what is known now. Only when nothing is known at all does this wait for the first discovery.
-    pub(super) async fn lists(&self) -> Arc<Lists> {
+    pub(super) async fn lists(&self, caller: &Caller) -> Arc<Lists> {
         if self.0.catalog.glance().servers.is_empty() {
             self.first_discovery().await;
         }
-        self.prepared()
+        self.prepared(caller)
     }
 
     /// The lists for what is known now.
-    pub(super) fn prepared(&self) -> Arc<Lists> {
-        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        if let Some(lists) = self.0.lists.0.load_full()
-            && Arc::ptr_eq(&lists.settings, &settings)
-            && Arc::ptr_eq(&lists.snapshot, &snapshot)
+    pub(super) fn prepared(&self, caller: &Caller) -> Arc<Lists> {
+        let gate = &self.0.gate;
+        if let Some(lists) = self.0.lists.find(gate.view(caller))
+            && gate.is_now(&lists.moment)
         {
             return lists;
         }
-        let lists = Arc::new(put_together(settings, snapshot));
-        self.0.lists.0.store(Some(lists.clone()));
+        let lists = Arc::new(put_together(gate.now(), caller));
+        self.0.lists.keep(&lists);
         lists
     }
 
+    /// Makes the lists anew of everybody for whom some were made.
+    pub(super) fn prepare_all(&self) {
+        for lists in self.0.lists.0.load().iter() {
+            self.prepared(&lists.caller);
+        }
+    }
+
     /// The tools that a mode lists.
-    pub(super) async fn tools_of(&self, mode: RoutingMode) -> Raw {
+    pub(super) async fn tools_of(&self, caller: &Caller, mode: RoutingMode) -> Raw {
         match mode {
-            RoutingMode::Direct => self.lists().await.direct.clone(),
+            RoutingMode::Direct => self.lists(caller).await.direct.clone(),
             // Of ours, which need no discovery.
-            _ => self.prepared().built_in.clone(),
+            _ => self.prepared(caller).built_in.clone(),
         }
     }
 
@@ -203,11 +236,10 @@ impl Router {
     }
 }
 
-fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
-    let everyone = access::anonymous();
-    let rules = Rules::new(&settings, &snapshot);
+fn put_together(moment: Moment, caller: &Caller) -> Lists {
+    let (rules, snapshot) = (moment.rules(), moment.snapshot());
     let visible =
-        |server: &ServerName, target: &Target<'_>| rules.allows(&everyone, server.as_str(), target);
+        |server: &ServerName, target: &Target<'_>| rules.allows(caller, server.as_str(), target);
     let (mut tools, mut prompts, mut resources, mut templates) = (vec![], vec![], vec![], vec![]);
     for (name, server) in &snapshot.servers {
         for tool in server
@@ -256,12 +288,14 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
     }
     Lists {
         direct: sorted("tools", tools),
-        built_in: list("tools", built_in::listed(&settings).into_iter()),
+        built_in: list("tools", built_in::listed(moment.settings()).into_iter()),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
-        settings,
-        snapshot,
+        instructions: Default::default(),
+        view: rules.view(caller),
+        caller: caller.clone(),
+        moment,
     }
 }
 

@@ -15,6 +15,7 @@ mod lists;
 mod log_lines;
 mod opening;
 mod parked;
+mod presentation;
 mod resources;
 mod rounds;
 mod search;
@@ -61,6 +62,16 @@ pub enum View {
     Server(ServerName),
 }
 
+impl View {
+    /// What an endpoint of many servers lists.
+    fn mode(&self, settings: &Settings) -> RoutingMode {
+        match self {
+            Self::Mode(mode) => *mode,
+            Self::Configured | Self::Server(_) => settings.routing_mode,
+        }
+    }
+}
+
 /// Answers clients. Cheap to clone.
 #[derive(Clone)]
 pub struct Router(Arc<Parts>);
@@ -78,7 +89,7 @@ struct Parts {
 
 /// What became of a request.
 enum Reply {
-    /// Our own result, in the dress of legacy revisions.
+    /// Our own result, shaped for legacy revisions.
     Own(Raw),
     /// An upstream's answer, as this client must get it.
     Passed(Outcome),
@@ -194,14 +205,6 @@ impl Router {
             || settings.broken.iter().any(|broken| broken.name == name)
     }
 
-    /// What an endpoint lists.
-    fn mode(&self, view: &View) -> RoutingMode {
-        match view {
-            View::Mode(mode) => *mode,
-            View::Configured | View::Server(_) => self.0.settings.borrow().routing_mode,
-        }
-    }
-
     async fn aggregated(
         &self,
         context: &CallContext,
@@ -209,13 +212,16 @@ impl Router {
         request: &Request,
     ) -> Result<Reply, Refused> {
         first_page_only(request)?;
+        let caller = &context.caller;
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => self.discovered(context, view).await,
-            method::TOOLS_LIST => Ok(Reply::Own(self.tools_of(self.mode(view)).await)),
-            method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),
-            method::RESOURCES_LIST => Ok(Reply::Own(self.lists().await.resources.clone())),
-            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists().await.templates.clone())),
+            method::TOOLS_LIST => Ok(Reply::Own(
+                self.tools_of(caller, view.mode(&self.settings())).await,
+            )),
+            method::PROMPTS_LIST => Ok(Reply::Own(self.lists(caller).await.prompts.clone())),
+            method::RESOURCES_LIST => Ok(Reply::Own(self.lists(caller).await.resources.clone())),
+            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists(caller).await.templates.clone())),
             method::TOOLS_CALL
             | method::PROMPTS_GET
             | method::RESOURCES_READ

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Router, View, discovery};
+use super::{Router, View, presentation::as_opening};
 use crate::{
     access::Caller,
-    call_context::Client,
+    call_context::ClientIdentity,
     error_code::Failure,
     wire::{Raw, Revision, RpcError, Target, method},
 };
@@ -20,7 +20,7 @@ pub struct Opening {
     /// The result of `initialize`.
     pub result: Raw,
     /// What the client said of itself.
-    pub client: Arc<Client>,
+    pub client: Arc<ClientIdentity>,
 }
 
 #[derive(Deserialize, Default)]
@@ -54,18 +54,21 @@ impl Router {
             }
         };
         let result = match presented {
-            Some(presented) => discovery::as_opening(&presented, revision),
-            None => self.own_opening(view, revision),
+            Some(presented) => as_opening(&presented, revision),
+            None => self.own_opening(caller, view, revision),
         };
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         Ok(Opening {
             revision,
             result,
-            client: Arc::new(Client::new(&part("clientInfo"), &part("capabilities"))),
+            client: Arc::new(ClientIdentity::new(
+                &part("clientInfo"),
+                &part("capabilities"),
+            )),
         })
     }
 
-    fn own_opening(&self, view: &View, revision: Revision) -> Raw {
+    fn own_opening(&self, caller: &Caller, view: &View, revision: Revision) -> Raw {
         Raw::author(&json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities(),
@@ -74,7 +77,7 @@ impl Router {
                 "title": "mcpproxy",
                 "version": env!("CARGO_PKG_VERSION"),
             },
-            "instructions": self.instructions(view),
+            "instructions": self.prepared(caller).instructions(view),
         }))
     }
 

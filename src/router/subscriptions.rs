@@ -1,4 +1,4 @@
-//! What clients wish to hear besides answers: updates of resources, under the URIs that they know, and log lines.
+//! What clients are told besides answers: updates of resources, under the URIs that they know, and log lines.
 
 use std::sync::Arc;
 
@@ -76,7 +76,12 @@ impl Router {
                 Some(server.clone())
             }
         };
-        Some(self.0.upstreams.log_subscriptions().wish(server, level))
+        Some(
+            self.0
+                .upstreams
+                .log_subscriptions()
+                .subscribe(server, level),
+        )
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, hint::black_box, path::Path, sync::Arc};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mcpproxy::{
     access::Access,
-    call_context::CallContext,
+    call_context::{CallContext, CallIds},
     catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
     config::{RoutingMode, Settings, Surroundings, parse},
     gate::Gate,
@@ -118,7 +118,11 @@ fn lists(c: &mut Criterion) {
     let mut group = c.benchmark_group("tools list");
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.expect("a runtime");
-    let context = CallContext::alone(Access::default().standard_streams());
+    let context = CallContext::alone(
+        &CallIds::default(),
+        Access::default().standard_streams(),
+        "tools/list",
+    );
     let request = Request {
         id: Id::ours(1),
         method: method::TOOLS_LIST.into(),

@@ -7,6 +7,7 @@
 
 mod attribution;
 mod byte_identity;
+mod call_identity;
 mod call_variants;
 #[cfg(unix)]
 mod cli;

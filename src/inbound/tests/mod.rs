@@ -1,5 +1,6 @@
 //! What a client of HTTP finds, without a daemon around it: here a test says itself who the caller of a request is.
 
+mod ending;
 mod ownership;
 
 use std::{path::Path, sync::Arc};
@@ -15,6 +16,7 @@ use tower_service::Service;
 use super::{Inbound, Sessions};
 use crate::{
     access::Caller,
+    call_context::CallIds,
     catalog::Catalog,
     config::{self, Settings, Surroundings},
     gate::Gate,
@@ -25,6 +27,8 @@ use crate::{
 /// The endpoints over no servers at all.
 struct Endpoints {
     routes: HttpRouter,
+    inbound: Inbound,
+    closing: CancellationToken,
     _folder: TempDir,
     _settings: watch::Sender<Arc<Settings>>,
 }
@@ -42,9 +46,16 @@ impl Endpoints {
         let gate = Gate::new(settings.clone(), catalog.clone());
         let router = Router::new(settings, gate, catalog, Upstreams::default());
         let closing = CancellationToken::new();
-        let inbound = Inbound::new(router, Sessions::default(), closing);
+        let inbound = Inbound::new(
+            router,
+            CallIds::default(),
+            Sessions::default(),
+            closing.clone(),
+        );
         Self {
             routes: inbound.routes(),
+            inbound,
+            closing,
             _folder: folder,
             _settings: keeper,
         }
@@ -67,6 +78,26 @@ impl Endpoints {
         let answer = self.routes.clone().call(asked.expect("a request")).await;
         answer.expect("routes always answer")
     }
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const BOTH: (&str, &str) = ("accept", "application/json, text/event-stream");
+const EVENTS: (&str, &str) = ("accept", "text/event-stream");
+
+fn initialize(revision: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
+    )
+}
+
+/// The id of a session that this caller opens.
+async fn open(endpoints: &Endpoints, caller: &str, revision: &str) -> String {
+    let opening = initialize(revision);
+    let answer = endpoints.answer(caller, "POST /mcp", &[JSON, BOTH], &opening);
+    let (status, headers, body) = read(answer.await).await;
+    assert_eq!(status, StatusCode::OK, "{body}");
+    let id = headers.get("mcp-session-id").expect("a session");
+    id.to_str().expect("text").to_owned()
 }
 
 /// Its parts, with the whole body. For answers that end.

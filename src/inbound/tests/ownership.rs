@@ -3,29 +3,10 @@
 use http::StatusCode;
 use http_body_util::BodyExt;
 
-use super::{Endpoints, read};
+use super::{BOTH, EVENTS, Endpoints, JSON, open, read};
 
-const JSON: (&str, &str) = ("content-type", "application/json");
-const BOTH: (&str, &str) = ("accept", "application/json, text/event-stream");
-const EVENTS: (&str, &str) = ("accept", "text/event-stream");
 const PING: &str = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
 const NOTICE: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-
-fn initialize(revision: &str) -> String {
-    format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"{revision}","capabilities":{{}},"clientInfo":{{"name":"c","version":"1"}}}}}}"#
-    )
-}
-
-/// The id of a session that this caller opens.
-async fn open(endpoints: &Endpoints, caller: &str, revision: &str) -> String {
-    let opening = initialize(revision);
-    let answer = endpoints.answer(caller, "POST /mcp", &[JSON, BOTH], &opening);
-    let (status, headers, body) = read(answer.await).await;
-    assert_eq!(status, StatusCode::OK, "{body}");
-    let id = headers.get("mcp-session-id").expect("a session");
-    id.to_str().expect("text").to_owned()
-}
 
 /// That a stranger is answered as if the session were not there, to the byte.
 async fn check_hidden(

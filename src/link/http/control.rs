@@ -7,7 +7,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
-use super::{HttpLink, pull::Pull, shared::Shared};
+use super::{HttpLink, pull::Pull, shared::HttpShared};
 use crate::{
     link::{GOODBYE, Incoming, LinkError, News},
     wire::{
@@ -43,7 +43,7 @@ impl HttpControl {
     }
 }
 
-async fn dispatch(shared: &Arc<Shared>, frame: Bytes) -> Result<(), LinkError> {
+async fn dispatch(shared: &Arc<HttpShared>, frame: Bytes) -> Result<(), LinkError> {
     match Message::parse(&frame) {
         Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
             initialize(shared, request.id, frame).await
@@ -55,7 +55,7 @@ async fn dispatch(shared: &Arc<Shared>, frame: Bytes) -> Result<(), LinkError> {
     }
 }
 
-async fn initialize(shared: &Arc<Shared>, id: Id, frame: Bytes) -> Result<(), LinkError> {
+async fn initialize(shared: &Arc<HttpShared>, id: Id, frame: Bytes) -> Result<(), LinkError> {
     let opening = shared.open(id.clone(), frame).await?;
     let reader = shared.clone();
     shared.spawn(async move {
@@ -65,8 +65,8 @@ async fn initialize(shared: &Arc<Shared>, id: Id, frame: Bytes) -> Result<(), Li
     Ok(())
 }
 
-async fn ask(shared: &Arc<Shared>, request: &Request, frame: Bytes) -> Result<(), LinkError> {
-    let asked = Asked::note(shared, request.id.clone());
+async fn ask(shared: &Arc<HttpShared>, request: &Request, frame: Bytes) -> Result<(), LinkError> {
+    let asked = ControlRequest::note(shared, request.id.clone());
     let mut nowhere = None;
     let headers = HeaderMap::new();
     let posted = shared.request(&asked.id, frame, &headers, &mut nowhere);
@@ -89,7 +89,7 @@ async fn ask(shared: &Arc<Shared>, request: &Request, frame: Bytes) -> Result<()
 }
 
 async fn notify(
-    shared: &Arc<Shared>,
+    shared: &Arc<HttpShared>,
     notice: &Notification,
     frame: Bytes,
 ) -> Result<(), LinkError> {
@@ -108,14 +108,14 @@ async fn notify(
 }
 
 /// A request of the control lane that waits for its answer. The rmcp client may withdraw it by its id.
-struct Asked {
-    shared: Arc<Shared>,
+struct ControlRequest {
+    shared: Arc<HttpShared>,
     id: Id,
     withdrawn: CancellationToken,
 }
 
-impl Asked {
-    fn note(shared: &Arc<Shared>, id: Id) -> Self {
+impl ControlRequest {
+    fn note(shared: &Arc<HttpShared>, id: Id) -> Self {
         let withdrawn = CancellationToken::new();
         shared.asked.lock().push((id.clone(), withdrawn.clone()));
         Self {
@@ -145,13 +145,13 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for ControlRequest {
     fn drop(&mut self) {
         self.shared.asked.lock().retain(|(id, _)| *id != self.id);
     }
 }
 
-impl Shared {
+impl HttpShared {
     /// Waits no more for the answer to a request that the rmcp client withdraws.
     fn withdraw(&self, cancelled: &Notification) {
         let id = cancelled.params.as_ref().and_then(|p| p.get("requestId"));

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tracing::Instrument;
 
-use super::{HttpLink, pull::Pull, session::Session};
+use super::{HttpLink, pull::Pull, session::HttpSession};
 use crate::{
     link::{Incoming, LinkError, WITHDRAWAL, in_flight::Slot, withdrawal_frame},
     wire::method,
@@ -81,7 +82,7 @@ pub(super) struct Withdrawal {
     /// Its place among the requests in flight, where questions arrive that came on another stream. None where there are no questions.
     slot: Option<Arc<Slot>>,
     /// The session in which the server knows the request; none if there is nothing to withdraw.
-    pub(super) sent_in: Option<Arc<Session>>,
+    pub(super) sent_in: Option<Arc<HttpSession>>,
 }
 
 impl Withdrawal {
@@ -132,12 +133,12 @@ impl Drop for Withdrawal {
         };
         let frame = withdrawal_frame(self.number);
         let withdrawal = withdraw(self.link.clone(), session, frame);
-        self.link.shared.spawn(withdrawal);
+        self.link.shared.spawn(withdrawal.in_current_span());
     }
 }
 
 /// Takes the whole link, which must not end before this is done.
-async fn withdraw(link: HttpLink, session: Arc<Session>, frame: Bytes) {
+async fn withdraw(link: HttpLink, session: Arc<HttpSession>, frame: Bytes) {
     let shared = &link.shared;
     let sent = async {
         let _turn = shared.withdrawals.acquire().await;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
-use super::{session::Session, shared::Shared};
+use super::{session::HttpSession, shared::HttpShared};
 use crate::{
     link::{
         News,
@@ -28,7 +28,7 @@ const MAX_RETRY: Duration = Duration::from_mins(1);
 /// How long to wait for a server to say that it speaks on the stream. Some say nothing before they have something to tell.
 const OPENED: Duration = Duration::from_millis(500);
 
-impl Shared {
+impl HttpShared {
     /// Listens in the session of the moment, and no more in any other. Comes back when the server can be heard, because what it
     /// says on this stream while nobody listens is lost with many: a question of the very first call, for example.
     pub(super) async fn listen(self: &Arc<Self>) {
@@ -43,7 +43,7 @@ impl Shared {
     }
 
     /// Returns when the server has no such stream, or does not know the session: the next request will find out.
-    async fn keep_listening(&self, session: &Session, open: oneshot::Sender<()>) {
+    async fn keep_listening(&self, session: &HttpSession, open: oneshot::Sender<()>) {
         let (mut last_id, mut backoff) = (None::<Bytes>, RETRY);
         let mut open = Some(open);
         loop {

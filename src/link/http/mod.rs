@@ -27,7 +27,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::{control::HttpControl, exchange::HttpExchange};
-use self::{exchange::Withdrawal, server::Server, session::Session, shared::Shared};
+use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
 use super::{
     Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
     in_flight::Purpose, news_queue,
@@ -40,7 +40,7 @@ use crate::wire::{
 /// The link. Cheap to clone; when the last clone is gone, its tasks end.
 #[derive(Clone)]
 pub struct HttpLink {
-    shared: Arc<Shared>,
+    shared: Arc<HttpShared>,
     /// Tasks of the link hold `shared` only, so this goes when nobody uses the link any more.
     _alive: Arc<DropGuard>,
 }
@@ -73,17 +73,17 @@ fn connect_through(
     let closed = CancellationToken::new();
     let alive = closed.clone().drop_guard();
     let link = HttpLink {
-        shared: Arc::new(Shared::new(server, control, news, numbers, closed)),
+        shared: Arc::new(HttpShared::new(server, control, news, numbers, closed)),
         _alive: Arc::new(alive),
     };
     Ok((link.clone(), HttpControl::new(link), inbox, news_inbox))
 }
 
 impl HttpLink {
-    /// From here on requests of the raw lane speak for themselves, as this revision wants it; with `None`, they belong to a session
+    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a session
     /// that the control lane is to open.
     pub fn speak(&self, revision: Option<Revision>) {
-        let session = Session::speaking(&self.shared.session(), revision);
+        let session = HttpSession::speaking(&self.shared.session(), revision);
         self.shared.session.store(Arc::new(session));
     }
 

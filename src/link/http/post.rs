@@ -6,22 +6,22 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 
-use super::{pull::Pull, renewal::session_unknown, session::Session, shared::Shared};
+use super::{pull::Pull, renewal::session_unknown, session::HttpSession, shared::HttpShared};
 use crate::{
     link::{
         ACCEPTANCE, LinkError,
-        remote::{Posted, Refusal, linger},
+        remote::{HttpRefusal, Posted, linger},
     },
     wire::{Id, RpcError},
 };
 
 /// What became of a message that wants no answer.
-enum Told {
+enum Delivery {
     Accepted,
     SessionUnknown,
 }
 
-impl Shared {
+impl HttpShared {
     /// Posts a request and gives what comes back. `sent_in` is kept true while this waits: the session in which the server may be
     /// working on the request.
     pub(super) async fn request(
@@ -29,7 +29,7 @@ impl Shared {
         id: &Id,
         frame: Bytes,
         headers: &HeaderMap,
-        sent_in: &mut Option<Arc<Session>>,
+        sent_in: &mut Option<Arc<HttpSession>>,
     ) -> Result<Pull, LinkError> {
         let session = self.session();
         *sent_in = Some(session.clone());
@@ -60,8 +60,8 @@ impl Shared {
     pub(super) async fn notify(self: &Arc<Self>, frame: Bytes) -> Result<(), LinkError> {
         let session = self.session();
         match self.deliver(&session, frame.clone()).await? {
-            Told::Accepted => Ok(()),
-            Told::SessionUnknown => {
+            Delivery::Accepted => Ok(()),
+            Delivery::SessionUnknown => {
                 self.renew(session.number).await?;
                 self.tell(&self.session(), frame).await
             }
@@ -69,14 +69,14 @@ impl Shared {
     }
 
     /// The same for a message that means something in the given session only.
-    pub(super) async fn tell(&self, session: &Session, frame: Bytes) -> Result<(), LinkError> {
+    pub(super) async fn tell(&self, session: &HttpSession, frame: Bytes) -> Result<(), LinkError> {
         match self.deliver(session, frame).await? {
-            Told::Accepted => Ok(()),
-            Told::SessionUnknown => Err(unknown_again()),
+            Delivery::Accepted => Ok(()),
+            Delivery::SessionUnknown => Err(unknown_again()),
         }
     }
 
-    async fn deliver(&self, session: &Session, frame: Bytes) -> Result<Told, LinkError> {
+    async fn deliver(&self, session: &HttpSession, frame: Bytes) -> Result<Delivery, LinkError> {
         let none = HeaderMap::new();
         let post = self.server.post(session, frame, &none);
         let Ok(posted) = tokio::time::timeout(ACCEPTANCE, post).await else {
@@ -88,22 +88,22 @@ impl Shared {
                 if let Some(rest) = linger(response.into_body()) {
                     self.spawn(rest);
                 }
-                Ok(Told::Accepted)
+                Ok(Delivery::Accepted)
             }
             Posted::Refused(refusal) if session_unknown(&refusal, session) => {
-                Ok(Told::SessionUnknown)
+                Ok(Delivery::SessionUnknown)
             }
             Posted::Refused(refusal) => Err(refusal.into_error()),
         }
     }
 }
 
-fn is_refused_unread(posted: &Posted, session: &Session) -> bool {
+fn is_refused_unread(posted: &Posted, session: &HttpSession) -> bool {
     matches!(posted, Posted::Refused(refusal) if session_unknown(refusal, session))
 }
 
 /// The refusal, if the server finds that headers and body do not match.
-fn header_mismatch<'a>(posted: &'a Posted, session: &Session) -> Option<&'a Refusal> {
+fn header_mismatch<'a>(posted: &'a Posted, session: &HttpSession) -> Option<&'a HttpRefusal> {
     match posted {
         Posted::Refused(refusal)
             if session.is_stateless() && refusal.code() == Some(RpcError::HEADER_MISMATCH) =>

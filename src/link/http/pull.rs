@@ -5,7 +5,7 @@ use std::{collections::VecDeque, pin::Pin, sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::Response;
 
-use super::{session::Session, shared::Shared};
+use super::{session::HttpSession, shared::HttpShared};
 use crate::{
     link::{
         Incoming, LinkError, TOO_LARGE,
@@ -28,10 +28,10 @@ const RESUME: Duration = Duration::from_secs(30);
 
 /// The responses to one request.
 pub(super) struct Pull {
-    shared: Arc<Shared>,
+    shared: Arc<HttpShared>,
     id: Id,
     /// The session in which the request was sent.
-    session: Arc<Session>,
+    session: Arc<HttpSession>,
     state: State,
     /// Messages of a batch (revision 2025-03-26) that were not given out yet.
     queued: VecDeque<Bytes>,
@@ -64,9 +64,9 @@ impl Pull {
     /// What a response to the request `id` turned out to be: something to read from, or a refusal. A refusal in the form of an
     /// answer to this request is one.
     pub(super) fn of(
-        shared: &Arc<Shared>,
+        shared: &Arc<HttpShared>,
         id: &Id,
-        session: Arc<Session>,
+        session: Arc<HttpSession>,
         posted: Posted,
     ) -> Result<Self, LinkError> {
         let state = match posted {
@@ -84,12 +84,12 @@ impl Pull {
         })
     }
 
-    /// Whether the request spoke for itself.
+    /// Whether the request was stateless.
     pub(super) fn is_stateless(&self) -> bool {
         self.session.is_stateless()
     }
 
-    /// The next message; the answer is the last. Safe to drop while it waits.
+    /// The next message; the answer is the last. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<Incoming, LinkError> {
         loop {
             let frame = match self.queued.pop_front() {

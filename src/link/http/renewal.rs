@@ -1,54 +1,45 @@
 //! Opening a session, and opening it again when the server has forgotten it: once, for all who find out.
 
-use std::{
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
 use tokio::sync::watch;
 
-use super::{pull::Pull, session::Session, shared::Shared};
+use super::{
+    pull::Pull,
+    session::{HttpSession, Renewal},
+    shared::HttpShared,
+};
 use crate::{
     link::{
         Incoming, LinkError, News,
-        remote::{Posted, Refusal, SESSION_ID},
+        remote::{HttpRefusal, Posted, SESSION_ID},
     },
-    sync::Guarded,
     wire::{Id, Outcome, Raw, method, notification_frame},
 };
 
 /// How long opening a session again may take.
 const RENEWAL: Duration = Duration::from_secs(30);
 
-/// What there is to know about renewing the session of a link.
-#[derive(Default)]
-pub(super) struct Renewals {
-    /// The `initialize` request that opened the first session.
-    opening: Guarded<Option<(Id, Bytes)>>,
-    newest: Guarded<Option<Renewal>>,
-    /// The HTTP status with which the first `initialize` was refused.
-    refused: OnceLock<u16>,
-}
-
-/// A renewal under way or done.
-struct Renewal {
-    /// The number of the session that was lost.
-    lost: u64,
-    outcome: watch::Receiver<Option<Result<(), LinkError>>>,
-}
-
-impl Shared {
+impl HttpShared {
     /// Opens the first session. The request is remembered, to open further ones.
-    pub(super) async fn open(self: &Arc<Self>, id: Id, frame: Bytes) -> Result<Opening, LinkError> {
+    pub(super) async fn open(
+        self: &Arc<Self>,
+        id: Id,
+        frame: Bytes,
+    ) -> Result<SessionOpening, LinkError> {
         *self.renewals.opening.lock() = Some((id.clone(), frame.clone()));
         self.send_opening(&id, frame).await
     }
 
     /// Posts `initialize`, which bears neither session nor revision.
-    async fn send_opening(self: &Arc<Self>, id: &Id, frame: Bytes) -> Result<Opening, LinkError> {
-        let none = Arc::new(Session::default());
+    async fn send_opening(
+        self: &Arc<Self>,
+        id: &Id,
+        frame: Bytes,
+    ) -> Result<SessionOpening, LinkError> {
+        let none = Arc::new(HttpSession::default());
         let posted = self.server.post(&none, frame, &HeaderMap::new()).await?;
         let session_id = match &posted {
             Posted::Accepted(response) => response.headers().get(SESSION_ID).cloned(),
@@ -59,7 +50,7 @@ impl Shared {
             }
         };
         let pull = Pull::of(self, id, none, posted)?;
-        Ok(Opening { pull, session_id })
+        Ok(SessionOpening { pull, session_id })
     }
 
     /// The HTTP status with which the server refused the first `initialize`, if it did.
@@ -134,7 +125,7 @@ impl Shared {
                 return Err(LinkError::Broken("initialize was refused".to_owned()));
             }
         };
-        let session = Session::after(&self.session(), session_id, &result);
+        let session = HttpSession::after(&self.session(), session_id, &result);
         self.tell(&session, notification_frame(method::INITIALIZED, None))
             .await?;
         // Only now, with its handshake done, it is one for others to use.
@@ -145,24 +136,24 @@ impl Shared {
 }
 
 /// A session that is being opened.
-pub(super) struct Opening {
+pub(super) struct SessionOpening {
     pull: Pull,
     session_id: Option<HeaderValue>,
 }
 
-impl Opening {
+impl SessionOpening {
     /// Reads the answer to `initialize`, and takes the session that it opened.
-    pub(super) async fn finish(self, shared: &Shared) -> Result<Outcome, LinkError> {
+    pub(super) async fn finish(self, shared: &HttpShared) -> Result<Outcome, LinkError> {
         let session_id = self.session_id.clone();
         let outcome = self.answer(shared).await?;
         if let Outcome::Result(result) = &outcome {
-            let session = Session::after(&shared.session(), session_id, result);
+            let session = HttpSession::after(&shared.session(), session_id, result);
             shared.session.store(Arc::new(session));
         }
         Ok(outcome)
     }
 
-    async fn answer(mut self, shared: &Shared) -> Result<Outcome, LinkError> {
+    async fn answer(mut self, shared: &HttpShared) -> Result<Outcome, LinkError> {
         loop {
             match self.pull.next().await? {
                 Incoming::Answer(outcome) => return Ok(outcome),
@@ -174,6 +165,6 @@ impl Opening {
 }
 
 /// Whether a refusal says that the server does not know the session: 404, in older servers 400 with a word about it.
-pub(super) fn session_unknown(refusal: &Refusal, session: &Session) -> bool {
+pub(super) fn session_unknown(refusal: &HttpRefusal, session: &HttpSession) -> bool {
     session.has_id() && refusal.means_no_session()
 }

@@ -4,30 +4,30 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Response, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 
-use super::session::Session;
+use super::session::HttpSession;
 use crate::link::{
     LinkError,
-    remote::{Client, Endpoint, EndpointError, Posted, ServerBody},
+    remote::{Endpoint, EndpointError, HttpClient, Posted, ServerBody},
 };
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
 /// A server and how to address it.
 pub(super) struct Server {
-    client: Client,
+    client: HttpClient,
     uri: Uri,
 }
 
 impl Server {
     pub(super) fn new(endpoint: &Endpoint, proxies: &Matcher) -> Result<Self, EndpointError> {
-        let (client, uri) = Client::new(endpoint, proxies)?;
+        let (client, uri) = HttpClient::new(endpoint, proxies)?;
         Ok(Self { client, uri })
     }
 
     /// Posts one message, with headers of its own.
     pub(super) async fn post(
         &self,
-        session: &Session,
+        session: &HttpSession,
         message: Bytes,
         headers: &HeaderMap,
     ) -> Result<Posted, LinkError> {
@@ -43,7 +43,7 @@ impl Server {
     /// Opens a stream of events, after the given one.
     pub(super) async fn get(
         &self,
-        session: &Session,
+        session: &HttpSession,
         last_id: Option<&Bytes>,
     ) -> Result<Response<ServerBody>, LinkError> {
         let mut request = self.client.stream(&self.uri);
@@ -56,7 +56,7 @@ impl Server {
     }
 
     /// Ends a session.
-    pub(super) async fn delete(&self, session: &Session) -> Result<(), LinkError> {
+    pub(super) async fn delete(&self, session: &HttpSession) -> Result<(), LinkError> {
         let mut request = self.client.request(Method::DELETE, &self.uri, Bytes::new());
         session.stamp(request.headers_mut());
         self.client.send(request).await.map(drop)

@@ -1,10 +1,15 @@
 //! The session that a server's answer to `initialize` opened, or that there is none to open.
 
+use std::sync::OnceLock;
+
+use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::watch;
 
 use crate::{
-    link::remote::SESSION_ID,
-    wire::{Raw, Revision},
+    link::{LinkError, remote::SESSION_ID},
+    sync::Guarded,
+    wire::{Id, Raw, Revision},
 };
 
 /// Says which revision was agreed (revision 2025-06-18 and later).
@@ -13,15 +18,15 @@ const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// A session, never changed: when it is lost, another takes its place. Its number tells a caller whose session is gone whether
 /// somebody has renewed it meanwhile.
 #[derive(Default)]
-pub(super) struct Session {
+pub(super) struct HttpSession {
     pub(super) number: u64,
     id: Option<HeaderValue>,
     revision: Option<HeaderValue>,
-    /// Every request speaks for itself: headers say what is in its body, closing its stream withdraws it, and nothing is asked back.
+    /// Requests are stateless: headers say what is in the body, closing the stream withdraws the request, and nothing is asked back.
     stateless: bool,
 }
 
-impl Session {
+impl HttpSession {
     /// The session after `previous`: its id from the head of the answer to `initialize`, its revision from the result.
     pub(super) fn after(previous: &Self, id: Option<HeaderValue>, initialized: &Raw) -> Self {
         let revision = initialized.get("protocolVersion").and_then(|r| r.string());
@@ -43,7 +48,7 @@ impl Session {
         }
     }
 
-    /// Whether requests speak for themselves.
+    /// Whether requests are stateless.
     pub(super) fn is_stateless(&self) -> bool {
         self.stateless
     }
@@ -61,4 +66,21 @@ impl Session {
             }
         }
     }
+}
+
+/// What there is to know about renewing the session of a link.
+#[derive(Default)]
+pub(super) struct Renewals {
+    /// The `initialize` request that opened the first session.
+    pub(super) opening: Guarded<Option<(Id, Bytes)>>,
+    pub(super) newest: Guarded<Option<Renewal>>,
+    /// The HTTP status with which the first `initialize` was refused.
+    pub(super) refused: OnceLock<u16>,
+}
+
+/// A renewal under way or done.
+pub(super) struct Renewal {
+    /// The number of the session that was lost.
+    pub(super) lost: u64,
+    pub(super) outcome: watch::Receiver<Option<Result<(), LinkError>>>,
 }

@@ -11,18 +11,21 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{renewal::Renewals, server::Server, session::Session};
+use super::{
+    server::Server,
+    session::{HttpSession, Renewals},
+};
 use crate::{
-    link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::InFlight},
+    link::{GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::RequestsInFlight},
     sync::Guarded,
     wire::{Id, RequestNumbers},
 };
 
-pub(super) struct Shared {
+pub(super) struct HttpShared {
     pub(super) server: Server,
-    pub(super) session: ArcSwap<Session>,
+    pub(super) session: ArcSwap<HttpSession>,
     pub(super) renewals: Renewals,
-    pub(super) in_flight: InFlight,
+    pub(super) in_flight: RequestsInFlight,
     /// The task that reads the stream of notifications.
     pub(super) listener: Guarded<Option<AbortHandle>>,
     /// Requests of the control lane that wait for their answers, and how to stop that.
@@ -36,7 +39,7 @@ pub(super) struct Shared {
     tasks: TaskTracker,
 }
 
-impl Shared {
+impl HttpShared {
     pub(super) fn new(
         server: Server,
         control: mpsc::Sender<Bytes>,
@@ -48,7 +51,7 @@ impl Shared {
             server,
             session: ArcSwap::default(),
             renewals: Renewals::default(),
-            in_flight: InFlight::new(numbers),
+            in_flight: RequestsInFlight::new(numbers),
             listener: Guarded::default(),
             asked: Guarded::default(),
             control,
@@ -59,7 +62,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn session(&self) -> Arc<Session> {
+    pub(super) fn session(&self) -> Arc<HttpSession> {
         self.session.load_full()
     }
 

@@ -3,8 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument;
 
-use super::shared::Shared;
+use super::shared::LegacySseShared;
 use crate::{
     link::{
         Incoming, LinkError,
@@ -22,7 +23,7 @@ const TAKING: Duration = Duration::from_secs(15);
 
 /// The stream of one request. Dropping it before the answer cancels the request upstream.
 pub struct LegacySseExchange {
-    shared: Arc<Shared>,
+    shared: Arc<LegacySseShared>,
     number: u64,
     slot: Arc<Slot>,
     /// Cancelled when the request has been posted.
@@ -33,7 +34,7 @@ pub struct LegacySseExchange {
 
 impl LegacySseExchange {
     pub(super) async fn begin(
-        shared: &Arc<Shared>,
+        shared: &Arc<LegacySseShared>,
         number: u64,
         method: &str,
         params: Option<&Raw>,
@@ -52,7 +53,7 @@ impl LegacySseExchange {
         let posting = shared
             .clone()
             .post_request(number, frame, delivered, settled);
-        shared.spawn(posting);
+        shared.spawn(posting.in_current_span());
         tokio::select! {
             biased;
             () = exchange.slot.stirred() => (),
@@ -79,9 +80,10 @@ impl Drop for LegacySseExchange {
         }
         let (shared, number) = (self.shared.clone(), self.number);
         let delivered = self.delivered.clone();
-        self.shared.spawn(async move {
+        let withdrawal = async move {
             let _ = tokio::time::timeout(HEAD_START, delivered.cancelled()).await;
             shared.withdraw(number).await;
-        });
+        };
+        self.shared.spawn(withdrawal.in_current_span());
     }
 }

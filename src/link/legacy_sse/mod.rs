@@ -20,12 +20,12 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::exchange::LegacySseExchange;
-use self::{reader::Reader, shared::Shared};
+use self::{reader::StreamReader, shared::LegacySseShared};
 use super::{
     Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
-    in_flight::{InFlight, Purpose},
+    in_flight::{Purpose, RequestsInFlight},
     news_queue,
-    remote::Client,
+    remote::HttpClient,
     sorter::Sorter,
 };
 use crate::wire::{
@@ -36,7 +36,7 @@ use crate::wire::{
 /// The link. Cheap to clone.
 #[derive(Clone)]
 pub struct LegacySseLink {
-    shared: Arc<Shared>,
+    shared: Arc<LegacySseShared>,
 }
 
 /// What belongs to a new link over HTTP+SSE.
@@ -53,7 +53,7 @@ pub struct LegacySseConnection {
 
 /// Why there is no stream.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum OpenError {
+pub enum StreamOpenError {
     /// The settings cannot be used.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -66,7 +66,7 @@ pub enum OpenError {
 pub async fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
-) -> Result<LegacySseConnection, OpenError> {
+) -> Result<LegacySseConnection, StreamOpenError> {
     connect_through(endpoint, &Matcher::from_env(), numbers).await
 }
 
@@ -74,21 +74,21 @@ async fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
     numbers: RequestNumbers,
-) -> Result<LegacySseConnection, OpenError> {
-    let (client, uri) = Client::new(endpoint, proxies)?;
+) -> Result<LegacySseConnection, StreamOpenError> {
+    let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
     let (answered, answers) = mpsc::channel(CONTROL_CAPACITY);
-    let shared = Arc::new(Shared::new(
+    let shared = Arc::new(LegacySseShared::new(
         client,
         uri,
         address,
         answered,
         news_in.clone(),
-        InFlight::new(numbers),
+        RequestsInFlight::new(numbers),
     ));
-    let reader = Reader::new(
+    let reader = StreamReader::new(
         shared.clone(),
         events,
         answers,

@@ -7,11 +7,11 @@ use http::{Response, StatusCode, header};
 
 use tokio_util::sync::CancellationToken;
 
-use super::shared::Shared;
+use super::shared::LegacySseShared;
 use crate::{
     link::{
         ACCEPTANCE, LinkError, WITHDRAWAL,
-        remote::{Posted, Refusal, Reply, ServerBody, is_event_stream, linger},
+        remote::{HttpRefusal, Posted, Reply, ServerBody, is_event_stream, linger},
         withdrawal_frame,
     },
     wire::{Id, Message},
@@ -21,7 +21,7 @@ use crate::{
 /// heard of it, and costs its connection.
 const SETTLING: Duration = Duration::from_secs(1);
 
-impl Shared {
+impl LegacySseShared {
     /// Posts a message that wants no answer; comes back when the server has taken it.
     pub(super) async fn tell(self: &Arc<Self>, frame: Bytes) -> Result<(), LinkError> {
         let telling = async {
@@ -121,7 +121,7 @@ impl Shared {
     }
 
     /// A refusal in the form of an answer is one.
-    async fn refused(self: &Arc<Self>, id: &Id, refusal: Refusal) -> Result<(), LinkError> {
+    async fn refused(self: &Arc<Self>, id: &Id, refusal: HttpRefusal) -> Result<(), LinkError> {
         match Message::parse(&refusal.body) {
             Ok(Message::Response(answer)) if refusal.is_answer_to(id) => {
                 self.answer(answer.frame_for(id)).await;
@@ -132,7 +132,7 @@ impl Shared {
     }
 
     /// A server that does not know the session has forgotten the stream, too, whether it has told it or not.
-    fn not_taken(&self, id: Option<&Id>, refusal: Refusal) -> LinkError {
+    fn not_taken(&self, id: Option<&Id>, refusal: HttpRefusal) -> LinkError {
         if refusal.means_no_session() {
             let why = "the server does not know the session any more";
             let error = LinkError::NotDelivered(why.to_owned());

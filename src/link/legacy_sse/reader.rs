@@ -6,11 +6,11 @@ use bytes::Bytes;
 use http::{Uri, header};
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{address, shared::Shared};
+use super::{address, shared::LegacySseShared};
 use crate::{
     link::{
         LinkError, News, TOO_LARGE,
-        remote::{Client, End, Event, Events, Posted, is_event_stream},
+        remote::{End, Event, Events, HttpClient, Posted, is_event_stream},
         sorter::Sorter,
     },
     wire::IdFinder,
@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_mins(5);
 const LOOK: Duration = Duration::from_secs(30);
 
 /// Opens the stream and reads up to the address that it names for messages.
-pub(super) async fn open(client: &Client, uri: &Uri) -> Result<(Events, Uri), LinkError> {
+pub(super) async fn open(client: &HttpClient, uri: &Uri) -> Result<(Events, Uri), LinkError> {
     let opening = async {
         let mut events = match client.submit(client.stream(uri)).await? {
             Posted::Accepted(response) if is_event_stream(response.headers()) => {
@@ -73,17 +73,17 @@ fn named_address(stream: &Uri, event: &Event) -> Option<Result<Uri, String>> {
 }
 
 /// The task that sorts what comes. The link is over when it ends, in whatever way.
-pub(super) struct Reader {
-    shared: Arc<Shared>,
+pub(super) struct StreamReader {
+    shared: Arc<LegacySseShared>,
     events: Events,
     answers: mpsc::Receiver<Bytes>,
     /// Taken when it says goodbye.
     sorter: Option<Sorter>,
 }
 
-impl Reader {
+impl StreamReader {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<LegacySseShared>,
         events: Events,
         answers: mpsc::Receiver<Bytes>,
         sorter: Sorter,
@@ -148,7 +148,7 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for StreamReader {
     fn drop(&mut self) {
         self.shared.end("the link was closed");
         self.shared.news.post(News::Closed(self.shared.reason()));

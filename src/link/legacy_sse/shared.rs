@@ -12,16 +12,16 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::link::{
-    GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::InFlight, remote::Client,
+    GOODBYE, LinkError, NewsSender, WITHDRAWALS, in_flight::RequestsInFlight, remote::HttpClient,
 };
 
-pub(super) struct Shared {
-    pub(super) client: Client,
+pub(super) struct LegacySseShared {
+    pub(super) client: HttpClient,
     /// Where the stream comes from.
     pub(super) uri: Uri,
     /// Where messages are posted.
     pub(super) address: ArcSwap<Uri>,
-    pub(super) in_flight: InFlight,
+    pub(super) in_flight: RequestsInFlight,
     /// Messages that came in the response to a POST, on their way to the reader, which sorts them.
     pub(super) answered: mpsc::Sender<Bytes>,
     pub(super) news: NewsSender,
@@ -32,14 +32,14 @@ pub(super) struct Shared {
     tasks: TaskTracker,
 }
 
-impl Shared {
+impl LegacySseShared {
     pub(super) fn new(
-        client: Client,
+        client: HttpClient,
         uri: Uri,
         address: Uri,
         answered: mpsc::Sender<Bytes>,
         news: NewsSender,
-        in_flight: InFlight,
+        in_flight: RequestsInFlight,
     ) -> Self {
         Self {
             client,

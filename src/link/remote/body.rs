@@ -10,17 +10,21 @@ use std::{
 use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
-use super::{connection::Connection, pool::Pool};
+use super::{connection::Http1Connection, pool::Pool};
 
 /// What comes after the head of a response.
 pub(crate) struct ServerBody {
     incoming: Incoming,
     /// The connection, until the end has come.
-    over: Option<(Box<Connection>, Arc<Pool>)>,
+    over: Option<(Box<Http1Connection>, Arc<Pool>)>,
 }
 
 impl ServerBody {
-    pub(super) fn new(incoming: Incoming, connection: Box<Connection>, pool: Arc<Pool>) -> Self {
+    pub(super) fn new(
+        incoming: Incoming,
+        connection: Box<Http1Connection>,
+        pool: Arc<Pool>,
+    ) -> Self {
         Self {
             incoming,
             over: Some((connection, pool)),

@@ -1,6 +1,6 @@
 //! HTTP requests to one server: what all of them bear, and why one failed.
 
-use std::{error::Error, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header, uri};
@@ -8,10 +8,11 @@ use http_body_util::Full;
 use hyper_util::client::proxy::matcher::Matcher;
 
 use super::{
-    Endpoint, EndpointError, Posted, Refusal, ServerBody,
-    connection::{Connection, Unanswered},
+    Endpoint, EndpointError, HttpRefusal, Posted, ServerBody,
+    connection::{Http1Connection, Unanswered},
     dial::Dialer,
     pool::Pool,
+    reply::chain,
 };
 use crate::{link::LinkError, secret::Secret};
 
@@ -19,7 +20,7 @@ use crate::{link::LinkError, secret::Secret};
 const EXCERPT: usize = 200;
 
 /// The way to a server, with what every request to it bears.
-pub(crate) struct Client {
+pub(crate) struct HttpClient {
     dialer: Dialer,
     idle: Arc<Pool>,
     headers: HeaderMap,
@@ -27,7 +28,7 @@ pub(crate) struct Client {
     secrets: Vec<Secret>,
 }
 
-impl Client {
+impl HttpClient {
     /// Prepares the way to an endpoint, whose address comes back without user and password.
     pub(crate) fn new(
         endpoint: &Endpoint,
@@ -84,7 +85,7 @@ impl Client {
             return Ok(Posted::Accepted(response));
         }
         // Boxed, because it is large and seldom.
-        let refusal = Box::pin(Refusal::read(response, self));
+        let refusal = Box::pin(HttpRefusal::read(response, |text| self.excerpt(text)));
         Ok(Posted::Refused(refusal.await))
     }
 
@@ -110,18 +111,18 @@ impl Client {
     }
 
     /// Only a connection that never came about leaves no doubt that the request was not processed.
-    async fn connect(&self, address: &Uri) -> Result<Box<Connection>, LinkError> {
+    async fn connect(&self, address: &Uri) -> Result<Box<Http1Connection>, LinkError> {
         // Boxed, because it is large and seldom.
         let dialled = Box::pin(self.dialer.dial(address.clone())).await;
         let stream = dialled.map_err(|error| LinkError::NotDelivered(chain(&*error)))?;
-        let connection = Connection::over(stream).await;
+        let connection = Http1Connection::over(stream).await;
         let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;
         Ok(Box::new(connection))
     }
 
     async fn send_over(
         &self,
-        mut connection: Box<Connection>,
+        mut connection: Box<Http1Connection>,
         mut request: Request<Full<Bytes>>,
         address: &Uri,
     ) -> Result<Response<ServerBody>, Unanswered> {
@@ -188,27 +189,4 @@ fn path_of(address: &Uri) -> Uri {
     let mut parts = uri::Parts::default();
     parts.path_and_query = address.path_and_query().cloned();
     Uri::from_parts(parts).unwrap_or_default()
-}
-
-/// An error with its causes, none said twice.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
-/// Whether a response says that it is an event stream.
-pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
-    const KIND: &[u8] = b"text/event-stream";
-    headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|kind| kind.as_bytes().get(..KIND.len()))
-        .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
 }

@@ -19,7 +19,7 @@ use hyper_util::client::legacy::connect::Connection as _;
 use super::dial::Stream;
 
 /// A connection that is open, as far as is known.
-pub(super) struct Connection {
+pub(super) struct Http1Connection {
     sender: SendRequest<Full<Bytes>>,
     /// Reads and writes; gone when the connection has ended.
     driver: Option<http1::Connection<Stream, Full<Bytes>>>,
@@ -34,7 +34,7 @@ pub(super) struct Unanswered {
     pub(super) error: hyper::Error,
 }
 
-impl Connection {
+impl Http1Connection {
     /// Speaks HTTP over a stream.
     pub(super) async fn over(stream: Stream) -> hyper::Result<Self> {
         let forwarded = stream.connected().is_proxied();

@@ -3,7 +3,6 @@
 use std::{
     future::poll_fn,
     io,
-    net::IpAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -24,6 +23,7 @@ use rustls::ClientConfig;
 use tower_service::Service;
 
 use super::{Endpoint, EndpointError, tls};
+use crate::loopback::is_loopback;
 
 /// How long a connection may take to be made: name, TCP, proxy and TLS together.
 const CONNECT: Duration = Duration::from_secs(10);
@@ -54,7 +54,7 @@ impl Dialer {
     ) -> Result<Self, EndpointError> {
         let proxy = proxies
             .intercept(server)
-            .filter(|_| !is_loopback(server.host().unwrap_or_default()));
+            .filter(|_| !is_this_machine(server.host().unwrap_or_default()));
         let is_https = |uri: &Uri| uri.scheme() == Some(&Scheme::HTTPS);
         let needs_tls = is_https(server) || proxy.as_ref().is_some_and(|p| is_https(p.uri()));
         let tls = needs_tls.then(|| tls::settings(endpoint)).transpose()?;
@@ -84,14 +84,9 @@ fn forwards(proxy: &Intercept, server: &Uri) -> bool {
 }
 
 /// This machine is never reached through a proxy.
-fn is_loopback(host: &str) -> bool {
-    let host = host.trim_start_matches('[').trim_end_matches(']');
-    let name = host.trim_end_matches('.').to_ascii_lowercase();
-    name == "localhost"
-        || name.ends_with(".localhost")
-        || name
-            .parse::<IpAddr>()
-            .is_ok_and(|ip| ip.to_canonical().is_loopback())
+fn is_this_machine(host: &str) -> bool {
+    let name = host.trim_end_matches('.');
+    is_loopback(name) || name.to_ascii_lowercase().ends_with(".localhost")
 }
 
 impl Dialer {
@@ -256,7 +251,7 @@ impl Write for Stream {
 
 #[cfg(test)]
 mod tests {
-    use super::is_loopback;
+    use super::is_this_machine;
 
     #[test]
     fn this_machine_is_known_by_all_its_names() {
@@ -269,10 +264,10 @@ mod tests {
             "[::1]",
             "[::ffff:127.0.0.1]",
         ] {
-            assert!(is_loopback(host), "{host}");
+            assert!(is_this_machine(host), "{host}");
         }
         for host in ["example.com", "localhost.example.com", "10.0.0.1", "[::2]"] {
-            assert!(!is_loopback(host), "{host}");
+            assert!(!is_this_machine(host), "{host}");
         }
     }
 }

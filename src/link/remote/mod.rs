@@ -19,9 +19,9 @@ use http::HeaderName;
 pub use self::endpoint::{Endpoint, EndpointError};
 pub(crate) use self::{
     body::ServerBody,
-    client::{Client, is_event_stream},
-    refusal::{Posted, Refusal, answers},
-    reply::{End, Events, Reply, Whole, linger},
+    client::HttpClient,
+    refusal::{HttpRefusal, Posted, answers},
+    reply::{End, Events, Reply, Whole, is_event_stream, linger},
     sse::Event,
 };
 

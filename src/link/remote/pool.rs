@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{runtime::Handle, time::Instant};
 
-use super::connection::Connection;
+use super::connection::Http1Connection;
 use crate::sync::Guarded;
 
 /// Common servers close a connection that was idle for 5 s. Ours has to be the first to let go: a request that meets the close
@@ -27,14 +27,14 @@ pub(super) struct Pool(Guarded<Kept>);
 #[derive(Default)]
 struct Kept {
     /// The one that was used last stands last.
-    idle: VecDeque<(Instant, Box<Connection>)>,
+    idle: VecDeque<(Instant, Box<Http1Connection>)>,
     /// A task sees to it that they do not stay.
     is_swept: bool,
 }
 
 impl Pool {
     /// The connection that was used last, if one is still good.
-    pub(super) async fn take(&self) -> Option<Box<Connection>> {
+    pub(super) async fn take(&self) -> Option<Box<Http1Connection>> {
         loop {
             let (since, mut connection) = self.0.lock().idle.pop_back()?;
             if since.elapsed() >= IDLE {
@@ -49,7 +49,7 @@ impl Pool {
     }
 
     /// Keeps a connection that is free.
-    pub(super) fn put(self: &Arc<Self>, connection: Box<Connection>) {
+    pub(super) fn put(self: &Arc<Self>, connection: Box<Http1Connection>) {
         let mut kept = self.0.lock();
         kept.idle.push_back((Instant::now(), connection));
         if kept.idle.len() > SIZE {

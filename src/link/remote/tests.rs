@@ -10,7 +10,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-use super::{Client, Endpoint, Posted};
+use super::{Endpoint, HttpClient, Posted};
 
 /// What is not there after this time will not come.
 async fn soon<T>(work: impl Future<Output = T>) -> T {
@@ -21,7 +21,7 @@ async fn soon<T>(work: impl Future<Output = T>) -> T {
 struct Server(TcpListener);
 
 impl Server {
-    async fn start() -> (Self, Client, http::Uri) {
+    async fn start() -> (Self, HttpClient, http::Uri) {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let endpoint = Endpoint {
@@ -29,7 +29,7 @@ impl Server {
             ..Endpoint::default()
         };
         let direct = Matcher::builder().build();
-        let (client, uri) = Client::new(&endpoint, &direct).expect("an endpoint");
+        let (client, uri) = HttpClient::new(&endpoint, &direct).expect("an endpoint");
         (Self(listener), client, uri)
     }
 
@@ -71,7 +71,7 @@ impl Peer {
     }
 }
 
-async fn post(client: &Client, uri: &http::Uri) -> String {
+async fn post(client: &HttpClient, uri: &http::Uri) -> String {
     let request = client.message(uri, Bytes::from_static(b"{}"));
     let Ok(Posted::Accepted(response)) = soon(client.submit(request)).await else {
         panic!("no response");

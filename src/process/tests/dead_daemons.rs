@@ -10,8 +10,8 @@ use std::{
 
 use super::{Ground, eventually, is_running, server, shell};
 use crate::process::{
-    Ledger,
-    ledger::{Daemon, MARK},
+    ChildLedger,
+    ledger::{DaemonRecord, MARK},
     process_table,
 };
 
@@ -29,7 +29,7 @@ async fn a_daemon_that_is_killed() {
         return;
     };
     let mut ground = Ground::new();
-    ground.ledger = Ledger::open(Path::new(&folder)).expect("a ledger");
+    ground.ledger = ChildLedger::open(Path::new(&folder)).expect("a ledger");
     let mut child = ground.sh(SURVIVOR);
     let grandchild = child.pid().await;
     let pids = format!("{} {grandchild}", child.process.pid());
@@ -113,8 +113,8 @@ async fn a_sweep_finds_the_members_of_a_group_whose_leader_is_gone() {
 }
 
 /// Never the identity of a running process.
-fn dead_daemon() -> Daemon {
-    Daemon {
+fn dead_daemon() -> DaemonRecord {
+    DaemonRecord {
         numbering: process_table::numbering(),
         pid: std::process::id(),
         start: Some("never".into()),
@@ -153,7 +153,7 @@ impl Drop for Stranger {
 async fn a_recycled_process_number_is_not_touched() {
     let ground = Ground::new();
     let stranger = Stranger::start(None);
-    let dead = Ledger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
+    let dead = ChildLedger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
     let mut entry = dead.announce(&server());
     entry.record(stranger.0.id());
     let path = ground.folder.path().join("children").join(entry.mark());
@@ -171,7 +171,7 @@ async fn a_recycled_process_number_is_not_touched() {
 #[tokio::test]
 async fn a_child_whose_daemon_was_killed_while_it_started_is_found_by_its_mark() {
     let ground = Ground::new();
-    let dead = Ledger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
+    let dead = ChildLedger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
     let entry = dead.announce(&server());
     let child = Stranger::start(Some(entry.mark()));
     let stranger = Stranger::start(Some("another mark"));
@@ -185,7 +185,7 @@ async fn the_children_of_a_living_daemon_are_left_alone() {
     let ground = Ground::new();
     let mut child = ground.sh(SURVIVOR);
     let grandchild = child.pid().await;
-    let second = Ledger::open(ground.folder.path()).expect("a ledger");
+    let second = ChildLedger::open(ground.folder.path()).expect("a ledger");
     assert!(second.sweep().is_empty() && ground.ledger.sweep().is_empty());
     assert!(is_running(child.process.pid()) && is_running(grandchild));
     assert_eq!(ground.entries(), 1);
@@ -195,11 +195,11 @@ async fn the_children_of_a_living_daemon_are_left_alone() {
 async fn entries_that_mean_nothing_here_are_removed_and_harm_nobody() {
     let ground = Ground::new();
     let stranger = Stranger::start(None);
-    let elsewhere = Daemon {
+    let elsewhere = DaemonRecord {
         numbering: "another boot".into(),
         ..dead_daemon()
     };
-    let other = Ledger::open_as(ground.folder.path(), elsewhere).expect("a ledger");
+    let other = ChildLedger::open_as(ground.folder.path(), elsewhere).expect("a ledger");
     other.announce(&server()).record(stranger.0.id());
     let children = ground.folder.path().join("children");
     for (name, text) in [

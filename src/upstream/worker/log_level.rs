@@ -8,7 +8,7 @@ use crate::wire::{Raw, method};
 impl Worker {
     /// Tells the server if it does not know yet. What it was told cannot be taken back, so when nobody wants anything in particular
     /// any more it goes on as it was told last.
-    pub(super) fn tell_level(&mut self) {
+    pub(super) fn sync_log_level(&mut self) {
         if self.is_held() {
             return;
         }
@@ -18,7 +18,7 @@ impl Worker {
         };
         let catalog = connected.live.catalog.load();
         let hears = catalog.listing.revision.has_handshake() && catalog.has_capability("logging");
-        let wanted = self.house.log_subscriptions.least(&self.entry.name);
+        let wanted = self.context.log_subscriptions.least(&self.entry.name);
         let Some(level) = wanted.filter(|level| hears && life.level_told != Some(*level)) else {
             return;
         };

@@ -5,8 +5,10 @@ mod attempt;
 mod log_level;
 mod news;
 mod schedule;
+pub(in crate::upstream) mod state;
 mod subscriptions;
 mod upkeep;
+pub(in crate::upstream) mod usage;
 
 use std::{
     collections::VecDeque,
@@ -22,52 +24,54 @@ use futures_util::{
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+pub use self::state::State;
 use self::{
     schedule::{Cadence, Schedule},
-    subscriptions::Told,
-};
-use super::{
-    connect::{ConnectError, Ground, Open},
-    handle::{Command, Live, Shared, Status},
-    listening::Listening,
-    log_subscriptions::LogSubscriptions,
-    state::{Action, Event, State, Wish},
-    subscriptions::AllSubscriptions,
+    state::{Action, Need, StateEvent},
+    subscriptions::SubscriptionAnswer,
 };
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     gate,
     link::News,
+    upstream::{
+        calls::{
+            handle::{Command, Live, UpstreamShared},
+            log_subscriptions::LogSubscriptions,
+            subscriptions::AllSubscriptions,
+        },
+        connect::{ConnectContext, ConnectError, Open, listening::ChangeSubscription},
+    },
     wire::{LogLevel, Revision},
 };
 
 /// What all workers of one daemon share.
-pub(super) struct House {
-    pub(super) ground: Ground,
-    pub(super) catalog: Catalog,
+pub(in crate::upstream) struct WorkerContext {
+    pub(in crate::upstream) connect: ConnectContext,
+    pub(in crate::upstream) catalog: Catalog,
     /// Servers that are discovered at the same time, so that a start does not launch everything at once.
-    pub(super) discovery: Arc<Semaphore>,
-    pub(super) subscriptions: AllSubscriptions,
-    pub(super) log_subscriptions: LogSubscriptions,
+    pub(in crate::upstream) discovery: Arc<Semaphore>,
+    pub(in crate::upstream) subscriptions: AllSubscriptions,
+    pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// No more grace: a second signal came.
-    pub(super) hurry: CancellationToken,
+    pub(in crate::upstream) hurry: CancellationToken,
 }
 
-pub(super) struct Worker {
+pub(in crate::upstream) struct Worker {
     /// The entry that it was made for. What may change without a new connection is read from the settings.
-    pub(super) entry: Arc<ServerEntry>,
-    pub(super) settings: watch::Receiver<Arc<Settings>>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) house: Arc<House>,
-    pub(super) level_changes: watch::Receiver<()>,
-    pub(super) inbox: mpsc::Receiver<Command>,
-    pub(super) stop: CancellationToken,
-    pub(super) life: Life,
+    pub(in crate::upstream) entry: Arc<ServerEntry>,
+    pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
+    pub(in crate::upstream) shared: Arc<UpstreamShared>,
+    pub(in crate::upstream) context: Arc<WorkerContext>,
+    pub(in crate::upstream) level_changes: watch::Receiver<()>,
+    pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
+    pub(in crate::upstream) stop: CancellationToken,
+    pub(in crate::upstream) life: Life,
 }
 
 /// What changes as the worker lives.
-pub(super) struct Life {
+pub(in crate::upstream) struct Life {
     state: State,
     open: Option<Connected>,
     attempt: Option<BoxFuture<'static, Result<Open, ConnectError>>>,
@@ -79,7 +83,7 @@ pub(super) struct Life {
     /// Answers to the server's questions that are on their way.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Subscriptions, and their ends, that the server is being told of.
-    telling: FuturesUnordered<BoxFuture<'static, Told>>,
+    telling: FuturesUnordered<BoxFuture<'static, SubscriptionAnswer>>,
     /// The server is being told which log lines are wanted.
     levelling: Option<BoxFuture<'static, ()>>,
     /// What it was told last.
@@ -114,7 +118,7 @@ impl Connected {
             .open
             .listening
             .as_ref()
-            .is_none_or(Listening::hears_of_tools);
+            .is_none_or(ChangeSubscription::hears_of_tools);
         !self.unlisted && declares && heard
     }
 }
@@ -128,15 +132,15 @@ enum Step {
     Relisted(Result<Listing, String>),
     Pinged(Result<(), String>),
     Answered,
-    Wished,
+    SubscriptionsChanged,
     LogLevelSubscribed,
-    Told(Told),
+    SubscriptionAnswer(SubscriptionAnswer),
     SettingsChanged,
     Tick,
 }
 
 impl Life {
-    pub(super) fn new() -> Self {
+    pub(in crate::upstream) fn new() -> Self {
         Self {
             state: State::Asleep,
             open: None,
@@ -158,9 +162,9 @@ impl Life {
 
 impl Worker {
     /// Runs until it is stopped, then lets the connection go and returns when nothing of it is left.
-    pub(super) async fn run(mut self) {
-        if self.wish() == Wish::Stay {
-            self.event(Event::Wanted).await;
+    pub(in crate::upstream) async fn run(mut self) {
+        if self.need() == Need::Permanent {
+            self.event(StateEvent::Wanted).await;
         }
         loop {
             match self.next_step().await {
@@ -170,9 +174,9 @@ impl Worker {
                 Step::News(news) => self.news(news).await,
                 Step::Relisted(result) => self.relisted(result).await,
                 Step::Pinged(result) => self.pinged(result).await,
-                Step::Wished => self.tell_wishes(),
-                Step::Told(told) => self.told(told),
-                Step::LogLevelSubscribed => self.tell_level(),
+                Step::SubscriptionsChanged => self.sync_subscriptions(),
+                Step::SubscriptionAnswer(answer) => self.subscription_answered(answer),
+                Step::LogLevelSubscribed => self.sync_log_level(),
                 // The next wait is reckoned anew.
                 Step::Answered | Step::SettingsChanged => (),
                 Step::Tick => self.tick().await,
@@ -196,8 +200,8 @@ impl Worker {
             result = maybe(&mut life.relisting) => Step::Relisted(result),
             result = maybe(&mut life.pinging) => Step::Pinged(result),
             Some(()) = life.answering.next() => Step::Answered,
-            () = self.shared.subscriptions.changed() => Step::Wished,
-            Some(told) = life.telling.next() => Step::Told(told),
+            () = self.shared.subscriptions.changed() => Step::SubscriptionsChanged,
+            Some(answer) = life.telling.next() => Step::SubscriptionAnswer(answer),
             Ok(()) = self.level_changes.changed() => Step::LogLevelSubscribed,
             () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
@@ -228,13 +232,13 @@ impl Worker {
     }
 
     /// Whether the server should be connected even if nobody calls.
-    fn wish(&self) -> Wish {
+    fn need(&self) -> Need {
         let stays = self.stays() || (self.is_remote() && self.never_idle());
         let is_unknown = !self.is_instance() && !self.is_known();
         if (stays && !self.is_for_its_lists_only()) || self.is_listened_to() || is_unknown {
-            Wish::Stay
+            Need::Permanent
         } else {
-            Wish::OnDemand
+            Need::OnDemand
         }
     }
 
@@ -245,7 +249,7 @@ impl Worker {
 
     /// Whether this is an instance of the server that some clients have to themselves.
     fn is_instance(&self) -> bool {
-        self.shared.tenant.is_some()
+        self.shared.instance_scope.is_some()
     }
 
     /// Whether the server waits for approval: nothing of it is executed then. This worker is replaced when that changes.
@@ -261,7 +265,7 @@ impl Worker {
 
     /// Whether its lists are known, from this configuration of it.
     fn is_known(&self) -> bool {
-        let snapshot = self.house.catalog.glance();
+        let snapshot = self.context.catalog.glance();
         snapshot
             .servers
             .get(&self.entry.name)
@@ -273,7 +277,7 @@ impl Worker {
         if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
             return None;
         }
-        let snapshot = self.house.catalog.glance();
+        let snapshot = self.context.catalog.glance();
         let known = snapshot.servers.get(&self.entry.name)?;
         (*known.entry == *self.entry.fingerprint).then_some(known.listing.revision)
     }
@@ -301,7 +305,7 @@ impl Worker {
         self.shared.settings.borrow().clone()
     }
 
-    async fn event(&mut self, event: Event) {
+    async fn event(&mut self, event: StateEvent) {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
         let settled = !matches!(state, State::Asleep | State::Connecting { .. });
@@ -333,13 +337,13 @@ impl Worker {
                 self.disconnect().await;
                 self.life.in_doubt = true;
                 self.add_waiter(answer);
-                self.event(Event::Restarted).await;
+                self.event(StateEvent::Restarted).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
             Command::Refresh => match &mut self.life.open {
                 Some(connected) => connected.schedule.list_now(Instant::now()),
-                None => self.event(Event::Wanted).await,
+                None => self.event(StateEvent::Wanted).await,
             },
         }
     }
@@ -362,7 +366,7 @@ impl Worker {
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
         self.add_waiter(answer);
-        self.event(Event::Wanted).await;
+        self.event(StateEvent::Wanted).await;
     }
 
     /// Somebody waits for the attempt that runs, or is about to.
@@ -402,14 +406,4 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
 fn jittered(pause: Duration) -> Duration {
     let percent = RandomState::new().hash_one(0_u8) % 26;
     pause + pause * u32::try_from(percent).unwrap_or(0) / 100
-}
-
-impl Status {
-    pub(super) fn new() -> Self {
-        Self {
-            state: State::Asleep,
-            settled: false,
-            last_error: None,
-        }
-    }
 }

@@ -7,7 +7,10 @@ use futures_util::future::{BoxFuture, FutureExt};
 use super::Worker;
 use crate::{
     link::{News, Unattributed},
-    upstream::questions::{ANSWERS, deliver, own_answer},
+    upstream::{
+        calls::questions::{ANSWERS, deliver},
+        connect::own_answers::own_answer,
+    },
     wire::{Notification, Outcome, Request, RpcError, bridge, method},
 };
 
@@ -30,9 +33,9 @@ impl Worker {
                     connected.schedule.list_now(Instant::now());
                 }
                 self.forget_told();
-                self.tell_wishes();
+                self.sync_subscriptions();
                 self.life.level_told = None;
-                self.tell_level();
+                self.sync_log_level();
             }
         }
     }

@@ -9,9 +9,8 @@ use crate::{
     error_code::{ErrorCode, Failure},
     link::Link,
     upstream::{
-        listening::ListenError,
-        own_requests,
-        subscriptions::{NotSubscribed, Wish},
+        calls::subscriptions::{NotSubscribed, SubscriptionRequest},
+        connect::{listening::ListenError, own_requests},
     },
     wire::{Outcome, Raw, method},
 };
@@ -22,10 +21,10 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Limit: of these requests in flight at once.
 const AT_ONCE: usize = 16;
 
-/// What became of wishes.
-pub(super) enum Told {
+/// What the server answered.
+pub(super) enum SubscriptionAnswer {
     /// The server was told one at a time, as those with a handshake are.
-    One(Wish, Result<(), NotSubscribed>),
+    One(SubscriptionRequest, Result<(), NotSubscribed>),
     /// It was told all at once, and agreed to so much.
     All {
         asked: BTreeSet<String>,
@@ -40,7 +39,7 @@ impl Worker {
     }
 
     /// Asks for what is wanted and not had, and ends what is had and not wanted.
-    pub(super) fn tell_wishes(&mut self) {
+    pub(super) fn sync_subscriptions(&mut self) {
         let Some(connected) = &self.life.open else {
             return;
         };
@@ -55,37 +54,37 @@ impl Worker {
                 .filter(|_| self.life.telling.is_empty())
             {
                 let agreed = listening.listen(asked.clone());
-                let telling = agreed.map(|agreed| Told::All { asked, agreed });
+                let telling = agreed.map(|agreed| SubscriptionAnswer::All { asked, agreed });
                 self.life.telling.push(telling.boxed());
             }
             return;
         }
         while self.life.telling.len() < AT_ONCE
-            && let Some(wish) = subscriptions.next_wish()
+            && let Some(request) = subscriptions.next_request()
         {
             let link = connected.open.link.clone();
             let telling = async move {
-                let told = ask(&link, &wish).await;
-                Told::One(wish, told)
+                let told = ask(&link, &request).await;
+                SubscriptionAnswer::One(request, told)
             };
             self.life.telling.push(telling.boxed());
         }
     }
 
-    pub(super) fn told(&mut self, told: Told) {
+    pub(super) fn subscription_answered(&mut self, answer: SubscriptionAnswer) {
         let (server, subscriptions) = (&self.entry.name, &self.shared.subscriptions);
-        match told {
-            Told::One(wish, outcome) => {
+        match answer {
+            SubscriptionAnswer::One(request, outcome) => {
                 if let Err(error) = &outcome {
-                    tracing::debug!(%server, ?wish, ?error, "the server refused a subscription, or its end");
+                    tracing::debug!(%server, ?request, ?error, "the server refused a subscription, or its end");
                 }
-                subscriptions.done(&wish, outcome);
+                subscriptions.done(&request, outcome);
             }
-            Told::All {
+            SubscriptionAnswer::All {
                 asked,
                 agreed: Ok(agreed),
             } => subscriptions.agreed(&asked, &agreed),
-            Told::All {
+            SubscriptionAnswer::All {
                 asked,
                 agreed: Err(error),
             } => {
@@ -94,7 +93,7 @@ impl Worker {
                 subscriptions.not_agreed(&asked, &why);
             }
         }
-        self.tell_wishes();
+        self.sync_subscriptions();
     }
 
     /// The connection that knew of them is gone, or has forgotten them.
@@ -104,10 +103,10 @@ impl Worker {
     }
 }
 
-async fn ask(link: &Link, wish: &Wish) -> Result<(), NotSubscribed> {
-    let (name, uri) = match wish {
-        Wish::Subscribe(uri) => (method::RESOURCES_SUBSCRIBE, uri),
-        Wish::Unsubscribe(uri) => (method::RESOURCES_UNSUBSCRIBE, uri),
+async fn ask(link: &Link, request: &SubscriptionRequest) -> Result<(), NotSubscribed> {
+    let (name, uri) = match request {
+        SubscriptionRequest::Subscribe(uri) => (method::RESOURCES_SUBSCRIBE, uri),
+        SubscriptionRequest::Unsubscribe(uri) => (method::RESOURCES_UNSUBSCRIBE, uri),
     };
     let params = Raw::author(&serde_json::json!({ "uri": uri }));
     answered(link, name, &params).await

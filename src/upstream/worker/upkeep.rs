@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 use futures_util::future::FutureExt;
 use tokio::sync::oneshot;
 
-use super::{Worker, schedule::Due};
+use super::{Worker, schedule::Due, state::StateEvent};
 use crate::{
     catalog::Listing,
     link::Link,
-    upstream::{
-        connect::LISTING,
+    upstream::connect::{
+        LISTING,
         lists::{self, ListError},
-        state::Event,
     },
     wire::{Raw, Revision},
 };
@@ -66,7 +65,7 @@ impl Worker {
         let now = Instant::now();
         if self.life.paused_until.is_some_and(|until| until <= now) {
             self.life.paused_until = None;
-            self.event(Event::PauseOver).await;
+            self.event(StateEvent::PauseOver).await;
         }
         let cadence = self.cadence();
         while let Some(connected) = &mut self.life.open {
@@ -120,7 +119,7 @@ impl Worker {
             self.shared.live.store(Some(connected.live.clone()));
             return;
         }
-        self.event(Event::Unused).await;
+        self.event(StateEvent::Unused).await;
     }
 }
 

@@ -11,73 +11,16 @@ type Module = Vec<String>;
 /// A path of the source text, from `use` or elsewhere, and the name under which it is known from there on.
 type Import = (Vec<String>, String);
 
-/// Circles that are still there, and why; a part of one may be left.
-const STILL_THERE: &[(&[&str], &str)] = &[
-    (
-        &["gate/classify", "gate/variant"],
-        "until what both need has a place of its own",
-    ),
-    (
-        &["inbound/dispatch", "inbound/stateless"],
-        "until one dispatch serves all transports",
-    ),
-    (
-        &[
-            "inbound/resumable",
-            "inbound/resumption",
-            "inbound/session",
-            "inbound/stream",
-            "inbound/wishes",
-        ],
-        "until one dispatch serves all transports",
-    ),
-    (
-        &["link/http/pull", "link/http/renewal", "link/http/shared"],
-        "until whoever works there has taken it apart",
-    ),
-    (
-        &[
-            "link/remote/client",
-            "link/remote/refusal",
-            "link/remote/reply",
-        ],
-        "until whoever works there has taken it apart",
-    ),
-    (
-        &["router/discovery", "router/opening"],
-        "until forwarding stands in a room of its own",
-    ),
-    (
-        &[
-            "router/exchange",
-            "router/forward",
-            "router/parked",
-            "router/rounds",
-        ],
-        "until forwarding stands in a room of its own",
-    ),
-    (
-        &[
-            "upstream/active_call",
-            "upstream/connect",
-            "upstream/control",
-            "upstream/era",
-            "upstream/handle",
-            "upstream/listening",
-            "upstream/lists",
-            "upstream/local",
-            "upstream/own_requests",
-            "upstream/questions",
-            "upstream/remote",
-            "upstream/tenant",
-        ],
-        "until it is the rooms connect, worker, calls and fleet",
-    ),
-    (
-        &["upstream/instances", "upstream/supervisor"],
-        "until it is the rooms connect, worker, calls and fleet",
-    ),
-];
+/// Circles that are still there, each as its files, and why. A part of one is let through as well.
+const STILL_THERE: &[(&[&str], &str)] = &[(
+    &[
+        "router/exchange",
+        "router/forward",
+        "router/parked",
+        "router/rounds",
+    ],
+    "one state machine in four files, until forwarding is a room of its own",
+)];
 
 #[test]
 fn files_of_a_room_form_no_circles() {
@@ -89,15 +32,16 @@ fn files_of_a_room_form_no_circles() {
     let is_part = |circle: &BTreeSet<String>, known: &[&str]| {
         circle.iter().all(|file| known.contains(&file.as_str()))
     };
-    let known = STILL_THERE.iter();
-    let idle = known.filter(|(known, _)| !circles.iter().any(|circle| is_part(circle, known)));
+    let idle = STILL_THERE
+        .iter()
+        .filter(|(known, _)| !circles.iter().any(|circle| is_part(circle, known)));
     let mut wrong: Vec<String> = idle
         .map(|(known, _)| format!("{}: a circle no more", known.join(" <-> ")))
         .collect();
     let fresh = circles
-        .into_iter()
+        .iter()
         .filter(|circle| !STILL_THERE.iter().any(|(known, _)| is_part(circle, known)));
-    wrong.extend(fresh.map(|files| files.into_iter().collect::<Vec<_>>().join(" <-> ")));
+    wrong.extend(fresh.map(|files| files.iter().cloned().collect::<Vec<_>>().join(" <-> ")));
     assert_none(&wrong, "move what both need to where both may look");
 }
 

@@ -3,10 +3,7 @@
 use super::source::{Exception, assert_none_but, found_in_code, is_word};
 
 /// Who says whose request it is.
-const CALLERS: &[Exception] = &[
-    ("access/mod.rs", 6, "the one maker of callers"),
-    ("router/lists.rs", 2, "lists are made for everybody at once"),
-];
+const CALLERS: &[Exception] = &[("access/mod.rs", 4, "the one maker of callers")];
 
 /// Who looks whether a server is switched off or held, besides the gate, which decides, and `config`, which reads and writes it.
 const SHOWN: &[Exception] = &[
@@ -30,7 +27,7 @@ const REVISIONS: &[Exception] = &[
         "a server of its own, which speaks one revision at a time",
     ),
     (
-        "router/discovery.rs",
+        "router/presentation.rs",
         2,
         "how a server of one era presents itself to the other",
     ),
@@ -39,9 +36,13 @@ const REVISIONS: &[Exception] = &[
         4,
         "results that ask, to be read and written by `wire`",
     ),
-    ("upstream/era.rs", 3, "agrees with a server on the revision"),
     (
-        "upstream/questions.rs",
+        "upstream/connect/era.rs",
+        3,
+        "agrees with a server on the revision",
+    ),
+    (
+        "upstream/calls/questions.rs",
         1,
         "compares a count, and asks `Revision` for the rest",
     ),
@@ -84,8 +85,6 @@ const SPAWNS: &[Exception] = &[
         1,
         "a thread a call, bounded, in a process of its own that ends with its input",
     ),
-    ("inbound/resumption.rs", 1, "nobody waits for it yet"),
-    ("inbound/session.rs", 1, "nobody waits for it yet"),
     ("link/legacy_sse/mod.rs", 1, "the reader ends with the link"),
     ("link/stdio.rs", 2, "reader and writer end with the link"),
     ("management/over_files.rs", 1, "waited for at once"),
@@ -102,12 +101,12 @@ const SPAWNS: &[Exception] = &[
     ("process/mod.rs", 1, "`Process::stop` waits for it"),
     ("process/unix.rs", 1, "waited for at once"),
     (
-        "upstream/listening.rs",
+        "upstream/connect/listening.rs",
         1,
         "ends with the connection, whose handle holds it",
     ),
     (
-        "upstream/supervisor.rs",
+        "upstream/fleet/supervisor.rs",
         1,
         "the supervisor waits for its workers",
     ),

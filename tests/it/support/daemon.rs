@@ -8,7 +8,7 @@ use std::{
 
 use mcpproxy::{
     config::{Places, Why},
-    daemon::{self, LogFormat, Running, ServeOptions, Tcp},
+    daemon::{self, LogFormat, RunningDaemon, ServeOptions, Tcp},
     process::LoginPath,
 };
 use serde_json::{Map, Value};
@@ -136,6 +136,14 @@ impl Builder {
         DaemonProcess::spawn_in(self.home()).await
     }
 
+    /// [`Builder::spawn`], with more on the command line.
+    pub async fn spawn_with_args(self, args: &[&str]) -> DaemonProcess {
+        let home = self.home();
+        let mut command = serve(&home);
+        command.args(args);
+        DaemonProcess::wait_until_it_serves(command, home).await
+    }
+
     /// [`Builder::spawn`], with one more variable in the daemon's environment.
     pub async fn spawn_with_env(self, name: &str, value: &str) -> DaemonProcess {
         let home = self.home();
@@ -156,7 +164,7 @@ fn merge(entry: &mut Value, more: Value) {
 pub struct TestDaemon {
     home: Home,
     address: SocketAddr,
-    running: Running,
+    running: RunningDaemon,
 }
 
 impl TestDaemon {
