@@ -55,8 +55,8 @@ async fn call(
     })?;
     let context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
     let router = &api.0.router;
-    let called = router.call_tool(&context, variant, server, tool, args.as_ref());
-    let (key, payload) = match called.instrument(context.span.clone()).await? {
+    let answering = router.call_tool(&context, variant, server, tool, args.as_ref());
+    let (key, payload) = match answering.instrument(context.span.clone()).await? {
         Outcome::Result(result) => ("result", result),
         Outcome::Error(error) => ("rpc_error", error),
     };

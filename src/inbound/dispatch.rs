@@ -144,13 +144,13 @@ impl ServedClient {
     fn request(&self, request: Request, to_client: ClientSender) -> Work {
         let params = request.params.as_ref();
         match self.session.as_deref() {
-            Some(session) if session.kind == SessionKind::Pipe => {
-                // Before `initialize` the question what we are is one of a modern client.
-                if wire::is_modern(params)
-                    || (!session.is_open() && method::is_modern(&request.method))
-                {
-                    return self.request_on_pipe(request, to_client);
-                }
+            // Before `initialize` the question what we are is one of a modern client.
+            Some(session)
+                if session.kind == SessionKind::Pipe
+                    && (wire::is_modern(params)
+                        || (!session.is_open() && method::is_modern(&request.method))) =>
+            {
+                return self.request_on_pipe(request, to_client);
             }
             Some(session)
                 if session.kind == SessionKind::Conversation && wire::is_modern(params) =>
@@ -276,16 +276,13 @@ impl ServedClient {
                 revision,
                 client: identity,
             };
-            let session = match &client.session {
-                Some(session) => {
-                    session.agree(agreed);
-                    session.clone()
-                }
-                None => {
-                    let (caller, view) = (caller.clone(), view.clone());
-                    let kind = SessionKind::Streamable;
-                    parts.sessions.open(kind, caller, view, Some(agreed))
-                }
+            let session = if let Some(session) = &client.session {
+                session.agree(agreed);
+                session.clone()
+            } else {
+                let (caller, view) = (caller.clone(), view.clone());
+                let kind = SessionKind::Streamable;
+                parts.sessions.open(kind, caller, view, Some(agreed))
             };
             Some(Answer::opening(&request.id, &opening.result, session))
         })

@@ -1,5 +1,5 @@
-//! Whose a question or a log line is that names no request. No legacy revision puts the cause on the wire, and a server may ask and
-//! log after it has answered; so it is given to the only client that can be meant, and to nobody if there may be another.
+//! Decides which client gets a question or a log line that names no request. Legacy revisions do not send the cause, and a server may
+//! ask and log after it has answered. So it goes to a client only if no other client can be meant.
 
 use std::{
     collections::VecDeque,
@@ -13,16 +13,16 @@ pub(super) const DOUBT: Duration = Duration::from_mins(1);
 /// Limit: withdrawn calls that are remembered one by one. Older ones count as answered.
 const WITHDRAWN: usize = 256;
 
-/// On whose behalf a call runs.
+/// The client that a call runs for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Behalf {
-    /// That of a client's session.
+pub enum Requestor {
+    /// The client of this session.
     Session(Arc<str>),
-    /// That of nobody who could be told from others: such a call is a caller of its own.
-    Itself,
+    /// A client without a session. Two such calls count as those of two clients.
+    Unidentified,
 }
 
-impl Behalf {
+impl Requestor {
     /// Whether it is known to be the same client.
     pub(super) fn is_certainly(&self, other: &Self) -> bool {
         matches!(self, Self::Session(_)) && self == other
@@ -53,7 +53,7 @@ pub enum Unattributed {
 #[derive(Debug, Default)]
 pub(super) struct EndedCalls {
     /// Whose call was answered last, and when.
-    latest: Option<(Behalf, Instant)>,
+    latest: Option<(Requestor, Instant)>,
     /// When a call of anybody else was answered last.
     before: Option<Instant>,
     /// Calls that were withdrawn, and when, the oldest first.
@@ -63,27 +63,27 @@ pub(super) struct EndedCalls {
 #[derive(Debug)]
 struct Withdrawn {
     number: u64,
-    behalf: Behalf,
+    requestor: Requestor,
     at: Instant,
 }
 
 impl EndedCalls {
     /// A call was answered.
-    pub(super) fn answered(&mut self, behalf: Behalf, now: Instant) {
+    pub(super) fn answered(&mut self, requestor: Requestor, now: Instant) {
         if let Some((latest, at)) = &mut self.latest
-            && latest.is_certainly(&behalf)
+            && latest.is_certainly(&requestor)
         {
             *at = now;
             return;
         }
         // Nobody was answered later than the one who was until now the latest.
-        if let Some((_, at)) = self.latest.replace((behalf, now)) {
+        if let Some((_, at)) = self.latest.replace((requestor, now)) {
             self.before = Some(at);
         }
     }
 
     /// A call was withdrawn before it was answered.
-    pub(super) fn withdrawn(&mut self, number: u64, behalf: Behalf, now: Instant) {
+    pub(super) fn withdrawn(&mut self, number: u64, requestor: Requestor, now: Instant) {
         let past = |withdrawn: &Withdrawn| now.duration_since(withdrawn.at) >= DOUBT;
         while self.withdrawn.front().is_some_and(past) {
             self.withdrawn.pop_front();
@@ -91,10 +91,14 @@ impl EndedCalls {
         if self.withdrawn.len() >= WITHDRAWN
             && let Some(oldest) = self.withdrawn.pop_front()
         {
-            self.answered(oldest.behalf, now);
+            self.answered(oldest.requestor, now);
         }
         let at = now;
-        self.withdrawn.push_back(Withdrawn { number, behalf, at });
+        self.withdrawn.push_back(Withdrawn {
+            number,
+            requestor,
+            at,
+        });
     }
 
     /// A call that was withdrawn has been answered after all: nothing more comes of it.
@@ -104,14 +108,14 @@ impl EndedCalls {
     }
 
     /// Why something that comes now may be about a call of another than this client.
-    fn doubt(&self, behalf: &Behalf, now: Instant) -> Option<Unattributed> {
+    fn doubt(&self, requestor: &Requestor, now: Instant) -> Option<Unattributed> {
         let is_recent = |at: Instant| now.duration_since(at) < DOUBT;
         let mut withdrawn = self.withdrawn.iter();
-        if withdrawn.any(|w| is_recent(w.at) && !behalf.is_certainly(&w.behalf)) {
+        if withdrawn.any(|w| is_recent(w.at) && !requestor.is_certainly(&w.requestor)) {
             return Some(Unattributed::MaybeWithdrawn);
         }
         let answered = match &self.latest {
-            Some((latest, _)) if behalf.is_certainly(latest) => self.before,
+            Some((latest, _)) if requestor.is_certainly(latest) => self.before,
             Some((_, at)) => Some(*at),
             None => None,
         };
@@ -123,21 +127,21 @@ impl EndedCalls {
     /// The newest call of the only client that can be meant.
     pub(super) fn attribute<'a>(
         &self,
-        calls: impl Iterator<Item = (u64, &'a Behalf)>,
+        calls: impl Iterator<Item = (u64, &'a Requestor)>,
         now: Instant,
     ) -> Result<u64, Unattributed> {
-        let mut newest: Option<(u64, &Behalf)> = None;
-        for (number, behalf) in calls {
+        let mut newest: Option<(u64, &Requestor)> = None;
+        for (number, requestor) in calls {
             newest = match newest {
-                Some((_, other)) if !behalf.is_certainly(other) => {
+                Some((_, other)) if !requestor.is_certainly(other) => {
                     return Err(Unattributed::Several);
                 }
                 Some((newer, _)) if newer > number => newest,
-                _ => Some((number, behalf)),
+                _ => Some((number, requestor)),
             };
         }
-        let (number, behalf) = newest.ok_or(Unattributed::NoCall)?;
-        match self.doubt(behalf, now) {
+        let (number, requestor) = newest.ok_or(Unattributed::NoCall)?;
+        match self.doubt(requestor, now) {
             Some(why) => Err(why),
             None => Ok(number),
         }
@@ -148,37 +152,43 @@ impl EndedCalls {
 mod tests {
     use super::*;
 
-    fn session(name: &str) -> Behalf {
-        Behalf::Session(name.into())
+    fn session(name: &str) -> Requestor {
+        Requestor::Session(name.into())
     }
 
     #[test]
     fn something_belongs_to_the_only_client() {
-        let check = |behalves: &[Behalf], expected: Result<u64, Unattributed>| {
+        let check = |requestors: &[Requestor], expected: Result<u64, Unattributed>| {
             let ended = EndedCalls::default();
-            let given = ended.attribute((0..).zip(behalves), Instant::now());
-            assert_eq!(given, expected, "{behalves:?}");
+            let given = ended.attribute((0..).zip(requestors), Instant::now());
+            assert_eq!(given, expected, "{requestors:?}");
             // In whatever order the table has them.
-            let numbered: Vec<_> = (0..).zip(behalves).collect();
+            let numbered: Vec<_> = (0..).zip(requestors).collect();
             let given = ended.attribute(numbered.into_iter().rev(), Instant::now());
-            assert_eq!(given, expected, "{behalves:?}");
+            assert_eq!(given, expected, "{requestors:?}");
         };
         check(&[], Err(Unattributed::NoCall));
         check(&[session("a")], Ok(0));
         check(&[session("a"), session("a")], Ok(1));
         check(&[session("a"), session("b")], Err(Unattributed::Several));
-        check(&[Behalf::Itself], Ok(0));
+        check(&[Requestor::Unidentified], Ok(0));
         check(
-            &[Behalf::Itself, Behalf::Itself],
+            &[Requestor::Unidentified, Requestor::Unidentified],
             Err(Unattributed::Several),
         );
-        check(&[session("a"), Behalf::Itself], Err(Unattributed::Several));
-        check(&[Behalf::Itself, session("a")], Err(Unattributed::Several));
+        check(
+            &[session("a"), Requestor::Unidentified],
+            Err(Unattributed::Several),
+        );
+        check(
+            &[Requestor::Unidentified, session("a")],
+            Err(Unattributed::Several),
+        );
     }
 
     /// Whose something is while this client alone has a call in flight.
-    fn alone(ended: &EndedCalls, behalf: &Behalf, now: Instant) -> Result<(), Unattributed> {
-        let calls = [(1000, behalf)].into_iter();
+    fn alone(ended: &EndedCalls, requestor: &Requestor, now: Instant) -> Result<(), Unattributed> {
+        let calls = [(1000, requestor)].into_iter();
         ended.attribute(calls, now).map(|_| ())
     }
 
@@ -190,7 +200,7 @@ mod tests {
         assert_eq!(alone(&ended, &a, start), Ok(()), "its own");
         assert_eq!(alone(&ended, &b, start), Err(Unattributed::MaybeAnswered));
         assert_eq!(
-            alone(&ended, &Behalf::Itself, start),
+            alone(&ended, &Requestor::Unidentified, start),
             Err(Unattributed::MaybeAnswered)
         );
         assert_eq!(alone(&ended, &b, start + DOUBT), Ok(()));
@@ -206,8 +216,8 @@ mod tests {
     #[test]
     fn calls_of_nobody_in_particular_are_strangers_to_each_other() {
         let (mut ended, now) = (EndedCalls::default(), Instant::now());
-        ended.answered(Behalf::Itself, now);
-        let one_more = alone(&ended, &Behalf::Itself, now);
+        ended.answered(Requestor::Unidentified, now);
+        let one_more = alone(&ended, &Requestor::Unidentified, now);
         assert_eq!(one_more, Err(Unattributed::MaybeAnswered));
     }
 

@@ -1,5 +1,5 @@
-//! Requests that wait for their answers on one connection: callers insert, whoever reads removes. The one table that says whose
-//! something is that names no request.
+//! Requests that wait for their answers on one connection: callers insert them, the reader removes them. The same table decides which
+//! client gets a question or a log line that names no request.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::{
     Incoming, LinkError,
-    attribution::{Behalf, EndedCalls, Unattributed},
+    attribution::{EndedCalls, Requestor, Unattributed},
 };
 use crate::{
     sync::Guarded,
@@ -32,7 +32,7 @@ const WAITING_QUESTIONS: usize = 16;
 #[derive(Debug)]
 pub(super) enum Purpose {
     /// A client waits for its answer.
-    Call(Behalf),
+    Call(Requestor),
     /// It is one of our own.
     Own,
     /// It stays open for what the server has to tell.
@@ -40,9 +40,9 @@ pub(super) enum Purpose {
 }
 
 impl Purpose {
-    /// That of a request on this behalf; with `None`, of one of our own.
-    pub(super) fn of(behalf: Option<Behalf>) -> Self {
-        behalf.map_or(Self::Own, Self::Call)
+    /// The purpose of a request that this client makes; with `None`, of one of our own.
+    pub(super) fn of(requestor: Option<Requestor>) -> Self {
+        requestor.map_or(Self::Own, Self::Call)
     }
 }
 
@@ -73,8 +73,8 @@ impl Table {
             self.ended.forget_withdrawn(number);
             return None;
         };
-        if let Purpose::Call(behalf) = purpose {
-            self.ended.answered(behalf, Instant::now());
+        if let Purpose::Call(requestor) = purpose {
+            self.ended.answered(requestor, Instant::now());
         }
         Some(slot)
     }
@@ -118,8 +118,8 @@ impl RequestsInFlight {
         let Some(open) = table.open.remove(&number) else {
             return false;
         };
-        if let Purpose::Call(behalf) = open.purpose {
-            table.ended.withdrawn(number, behalf, Instant::now());
+        if let Purpose::Call(requestor) = open.purpose {
+            table.ended.withdrawn(number, requestor, Instant::now());
         }
         true
     }
@@ -168,10 +168,10 @@ impl RequestsInFlight {
     fn attributed(&self) -> Result<Arc<Slot>, Unattributed> {
         let table = self.table.lock();
         let calls = table.open.iter().filter_map(|(number, open)| {
-            let Purpose::Call(behalf) = &open.purpose else {
+            let Purpose::Call(requestor) = &open.purpose else {
                 return None;
             };
-            Some((*number, behalf))
+            Some((*number, requestor))
         });
         let number = table.ended.attribute(calls, Instant::now())?;
         let found = table.open.get(&number).map(|open| open.slot.clone());
@@ -325,8 +325,8 @@ mod tests {
     }
 
     fn call(in_flight: &RequestsInFlight, number: u64, session: &str) -> Arc<Slot> {
-        let behalf = Behalf::Session(session.into());
-        let slot = in_flight.insert(number, Purpose::Call(behalf));
+        let requestor = Requestor::Session(session.into());
+        let slot = in_flight.insert(number, Purpose::Call(requestor));
         slot.expect("it is open")
     }
 

@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use self::news::news_queue;
 pub use self::{
-    attribution::{Behalf, Unattributed},
+    attribution::{Requestor, Unattributed},
     news::{NEWS_CAPACITY, News, NewsSender},
     remote::{Endpoint, EndpointError},
 };
@@ -53,7 +53,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a
+    /// From here on requests of the raw lane speak for themselves, as this revision wants it; with `None`, they belong to a
     /// connection that the control lane is to open. The requests themselves say so too, and that is the caller's part.
     pub fn speak(&self, revision: Option<Revision>) {
         match self {
@@ -94,9 +94,9 @@ impl Link {
         matches!(self, Self::Http(_))
     }
 
-    /// Sends a request with the id [`Id::ours`]`(number)`, where no other has the number, and gives the stream of what comes back for it. `mirrored` are the
-    /// arguments that go into headers as well, where there are any. What names no request may be about this one, unless it is one of
-    /// our own, on nobody's behalf.
+    /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. No other request has the
+    /// number. `mirrored` are the arguments that go into headers as well. With a `requestor`, a question or log line that names no
+    /// request may be attributed to this one; a request of our own has none.
     /// May be dropped at any time; a request that was sent is then cancelled upstream.
     pub async fn call(
         &self,
@@ -104,18 +104,18 @@ impl Link {
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
-        behalf: Option<Behalf>,
+        requestor: Option<Requestor>,
     ) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link
-                .call(number, method, params, behalf)
+                .call(number, method, params, requestor)
                 .map(Exchange::Stdio),
             Self::Http(link) => link
-                .call(number, method, params, mirrored, behalf)
+                .call(number, method, params, mirrored, requestor)
                 .await
                 .map(|exchange| Exchange::Http(Box::new(exchange))),
             Self::LegacySse(link) => link
-                .call(number, method, params, behalf)
+                .call(number, method, params, requestor)
                 .await
                 .map(Exchange::LegacySse),
         }

@@ -21,7 +21,7 @@ const NEWS_SIZE: usize = 64 << 10;
 pub enum News {
     /// A list changed, a resource was updated, a log line nobody asked for.
     Notification(Notification),
-    /// The upstream asks something, and does not say on whose behalf.
+    /// The upstream asks something, and does not say for which request.
     Question(Request),
     /// The session had expired and was opened again: the worker lists anew. Carries the raw result of `initialize`.
     Renewed(Raw),

@@ -1,5 +1,5 @@
-//! What waits to be written to a pipe. Callers append whole frames and leave; one task writes. So a caller that goes away in the
-//! middle never leaves half a frame behind.
+//! What waits to be written to a pipe. Callers append whole frames and leave; one task writes, so a caller that is
+//! cancelled never leaves half a frame behind.
 
 use bytes::Bytes;
 use tokio::{

@@ -17,7 +17,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Behalf, CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE,
+    CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, Requestor, TOO_LARGE,
     Unattributed,
     in_flight::{Purpose, RequestsInFlight, Slot},
     news_queue,
@@ -113,9 +113,9 @@ impl StdioLink {
         number: u64,
         method: &str,
         params: Option<&Raw>,
-        behalf: Option<Behalf>,
+        requestor: Option<Requestor>,
     ) -> Result<StdioExchange, LinkError> {
-        self.send(number, method, params, Purpose::of(behalf))
+        self.send(number, method, params, Purpose::of(requestor))
     }
 
     /// Sends a `subscriptions/listen`; see [`super::Link::listen`].

@@ -9,7 +9,7 @@ use crate::{
     error_code::ErrorCode,
     gate::{Admitted, AdmittedMessage},
     names::ServerName,
-    upstream::{Behalf, Outgoing},
+    upstream::{Outgoing, Requestor},
     wire::{
         Edit, Notification, Raw, Request, RpcError, Target, meta, method, notification_frame,
         splice,
@@ -90,15 +90,15 @@ impl Router {
         } else {
             admitted.message(begun.params, begun.edits)?
         };
-        let behalf = match &context.session {
-            Some(session) => Behalf::Session(session.key().clone()),
-            None => Behalf::Itself,
+        let requestor = match &context.session {
+            Some(session) => Requestor::Session(session.key().clone()),
+            None => Requestor::Unidentified,
         };
         let outgoing = Outgoing {
             number,
             message: &message,
             sender: context.sender(),
-            behalf,
+            requestor,
             stream: &context.to_client,
             deadline: context.deadline,
         };

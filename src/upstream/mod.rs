@@ -15,4 +15,4 @@ pub use self::{
     fleet::{Ask, InstanceScope, SessionKey, Supervisor, Upstreams},
     worker::State,
 };
-pub use crate::link::Behalf;
+pub use crate::link::Requestor;

@@ -1,9 +1,8 @@
-//! The link over Streamable HTTP, to servers with sessions (revisions 2025-03-26 to 2025-11-25) and to those whose requests speak
-//! for themselves (2026-07-28).
+//! The link over Streamable HTTP, to servers with sessions (revisions 2025-03-26 to 2025-11-25) and to stateless ones (2026-07-28).
 //!
-//! A call is one POST whose response is its stream: the caller's own task reads it, so there is no reader, and the table of
-//! requests in flight only says whose a question is that comes on no call's stream. Beside the calls run only the stream of notifications, readers of control answers, a renewal of the
-//! session and withdrawals; all end with the link.
+//! A call is one POST whose response is its stream. The task of the caller reads it, so there is no reader task; the table of requests
+//! in flight only decides which client gets a question that comes outside of the calls' streams. Other tasks read the stream of
+//! notifications and answers on the control lane, renew the session and withdraw requests; all end with the link.
 
 mod control;
 mod exchange;
@@ -29,8 +28,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 pub use self::{control::HttpControl, exchange::HttpExchange};
 use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
 use super::{
-    Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
-    in_flight::Purpose, news_queue,
+    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    Unattributed, in_flight::Purpose, news_queue,
 };
 use crate::wire::{
     Id, Outcome, Raw, Request, RequestNumbers, Revision, error_frame, header_params::HeaderParam,
@@ -80,7 +79,7 @@ fn connect_through(
 }
 
 impl HttpLink {
-    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a session
+    /// From here on requests of the raw lane speak for themselves, as this revision wants it; with `None`, they belong to a session
     /// that the control lane is to open.
     pub fn speak(&self, revision: Option<Revision>) {
         let session = HttpSession::speaking(&self.shared.session(), revision);
@@ -94,7 +93,7 @@ impl HttpLink {
         method: &str,
         params: Option<&Raw>,
         mirrored: &[HeaderParam],
-        behalf: Option<Behalf>,
+        requestor: Option<Requestor>,
     ) -> Result<HttpExchange, LinkError> {
         let id = Id::ours(number);
         let frame = request_frame(&id, method, params);
@@ -102,7 +101,7 @@ impl HttpLink {
         let (headers, slot) = if self.shared.session().is_stateless() {
             (headers::of_request(method, params, mirrored), None)
         } else {
-            let purpose = Purpose::of(behalf);
+            let purpose = Purpose::of(requestor);
             let slot = self.shared.in_flight.insert(number, purpose)?;
             (HeaderMap::new(), Some(slot))
         };

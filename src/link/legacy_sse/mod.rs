@@ -22,7 +22,8 @@ use tokio_util::task::AbortOnDropHandle;
 pub use self::exchange::LegacySseExchange;
 use self::{reader::StreamReader, shared::LegacySseShared};
 use super::{
-    Behalf, CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Unattributed,
+    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    Unattributed,
     in_flight::{Purpose, RequestsInFlight},
     news_queue,
     remote::HttpClient,
@@ -109,9 +110,9 @@ impl LegacySseLink {
         number: u64,
         method: &str,
         params: Option<&Raw>,
-        behalf: Option<Behalf>,
+        requestor: Option<Requestor>,
     ) -> Result<LegacySseExchange, LinkError> {
-        let purpose = Purpose::of(behalf);
+        let purpose = Purpose::of(requestor);
         LegacySseExchange::begin(&self.shared, number, method, params, purpose).await
     }
 

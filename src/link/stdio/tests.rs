@@ -27,11 +27,13 @@ async fn whoever_waits_hears_when_the_link_is_dropped() {
     let (made, _input, _output) = linked();
     let mut call = made
         .link
-        .call(1, "tools/call", None, Some(Behalf::Itself))
+        .call(1, "tools/call", None, Some(Requestor::Unidentified))
         .expect("open");
     drop(made.tasks);
     assert!(matches!(end_of(&mut call).await, Err(LinkError::Lost(_))));
-    let late = made.link.call(2, "tools/call", None, Some(Behalf::Itself));
+    let late = made
+        .link
+        .call(2, "tools/call", None, Some(Requestor::Unidentified));
     assert!(matches!(late, Err(LinkError::NotDelivered(_))));
 }
 
@@ -40,11 +42,11 @@ async fn a_server_that_closes_its_input_is_lost() {
     let (mut made, input, mut output) = linked();
     let mut answered = made
         .link
-        .call(1, "tools/call", None, Some(Behalf::Itself))
+        .call(1, "tools/call", None, Some(Requestor::Unidentified))
         .expect("open");
     let mut lost = made
         .link
-        .call(2, "tools/call", None, Some(Behalf::Itself))
+        .call(2, "tools/call", None, Some(Requestor::Unidentified))
         .expect("open");
     let mut lines = BufReader::new(input);
     let mut line = String::new();
@@ -69,7 +71,7 @@ async fn answers_that_come_together_are_told_apart() {
     let mut calls: Vec<_> = (1..=2)
         .map(|n| {
             made.link
-                .call(n, "ping", None, Some(Behalf::Itself))
+                .call(n, "ping", None, Some(Requestor::Unidentified))
                 .expect("open")
         })
         .collect();
@@ -90,7 +92,7 @@ async fn notices_that_nobody_reads_take_bounded_room() {
     let (made, _input, mut output) = linked();
     let mut call = made
         .link
-        .call(1, "tools/call", None, Some(Behalf::Itself))
+        .call(1, "tools/call", None, Some(Requestor::Unidentified))
         .expect("open");
     let filler = "x".repeat(1 << 20);
     let notice = format!(
@@ -123,7 +125,7 @@ async fn the_last_line_needs_no_line_end_and_counts_for_nothing_when_it_is_torn_
         let (made, _input, mut output) = linked();
         let mut call = made
             .link
-            .call(1, "tools/call", None, Some(Behalf::Itself))
+            .call(1, "tools/call", None, Some(Requestor::Unidentified))
             .expect("open");
         output.write_all(last.as_bytes()).await.expect("open");
         drop(output);

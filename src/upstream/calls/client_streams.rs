@@ -1,5 +1,5 @@
-//! The ways back to the client whose connection it is alone, from its calls in flight: what the server asks outside of them is
-//! asked on one of these, if the client hears it there.
+//! For a connection that only one client uses: the streams of its calls in flight. What the server asks outside of a call is asked on
+//! one of these streams, if its client reads it.
 
 use std::collections::BTreeMap;
 

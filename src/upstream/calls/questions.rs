@@ -1,5 +1,5 @@
-//! Questions of an upstream that come with no call: life signs and roots are ours to answer; what else a connection asks that is one
-//! client's alone, that client is asked. While a server is listed, too: some want the roots before they list anything.
+//! Questions of an upstream that come outside of calls. We answer pings and requests for roots; anything else goes to the client, if
+//! only one client uses the connection. This also holds while a server is listed: some want the roots before they list anything.
 
 use std::{collections::VecDeque, convert::Infallible};
 

@@ -13,7 +13,7 @@ use crate::{
     call_context::ClientSender,
     error_code::{ErrorCode, Failure},
     gate::{Admitted, AdmittedMessage},
-    link::{Behalf, LinkError},
+    link::{LinkError, Requestor},
     names::ServerName,
     wire::{
         Thing,
@@ -29,8 +29,8 @@ pub struct Outgoing<'a> {
     pub message: &'a AdmittedMessage<'a>,
     /// What the client is.
     pub sender: Sender<'a>,
-    /// On whose behalf.
-    pub behalf: Behalf,
+    /// The client that it is sent for.
+    pub requestor: Requestor,
     /// The way back to the client.
     pub stream: &'a ClientSender,
     /// When it is given up, however much progress it reports; but not before the server had the time for one answer.
@@ -59,11 +59,11 @@ impl Upstream {
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
             let params = bridge::params_for(revision, &outgoing.sender, message.params());
-            let behalf = Some(outgoing.behalf.clone());
+            let requestor = Some(outgoing.requestor.clone());
             let (number, method) = (outgoing.number, message.method());
             let sent = live
                 .link
-                .call(number, method, params.as_ref(), mirrored, behalf);
+                .call(number, method, params.as_ref(), mirrored, requestor);
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
                 return Err(overdue(self.name(), timeout));

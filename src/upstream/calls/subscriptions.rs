@@ -1,5 +1,5 @@
-//! Who wants to hear of which resources of one upstream, and what the server has been told of that. Counts subscribers and knows no
-//! connection: the worker does what is to do. Outlives connections and workers.
+//! The subscriptions to resources of one upstream, and which of them the server knows of. Counts subscribers and knows no connection:
+//! the worker sends the requests. Outlives connections and workers.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -53,12 +53,12 @@ struct Table {
 #[derive(Default)]
 struct Resource {
     subscribers: BTreeMap<u64, Tell>,
-    told: Synced,
+    state: SubscriptionState,
 }
 
-/// What the connection of the moment knows of one resource.
+/// What the server knows of one resource, on the current connection.
 #[derive(Default)]
-enum Synced {
+enum SubscriptionState {
     #[default]
     Nothing,
     Asking,
@@ -95,9 +95,13 @@ pub struct Subscription {
 }
 
 impl Resource {
-    /// Nobody wants to hear of it, and the server knows nothing of it.
+    /// It has no subscriber, and the server knows nothing of it.
     fn is_of_no_use(&self) -> bool {
-        self.subscribers.is_empty() && matches!(self.told, Synced::Nothing | Synced::Refused(_))
+        self.subscribers.is_empty()
+            && matches!(
+                self.state,
+                SubscriptionState::Nothing | SubscriptionState::Refused(_)
+            )
     }
 }
 
@@ -122,7 +126,7 @@ impl Drop for Subscription {
 }
 
 impl Subscriptions {
-    /// Adds a subscriber, and has the worker see to it.
+    /// Adds a subscriber, and notifies the worker.
     pub(in crate::upstream) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
         let mut table = self.lock();
         if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
@@ -139,8 +143,8 @@ impl Subscriptions {
         let resource = table.by_uri.entry(uri.into()).or_default();
         resource.subscribers.insert(number, tell);
         // What was refused is asked for anew: it may be there by now.
-        if matches!(resource.told, Synced::Refused(_)) {
-            resource.told = Synced::Nothing;
+        if matches!(resource.state, SubscriptionState::Refused(_)) {
+            resource.state = SubscriptionState::Nothing;
         }
         drop(table);
         self.0.wanted.notify_one();
@@ -151,7 +155,7 @@ impl Subscriptions {
         })
     }
 
-    /// Whether nobody wants to hear of anything.
+    /// Whether there is no subscriber.
     pub(in crate::upstream) fn is_empty(&self) -> bool {
         let table = self.lock();
         table.by_uri.values().all(|r| r.subscribers.is_empty())
@@ -162,16 +166,16 @@ impl Subscriptions {
         self.0.wanted.notified().await;
     }
 
-    /// What a server is to be asked that takes one subscription at a time; it counts as begun.
+    /// The next request to a server that takes one subscription at a time; it counts as sent.
     pub(in crate::upstream) fn next_request(&self) -> Option<SubscriptionRequest> {
         self.lock().by_uri.iter_mut().find_map(|(uri, resource)| {
-            match (&resource.told, resource.subscribers.is_empty()) {
-                (Synced::Nothing, false) => {
-                    resource.told = Synced::Asking;
+            match (&resource.state, resource.subscribers.is_empty()) {
+                (SubscriptionState::Nothing, false) => {
+                    resource.state = SubscriptionState::Asking;
                     Some(SubscriptionRequest::Subscribe(uri.clone()))
                 }
-                (Synced::Subscribed, true) => {
-                    resource.told = Synced::Withdrawing;
+                (SubscriptionState::Subscribed, true) => {
+                    resource.state = SubscriptionState::Withdrawing;
                     Some(SubscriptionRequest::Unsubscribe(uri.clone()))
                 }
                 _ => None,
@@ -188,10 +192,12 @@ impl Subscriptions {
         let (SubscriptionRequest::Subscribe(uri) | SubscriptionRequest::Unsubscribe(uri)) = request;
         let mut table = self.lock();
         if let Some(resource) = table.by_uri.get_mut(uri) {
-            resource.told = match (request, outcome) {
-                (SubscriptionRequest::Subscribe(_), Ok(())) => Synced::Subscribed,
-                (SubscriptionRequest::Subscribe(_), Err(error)) => Synced::Refused(error),
-                (SubscriptionRequest::Unsubscribe(_), _) => Synced::Nothing,
+            resource.state = match (request, outcome) {
+                (SubscriptionRequest::Subscribe(_), Ok(())) => SubscriptionState::Subscribed,
+                (SubscriptionRequest::Subscribe(_), Err(error)) => {
+                    SubscriptionState::Refused(error)
+                }
+                (SubscriptionRequest::Unsubscribe(_), _) => SubscriptionState::Nothing,
             };
         }
         table.tidy();
@@ -199,37 +205,37 @@ impl Subscriptions {
         self.0.told.send_replace(());
     }
 
-    /// All that is wanted, for a server that is told everything at once; it counts as begun.
+    /// All resources with subscribers, for a server that takes them in one request; it counts as sent.
     pub(in crate::upstream) fn wanted(&self) -> BTreeSet<String> {
         let mut table = self.lock();
         table.by_uri.retain(|_, r| !r.subscribers.is_empty());
         for resource in table.by_uri.values_mut() {
-            if matches!(resource.told, Synced::Nothing) {
-                resource.told = Synced::Asking;
+            if matches!(resource.state, SubscriptionState::Nothing) {
+                resource.state = SubscriptionState::Asking;
             }
         }
         table.by_uri.keys().map(ToString::to_string).collect()
     }
 
-    /// The same, if the server has not heard of all of it, or has heard of more.
+    /// The same, if the server does not know all of them, or knows more.
     pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<String>> {
         let has_changed = {
             let table = self.lock();
-            table.by_uri.values().any(|resource| match resource.told {
-                Synced::Nothing => !resource.subscribers.is_empty(),
-                Synced::Subscribed => resource.subscribers.is_empty(),
+            table.by_uri.values().any(|resource| match resource.state {
+                SubscriptionState::Nothing => !resource.subscribers.is_empty(),
+                SubscriptionState::Subscribed => resource.subscribers.is_empty(),
                 _ => false,
             })
         };
         has_changed.then(|| self.wanted())
     }
 
-    /// The server could not be told at once; what it was told before stands.
+    /// The request with all resources failed; earlier subscriptions stay.
     pub(in crate::upstream) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
         let mut table = self.lock();
         for (uri, resource) in &mut table.by_uri {
-            if asked.contains(&**uri) && !matches!(resource.told, Synced::Subscribed) {
-                resource.told = Synced::Refused(why.clone());
+            if asked.contains(&**uri) && !matches!(resource.state, SubscriptionState::Subscribed) {
+                resource.state = SubscriptionState::Refused(why.clone());
             }
         }
         table.tidy();
@@ -237,7 +243,7 @@ impl Subscriptions {
         self.0.told.send_replace(());
     }
 
-    /// Of what it was told at once, the server agreed to this much.
+    /// The server accepted these resources of those in the request.
     pub(in crate::upstream) fn agreed(
         &self,
         asked: &BTreeSet<String>,
@@ -248,13 +254,13 @@ impl Subscriptions {
             if !asked.contains(&**uri) {
                 continue;
             }
-            resource.told = if accepted.contains(&**uri) {
-                Synced::Subscribed
+            resource.state = if accepted.contains(&**uri) {
+                SubscriptionState::Subscribed
             } else {
                 let error = format!("the server does not tell of updates of {uri:?}");
                 let hint = "Read the resource when its contents are needed.";
                 let failure = Failure::new(ErrorCode::UnknownResource, error, hint);
-                Synced::Refused(NotSubscribed::Failed(failure))
+                SubscriptionState::Refused(NotSubscribed::Failed(failure))
             };
         }
         table.tidy();
@@ -262,11 +268,11 @@ impl Subscriptions {
         self.0.told.send_replace(());
     }
 
-    /// A connection that knows of nothing took the place of another, or will.
+    /// There is a new connection, or will be, on which the server knows of no subscription.
     pub(in crate::upstream) fn forgotten(&self) {
         let mut table = self.lock();
         for resource in table.by_uri.values_mut() {
-            resource.told = Synced::Nothing;
+            resource.state = SubscriptionState::Nothing;
         }
         table.tidy();
     }
@@ -306,9 +312,9 @@ impl Subscription {
         let mut told = self.of.0.told.subscribe();
         let settled = async {
             loop {
-                match self.of.lock().by_uri.get(&self.uri).map(|r| &r.told) {
-                    Some(Synced::Subscribed) => return Ok(()),
-                    Some(Synced::Refused(error)) => return Err(error.clone()),
+                match self.of.lock().by_uri.get(&self.uri).map(|r| &r.state) {
+                    Some(SubscriptionState::Subscribed) => return Ok(()),
+                    Some(SubscriptionState::Refused(error)) => return Err(error.clone()),
                     _ => (),
                 }
                 // The sender lives as long as we do.

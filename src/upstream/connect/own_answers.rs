@@ -1,4 +1,4 @@
-//! Questions of a server that are ours to answer, whoever is connected: life signs, and roots that the settings name.
+//! The answers that we give to a server ourselves, whichever client is connected: to pings, and to requests for known roots.
 
 use crate::{
     config::Root,

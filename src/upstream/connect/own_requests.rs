@@ -1,5 +1,5 @@
-//! Requests of our own on the raw lane, on no client's behalf: what they say of us where every request has to, and the way to
-//! their answer.
+//! Requests of our own on the raw lane, made for no client: what they say of us where every request has to, and how their answer is
+//! read.
 
 use super::own_answers::own_answer;
 use crate::{
@@ -63,7 +63,7 @@ async fn answer(link: &Link, mut exchange: Exchange) -> Result<Outcome, LinkErro
             Incoming::Answer(outcome) => return Ok(outcome),
             Incoming::Notice(_) => (),
             Incoming::Question(question) => {
-                // Nobody is there on whose behalf anything else could be answered.
+                // There is no client that could answer anything else.
                 let outcome = own_answer(&question, &[]).unwrap_or_else(|| {
                     Outcome::Error(RpcError::method_not_found(&question.method).to_raw())
                 });

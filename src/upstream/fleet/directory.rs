@@ -1,5 +1,5 @@
-//! The upstreams as other rooms find them: by name, and the instances that are not everybody's by who uses them. Published
-//! by the supervisor, which is asked for what is not there yet.
+//! The upstreams as other rooms look them up: shared ones by name, and instances by the session that uses them. The supervisor publishes
+//! the directory, and is asked to start an instance that is not in it.
 
 use std::{collections::HashMap, sync::Arc};
 

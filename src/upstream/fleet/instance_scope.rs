@@ -1,5 +1,5 @@
-//! For whom an instance of a server runs that not all clients share, and what that means for its connection: what it is declared to
-//! be able to answer, its roots, and the folder it starts in.
+//! The clients that use an instance of a server, and what follows for its connection: the capabilities that we declare to the server,
+//! its roots, and its working directory.
 
 use std::{path::PathBuf, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! The instances of servers that are not everybody's: who uses which, and which nobody uses any more. The supervisor keeps this, and
-//! starts and stops what it says.
+//! The instances of servers that not all clients share: which session uses which instance, and which instances have no user any more.
+//! The supervisor owns this table and starts and stops the workers accordingly.
 
 use std::collections::{HashMap, HashSet};
 

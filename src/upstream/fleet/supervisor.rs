@@ -1,4 +1,4 @@
-//! Keeps the set of workers as the settings want it: one pure comparison of wanted with running, whatever changed.
+//! Starts and stops workers so that those run which the settings want. One pure function compares the two sets.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -159,7 +159,7 @@ impl Worker {
         let snapshot = self.context.catalog.glance();
         let known = snapshot.servers.get(name);
         if !known.is_some_and(|known| known.has_tools_of(&own)) {
-            // With so much to do already, it will hear of it another time.
+            // If its queue is full, it is told after another listing.
             let _ = base.try_send(Command::Refresh);
         }
         Some(own)

@@ -1,4 +1,4 @@
-//! Tells a legacy server which log lines somebody wants. A modern one hears it with each request.
+//! Sets the log level of a legacy server. To a modern one each request says it.
 
 use futures_util::future::FutureExt;
 

@@ -54,7 +54,7 @@ pub(in crate::upstream) struct WorkerContext {
     pub(in crate::upstream) discovery: Arc<Semaphore>,
     pub(in crate::upstream) subscriptions: AllSubscriptions,
     pub(in crate::upstream) log_subscriptions: LogSubscriptions,
-    /// No more grace: a second signal came.
+    /// Cancelled by a second signal: children are killed without further waiting.
     pub(in crate::upstream) hurry: CancellationToken,
 }
 
@@ -76,20 +76,20 @@ pub(in crate::upstream) struct Life {
     open: Option<Connected>,
     attempt: Option<BoxFuture<'static, Result<Open, ConnectError>>>,
     waiters: Vec<oneshot::Sender<Result<Arc<Live>, ConnectError>>>,
-    /// Somebody waits for the attempt, so it does not wait for its turn.
+    /// Notified when a call waits for the attempt, which then starts without waiting for its turn.
     urgent: Arc<Notify>,
     relisting: Option<BoxFuture<'static, Result<Listing, String>>>,
     pinging: Option<BoxFuture<'static, Result<(), String>>>,
-    /// Answers to the server's questions that are on their way.
+    /// Answers to the server's questions that are being made or sent.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
-    /// Subscriptions, and their ends, that the server is being told of.
+    /// Subscription requests that the server has not answered yet.
     telling: FuturesUnordered<BoxFuture<'static, SubscriptionAnswer>>,
-    /// The server is being told which log lines are wanted.
+    /// The request that sets the server's log level.
     levelling: Option<BoxFuture<'static, ()>>,
-    /// What it was told last.
+    /// The log level that it was sent last.
     level_told: Option<LogLevel>,
     paused_until: Option<Instant>,
-    /// An operator wants it met as if for the first time.
+    /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     incarnation: u64,
 }
@@ -97,7 +97,7 @@ pub(in crate::upstream) struct Life {
 /// The connection in use.
 struct Connected {
     open: Open,
-    /// What came before there was anybody to take it.
+    /// News that came while the server was being listed.
     early: VecDeque<News>,
     live: Arc<Live>,
     since: Instant,
@@ -177,7 +177,7 @@ impl Worker {
                 Step::SubscriptionsChanged => self.sync_subscriptions(),
                 Step::SubscriptionAnswer(answer) => self.subscription_answered(answer),
                 Step::LogLevelSubscribed => self.sync_log_level(),
-                // The next wait is reckoned anew.
+                // The next wait is computed again.
                 Step::Answered | Step::SettingsChanged => (),
                 Step::Tick => self.tick().await,
             }
@@ -215,7 +215,7 @@ impl Worker {
         let open = life.open.as_ref();
         let due = open.map(|connected| connected.schedule.next(cadence));
         let due = life.paused_until.into_iter().chain(due).min();
-        // With nothing due, an hour is as good as never.
+        // With nothing due, any long time will do.
         due.unwrap_or_else(|| Instant::now() + Duration::from_hours(1))
     }
 
@@ -224,7 +224,7 @@ impl Worker {
         let announces = self.life.open.as_ref().is_some_and(Connected::announces);
         Cadence {
             idle_check: settings.idle_check_interval,
-            // A child's death is seen, a dead socket is not.
+            // The end of a child is noticed at once, a dead socket is not.
             ping: self.is_remote().then_some(settings.health_check_interval),
             // Servers that say when their tools change need no poll.
             poll: settings.tool_discovery_interval.filter(|_| !announces),
@@ -272,7 +272,7 @@ impl Worker {
             .is_some_and(|known| *known.entry == *self.entry.fingerprint)
     }
 
-    /// What the server spoke when it was last met under this configuration; nothing if that is in doubt.
+    /// The revision of the last connection under this configuration; `None` if it may not hold any more.
     fn remembered(&self) -> Option<Revision> {
         if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
             return None;

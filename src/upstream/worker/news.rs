@@ -105,7 +105,7 @@ impl Worker {
         self.life.answering.push(answering.boxed());
     }
 
-    /// A question that no call can be told to have caused: the client whose connection this is can be asked, if it is one's alone.
+    /// A question that cannot be attributed to a call. If only one client uses the connection, that client is asked.
     fn unattributed(&self, question: &Request, why: Unattributed) -> BoxFuture<'static, Outcome> {
         if let Some(asking) = self.shared.ask_client(question) {
             return asking;

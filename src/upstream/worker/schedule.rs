@@ -29,11 +29,11 @@ pub(super) enum Due {
     IdleCheck,
 }
 
-/// When things were done last, and what is wished for.
+/// When things were done last, and what is requested.
 #[derive(Debug)]
 pub(super) struct Schedule {
     relist_at: Option<Instant>,
-    /// A listing is running. What is wished for meanwhile waits for its end.
+    /// A listing is running. What is requested meanwhile waits for its end.
     listing: bool,
     listed: Instant,
     pinged: Instant,

@@ -1,4 +1,4 @@
-//! The life of one upstream as a pure function. The worker owns the clock, the process and the socket; this file owns the rules.
+//! The states of one upstream and their transitions, as a pure function. Clock, process and socket belong to the worker.
 
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ fn after_failure(failures: u32, need: Need) -> (State, Action) {
             State::Waiting { failures },
             Action::Pause(pause(failures - 1)),
         ),
-        // The next call asks; until then nothing burns the battery.
+        // The next call connects it; until then nothing is tried.
         Need::OnDemand => (State::Failed { failures }, Action::Nothing),
     }
 }

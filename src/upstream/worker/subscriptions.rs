@@ -1,4 +1,4 @@
-//! Sees to it that the server knows which resources somebody wants to hear of: on each connection, whatever it was before.
+//! Tells the server which resources are subscribed to, on each new connection and whenever that changes.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -33,12 +33,12 @@ pub(super) enum SubscriptionAnswer {
 }
 
 impl Worker {
-    /// Whether somebody wants to hear of a resource, so that the server must be connected.
+    /// Whether a resource is subscribed to, so that the server must be connected.
     pub(super) fn is_listened_to(&self) -> bool {
         !self.is_held() && !self.shared.subscriptions.is_empty()
     }
 
-    /// Asks for what is wanted and not had, and ends what is had and not wanted.
+    /// Sends the requests that make the server's subscriptions those that are wanted.
     pub(super) fn sync_subscriptions(&mut self) {
         let Some(connected) = &self.life.open else {
             return;

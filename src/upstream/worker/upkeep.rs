@@ -113,7 +113,7 @@ impl Worker {
         {
             return;
         }
-        // From here on calls wait for the worker. One that took the connection just before has counted itself before that.
+        // From here on calls wait for the worker. A call that took the connection before this line has been counted before that.
         self.shared.live.store(None);
         if usage.in_flight() > 0 {
             self.shared.live.store(Some(connected.live.clone()));

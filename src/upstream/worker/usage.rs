@@ -31,8 +31,8 @@ struct Calls {
 }
 
 impl Usage {
-    /// Counts a call that begins. Who counts first and then looks for a connection either finds none that is being put to sleep,
-    /// or is seen by [`Usage::in_flight`].
+    /// Counts a call that begins. A caller that counts before it looks for a connection either finds none that is being put to sleep,
+    /// or is included in [`Usage::in_flight`].
     pub(in crate::upstream) fn begin(&self, now: Instant) {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);

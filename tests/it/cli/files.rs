@@ -55,7 +55,8 @@ async fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
         r#"{"name":"now","inputSchema":{}}"#,
         r#"{"name":"convert","inputSchema":{}}"#,
     ];
-    let place = listed(&tools, &[]).await;
+    let secret = r#"{"name":"secret","inputSchema":{}}"#;
+    let place = listed(&tools, &[secret]).await;
     let ran = place
         .run(&["upstream", "list", "-o", "json"])
         .ended(0)
@@ -79,7 +80,7 @@ async fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
         [
             ("broken", "Error", unknown),
             ("docs", "Disabled", unknown),
-            ("held", "Quarantined", &json!(0)),
+            ("held", "Quarantined", &json!(1)),
             ("time", "Disconnected", &json!(2)),
         ]
     );

@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{Endpoint, HttpControl, HttpExchange, HttpLink, connect_through};
 use crate::{
     link::{
-        Behalf, Incoming, LinkError, News,
+        Incoming, LinkError, News, Requestor,
         tests::{ODD, odd_server, soon},
     },
     wire::{Outcome, Raw, RequestNumbers},
@@ -99,7 +99,7 @@ impl Client {
             "tools/call",
             Some(&params),
             &[],
-            Some(Behalf::Itself),
+            Some(Requestor::Unidentified),
         ))
         .await
     }

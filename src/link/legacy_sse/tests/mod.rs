@@ -18,7 +18,7 @@ use tokio::sync::mpsc;
 use super::{LegacySseExchange, LegacySseLink, StreamOpenError, connect_through};
 use crate::{
     link::{
-        Behalf, Endpoint, Incoming, LinkError, News,
+        Endpoint, Incoming, LinkError, News, Requestor,
         tests::{
             ODD,
             odd_server::{OddServer, Seen, empty, typed},
@@ -129,10 +129,12 @@ impl Client {
 
     async fn call(&self, number: u64) -> Result<LegacySseExchange, LinkError> {
         let params = Raw::parse_str(r#"{"name":"x"}"#).expect("JSON");
-        soon(
-            self.link
-                .call(number, "tools/call", Some(&params), Some(Behalf::Itself)),
-        )
+        soon(self.link.call(
+            number,
+            "tools/call",
+            Some(&params),
+            Some(Requestor::Unidentified),
+        ))
         .await
     }
 

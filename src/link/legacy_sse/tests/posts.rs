@@ -63,7 +63,10 @@ async fn a_server_may_take_a_request_only_when_it_is_done() {
     let client = Client::to(&server).await;
     let call = tokio::spawn({
         let link = client.link.clone();
-        async move { link.call(1, "tools/call", None, Some(Behalf::Itself)).await }
+        async move {
+            link.call(1, "tools/call", None, Some(Requestor::Unidentified))
+                .await
+        }
     });
     server.odd.sees("tools/call").await;
     server.say_frame(&progress(1));
