@@ -69,7 +69,7 @@ impl Group {
     }
 
     /// Nothing to do: waiting has released the child.
-    pub(super) async fn bury(&mut self) {
+    pub(super) async fn reap(&mut self) {
         let _ = self.leader.wait().await;
     }
 
