@@ -50,7 +50,8 @@ async fn lines(upstream: &Upstream, daemon: &DaemonProcess) -> Vec<String> {
         upstream.wait_for_count("tools/call", 2).await;
         upstream.open("go").await;
     };
-    let ((one, other), ()) = within("the calls", async { tokio::join!(both, opened) }).await;
+    let ((one, other), ()) =
+        Box::pin(within("the calls", async { tokio::join!(both, opened) })).await;
     assert_eq!(
         (one.text(), other.text()),
         ("done".to_owned(), "done".to_owned())
@@ -77,7 +78,11 @@ async fn lines_of_two_calls_name_different_calls() {
         );
         id.to_owned()
     };
-    let ids: Vec<_> = lines(&upstream, &daemon).await.iter().map(id).collect();
+    let ids: Vec<_> = Box::pin(lines(&upstream, &daemon))
+        .await
+        .iter()
+        .map(id)
+        .collect();
     assert_ne!(ids[0], ids[1]);
 }
 
@@ -95,6 +100,10 @@ async fn lines_for_machines_name_the_call_too() {
         assert_eq!(call["caller"], "anonymous", "{line}");
         call["id"].as_str().expect("an id").to_owned()
     };
-    let ids: Vec<_> = lines(&upstream, &daemon).await.iter().map(id).collect();
+    let ids: Vec<_> = Box::pin(lines(&upstream, &daemon))
+        .await
+        .iter()
+        .map(id)
+        .collect();
     assert_ne!(ids[0], ids[1]);
 }
