@@ -16,11 +16,11 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 pub use self::{
-    classify::{Effect, call_with, effect},
+    classify::{Effect, effect},
     rules::Rules,
     standing::{Standing, Switches, standing, switches},
     ticket::{Admitted, AdmittedMessage},
-    variant::Variant,
+    variant::{Variant, call_with},
     view::ViewKey,
 };
 use crate::{

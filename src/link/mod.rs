@@ -53,7 +53,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// From here on requests of the raw lane speak for themselves, as this revision wants it; with `None`, they belong to a
+    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a
     /// connection that the control lane is to open. The requests themselves say so too, and that is the caller's part.
     pub fn speak(&self, revision: Option<Revision>) {
         match self {

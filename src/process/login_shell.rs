@@ -27,7 +27,7 @@ const GRACE: Grace = Grace {
 };
 
 /// Limit: how long the answer waits for what the shell started to be gone. It is killed in any case.
-const BURIAL: Duration = Duration::from_millis(500);
+const REAPING: Duration = Duration::from_millis(500);
 
 /// Limit: what start-up files print before and around the answer.
 const PRINTED: usize = 1024 * 1024;
@@ -63,7 +63,7 @@ pub(super) async fn path_of(
     let answer = timeout(deadline, read_between(stdout, mark.as_bytes())).await;
     // Also after a good answer: start-up files leave things running.
     ladder::ask(&mut group, GRACE).await;
-    let _ = timeout(BURIAL, ladder::kill(&mut group)).await;
+    let _ = timeout(REAPING, ladder::kill(&mut group)).await;
     answer
         .ok()
         .flatten()

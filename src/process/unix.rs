@@ -83,7 +83,7 @@ impl Group {
         &mut self.leader
     }
 
-    /// Waits for the leader to end, without reaping it. May be dropped and called again.
+    /// Waits for the leader to end, without reaping it. Cancel-safe.
     pub(super) async fn leader_exit(&mut self) -> Exit {
         loop {
             if let Some(exit) = *self.exit.borrow() {

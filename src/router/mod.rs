@@ -88,7 +88,7 @@ struct Parts {
 
 /// What became of a request.
 enum Reply {
-    /// Our own result, in the dress of legacy revisions.
+    /// Our own result, shaped for legacy revisions.
     Own(Raw),
     /// An upstream's answer, as this client must get it.
     Passed(Outcome),

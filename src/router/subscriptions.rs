@@ -1,4 +1,4 @@
-//! What clients wish to hear besides answers: updates of resources, under the URIs that they know, and log lines.
+//! What clients are told besides answers: updates of resources, under the URIs that they know, and log lines.
 
 use std::sync::Arc;
 

@@ -105,8 +105,8 @@ fn modules_use_lower_floors_only() {
     assert_none(&wrong, "a module uses lower floors of `src/lib.rs` only");
 }
 
-/// Rooms that the code map names before they are in the tree.
-const COMING: &[&str] = &["forward", "search"];
+/// What the page on the architecture names before it is in the tree.
+const COMING: &[&str] = &["forward", "search", "input_required"];
 
 #[test]
 fn the_code_map_names_every_module() {
@@ -140,6 +140,50 @@ fn the_code_map_names_every_module() {
         &wrong,
         "the code map of docs/ARCHITECTURE.md says what `src/lib.rs` says",
     );
+}
+
+/// What stands there as `link::stdio`, `connect::era` or `gate::Admitted`: each name is a file, or stands in the file before it.
+#[test]
+fn the_page_on_the_architecture_names_what_there_is() {
+    let page = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page is there");
+    let files = sources();
+    let is_there = |path: &str| {
+        // What stands in a type is its own affair.
+        let mut names: Vec<&str> = path.split("::").collect();
+        let is_type = |name: &&str| name.starts_with(|c: char| c.is_ascii_uppercase());
+        if let Some(at) = names.iter().position(is_type) {
+            names.truncate(at + 1);
+        }
+        let file = |names: &[&str]| {
+            let end = format!("/{}", names.join("/"));
+            let ends = [format!("{end}.rs"), format!("{end}/mod.rs")];
+            files
+                .iter()
+                .find(|file| ends.iter().any(|end| file.name.ends_with(end)))
+        };
+        let holds =
+            |text: &str, name: &str| text.split(|c: char| !source::is_word(c)).any(|w| w == name);
+        match names.split_last() {
+            _ if COMING.iter().any(|name| names.contains(name)) => true,
+            Some((last, room)) => {
+                file(&names).is_some()
+                    || file(room).is_some_and(|file| holds(&without_comments(&file.text), last))
+            }
+            None => true,
+        }
+    };
+    let quoted = page.split('`').skip(1).step_by(2);
+    let starts_small = |path: &&str| path.starts_with(|c: char| c.is_ascii_lowercase());
+    let paths = quoted.filter(|path| {
+        let is_path = |c: char| source::is_word(c) || c == ':';
+        path.contains("::") && path.chars().all(is_path)
+    });
+    let wrong: Vec<String> = paths
+        .filter(starts_small)
+        .filter(|path| !is_there(path))
+        .map(str::to_owned)
+        .collect();
+    assert_none(&wrong, "docs/ARCHITECTURE.md names what is not there");
 }
 
 #[test]

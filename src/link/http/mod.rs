@@ -79,7 +79,7 @@ fn connect_through(
 }
 
 impl HttpLink {
-    /// From here on requests of the raw lane speak for themselves, as this revision wants it; with `None`, they belong to a session
+    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a session
     /// that the control lane is to open.
     pub fn speak(&self, revision: Option<Revision>) {
         let session = HttpSession::speaking(&self.shared.session(), revision);

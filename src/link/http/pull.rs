@@ -89,7 +89,7 @@ impl Pull {
         self.session.is_stateless()
     }
 
-    /// The next message; the answer is the last. Safe to drop while it waits.
+    /// The next message; the answer is the last. Cancel-safe.
     pub(super) async fn next(&mut self) -> Result<Incoming, LinkError> {
         loop {
             let frame = match self.queued.pop_front() {

@@ -54,7 +54,7 @@ pub struct LegacySseConnection {
 
 /// Why there is no stream.
 #[derive(Debug, Clone, thiserror::Error)]
-pub enum OpenError {
+pub enum StreamOpenError {
     /// The settings cannot be used.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
@@ -67,7 +67,7 @@ pub enum OpenError {
 pub async fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
-) -> Result<LegacySseConnection, OpenError> {
+) -> Result<LegacySseConnection, StreamOpenError> {
     connect_through(endpoint, &Matcher::from_env(), numbers).await
 }
 
@@ -75,7 +75,7 @@ async fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
     numbers: RequestNumbers,
-) -> Result<LegacySseConnection, OpenError> {
+) -> Result<LegacySseConnection, StreamOpenError> {
     let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);

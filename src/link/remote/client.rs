@@ -1,6 +1,6 @@
 //! HTTP requests to one server: what all of them bear, and why one failed.
 
-use std::{error::Error, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header, uri};
@@ -12,6 +12,7 @@ use super::{
     connection::{Http1Connection, Unanswered},
     dial::Dialer,
     pool::Pool,
+    reply::chain,
 };
 use crate::{link::LinkError, secret::Secret};
 
@@ -84,7 +85,7 @@ impl HttpClient {
             return Ok(Posted::Accepted(response));
         }
         // Boxed, because it is large and seldom.
-        let refusal = Box::pin(HttpRefusal::read(response, self));
+        let refusal = Box::pin(HttpRefusal::read(response, |text| self.excerpt(text)));
         Ok(Posted::Refused(refusal.await))
     }
 
@@ -188,27 +189,4 @@ fn path_of(address: &Uri) -> Uri {
     let mut parts = uri::Parts::default();
     parts.path_and_query = address.path_and_query().cloned();
     Uri::from_parts(parts).unwrap_or_default()
-}
-
-/// An error with its causes, none said twice.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
-}
-
-/// Whether a response says that it is an event stream.
-pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
-    const KIND: &[u8] = b"text/event-stream";
-    headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|kind| kind.as_bytes().get(..KIND.len()))
-        .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
 }

@@ -19,9 +19,9 @@ use http::HeaderName;
 pub use self::endpoint::{Endpoint, EndpointError};
 pub(crate) use self::{
     body::ServerBody,
-    client::{HttpClient, is_event_stream},
+    client::HttpClient,
     refusal::{HttpRefusal, Posted, answers},
-    reply::{End, Events, Reply, Whole, linger},
+    reply::{End, Events, Reply, Whole, is_event_stream, linger},
     sse::Event,
 };
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{HeaderValue, Response, StatusCode, Uri, header};
 
-use super::{HttpClient, ServerBody, Whole};
+use super::{ServerBody, Whole};
 use crate::{
     link::LinkError,
     wire::{Id, Message, Outcome, Response as Answer, RpcError},
@@ -28,15 +28,18 @@ pub(crate) struct HttpRefusal {
 }
 
 impl HttpRefusal {
-    /// Reads the rest of a response that is one.
-    pub(crate) async fn read(response: Response<ServerBody>, client: &HttpClient) -> Self {
+    /// Reads the rest of a response that is one. `excerpt` makes what may be shown of its body.
+    pub(super) async fn read(
+        response: Response<ServerBody>,
+        excerpt: impl Fn(&[u8]) -> String,
+    ) -> Self {
         let status = response.status();
         let target = response.headers().get(header::LOCATION).cloned();
         // The status is what counts: a body that cannot be read says nothing more.
         let body = Whole::of(response).read().await.unwrap_or_default();
         let text = match target.filter(|_| status.is_redirection()) {
-            Some(target) => client.excerpt(redirected(&target).as_bytes()),
-            None => client.excerpt(&body),
+            Some(target) => excerpt(redirected(&target).as_bytes()),
+            None => excerpt(&body),
         };
         Self { status, body, text }
     }

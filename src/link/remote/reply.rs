@@ -1,19 +1,15 @@
 //! The body of a response, read piece by piece. Whoever reads may stop at any time and go on later.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use bytes::{BufMut, Bytes, BytesMut};
 use futures_util::FutureExt;
-use http::{HeaderValue, Response, header};
+use http::{HeaderMap, HeaderValue, Response, header};
 use http_body_util::BodyExt;
 use hyper::body::Body;
 use tokio::time::Instant;
 
-use super::{
-    ServerBody,
-    client::{chain, is_event_stream},
-    sse,
-};
+use super::{ServerBody, sse};
 use crate::link::MAX_FRAME;
 
 /// How long the rest of an answered stream may take to end. Read to its end, its connection serves again.
@@ -220,4 +216,27 @@ pub(crate) fn linger(mut body: ServerBody) -> Option<impl Future<Output = ()> + 
         // Dropped in the middle, its connection is closed; nothing else is lost.
         let _ = tokio::time::timeout(LINGER, rest).await;
     })
+}
+
+/// An error with its causes, none said twice.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Whether a response says that it is an event stream.
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
+    const KIND: &[u8] = b"text/event-stream";
+    headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.as_bytes().get(..KIND.len()))
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
 }

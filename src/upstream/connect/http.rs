@@ -142,12 +142,12 @@ async fn legacy_sse(
     declared: &Declared,
     numbers: &RequestNumbers,
 ) -> Result<Ready, ConnectError> {
-    use link::legacy_sse::OpenError;
+    use link::legacy_sse::StreamOpenError;
 
     let made = match link::legacy_sse::connect(endpoint, numbers.clone()).await {
         Ok(made) => made,
-        Err(OpenError::Endpoint(error)) => return Err(misconfigured(&error)),
-        Err(OpenError::Link(error)) => {
+        Err(StreamOpenError::Endpoint(error)) => return Err(misconfigured(&error)),
+        Err(StreamOpenError::Link(error)) => {
             let error = control::OpenError::Link(error);
             return Err(ConnectError::of_handshake(entry, &error));
         }

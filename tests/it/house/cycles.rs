@@ -11,41 +11,16 @@ type Module = Vec<String>;
 /// A path of the source text, from `use` or elsewhere, and the name under which it is known from there on.
 type Import = (Vec<String>, String);
 
-/// Circles that are still there, and why; a part of one may be left.
-const STILL_THERE: &[(&[&str], &str)] = &[
-    (
-        &["gate/classify", "gate/variant"],
-        "until what both need has a place of its own",
-    ),
-    (
-        &[
-            "link/remote/client",
-            "link/remote/refusal",
-            "link/remote/reply",
-        ],
-        "until whoever works there has taken it apart",
-    ),
-];
-
 #[test]
 fn files_of_a_room_form_no_circles() {
     let files = sources().into_iter().filter(|file| !file.is_test());
     let files: BTreeMap<Module, String> = files
         .map(|file| (module_of(&file.name), without_comments(file.code())))
         .collect();
-    let circles = circles(&files);
-    let is_part = |circle: &BTreeSet<String>, known: &[&str]| {
-        circle.iter().all(|file| known.contains(&file.as_str()))
-    };
-    let known = STILL_THERE.iter();
-    let idle = known.filter(|(known, _)| !circles.iter().any(|circle| is_part(circle, known)));
-    let mut wrong: Vec<String> = idle
-        .map(|(known, _)| format!("{}: a circle no more", known.join(" <-> ")))
+    let found = circles(&files).into_iter();
+    let wrong: Vec<String> = found
+        .map(|files| files.into_iter().collect::<Vec<_>>().join(" <-> "))
         .collect();
-    let fresh = circles
-        .into_iter()
-        .filter(|circle| !STILL_THERE.iter().any(|(known, _)| is_part(circle, known)));
-    wrong.extend(fresh.map(|files| files.into_iter().collect::<Vec<_>>().join(" <-> ")));
     assert_none(&wrong, "move what both need to where both may look");
 }
 

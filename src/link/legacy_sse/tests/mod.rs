@@ -15,7 +15,7 @@ use futures_util::stream;
 use hyper_util::client::proxy::matcher::Matcher;
 use tokio::sync::mpsc;
 
-use super::{LegacySseExchange, LegacySseLink, OpenError, connect_through};
+use super::{LegacySseExchange, LegacySseLink, StreamOpenError, connect_through};
 use crate::{
     link::{
         Endpoint, Incoming, LinkError, News, Requestor,
@@ -111,7 +111,7 @@ impl Client {
         client.await.expect("it opens")
     }
 
-    async fn at(endpoint: &Endpoint) -> Result<Self, OpenError> {
+    async fn at(endpoint: &Endpoint) -> Result<Self, StreamOpenError> {
         let direct = Matcher::builder().build();
         let made = soon(connect_through(
             endpoint,

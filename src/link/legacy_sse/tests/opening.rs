@@ -58,7 +58,7 @@ async fn a_server_that_is_not_there_is_told() {
     };
     let error = Client::at(&endpoint).await.err().expect("nobody listens");
     assert!(
-        matches!(error, OpenError::Link(LinkError::NotDelivered(_))),
+        matches!(error, StreamOpenError::Link(LinkError::NotDelivered(_))),
         "{error}"
     );
     let endpoint = Endpoint {
@@ -66,7 +66,7 @@ async fn a_server_that_is_not_there_is_told() {
         ..Endpoint::default()
     };
     let error = Client::at(&endpoint).await.err().expect("a bad address");
-    assert!(matches!(error, OpenError::Endpoint(_)), "{error}");
+    assert!(matches!(error, StreamOpenError::Endpoint(_)), "{error}");
 }
 
 #[tokio::test]
