@@ -1,6 +1,8 @@
-//! A text that cannot be printed by accident.
+//! Texts that cannot be printed by accident, and texts in which they must not show.
 
-use std::fmt;
+use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 /// Holds a secret. `Debug` and `Display` show `***`; there is no `Serialize`. The value leaves through [`Secret::reveal`] only,
 /// so a search for that word finds every place where it does.
@@ -34,9 +36,87 @@ impl fmt::Display for Secret {
     }
 }
 
+/// Limit: shorter texts are no secrets, and would be found in any text.
+const SHORTEST: usize = 6;
+
+/// What stands as it is in the parameters of a URL.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+/// Secrets to be masked in whatever a server or a library says. Clones share one list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Secrets(Arc<[Secret]>);
+
+impl Secrets {
+    /// Takes texts in. Each is also found percent-encoded or decoded, and without the word before it (`Bearer …`).
+    pub fn new(texts: impl IntoIterator<Item = String>) -> Self {
+        let mut forms = BTreeSet::new();
+        for text in texts {
+            if let Some((_, bare)) = text.split_once(' ') {
+                forms.insert(bare.to_owned());
+            }
+            forms.insert(utf8_percent_encode(&text, ENCODED).to_string());
+            forms.insert(percent_decode_str(&text).decode_utf8_lossy().into_owned());
+            forms.insert(text);
+        }
+        Self::of_forms(forms.into_iter().map(Secret::new))
+    }
+
+    /// The secrets of several servers as one list.
+    pub fn all<'a>(lists: impl IntoIterator<Item = &'a Self>) -> Self {
+        Self::of_forms(lists.into_iter().flat_map(|list| list.0.iter().cloned()))
+    }
+
+    fn of_forms(forms: impl Iterator<Item = Secret>) -> Self {
+        let mut secrets: Vec<Secret> = forms
+            .filter(|form| form.reveal().len() >= SHORTEST)
+            .collect();
+        // The longest first, because others may be parts of it.
+        let order = |a: &Secret, b: &Secret| {
+            let (a, b) = (a.reveal(), b.reveal());
+            b.len().cmp(&a.len()).then_with(|| a.cmp(b))
+        };
+        secrets.sort_by(order);
+        secrets.dedup();
+        Self(secrets.into())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The text with every secret as `***`.
+    pub fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut masked = Cow::Borrowed(text);
+        for secret in &*self.0 {
+            if masked.contains(secret.reveal()) {
+                masked = Cow::Owned(masked.replace(secret.reveal(), MASK));
+            }
+        }
+        masked
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Secret;
+    use super::{Secret, Secrets};
+
+    #[test]
+    fn secrets_are_masked_in_every_form() {
+        let texts = ["Bearer hunter2-hunter2", "a/b c&d", "x%2Fy%2Fz", "1234", ""];
+        let secrets = Secrets::new(texts.map(str::to_owned));
+        let check = |text: &str, expected: &str| assert_eq!(secrets.masked(text), expected);
+        check("Bearer hunter2-hunter2!", "***!");
+        check("bearer hunter2-hunter2!", "bearer ***!");
+        check("?k=a%2Fb%20c%26d&l=a/b c&d", "?k=***&l=***");
+        check("/x/y/z and x%2Fy%2Fz", "/*** and ***");
+        check("1234 stays", "1234 stays");
+        assert!(!format!("{secrets:?}").contains("hunter"));
+    }
 
     #[test]
     fn a_secret_does_not_print() {

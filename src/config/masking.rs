@@ -1,5 +1,6 @@
 //! What looks like a credential, so that listings mask it. Guesses err on the side of masking.
 
+use super::settings::is_safe_variable;
 use crate::secret::MASK;
 
 /// Parts of names whose values are secrets, in lower case without `_` and `-`.
@@ -64,7 +65,7 @@ const SECRET_PREFIXES: &[&str] = &[
 const TOKEN_RUN: usize = 20;
 
 /// Whether a variable, flag, header or parameter of this name holds a secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
+fn is_secret_name(name: &str) -> bool {
     let folded: String = name
         .chars()
         .filter(char::is_ascii_alphanumeric)
@@ -86,7 +87,7 @@ pub(super) fn is_secret_name(name: &str) -> bool {
 }
 
 /// Whether a value looks like a credential by itself.
-pub(super) fn is_credential(value: &str) -> bool {
+fn is_credential(value: &str) -> bool {
     if SECRET_PREFIXES.iter().any(|p| value.starts_with(p)) && value.len() >= 8 {
         return true;
     }
@@ -110,33 +111,110 @@ fn is_token_run(run: &str) -> bool {
     run.len() >= TOKEN_RUN && digits >= 2 && digits < run.len()
 }
 
+/// A piece of a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece<'a> {
+    /// Listings show it.
+    Shown(&'a str),
+    /// It looks like a credential.
+    Hidden(&'a str),
+}
+
+use Piece::{Hidden, Shown};
+
 /// The arguments of a command as listings show them.
 pub(super) fn mask_arguments(arguments: &[String]) -> Vec<String> {
-    let mut follows_secret_flag = false;
-    arguments
+    pieces_of_arguments(arguments)
         .iter()
-        .map(|argument| {
-            let masked = if follows_secret_flag {
-                MASK.to_owned()
-            } else {
-                mask_text(argument)
-            };
-            let flag = argument.trim_start_matches('-');
-            follows_secret_flag =
-                flag.len() < argument.len() && !flag.contains('=') && is_secret_name(flag);
-            masked
-        })
+        .map(|pieces| joined(pieces))
         .collect()
 }
 
 /// One argument, command or path as listings show it.
 pub(super) fn mask_text(text: &str) -> String {
+    joined(&pieces_of_text(text))
+}
+
+/// A URL as listings show it: without user, password, secret parameters and path segments that look like keys.
+pub(super) fn mask_url(url: &str) -> String {
+    let shown = url.split('#').next().unwrap_or_default();
+    joined(&pieces_of_url(shown))
+}
+
+/// What [`mask_arguments`] hides.
+pub(super) fn credentials_in_arguments(arguments: &[String]) -> Vec<String> {
+    hidden(&pieces_of_arguments(arguments).concat())
+}
+
+/// What [`mask_url`] hides, the password of `user:password` by itself as well.
+pub(super) fn credentials_in_url(url: &str) -> Vec<String> {
+    let mut found = hidden(&pieces_of_url(url));
+    let passwords = found.iter().filter_map(|text| text.split_once(':'));
+    let passwords: Vec<String> = passwords.map(|(_, password)| password.to_owned()).collect();
+    found.extend(passwords);
+    found
+}
+
+/// What is secret of the value of a variable: all of it, unless variables of that name lead somewhere; then what looks so.
+pub(super) fn credentials_in_variable(name: &str, value: &str) -> Vec<String> {
+    if is_safe_variable(name) {
+        credentials_in_url(value)
+    } else {
+        vec![value.to_owned()]
+    }
+}
+
+/// What is secret of a variable that an entry sets.
+pub(super) fn credentials_in_setting(name: &str, value: &str) -> Vec<String> {
+    if is_secret_name(name) {
+        vec![value.to_owned()]
+    } else {
+        credentials_in_url(value)
+    }
+}
+
+fn joined(pieces: &[Piece<'_>]) -> String {
+    let shown = |piece: &Piece<'_>| match *piece {
+        Shown(text) => text.to_owned(),
+        Hidden(_) => MASK.to_owned(),
+    };
+    pieces.iter().map(shown).collect()
+}
+
+fn hidden(pieces: &[Piece<'_>]) -> Vec<String> {
+    let hidden = pieces.iter().filter_map(|piece| match *piece {
+        Hidden(text) => Some(text.to_owned()),
+        Shown(_) => None,
+    });
+    hidden.collect()
+}
+
+fn pieces_of_arguments(arguments: &[String]) -> Vec<Vec<Piece<'_>>> {
+    let mut follows_secret_flag = false;
+    let mut all = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        all.push(if follows_secret_flag {
+            vec![Hidden(argument)]
+        } else {
+            pieces_of_text(argument)
+        });
+        let flag = argument.trim_start_matches('-');
+        follows_secret_flag =
+            flag.len() < argument.len() && !flag.contains('=') && is_secret_name(flag);
+    }
+    all
+}
+
+fn pieces_of_text(text: &str) -> Vec<Piece<'_>> {
     if text.contains("://") {
-        let (name, url) = match text.split_once('=') {
-            Some((name, url)) if !name.contains("://") => (format!("{name}="), url),
-            _ => (String::new(), text),
+        return match text.split_once('=') {
+            Some((name, url)) if !name.contains("://") => {
+                let mut pieces = vec![Shown(name), Shown("=")];
+                pieces.extend(pieces_of_url(url));
+                pieces
+            }
+            _ => pieces_of_url(text),
         };
-        return name + &mask_url(url);
     }
     for separator in ['=', ':'] {
         if let Some((name, value)) = text.split_once(separator)
@@ -144,56 +222,65 @@ pub(super) fn mask_text(text: &str) -> String {
             && !name.contains('/')
             && (is_secret_name(name) || is_credential(value))
         {
-            let space = if value.starts_with(' ') { " " } else { "" };
-            return format!("{name}{separator}{space}{MASK}");
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            let (before, value) = text.split_at(text.len() - value.len());
+            return vec![Shown(before), Hidden(value)];
         }
     }
-    if is_credential(text) {
-        MASK.to_owned()
-    } else {
-        text.to_owned()
-    }
+    vec![credential_or(text)]
 }
 
-/// A URL as listings show it: without user, password, secret parameters and path segments that look like keys.
-pub(super) fn mask_url(url: &str) -> String {
+fn pieces_of_url(url: &str) -> Vec<Piece<'_>> {
     let Some((scheme, rest)) = url.split_once("://") else {
-        return mask_text(url);
+        return pieces_of_text(url);
     };
-    let rest = rest.split('#').next().unwrap_or_default();
+    let (rest, fragment) = match rest.split_once('#') {
+        Some((rest, fragment)) => (rest, Some(fragment)),
+        None => (rest, None),
+    };
     let (place, query) = match rest.split_once('?') {
         Some((place, query)) => (place, Some(query)),
         None => (rest, None),
     };
     let mut segments = place.split('/');
     let authority = segments.next().unwrap_or_default();
-    let mut shown = match authority.rsplit_once('@') {
-        Some((_, host)) => format!("{scheme}://{MASK}@{host}"),
-        None => format!("{scheme}://{authority}"),
-    };
+    let mut pieces = vec![Shown(scheme), Shown("://")];
+    match authority.rsplit_once('@') {
+        Some((user, host)) => pieces.extend([Hidden(user), Shown("@"), Shown(host)]),
+        None => pieces.push(Shown(authority)),
+    }
     for segment in segments {
-        shown.push('/');
-        shown.push_str(if is_credential(segment) {
-            MASK
-        } else {
-            segment
-        });
+        pieces.extend([Shown("/"), credential_or(segment)]);
     }
-    if let Some(query) = query {
-        let parameters: Vec<String> = query.split('&').map(mask_parameter).collect();
-        shown.push('?');
-        shown.push_str(&parameters.join("&"));
+    for (parameter, before) in query
+        .into_iter()
+        .flat_map(|query| query.split('&'))
+        .zip(std::iter::once("?").chain(std::iter::repeat("&")))
+    {
+        pieces.push(Shown(before));
+        pieces.extend(pieces_of_parameter(parameter));
     }
-    shown
+    if let Some(fragment) = fragment {
+        pieces.extend([Shown("#"), Hidden(fragment)]);
+    }
+    pieces
 }
 
-fn mask_parameter(parameter: &str) -> String {
+fn pieces_of_parameter(parameter: &str) -> Vec<Piece<'_>> {
     match parameter.split_once('=') {
         Some((name, value)) if is_secret_name(name) || is_credential(value) => {
-            format!("{name}={MASK}")
+            vec![Shown(name), Shown("="), Hidden(value)]
         }
-        None if is_credential(parameter) => MASK.to_owned(),
-        _ => parameter.to_owned(),
+        None => vec![credential_or(parameter)],
+        _ => vec![Shown(parameter)],
+    }
+}
+
+fn credential_or(text: &str) -> Piece<'_> {
+    if is_credential(text) {
+        Hidden(text)
+    } else {
+        Shown(text)
     }
 }
 
@@ -258,5 +345,27 @@ mod tests {
             "https://h/s/***/mcp",
         );
         check("http://localhost:3000/mcp", "http://localhost:3000/mcp");
+        check("http://h/?", "http://h/?");
+        check("http://h?a=1&b", "http://h?a=1&b");
+    }
+
+    #[test]
+    fn what_is_hidden_is_known() {
+        let url = "https://u:pass@h/s/a8f5f167f44f4964e6c998dee827110c?api_key=x&a=1";
+        let found = ["u:pass", "a8f5f167f44f4964e6c998dee827110c", "x", "pass"];
+        assert_eq!(credentials_in_url(url), found);
+        let arguments = [
+            "--token",
+            "abc",
+            "K=1",
+            "-e",
+            "KEY=d",
+            "Authorization: Bearer e",
+        ]
+        .map(str::to_owned);
+        assert_eq!(
+            credentials_in_arguments(&arguments),
+            ["abc", "d", "Bearer e"]
+        );
     }
 }

@@ -9,6 +9,7 @@ use super::{
     duration,
     fields::{BadField, ObjectFields},
     fingerprint::fingerprint,
+    masking,
     read_transport::{read_transport, without_effect},
     server_entry::{
         Author, IdleTimeout, Root, ServerEntry, SessionScope, Start, ToolChanges, Transport,
@@ -17,7 +18,11 @@ use super::{
     surroundings::Surroundings,
     tool_filter::{Globs, ToolAcl, ToolFilter},
 };
-use crate::names::ServerName;
+use crate::{
+    names::ServerName,
+    secret::{Secret, Secrets},
+    sync::Guarded,
+};
 
 /// What an entry needs to know of the rest of the configuration.
 pub(super) struct Context<'a> {
@@ -100,8 +105,14 @@ pub(super) fn read_entry(
     // An entry that will not be used is not resolved: a disabled server needs no variables, and what an agent wrote must not
     // reach for them before a person has agreed.
     let is_used = enabled && !(quarantined && changed_by == Author::Agent);
-    let lookup = is_used.then_some(context.surroundings.lookup);
-    let mut fields = ObjectFields::new(entry, lookup);
+    let resolved = Guarded::new(Vec::new());
+    let noting = |name: &str| {
+        let value = (context.surroundings.lookup)(name)?;
+        let credentials = masking::credentials_in_variable(name, &value);
+        resolved.lock().extend(credentials);
+        Some(value)
+    };
+    let mut fields = ObjectFields::new(entry, is_used.then_some(&noting));
     for read_above in ["enabled", "disabled", "quarantined", "changed_by"] {
         fields.value(read_above);
     }
@@ -144,6 +155,8 @@ pub(super) fn read_entry(
     warnings.extend(fields.unknown(KEYS));
 
     let fingerprint = fingerprint(&transport, &roots, context.environment);
+    let resolved = std::mem::take(&mut *resolved.lock());
+    let secrets = secrets(&transport, context.environment, resolved);
     let entry = ServerEntry {
         name,
         transport,
@@ -162,8 +175,28 @@ pub(super) fn read_entry(
         call_tool_timeout,
         max_concurrent_requests,
         fingerprint,
+        secrets,
     };
     Ok((entry, warnings))
+}
+
+/// What must not show when the server or a library repeats it.
+fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<String>) -> Secrets {
+    let set =
+        |(name, value): (&String, &Secret)| masking::credentials_in_setting(name, value.reveal());
+    let mut texts = resolved;
+    match transport {
+        Transport::Stdio(stdio) => {
+            texts.extend(masking::credentials_in_arguments(&stdio.args));
+            texts.extend(stdio.env.iter().chain(&environment.set).flat_map(set));
+        }
+        Transport::Remote(remote) => {
+            texts.extend(masking::credentials_in_url(&remote.url));
+            let values = remote.headers.iter().map(|(_, value)| value);
+            texts.extend(values.map(|value| value.reveal().to_owned()));
+        }
+    }
+    Secrets::new(texts)
 }
 
 fn read_enabled(fields: &mut ObjectFields<'_>) -> Result<bool, BadField> {

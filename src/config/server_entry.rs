@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     names::ServerName,
-    secret::{MASK, Secret},
+    secret::{MASK, Secret, Secrets},
 };
 
 /// A configured server.
@@ -50,6 +50,8 @@ pub struct ServerEntry {
     pub max_concurrent_requests: Option<usize>,
     /// Changes exactly when a running connection has to be replaced. Derived from secrets: not for listings or logs.
     pub fingerprint: String,
+    /// What must not show in anything that the server, or a library, says.
+    pub secrets: Secrets,
 }
 
 /// How a server is reached.

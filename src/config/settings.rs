@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{listen::Listen, server_entry::ServerEntry, tool_filter::Globs};
-use crate::{names::ServerName, secret::Secret};
+use crate::{
+    names::ServerName,
+    secret::{Secret, Secrets},
+};
 
 /// Everything the configuration says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -228,18 +231,30 @@ const SAFE_VARIABLES: &[&str] = &[
 /// Families of such variables, by the beginning of their names.
 const SAFE_FAMILIES: &[&str] = &["LC_", "XDG_"];
 
+/// Whether a variable of this name holds no secret as a rule.
+pub(super) fn is_safe_variable(name: &str) -> bool {
+    SAFE_VARIABLES.contains(&name)
+        || SAFE_FAMILIES.iter().any(|family| name.starts_with(family))
+        || cfg!(windows) && SAFE_VARIABLES.contains(&name.to_ascii_uppercase().as_str())
+}
+
+impl Settings {
+    /// Every secret of the configuration.
+    pub fn secrets(&self) -> Secrets {
+        let keys = self.api_key.iter().chain(&self.session_key);
+        let ours = Secrets::new(keys.map(|key| key.reveal().to_owned()));
+        let servers = self.servers.values().map(|entry| &entry.secrets);
+        Secrets::all(servers.chain([&ours]))
+    }
+}
+
 impl Environment {
     /// Whether children inherit a variable of this name.
     pub fn inherits(&self, name: &str) -> bool {
         match &self.inherit {
             Inherit::All => true,
             Inherit::None => false,
-            Inherit::Safe { also } => {
-                SAFE_VARIABLES.contains(&name)
-                    || SAFE_FAMILIES.iter().any(|family| name.starts_with(family))
-                    || cfg!(windows) && SAFE_VARIABLES.contains(&name.to_ascii_uppercase().as_str())
-                    || also.matches(name)
-            }
+            Inherit::Safe { also } => is_safe_variable(name) || also.matches(name),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The parts of a running daemon, put together and taken apart in order.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::{
     Router as HttpRouter,
@@ -8,7 +8,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use tokio::{net::TcpListener, task::JoinSet, time::timeout};
+use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -23,9 +23,10 @@ use crate::{
     api::Api,
     call_context::CallIds,
     catalog::Catalog,
-    config::{Keeper, KeeperTask},
+    config::{Keeper, KeeperTask, Settings},
     gate::Gate,
     inbound::{Inbound, Presence, Sessions},
+    logging,
     management::{DaemonLocation, Management},
     process::{ChildLedger, LoginPath},
     router::Router,
@@ -87,6 +88,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         CancellationToken::new(),
     );
     let settings = keeper.settings();
+    logging::hide(settings.secrets());
     let ledger = ChildLedger::open(&data_dir)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
     let connect_context = ConnectContext {
@@ -140,6 +142,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(async move { drop(login_path.get().await) });
     tasks.spawn(keeper_task.run(ending.clone()));
     tasks.spawn(catalog_task.run(ending.clone()));
+    tasks.spawn(hide_secrets(keeper.subscribe(), ending.clone()));
     supervisor.begin();
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
@@ -169,6 +172,17 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         _lock: lock,
     };
     Ok((addresses, running))
+}
+
+/// Keeps the secrets of the settings in force out of the log.
+async fn hide_secrets(mut settings: watch::Receiver<Arc<Settings>>, ending: CancellationToken) {
+    let changes = async {
+        while settings.changed().await.is_ok() {
+            let secrets = settings.borrow_and_update().secrets();
+            logging::hide(secrets);
+        }
+    };
+    ending.run_until_cancelled(changes).await;
 }
 
 /// What is served, and who it is served to.

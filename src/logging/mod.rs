@@ -1,6 +1,7 @@
 //! Where log lines go: stderr, or a file where nobody sees stderr; as text for people or JSON for machines. What is logged is decided
 //! by the code that logs.
 
+mod masked;
 mod rotating;
 
 use std::{
@@ -17,7 +18,8 @@ use tracing_subscriber::{
     util::SubscriberInitExt,
 };
 
-use self::rotating::Rotating;
+pub use self::masked::hide;
+use self::{masked::Masked, rotating::Rotating};
 
 /// How log lines look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -75,7 +77,7 @@ pub fn start(
         }
     };
     let registry = tracing_subscriber::registry().with(filter);
-    let layer = fmt::layer().with_writer(writer);
+    let layer = fmt::layer().with_writer(Masked(writer));
     // A second daemon in one process, as in tests, logs where the first does.
     let _ = match format {
         LogFormat::Text => registry.with(layer.with_ansi(colours)).try_init(),

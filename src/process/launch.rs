@@ -12,7 +12,10 @@ use std::{
 use tokio::process::Command;
 
 use super::BaseEnvironment;
-use crate::{names::ServerName, secret::Secret};
+use crate::{
+    names::ServerName,
+    secret::{Secret, Secrets},
+};
 
 /// A child to start.
 #[derive(Clone)]
@@ -27,6 +30,8 @@ pub struct Launch {
     pub env: Vec<(String, Secret)>,
     /// The child's folder; ours if absent.
     pub cwd: Option<PathBuf>,
+    /// What is masked in what it writes to stderr.
+    pub secrets: Secrets,
 }
 
 /// Arguments may hold credentials, so they are counted only.

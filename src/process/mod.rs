@@ -43,6 +43,7 @@ pub use self::{
     login_path::LoginPath,
     stderr_log::StderrLog,
 };
+use crate::secret::Secrets;
 
 /// How long a dead child's stderr may stay open (a process that left the group can hold it) before we stop reading it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -142,7 +143,7 @@ pub fn spawn(
 
     let stop_request = watch::Sender::new(None);
     let stop_requests = stop_request.subscribe();
-    let log = stderr.clone();
+    let (log, secrets) = (stderr.clone(), launch.secrets.clone());
     let server = launch.server.clone();
     let task = tokio::spawn(async move {
         let gone = CancellationToken::new();
@@ -153,7 +154,7 @@ pub fn spawn(
                 tracing::debug!(%server, pid, %exit, "child process ended");
                 gone.cancel();
             },
-            read_errors(&log, errors, &gone),
+            read_errors(&log, errors, &secrets, &gone),
         );
     });
     let process = Process {
@@ -166,13 +167,18 @@ pub fn spawn(
 }
 
 /// Reads stderr to its end, or a little beyond the end of the group: a process that left the group may hold it open for ever.
-async fn read_errors(log: &StderrLog, errors: ChildStderr, gone: &CancellationToken) {
+async fn read_errors(
+    log: &StderrLog,
+    errors: ChildStderr,
+    secrets: &Secrets,
+    gone: &CancellationToken,
+) {
     let too_long = async {
         gone.cancelled().await;
         tokio::time::sleep(LAST_WORDS).await;
     };
     tokio::select! {
-        () = log.follow(errors) => {}
+        () = log.follow(errors, secrets) => {}
         () = too_long => {}
     }
 }

@@ -1,12 +1,12 @@
 //! What a server prints on stderr: the last lines in memory, all of it in a rotated file. For the operator only; nothing here
 //! may be put into an error that a client reads.
 
-use std::{collections::VecDeque, path::Path, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, path::Path, sync::Arc};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::{line_cutter::LineCutter, log_file::LogFile};
-use crate::{names::ServerName, sync::Guarded};
+use crate::{names::ServerName, secret::Secrets, sync::Guarded};
 
 /// Limit: the lines kept in memory.
 const LINES: usize = 500;
@@ -48,7 +48,8 @@ impl StderrLog {
     }
 
     /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied.
-    pub(super) async fn follow(&self, mut stderr: impl AsyncRead + Unpin) {
+    /// Secrets are masked in memory and in the file.
+    pub(super) async fn follow(&self, mut stderr: impl AsyncRead + Unpin, secrets: &Secrets) {
         let mut cutter = LineCutter::default();
         let mut chunk = Vec::with_capacity(CHUNK);
         let mut lines = Vec::new();
@@ -59,13 +60,18 @@ impl StderrLog {
                 break;
             }
             cutter.feed(&chunk, &mut lines);
-            self.add(&mut lines);
+            self.add(&mut lines, secrets);
         }
         cutter.finish(&mut lines);
-        self.add(&mut lines);
+        self.add(&mut lines, secrets);
     }
 
-    fn add(&self, lines: &mut Vec<String>) {
+    fn add(&self, lines: &mut Vec<String>, secrets: &Secrets) {
+        for line in lines.iter_mut() {
+            if let Cow::Owned(masked) = secrets.masked(line) {
+                *line = masked;
+            }
+        }
         self.file.append(lines);
         let mut last = self.last.lock();
         for line in lines.drain(..) {

@@ -16,7 +16,7 @@ use tokio::{
 };
 
 use super::{BaseEnvironment, ChildLedger, Launch, Process, StderrLog, process_table, spawn};
-use crate::names::ServerName;
+use crate::{names::ServerName, secret::Secrets};
 
 /// Far beyond what anything here takes, even on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(30);
@@ -92,6 +92,7 @@ fn base() -> BaseEnvironment {
 
 fn shell(script: &str) -> Launch {
     Launch {
+        secrets: Secrets::default(),
         server: server(),
         command: "sh".into(),
         args: vec!["-c".into(), script.into()],

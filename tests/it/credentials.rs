@@ -1,12 +1,16 @@
 //! What upstreams and their processes get to see: credentials of their own, a clean environment, and nothing of a client's.
 
+use std::{fs, net::SocketAddr};
+
+use axum::http::{StatusCode, Uri};
 use serde_json::json;
 
 use crate::support::{
     behaviours::*,
-    daemon::TestDaemon,
+    daemon::{DaemonProcess, TestDaemon},
     fake_upstream::FakeUpstream,
     http::{self, Reachable},
+    patience::until_async,
 };
 
 #[tokio::test]
@@ -66,4 +70,72 @@ async fn children_get_a_clean_environment() {
     assert!(text.contains("OWN=value"), "{text}");
     assert!(text.contains("PATH="), "{text}");
     assert!(!text.contains("daemon-only"), "{text}");
+}
+
+/// A server that refuses everything and repeats where it was asked.
+async fn repeating() -> SocketAddr {
+    let refuse = |uri: Uri| async move { (StatusCode::FORBIDDEN, format!("no: {uri}")) };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let routes = axum::Router::new().fallback(refuse);
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+/// What an operator can read of the servers, once each has said why it is refused or written to its log.
+async fn readable(daemon: &DaemonProcess) -> Vec<String> {
+    let rest = async |path: &str| {
+        let answer = daemon.home().rest("GET", path, "").await;
+        answer.map(|answer| answer.text().to_owned())
+    };
+    let listed = until_async("the refusals", async || {
+        let servers = rest("/api/v1/servers").await?;
+        (servers.matches("no: /mcp").count() == 2).then_some(servers)
+    });
+    let mut texts = vec![listed.await];
+    let file = daemon.home().data_dir().join("logs/server-up.log");
+    let logged = until_async("the line of stderr on the disk", async || {
+        let text = fs::read_to_string(&file).ok()?;
+        text.contains("the key is").then_some(text)
+    });
+    texts.push(logged.await);
+    for path in ["/api/v1/status", "/api/v1/servers/up/logs", "/health"] {
+        texts.extend(rest(path).await);
+    }
+    texts.push(daemon.log());
+    texts
+}
+
+#[tokio::test]
+async fn secrets_are_masked_wherever_servers_repeat_them() {
+    let refusing = repeating().await;
+    let upstream = FakeUpstream::stdio()
+        .complaint("the key is REFSECRET99, the token LITERAL-77")
+        .start()
+        .await;
+    let env = json!({ "env": { "NAME": "${UP_SECRET}", "MY_TOKEN": "LITERAL-77" } });
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &upstream, env)
+        .entry(
+            "referring",
+            json!({ "url": format!("http://{refusing}/mcp?x=${{UP_SECRET}}") }),
+        )
+        .entry(
+            "written",
+            json!({ "url": format!("http://{refusing}/mcp?api_key=LITERAL-78") }),
+        )
+        .spawn_with_env("UP_SECRET", "REFSECRET99")
+        .await;
+    for text in readable(&daemon).await {
+        for secret in ["REFSECRET99", "LITERAL-77", "LITERAL-78"] {
+            assert!(!text.contains(secret), "{text}");
+        }
+    }
+    let log = daemon.log();
+    assert!(
+        log.contains("no: /mcp?x=***") && log.contains("no: /mcp?api_key=***"),
+        "{log}"
+    );
 }

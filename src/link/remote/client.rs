@@ -14,7 +14,7 @@ use super::{
     pool::Pool,
     reply::chain,
 };
-use crate::{link::LinkError, secret::Secret};
+use crate::{link::LinkError, secret::Secrets};
 
 /// Limit: characters of an error page that an operator gets to see.
 const EXCERPT: usize = 200;
@@ -25,7 +25,7 @@ pub(crate) struct HttpClient {
     idle: Arc<Pool>,
     headers: HeaderMap,
     /// What must not show in texts, should the server repeat it.
-    secrets: Vec<Secret>,
+    secrets: Secrets,
 }
 
 impl HttpClient {
@@ -44,7 +44,7 @@ impl HttpClient {
             dialer,
             idle: Arc::default(),
             headers,
-            secrets: secrets(endpoint),
+            secrets: endpoint.secrets.clone(),
         };
         Ok((client, uri))
     }
@@ -138,12 +138,8 @@ impl HttpClient {
     /// The beginning of a text of the server's, without our secrets.
     pub(crate) fn excerpt(&self, text: &[u8]) -> String {
         let beginning = text.get(..EXCERPT * 64).unwrap_or(text);
-        let mut text = String::from_utf8_lossy(beginning).into_owned();
-        for secret in &self.secrets {
-            if text.contains(secret.reveal()) {
-                text = text.replace(secret.reveal(), crate::secret::MASK);
-            }
-        }
+        let text = String::from_utf8_lossy(beginning);
+        let text = self.secrets.masked(&text);
         let visible = |c: char| if c.is_control() { ' ' } else { c };
         let mut short: String = text.trim().chars().map(visible).take(EXCERPT + 1).collect();
         if short.chars().count() > EXCERPT {
@@ -152,22 +148,6 @@ impl HttpClient {
         }
         short
     }
-}
-
-/// The values of the configured headers, also without the word before them (`Bearer …`), longest first.
-fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
-    let values = endpoint.headers.iter().map(|(_, value)| value.reveal());
-    let mut secrets: Vec<Secret> = values
-        .flat_map(|value| {
-            let bare = value.split_once(' ').map_or(value, |(_, bare)| bare);
-            [value, bare]
-        })
-        // Shorter ones are no secrets, and would be found in any text.
-        .filter(|value| value.len() >= 6)
-        .map(Secret::new)
-        .collect();
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.reveal().len()));
-    secrets
 }
 
 /// The `Host` of requests to an address.

@@ -6,7 +6,7 @@ use base64::Engine;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
 use percent_encoding::percent_decode_str;
 
-use crate::secret::Secret;
+use crate::secret::{Secret, Secrets};
 
 /// What the configuration says about a remote server.
 #[derive(Clone, Default)]
@@ -19,6 +19,8 @@ pub struct Endpoint {
     pub ca_file: Option<PathBuf>,
     /// A certificate to show, followed by its private key, as PEM.
     pub client_cert: Option<PathBuf>,
+    /// What must not show in texts, should the server repeat it.
+    pub secrets: Secrets,
 }
 
 impl fmt::Debug for Endpoint {

@@ -1,5 +1,7 @@
 //! Why a server is not connected.
 
+use crate::secret::Secrets;
+
 /// Why there is no connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectError {
@@ -12,6 +14,16 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
+    /// The same without what must not show: a server may repeat in its refusal what it was sent.
+    pub(in crate::upstream) fn without(self, secrets: &Secrets) -> Self {
+        let masked = |text: &str| secrets.masked(text).into_owned();
+        Self {
+            reason: masked(&self.reason),
+            outside: masked(&self.outside),
+            next_step: masked(&self.next_step),
+        }
+    }
+
     pub(in crate::upstream) fn plain(reason: &str, next_step: &str) -> Self {
         Self {
             reason: reason.to_owned(),

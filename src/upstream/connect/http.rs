@@ -26,6 +26,7 @@ pub(in crate::upstream) async fn reach(
         headers: remote.headers.clone(),
         ca_file: remote.ca_file.clone(),
         client_cert: remote.client_cert.clone(),
+        secrets: entry.secrets.clone(),
     };
     match remote.kind {
         RemoteKind::Http => streamable(entry, &endpoint, declared, remembered, numbers)

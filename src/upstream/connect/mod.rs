@@ -70,6 +70,27 @@ pub(in crate::upstream) async fn connect(
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
+    let connected = open(
+        entry,
+        settings,
+        connect_context,
+        shared,
+        remembered,
+        deadline,
+    );
+    connected
+        .await
+        .map_err(|error| error.without(&entry.secrets))
+}
+
+async fn open(
+    entry: &ServerEntry,
+    settings: &Settings,
+    connect_context: &ConnectContext,
+    shared: &UpstreamShared,
+    remembered: Option<Revision>,
+    deadline: Duration,
+) -> Result<Open, ConnectError> {
     let declared = &declared(shared.instance_scope.as_ref(), entry);
     let opening = async {
         match &entry.transport {

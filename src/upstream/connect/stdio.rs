@@ -84,6 +84,7 @@ fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
         args: stdio.args.clone(),
         env: env.map(|(k, v)| (k.clone(), v.clone())).collect(),
         cwd: stdio.cwd.clone(),
+        secrets: entry.secrets.clone(),
     }
 }
 

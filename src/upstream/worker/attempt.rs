@@ -230,6 +230,7 @@ impl Worker {
             outside,
             next_step,
         };
+        let error = error.without(&self.entry.secrets);
         self.shared
             .status
             .send_modify(|status| status.last_error = Some(error));

@@ -4,7 +4,11 @@ use super::{
     Client,
     odd_server::{OddServer, empty, json, typed},
 };
-use crate::{link::LinkError, link::http::Endpoint, secret::Secret};
+use crate::{
+    link::LinkError,
+    link::http::Endpoint,
+    secret::{Secret, Secrets},
+};
 
 #[tokio::test]
 async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
@@ -84,6 +88,7 @@ async fn headers_are_sent_and_never_shown() {
             ),
             ("X-Api-Key".to_owned(), Secret::new("swordfish")),
         ],
+        secrets: Secrets::new(["Bearer hunter2-hunter2", "swordfish"].map(str::to_owned)),
         ..Endpoint::default()
     };
     let mut client = Client::at(&endpoint);

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     link::tests::odd_server::{events, json, open_events},
-    secret::Secret,
+    secret::{Secret, Secrets},
 };
 
 async fn refused(respond: impl Fn() -> Response + Send + Sync + 'static) -> String {
@@ -15,6 +15,7 @@ async fn refused(respond: impl Fn() -> Response + Send + Sync + 'static) -> Stri
     let endpoint = Endpoint {
         url: server.url.clone(),
         headers: vec![("X-Key".to_owned(), Secret::new("hunter2-hunter2"))],
+        secrets: Secrets::new(["hunter2-hunter2".to_owned()]),
         ..Endpoint::default()
     };
     let client = Client::at(&endpoint);
