@@ -1,5 +1,5 @@
 //! Tells valid JSON from other text in one walk, several times as fast as a parser that also says what is wrong. Where this says no,
-//! the parser has the last word, and the reason.
+//! the parser has the last word, and the reason. Also tells what nests too deep to be sent on.
 
 use std::ops::Range;
 
@@ -8,20 +8,18 @@ use super::scan::{Member, find_special};
 /// Limit: how deep values may nest here. Deeper ones are the parser's.
 const DEPTH: u32 = 127;
 
+/// Limit: how deep what a client sends may nest. A server that reads by recursion ends at some hundreds of levels, and other clients
+/// share it.
+pub(super) const DEEPEST: usize = 512;
+
 /// Limit: members of the outer object that are kept. A message has half a dozen.
 const MEMBERS: usize = 16;
 
 /// The members of an object that is valid JSON as a whole, or nothing if it is not, or is unusual.
 pub(super) fn object(text: &[u8]) -> Option<Vec<Member>> {
     std::str::from_utf8(text).ok()?;
-    let mut walk = Walk {
-        text,
-        at: 0,
-        open: 1,
-        members: Vec::with_capacity(6),
-        key: 0..0,
-        value_start: 0,
-    };
+    let mut walk = Walk::over(text, 0);
+    walk.members.reserve(6);
     walk.blanks();
     if walk.peek()? != b'{' {
         return None;
@@ -29,6 +27,31 @@ pub(super) fn object(text: &[u8]) -> Option<Vec<Member>> {
     walk.value()?;
     walk.blanks();
     (walk.at == text.len()).then_some(walk.members)
+}
+
+/// Whether values nest deeper than [`DEEPEST`] in text that is JSON; the outermost one is the first level.
+pub(super) fn is_too_deep(text: &[u8]) -> bool {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(c) = text.get(at) {
+        match c {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let mut walk = Walk::over(text, at);
+                // It is JSON, so every string ends.
+                let Some(()) = walk.string() else {
+                    return false;
+                };
+                at = walk.at - 1;
+            }
+            _ => (),
+        }
+        if depth > DEEPEST {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 struct Walk<'a> {
@@ -42,7 +65,18 @@ struct Walk<'a> {
     value_start: usize,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn over(text: &'a [u8], at: usize) -> Self {
+        Self {
+            text,
+            at,
+            open: 1,
+            members: Vec::new(),
+            key: 0..0,
+            value_start: 0,
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -325,6 +359,23 @@ mod tests {
         assert_eq!(object(deep.as_bytes()), None, "the parser's");
         let control_far_away = format!("{{\"a\":\"{}\n\"}}", "x".repeat(500));
         assert_eq!(object(control_far_away.as_bytes()), None);
+    }
+
+    #[test]
+    fn depth_is_counted_outside_of_strings() {
+        let check = |text: String, expected| assert_eq!(is_too_deep(text.as_bytes()), expected);
+        let nested = |depth: usize, inner: &str| {
+            format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth))
+        };
+        check(nested(512, ""), false);
+        check(nested(513, ""), true);
+        check(nested(512, r#""[{\"[\\","]""#), false);
+        check(nested(511, r#"{"[":"[","a\\":{}}"#), true);
+        check(format!("[{}1]", "{},[],".repeat(1000)), false);
+        check(
+            format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)),
+            true,
+        );
     }
 
     fn json() -> impl Strategy<Value = Value> {
