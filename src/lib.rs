@@ -15,6 +15,7 @@ pub mod call_context;
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
+pub mod long_work;
 pub mod storage;
 
 // Floor 2: what we know and say.

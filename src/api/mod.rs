@@ -277,7 +277,8 @@ async fn tools(State(api): State<Api>, query: Result<Query<ToolsQuery>, QueryRej
         up_to: Variant::Destructive,
     };
     let router = &api.0.router;
-    ok(&router.search_answer(&Caller::operator(), &search, detail)?)
+    let operator = Caller::operator();
+    ok(&router.search_answer(&operator, &search, detail).await?)
 }
 
 fn list_tools(api: &Api, server: Option<&str>) -> Answer {

@@ -126,14 +126,13 @@ impl Router {
 
     fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {
         let snapshot = self.0.catalog.snapshot();
-        let visible = |name: &&str| {
-            let found = snapshot.offered_tool(name);
-            found.is_some_and(|(server, tool)| {
-                self.sees(context, server, Wanted::Tool(&tool.name)).is_ok()
-            })
+        let is_visible = |name: &str| match snapshot.offered_tool(name) {
+            Some((server, tool)) => self.sees(context, server, Wanted::Tool(&tool.name)).is_ok(),
+            // Ours.
+            None => true,
         };
-        let known = snapshot.offered_tool_names().filter(visible);
-        let message = match names::closest(offered, built_in::names().chain(known)) {
+        let known = built_in::names().chain(snapshot.offered_tool_names());
+        let message = match names::closest_allowed(offered, known, is_visible) {
             Some(close) => {
                 format!("Unknown tool: {offered:?}. The closest known name is {close:?}.")
             }

@@ -42,6 +42,7 @@ use crate::{
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
     gate,
+    long_work::LongWork,
     names::ServerName,
     upstream::{Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, bridge, method},
@@ -73,6 +74,7 @@ struct Parts {
     /// Calls that wait for what their clients are asked.
     parked: parked::Parked,
     tasks: tasks::Tasks,
+    long_work: LongWork,
 }
 
 /// What became of a request.
@@ -117,6 +119,7 @@ impl Router {
             lists: lists::Prepared::default(),
             parked: parked::Parked::default(),
             tasks: tasks::Tasks::default(),
+            long_work: LongWork::default(),
         }))
     }
 
