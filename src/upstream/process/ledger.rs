@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -16,7 +16,7 @@ use std::{
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::process_table;
-use crate::names::ServerName;
+use crate::{names::ServerName, storage};
 
 /// The variable that every child carries. Its value is the name of the child's file in the ledger.
 pub(super) const MARK: &str = "MCPPROXY_CHILD";
@@ -86,7 +86,7 @@ impl Ledger {
 
     pub(super) fn open_as(data_dir: &Path, daemon: Daemon) -> Result<Self, LedgerError> {
         let folder = data_dir.join(FOLDER);
-        if let Err(source) = private_folder(&folder) {
+        if let Err(source) = storage::create_private_dir(&folder) {
             return Err(LedgerError { folder, source });
         }
         Ok(Self {
@@ -109,7 +109,9 @@ impl Ledger {
             server: server.clone(),
             daemon: self.shared.daemon.clone(),
         };
-        let written = create_private(&path).and_then(|mut file| {
+        let mut options = File::options();
+        options.append(true).create_new(true);
+        let written = storage::open_private_file(&path, &mut options).and_then(|mut file| {
             append(&mut file, &announced)?;
             Ok(file)
         });
@@ -187,18 +189,10 @@ fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     file.write_all(&text)
 }
 
-fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn create_private(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.append(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+/// Reads an entry that is ours; another user's could name any process.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = storage::open_private_file(path, File::options().read(true))?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -103,7 +103,7 @@ impl Ledger {
         if mark.starts_with(&self.shared.run) {
             return Verdict::NotOurs;
         }
-        let text = match fs::read_to_string(&path) {
+        let text = match ledger::read(&path) {
             Ok(text) => text,
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be read");
