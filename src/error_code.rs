@@ -54,6 +54,15 @@ pub enum ErrorCode {
     Internal,
 }
 
+/// JSON-RPC 2.0, 5.1: the params are wrong.
+const RPC_PARAMS: i64 = -32602;
+
+/// JSON-RPC 2.0, 5.1: something else.
+const RPC_INTERNAL: i64 = -32603;
+
+/// "Resource not found", up to revision 2025-11-25.
+const RPC_RESOURCE: i64 = -32002;
+
 impl ErrorCode {
     /// The code's spelling on every wire.
     pub fn as_str(self) -> &'static str {
@@ -68,6 +77,12 @@ impl ErrorCode {
     /// Exit code of the command line: 1 failed, 2 usage, 4 refused by policy.
     pub fn exit_code(self) -> u8 {
         self.row().2
+    }
+
+    /// Code of the JSON-RPC error, where a failure is one and not the result of a tool. For a resource that is not there it depends
+    /// on the revision: `Revision::missing_resource_code` knows better for later ones.
+    pub fn rpc_code(self) -> i64 {
+        self.row().3
     }
 
     /// Reads [`ErrorCode::as_str`] back.
@@ -101,31 +116,31 @@ impl ErrorCode {
         Self::Internal,
     ];
 
-    /// spelling, HTTP status, exit code
-    fn row(self) -> (&'static str, u16, u8) {
+    /// spelling, HTTP status, exit code, JSON-RPC code
+    fn row(self) -> (&'static str, u16, u8, i64) {
         match self {
-            Self::InvalidArguments => ("invalid_arguments", 400, 2),
-            Self::UnknownServer => ("unknown_server", 404, 1),
-            Self::UnknownTool => ("unknown_tool", 404, 1),
-            Self::UnknownPrompt => ("unknown_prompt", 404, 1),
-            Self::UnknownResource => ("unknown_resource", 404, 1),
-            Self::ServerDisabled => ("server_disabled", 409, 4),
-            Self::ServerMisconfigured => ("server_misconfigured", 409, 1),
-            Self::ServerQuarantined => ("server_quarantined", 403, 4),
-            Self::ToolDisabled => ("tool_disabled", 403, 4),
-            Self::ToolChanged => ("tool_changed", 409, 4),
-            Self::WrongVariant => ("wrong_variant", 403, 4),
-            Self::AccessDenied => ("access_denied", 403, 4),
-            Self::ServerUnavailable => ("server_unavailable", 502, 1),
-            Self::ConnectionLost => ("connection_lost", 502, 1),
-            Self::TimedOut => ("timed_out", 504, 1),
-            Self::BadUpstreamAnswer => ("bad_upstream_answer", 502, 1),
-            Self::QuestionUnanswered => ("question_unanswered", 409, 1),
-            Self::Overloaded => ("overloaded", 503, 1),
-            Self::ServerExists => ("server_exists", 409, 1),
-            Self::ConfigUnusable => ("config_unusable", 500, 1),
-            Self::ShuttingDown => ("shutting_down", 503, 1),
-            Self::Internal => ("internal", 500, 1),
+            Self::InvalidArguments => ("invalid_arguments", 400, 2, RPC_PARAMS),
+            Self::UnknownServer => ("unknown_server", 404, 1, RPC_INTERNAL),
+            Self::UnknownTool => ("unknown_tool", 404, 1, RPC_INTERNAL),
+            Self::UnknownPrompt => ("unknown_prompt", 404, 1, RPC_PARAMS),
+            Self::UnknownResource => ("unknown_resource", 404, 1, RPC_RESOURCE),
+            Self::ServerDisabled => ("server_disabled", 409, 4, RPC_INTERNAL),
+            Self::ServerMisconfigured => ("server_misconfigured", 409, 1, RPC_INTERNAL),
+            Self::ServerQuarantined => ("server_quarantined", 403, 4, RPC_INTERNAL),
+            Self::ToolDisabled => ("tool_disabled", 403, 4, RPC_INTERNAL),
+            Self::ToolChanged => ("tool_changed", 409, 4, RPC_INTERNAL),
+            Self::WrongVariant => ("wrong_variant", 403, 4, RPC_INTERNAL),
+            Self::AccessDenied => ("access_denied", 403, 4, RPC_INTERNAL),
+            Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
+            Self::ConnectionLost => ("connection_lost", 502, 1, RPC_INTERNAL),
+            Self::TimedOut => ("timed_out", 504, 1, RPC_INTERNAL),
+            Self::BadUpstreamAnswer => ("bad_upstream_answer", 502, 1, RPC_INTERNAL),
+            Self::QuestionUnanswered => ("question_unanswered", 409, 1, RPC_INTERNAL),
+            Self::Overloaded => ("overloaded", 503, 1, RPC_INTERNAL),
+            Self::ServerExists => ("server_exists", 409, 1, RPC_INTERNAL),
+            Self::ConfigUnusable => ("config_unusable", 500, 1, RPC_INTERNAL),
+            Self::ShuttingDown => ("shutting_down", 503, 1, RPC_INTERNAL),
+            Self::Internal => ("internal", 500, 1, RPC_INTERNAL),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Fingerprints of tool definitions: what a person approved and what a call was admitted for.
+//! Fingerprints of tool definitions: what a person approved, and what a call was admitted for.
 
 use std::fmt;
 
@@ -46,18 +46,18 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Limit: below this depth a value counts as it is written. No schema nests so deep, and each level costs a walk over what is
-/// inside it.
+/// Limit: values nested deeper than this are hashed as they are written. No schema nests so deep, and each level scans everything
+/// inside it again.
 const DEPTH: usize = 128;
 
-/// One step of the walk, so that nesting costs memory on the heap and no stack.
+/// One step of the traversal, so that nesting uses the heap and not the stack.
 enum Step {
     Value(Raw, usize),
     Text(&'static [u8]),
     Key(String),
 }
 
-/// Feeds the value with sorted keys and without blanks.
+/// Hashes the value with sorted keys and without whitespace.
 fn canonical(text: &[u8], hasher: &mut blake3::Hasher) {
     let Ok(root) = Raw::parse(&bytes::Bytes::copy_from_slice(text)) else {
         return;
@@ -105,7 +105,7 @@ fn open(value: &Raw, depth: usize, steps: &mut Vec<Step>, hasher: &mut blake3::H
         },
         _ => drop(hasher.update(value.as_bytes())),
     }
-    // The stack gives back the last first.
+    // A stack returns the last step first.
     if let Some(new) = steps.get_mut(from..) {
         new.reverse();
     }

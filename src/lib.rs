@@ -4,24 +4,30 @@
 //! to each other (`tests/it/house.rs` keeps it so). `docs/ARCHITECTURE.md` tells how a request travels through them.
 
 // Floor 0: words. Pure, no I/O, no clock.
-pub mod caller;
 pub mod error_code;
+pub mod loopback;
 pub mod names;
 pub mod secret;
+pub mod sync;
 pub mod wire;
 
-// Floor 1: ground. Settings, disk, fingerprints, one request in flight.
-pub mod call_context;
+// Floor 0: files on disk. Knows nothing of what is in them.
+pub mod storage;
+
+// Floor 1: ground. Settings, fingerprints, long computations.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
 pub mod long_work;
-pub mod storage;
 
-// Floor 2: what we know and say.
+// Floor 2: what we say, who asks, children, connections.
+pub mod access;
+pub mod link;
 pub mod logging;
+pub mod process;
 
-// Floor 3: what the upstreams offer.
+// Floor 3: what the upstreams offer, and one request in flight.
+pub mod call_context;
 pub mod catalog;
 
 // Floor 4: the one door to an upstream.
@@ -30,18 +36,22 @@ pub mod gate;
 // Floor 5: the upstream servers.
 pub mod upstream;
 
-// Floor 6: what an operator can do.
+// Floor 6: what an operator can do, and how a client's request reaches an upstream.
+pub mod forward;
 pub mod management;
 
 // Floor 7: what an MCP client can ask.
 pub mod router;
 
-// Floor 8: the faces.
+// Floor 8: the faces, and the client of one of them.
 pub mod api;
+pub mod daemon_client;
 pub mod inbound;
 
-// Floor 9: everything put together.
+// Floor 9: everything put together, and the programs that run beside it.
+pub mod bridge;
 pub mod daemon;
+pub mod demo_server;
 
 // Floor 10: the command line.
 pub mod cli;

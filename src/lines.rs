@@ -1,9 +1,9 @@
-//! Messages as lines: what the pipes of a client and the local socket carry (transports, "stdio"). Cuts a stream into lines and writes
-//! frames as lines; what they say is others' business.
+//! Messages as lines: what the pipes of clients and servers and the local socket carry (transports, "stdio"). Cuts a stream into
+//! lines and writes frames as lines; what they say is others' business.
 
 use std::io;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     sync::mpsc,
@@ -11,8 +11,10 @@ use tokio::{
 
 use crate::wire::{Id, IdFinder};
 
-/// How much is asked of the stream at once.
+/// How much room there is for what is read, at most and at least. Most reads bring little; new room for each would cost more than
+/// the reading.
 const READ_SIZE: usize = 64 << 10;
+const MIN_READ_SIZE: usize = 16 << 10;
 
 /// Frames are put together into one write up to this size.
 const WRITE_SIZE: usize = 64 << 10;
@@ -38,6 +40,8 @@ pub struct Lines<R> {
     seen: usize,
     /// A line that has become too large goes by; only its id is looked for.
     oversized: Option<IdFinder>,
+    /// The stream has ended.
+    over: bool,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
@@ -49,17 +53,26 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             buffer: BytesMut::new(),
             seen: 0,
             oversized: None,
+            over: false,
         }
     }
 
-    /// The next line that is not blank; `None` at the end, where the last line needs no line end. May be dropped and called again.
+    /// Whether the stream has ended, so that the line read last had no line end: it may have been torn off.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The next line that is not blank; `None` at the end, where the last line needs no line end. Cancel-safe.
     pub async fn next(&mut self) -> io::Result<Option<Line>> {
         loop {
             if let Some(line) = self.complete() {
                 return Ok(Some(line));
             }
-            self.buffer.reserve(READ_SIZE);
+            if self.buffer.capacity() - self.buffer.len() < MIN_READ_SIZE {
+                self.buffer.reserve(READ_SIZE);
+            }
             if self.input.read_buf(&mut self.buffer).await? == 0 {
+                self.over = true;
                 return Ok(self.rest());
             }
         }
@@ -68,9 +81,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     /// A line that is there already.
     fn complete(&mut self) -> Option<Line> {
         while let Some(at) = memchr::memchr(b'\n', &self.buffer[self.seen..]) {
-            let line = self.buffer.split_to(self.seen + at + 1).freeze();
+            let line = self.buffer.split_to(self.seen + at + 1);
             self.seen = 0;
-            if let Some(line) = self.line(&line) {
+            if let Some(line) = self.line(line) {
                 return Some(line);
             }
         }
@@ -85,22 +98,23 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
     fn rest(&mut self) -> Option<Line> {
         self.seen = 0;
-        let rest = self.buffer.split().freeze();
-        self.line(&rest)
+        let rest = self.buffer.split();
+        self.line(rest)
     }
 
-    fn line(&mut self, line: &Bytes) -> Option<Line> {
+    fn line(&mut self, mut line: BytesMut) -> Option<Line> {
         if let Some(mut finder) = self.oversized.take() {
-            finder.feed(line);
+            finder.feed(&line);
             return Some(Line::TooLarge(finder.finish()));
         }
-        let text = line.trim_ascii();
-        if text.len() > self.limit {
+        line.truncate(line.trim_ascii_end().len());
+        line.advance(line.len() - line.trim_ascii_start().len());
+        if line.len() > self.limit {
             let mut finder = IdFinder::default();
-            finder.feed(text);
+            finder.feed(&line);
             return Some(Line::TooLarge(finder.finish()));
         }
-        (!text.is_empty()).then(|| Line::Text(line.slice_ref(text)))
+        (!line.is_empty()).then(|| Line::Text(line.freeze()))
     }
 }
 
@@ -112,7 +126,7 @@ pub async fn write(
     let (mut waiting, mut batch) = (Vec::with_capacity(WRITE_FRAMES), Vec::new());
     while frames.recv_many(&mut waiting, WRITE_FRAMES).await > 0 {
         for frame in waiting.drain(..) {
-            append(&mut batch, &frame);
+            append(&frame, &mut batch);
             if batch.len() >= WRITE_SIZE {
                 output.write_all(&batch).await?;
                 batch.clear();
@@ -127,8 +141,8 @@ pub async fn write(
     Ok(())
 }
 
-/// Line breaks in valid JSON stand between tokens only, so a blank says the same.
-fn append(batch: &mut Vec<u8>, frame: &[u8]) {
+/// Appends a frame as one line. Line breaks in valid JSON stand between tokens only, so a blank says the same.
+pub fn append(frame: &[u8], batch: &mut Vec<u8>) {
     let from = batch.len();
     batch.reserve(frame.len() + 1);
     batch.extend_from_slice(frame);

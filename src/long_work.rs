@@ -84,7 +84,7 @@ mod tests {
         while has_begun.try_recv().is_err() {
             let _ = timeout(Duration::from_millis(1), &mut endless).await;
         }
-        let mut next = Box::pin(lane.run(|stop| stop.is_asked()));
+        let mut next = Box::pin(lane.run(Stop::is_asked));
         let early = timeout(Duration::from_millis(1), &mut next).await;
         assert!(early.is_err(), "only one has its turn");
         drop(endless);

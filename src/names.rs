@@ -100,21 +100,21 @@ impl serde::Serialize for ServerName {
 /// Longest offered name. Clients prefix it (`mcp__<server>__`) and cut or drop what passes 64 characters in all.
 const OFFERED_MAX: usize = 40;
 
-/// Hexadecimal digits of the hash that ends a name which lost something.
+/// Hexadecimal digits of the hash at the end of a name that was altered.
 const HASH_DIGITS: usize = 8;
 
 /// The name under which an upstream's tool or prompt is offered: `server__tool`, always matching `^[A-Za-z0-9_-]{1,64}$` and at
 /// most 40 characters long.
 ///
-/// Other characters become `_`. A name that lost something, or would be too long, ends in a short hash of the original pair, so
-/// two originals never share an offered name by accident of sanitizing.
+/// Other characters become `_`. A name that was altered, or would be too long, ends in a short hash of the original pair, so that two
+/// originals do not get the same offered name.
 pub fn offered(server: &ServerName, tool: &str) -> String {
     let plain = format!("{server}__{tool}");
     let mut clean: String = plain
         .chars()
         .map(|c| if is_offered_character(c) { c } else { '_' })
         .collect();
-    // A server that ends in `_` would meet another's tool that begins with one: `a_` + `x`, `a` + `_x`.
+    // A server that ends in `_` could collide with a tool that begins with one: `a_` + `x`, `a` + `_x`.
     let unambiguous = !server.as_str().ends_with('_') && !tool.is_empty();
     if clean == plain && clean.len() <= OFFERED_MAX && unambiguous {
         return clean;
@@ -126,14 +126,14 @@ pub fn offered(server: &ServerName, tool: &str) -> String {
     format!("{clean}_{digits}")
 }
 
-/// Whether an offered name may be that of a tool of `server`. Only a hint: the catalog knows.
+/// Whether an offered name may be that of a tool of `server`. Only a hint: the catalog decides.
 pub fn may_own(server: &ServerName, offered: &str) -> bool {
     let prefix: String = server
         .as_str()
         .chars()
         .map(|c| if is_offered_character(c) { c } else { '_' })
         .collect();
-    // Long server names lose their end to the hash.
+    // The end of a long server name is replaced by the hash.
     let kept = prefix.len().min(OFFERED_MAX - HASH_DIGITS - 1);
     prefix
         .get(..kept)
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lost_something_ends_in_a_hash_and_stays_distinct() {
+    fn altered_names_end_in_a_hash_and_stay_distinct() {
         let names: Vec<String> = ["a.b", "a/b", "a_b", "a b", "ä"]
             .iter()
             .map(|t| offered(&server("s"), t))

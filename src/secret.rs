@@ -19,7 +19,7 @@ impl Secret {
     }
 }
 
-/// What stands in listings where a secret is.
+/// What is shown in place of a secret.
 pub const MASK: &str = "***";
 
 impl fmt::Debug for Secret {

@@ -7,6 +7,13 @@ use std::{
     path::Path,
 };
 
+/// Makes what these options create a file that only its owner can read (0600).
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
 /// Creates a folder, and what leads to it, that only its owner can open (0700). One that is there already must be ours, and is made
 /// private if it is not; the error says what is wrong with it.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {

@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -11,6 +11,8 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
+
+use crate::sync::Guarded;
 
 /// Limit: notifications that wait for a client which reads slowly. Later ones are dropped; the answer never is.
 const WAITING: usize = 8192;
@@ -27,7 +29,7 @@ pub struct ClientReceiver(Arc<ClientStream>);
 
 #[derive(Default)]
 struct ClientStream {
-    waiting: Mutex<Waiting>,
+    waiting: Guarded<Waiting>,
     news: Notify,
     abandoned: AtomicBool,
     /// Cancelled when too much waits, where nothing may be left out.
@@ -42,7 +44,7 @@ struct Waiting {
 
 impl Drop for ClientReceiver {
     fn drop(&mut self) {
-        self.0.abandon(&mut self.0.lock());
+        self.0.abandon(&mut self.0.waiting.lock());
     }
 }
 
@@ -89,7 +91,7 @@ impl ClientSender {
         else {
             return;
         };
-        let mut waiting = stream.lock();
+        let mut waiting = stream.waiting.lock();
         match &stream.cut {
             None if waiting.is_too_much_with(&frame) => {
                 tracing::debug!("a notification was dropped: the client reads too slowly");
@@ -110,7 +112,7 @@ impl ClientSender {
 }
 
 impl ClientReceiver {
-    /// The next frame; waits for ever if none comes. Safe to drop while it waits.
+    /// The next frame; waits for ever if none comes. Cancel-safe.
     pub async fn next(&self) -> Bytes {
         loop {
             if let Some(frame) = self.take() {
@@ -122,7 +124,7 @@ impl ClientReceiver {
 
     /// Puts a frame back that was taken too early.
     pub fn put_back(&self, frame: Bytes) {
-        let mut waiting = self.0.lock();
+        let mut waiting = self.0.waiting.lock();
         waiting.bytes += frame.len();
         waiting.frames.push_front(frame);
         drop(waiting);
@@ -131,7 +133,7 @@ impl ClientReceiver {
 
     /// A frame that waits already.
     pub fn take(&self) -> Option<Bytes> {
-        let mut waiting = self.0.lock();
+        let mut waiting = self.0.waiting.lock();
         let frame = waiting.frames.pop_front()?;
         waiting.bytes -= frame.len();
         Some(frame)
@@ -151,10 +153,6 @@ impl ClientStream {
     fn abandon(&self, waiting: &mut Waiting) {
         self.abandoned.store(true, Ordering::Relaxed);
         *waiting = Waiting::default();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,31 +1,54 @@
-//! One request in flight: on whose behalf it runs, which revision its answer must speak, the way back for what comes before the
-//! answer, and the way to ask its client something.
+//! One request in flight: what tells it from every other, on whose behalf it runs, which revision its answer must speak, the way back
+//! for what comes before the answer, and the way to ask its client something.
 
+mod call_id;
 mod client_stream;
 mod questions;
 mod session;
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tracing::Span;
 
 pub use self::{
+    call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
     questions::{Questions, Unasked},
     session::ClientSession,
 };
 use crate::{
-    caller::Caller,
+    access::Caller,
     wire::{LogLevel, Outcome, Raw, Revision, bridge::Sender, method},
 };
+
+/// Limit: how long one call may take in all, however much progress it reports.
+const TOTAL: Duration = Duration::from_mins(30);
+
+/// Limit: bytes of a method's name that log lines show. Clients write what they like there.
+const SHOWN_METHOD: usize = 64;
 
 /// Travels with a request from the face that took it to the link that carries it.
 #[derive(Clone)]
 pub struct CallContext {
+    /// What tells the call from every other.
+    pub id: CallId,
+    /// The call on whose behalf this one is made, if there is one.
+    pub parent: Option<CallId>,
+    /// When it is given up, unless its server is allowed to take longer for one answer.
+    pub deadline: Instant,
+    /// Whatever works on the call does so in this span, so that log lines tell the call they belong to.
+    pub span: Span,
+    /// Where the ids of inner calls come from.
+    ids: CallIds,
     /// Who asks.
     pub caller: Caller,
     /// What the client speaks.
     pub revision: Revision,
     /// What the client said of itself.
-    pub client: Arc<Client>,
+    pub client: Arc<ClientIdentity>,
     /// The log lines that the client wants to see; of a legacy client that never said, all that its servers send.
     pub log_level: Option<LogLevel>,
     /// Where notifications about this request go.
@@ -38,7 +61,7 @@ pub struct CallContext {
 
 /// What a client said of itself. Detached: it outlives the frame that it came in.
 #[derive(Debug, Clone)]
-pub struct Client {
+pub struct ClientIdentity {
     /// Its name and version.
     pub info: Raw,
     /// What it can do.
@@ -46,9 +69,22 @@ pub struct Client {
 }
 
 impl CallContext {
-    /// For a request that nobody can be told or asked anything about before the answer: of the operator, for example.
-    pub fn alone(caller: Caller) -> Self {
+    /// For a request of this method that nobody can be told or asked anything about before the answer: of the operator, for example.
+    pub fn alone(ids: &CallIds, caller: Caller, method: &str) -> Self {
+        let id = ids.next();
         Self {
+            id,
+            parent: None,
+            deadline: Instant::now() + TOTAL,
+            // An error's level: however little is logged, it is logged with its call.
+            span: tracing::error_span!(
+                parent: None,
+                "call",
+                id = display(id),
+                method = shown(method),
+                caller = caller.subject(),
+            ),
+            ids: ids.clone(),
             caller,
             revision: Revision::NEWEST_LEGACY,
             client: Arc::default(),
@@ -56,6 +92,25 @@ impl CallContext {
             to_client: ClientSender::nowhere(),
             questions: None,
             session: None,
+        }
+    }
+
+    /// For a call that is made in the course of this one: of the same client, and over when this one is.
+    #[must_use]
+    pub fn child(&self, method: &str) -> Self {
+        let id = self.ids.next();
+        Self {
+            id,
+            parent: Some(self.id),
+            span: tracing::error_span!(
+                parent: &self.span,
+                "call",
+                id = display(id),
+                parent = display(self.id),
+                method = shown(method),
+                caller = self.caller.subject(),
+            ),
+            ..self.clone()
         }
     }
 
@@ -84,7 +139,11 @@ impl CallContext {
     }
 }
 
-impl Default for Client {
+fn shown(method: &str) -> &str {
+    method.split_at(method.floor_char_boundary(SHOWN_METHOD)).0
+}
+
+impl Default for ClientIdentity {
     /// One that said nothing.
     fn default() -> Self {
         Self {
@@ -94,7 +153,7 @@ impl Default for Client {
     }
 }
 
-impl Client {
+impl ClientIdentity {
     /// A client of this name with these capabilities.
     pub fn new(info: &Raw, capabilities: &Raw) -> Self {
         Self {
@@ -126,5 +185,32 @@ pub fn capability_for(method: &str) -> Option<&'static str> {
         method::ELICITATION => Some("elicitation"),
         method::ROOTS_LIST => Some("roots"),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Access;
+
+    #[test]
+    fn an_inner_call_is_a_call_of_its_own() {
+        let ids = CallIds::default();
+        let outer = CallContext::alone(&ids, Access::default().terminal(), "tools/call");
+        let inner = outer.child("tools/call");
+        let next = CallContext::alone(&ids, Access::default().terminal(), "ping");
+        assert_eq!((outer.parent, inner.parent), (None, Some(outer.id)));
+        assert_eq!(inner.deadline, outer.deadline);
+        assert_eq!(inner.caller, outer.caller);
+        let mut all = [outer.id, inner.id, next.id].map(|id| id.to_string());
+        all.sort();
+        assert_eq!(all, ["c1", "c2", "c3"]);
+    }
+
+    #[test]
+    fn a_long_method_is_cut_where_a_character_ends() {
+        assert_eq!(shown("ping"), "ping");
+        let long = "ö".repeat(SHOWN_METHOD);
+        assert_eq!(shown(&long), "ö".repeat(SHOWN_METHOD / 2));
     }
 }

@@ -1,25 +1,27 @@
 //! Questions to a legacy client: requests of ours on its stream, and the answers that it sends back.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use tokio::sync::oneshot;
 
 use super::ClientSender;
-use crate::wire::{Id, Outcome, Raw, method, notification_frame, request_frame};
+use crate::{
+    sync::Guarded,
+    wire::{Id, Outcome, Raw, method, notification_frame, request_frame},
+};
 
 /// Limit: questions that wait for one client. Its user cannot read more.
 const OPEN: usize = 64;
 
 /// The questions of one client that wait for an answer. Cheap to clone.
 #[derive(Clone, Default)]
-pub struct Questions(Arc<Mutex<Open>>);
+pub struct Questions(Arc<Guarded<Open>>);
 
 #[derive(Default)]
 struct Open {
     waiting: HashMap<Id, oneshot::Sender<Outcome>>,
+    /// The number of the question that was asked last.
+    last: u64,
     /// The client is gone.
     over: bool,
 }
@@ -55,15 +57,16 @@ impl Questions {
     }
 
     fn begin(&self, to_client: ClientSender) -> Result<Asked, Unasked> {
-        let id = Id::ours(Id::next_number());
         let (answer, answered) = oneshot::channel();
-        let mut open = self.lock();
+        let mut open = self.0.lock();
         if open.over {
             return Err(Unasked::Left);
         }
         if open.waiting.len() >= OPEN {
             return Err(Unasked::TooMany);
         }
+        open.last += 1;
+        let id = Id::ours(open.last);
         open.waiting.insert(id.clone(), answer);
         drop(open);
         let question = Question {
@@ -76,20 +79,15 @@ impl Questions {
 
     /// Takes an answer of the client. Whether it was waited for.
     pub fn answer(&self, id: &Id, outcome: Outcome) -> bool {
-        let waiting = self.lock().waiting.remove(id);
+        let waiting = self.0.lock().waiting.remove(id);
         waiting.is_some_and(|waiting| waiting.send(outcome).is_ok())
     }
 
     /// The client is gone: whoever waits hears so, and nobody waits again.
     pub fn end(&self) {
-        let mut open = self.lock();
+        let mut open = self.0.lock();
         open.over = true;
         open.waiting.clear();
-    }
-
-    /// The data is whole between statements, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, Open> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -115,7 +113,7 @@ struct Question {
 
 impl Drop for Question {
     fn drop(&mut self) {
-        if self.questions.lock().waiting.remove(&self.id).is_none() {
+        if self.questions.0.lock().waiting.remove(&self.id).is_none() {
             return;
         }
         let params = serde_json::json!({ "requestId": self.id.to_raw() });
@@ -194,7 +192,7 @@ mod tests {
 
     #[test]
     fn questions_are_bounded() {
-        let (questions, (to_client, _inlet)) = (Questions::default(), ClientSender::new());
+        let (questions, (to_client, _receiver)) = (Questions::default(), ClientSender::new());
         let ask = || Box::pin(questions.ask(&to_client, "roots/list", None));
         let mut all: Vec<_> = (0..OPEN).map(|_| ask()).collect();
         for asking in &mut all {

@@ -1,13 +1,16 @@
 //! A client's session as those see it who act on its behalf: by what it is told from others, the ways to ask it something, and its
 //! end. The face that the client came by keeps it; the client's requests carry it with them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use super::{ClientSender, Questions, Unasked};
-use crate::wire::{Outcome, Raw};
+use crate::{
+    sync::Guarded,
+    wire::{Outcome, Raw},
+};
 
 /// One client's session, or the connection that a client has to itself. Cheap to clone.
 #[derive(Clone)]
@@ -16,11 +19,16 @@ pub struct ClientSession(Arc<Parts>);
 struct Parts {
     key: Arc<str>,
     questions: Questions,
-    /// The stream that the client listens on outside of its requests.
-    stream: Mutex<ClientSender>,
-    /// What the client said its roots are, from the first time that somebody wanted to know.
-    roots: Mutex<Arc<OnceCell<Raw>>>,
+    state: Guarded<State>,
     ended: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    /// The stream that the client listens on outside of its requests.
+    stream: ClientSender,
+    /// What the client said its roots are, from the first time that somebody wanted to know.
+    roots: Arc<OnceCell<Raw>>,
 }
 
 impl ClientSession {
@@ -29,8 +37,7 @@ impl ClientSession {
         Self(Arc::new(Parts {
             key,
             questions: Questions::default(),
-            stream: Mutex::new(ClientSender::nowhere()),
-            roots: Mutex::default(),
+            state: Guarded::default(),
             ended: CancellationToken::new(),
         }))
     }
@@ -58,12 +65,12 @@ impl ClientSession {
 
     /// The way to the client outside of any request.
     pub fn stream(&self) -> ClientSender {
-        lock(&self.0.stream).clone()
+        self.0.state.lock().stream.clone()
     }
 
     /// The client listens here from now on.
     pub fn listens_on(&self, stream: ClientSender) {
-        *lock(&self.0.stream) = stream;
+        self.0.state.lock().stream = stream;
     }
 
     /// Asks the client on the stream of a request, or on its own where that one leads nowhere, and waits for the answer. Dropping the
@@ -83,17 +90,12 @@ impl ClientSession {
 
     /// The roots that the client named, which is asked for them once. An answer that does not count is not kept.
     pub async fn roots<E>(&self, asked: impl Future<Output = Result<Raw, E>>) -> Result<Raw, E> {
-        let known = lock(&self.0.roots).clone();
-        known.get_or_try_init(|| asked).await.cloned()
+        let roots = self.0.state.lock().roots.clone();
+        roots.get_or_try_init(|| asked).await.cloned()
     }
 
     /// The client has other roots now.
     pub fn forget_roots(&self) {
-        *lock(&self.0.roots) = Arc::default();
+        self.0.state.lock().roots = Arc::default();
     }
-}
-
-/// The data is whole between statements, so a panic elsewhere does not spoil it.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,5 @@
-//! Keeps the index behind the newest snapshot: takes what is published, indexes what changed on a blocking thread, and publishes a
-//! searcher. Nobody waits for it.
+//! Keeps the index up to date with the newest snapshot: indexes what changed on a blocking thread and publishes a searcher. Nobody
+//! waits for it.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,10 +7,10 @@ use arc_swap::ArcSwap;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{Changes, IndexError, Searcher, Snapshot, Writer};
+use super::{IndexChanges, IndexError, Searcher, Snapshot, Writer};
 
-/// How long it lets snapshots gather before it works: at a start dozens come within a second.
-const GATHERING: Duration = Duration::from_millis(50);
+/// How long it waits for more snapshots before it indexes: at start dozens come within a second.
+const DEBOUNCE: Duration = Duration::from_millis(50);
 
 /// Follows the snapshots.
 #[derive(Clone)]
@@ -27,7 +27,7 @@ impl Indexer {
         let mut writer = None;
         loop {
             let snapshot = self.snapshots.load_full();
-            // Dropping this future would leave the writer with its thread; it ends soon by itself.
+            // If this future is dropped, the thread finishes its update and drops the writer.
             let worked = tokio::task::spawn_blocking(move || update(writer, snapshot)).await;
             writer = match worked {
                 Ok(Ok((writer, searcher))) => {
@@ -50,7 +50,7 @@ impl Indexer {
             }
             tokio::select! {
                 () = shutdown.cancelled() => return,
-                () = tokio::time::sleep(GATHERING) => (),
+                () = tokio::time::sleep(DEBOUNCE) => (),
             }
         }
     }
@@ -66,7 +66,7 @@ fn update(
         None => Writer::new()?,
     };
     let generation = snapshot.generation;
-    let (searcher, Changes { indexed, removed }) = writer.update(snapshot)?;
+    let (searcher, IndexChanges { indexed, removed }) = writer.update(snapshot)?;
     tracing::debug!(generation, indexed, removed, took = ?began.elapsed(), "the index follows the catalog");
     if indexed + removed > 0 {
         tracing::info!(indexed, removed, "tools indexed");

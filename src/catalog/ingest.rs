@@ -1,5 +1,5 @@
-//! Turns the raw lists of one server into what the catalog keeps: every definition as it came, beside a small view of the few fields
-//! that routing and search need. One definition that cannot be understood is left out and named; the rest stays.
+//! Turns the raw lists of one server into what the catalog keeps: every definition as it came, with the few parsed fields that routing
+//! and search need. A definition that cannot be read is left out and reported; the rest is kept.
 
 use std::collections::HashMap;
 
@@ -70,7 +70,7 @@ pub struct Tool {
     pub hints: Hints,
     /// The definition as it came.
     pub definition: Raw,
-    /// What of it must not change unseen.
+    /// Detects a change of what a model or a client acts on.
     pub fingerprint: Fingerprint,
     /// Arguments that travel as headers too, where requests have headers; none if what the definition says of them is wrong.
     pub header_params: Box<[HeaderParam]>,
@@ -200,7 +200,7 @@ impl ServerCatalog {
     }
 }
 
-/// Reads definitions, leaving out what is unreadable and what stands there twice.
+/// Reads definitions, leaving out what is unreadable and duplicates.
 fn unique<T>(
     definitions: &[Raw],
     kind: &str,
@@ -231,9 +231,9 @@ const MAX_DEFINITION: usize = 1 << 20;
 /// Limit: the longest name or URI, in bytes. They stand in errors, logs and listings.
 const MAX_KEY: usize = 4096;
 
-/// What a model or a client acts on. Readers differ in which one counts of a key that stands twice, so such a tool could show one
-/// face to us and another to a client.
-const FACES: [&str; 5] = [
+/// What a model or a client acts on. Parsers differ in which value of a duplicate key they take, so a tool with one of these twice could
+/// look different to us and to a client.
+const ACTED_ON: [&str; 5] = [
     "name",
     "description",
     "inputSchema",
@@ -246,11 +246,11 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
     if definition.as_bytes().len() > MAX_DEFINITION {
         return Err(format!("the definition of {name:?} is larger than 1 MiB"));
     }
-    for face in FACES {
+    for key in ACTED_ON {
         let text = definition.as_bytes();
-        let standing = definition.members().filter(|member| member.is(text, face));
-        if standing.count() > 1 {
-            return Err(format!("{face} stands twice in the definition of {name:?}"));
+        let found = definition.members().filter(|member| member.is(text, key));
+        if found.count() > 1 {
+            return Err(format!("{key} occurs twice in the definition of {name:?}"));
         }
     }
     let schema = definition
@@ -281,7 +281,7 @@ fn hints(definition: &Raw) -> Hints {
         read_only_hint: Option<bool>,
         destructive_hint: Option<bool>,
     }
-    // Annotations of another shape say nothing that we could rely on.
+    // Annotations of another type are ignored.
     let view: View = definition
         .get("annotations")
         .and_then(|a| a.read().ok())

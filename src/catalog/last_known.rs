@@ -14,7 +14,7 @@ use crate::{
     wire::{Raw, Revision},
 };
 
-/// The version of the file format. A file of another version is passed over: the server is discovered anew.
+/// The version of the file format. A file of another version is ignored, and the server is discovered again.
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
@@ -49,7 +49,7 @@ struct Stored<'a> {
     templates: Vec<&'a serde_json::value::RawValue>,
 }
 
-/// Writes a server's lists. `entry` is the fingerprint of its configuration: lists of another configuration do not count.
+/// Writes a server's lists. `entry` is the fingerprint of its configuration: lists of another configuration are not used.
 pub fn save(
     data_dir: &Path,
     server: &ServerName,
@@ -97,7 +97,7 @@ pub fn load(data_dir: &Path, server: &ServerName, entry: &str) -> Option<Listing
     })
 }
 
-/// Deletes the lists of servers that `keep` does not know.
+/// Deletes the lists of servers for which `keep` is false.
 pub fn prune(data_dir: &Path, keep: impl Fn(&str) -> bool) {
     let Ok(entries) = fs::read_dir(folder(data_dir)) else {
         return;

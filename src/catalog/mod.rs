@@ -1,7 +1,7 @@
-//! What the upstreams offer: the last known lists of every server, awake or asleep, as one published snapshot.
+//! What the upstreams offer: the last known lists of every server, connected or not, as one published snapshot.
 //!
-//! The catalog never asks an upstream. Workers hand over what they listed; one task puts it into the next snapshot and on disk, and
-//! the index follows the snapshots in the background.
+//! The catalog never sends a request to an upstream. Workers pass on what they listed; one task publishes it in the next snapshot and
+//! saves it, and the index is updated in the background.
 
 mod index;
 mod indexer;
@@ -14,7 +14,7 @@ mod task;
 mod thesaurus;
 mod tokenizer;
 
-pub use index::{Changes, Hit, Hits, IndexError, Matching, Searcher, Writer};
+pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use query::{Filter, LONGEST_QUERY, Query};
 pub use snapshot::{Owner, Snapshot};

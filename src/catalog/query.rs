@@ -1,16 +1,16 @@
-//! What the words of a search mean: plain words, `"exact phrases"`, and `server:` or `server:prefix` filters. Pure. Whatever is
-//! none of these is plain words, so no query is wrong.
+//! The syntax of a search: plain words, `"exact phrases"`, and `server:` or `server:prefix` filters. Pure. Anything else is plain
+//! words, so no query is invalid.
 
 use super::{Matching, tokenizer::words_of};
 
-/// A query, understood.
+/// A parsed query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Everything that ranks: plain words and the words of phrases, as typed.
+    /// The words that rank: plain words and those of phrases, as typed.
     pub words: String,
-    /// Phrases that must be there, each as its words.
+    /// Required phrases, each as its words.
     pub phrases: Vec<Vec<String>>,
-    /// Of these a tool must pass one, if there are any.
+    /// If there are any, a tool must pass one of them.
     pub filters: Vec<Filter>,
     /// Whether the text had more than the limits allow.
     pub was_cut: bool,
@@ -19,13 +19,13 @@ pub struct Query {
 /// `server:prefix`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filter {
-    /// The servers it lets through.
+    /// The servers whose tools pass.
     pub servers: Vec<String>,
-    /// How the tool's own name begins, lower case; empty for all tools.
+    /// The prefix of the tool's own name, in lower case; empty for all tools.
     pub prefix: String,
 }
 
-/// Limit: characters of a query that are read. What a person or a model types is shorter; more would only cost time.
+/// Limit: characters of a query that are read. Nobody types more; it would only cost time.
 pub const LONGEST_QUERY: usize = 2048;
 
 /// Limit: phrases that must be there. Texts are read for them, so they are what costs most; more of them are words only.
@@ -34,11 +34,11 @@ const MOST_PHRASES: usize = 8;
 /// Limit: filters; more of them are words.
 const MOST_FILTERS: usize = 8;
 
-/// Limit: shorter beginnings of a server's name are accidents.
-const SHORTEST_BEGINNING: usize = 2;
+/// Limit: a shorter prefix of a server's name is probably not meant as one.
+const SHORTEST_PREFIX: usize = 2;
 
 impl Query {
-    /// Reads a query. `servers` are the names that a filter may mean.
+    /// Parses a query. `servers` are the names that a filter may refer to.
     pub fn parse(text: &str, servers: &[&str]) -> Self {
         let mut query = Self {
             was_cut: text.chars().nth(LONGEST_QUERY).is_some(),
@@ -100,8 +100,8 @@ impl Query {
         self
     }
 
-    /// The query as it stands, and then what to try in turn as long as nothing is found: the beginnings of names that filters ask
-    /// for become words; where some of the words are enough, so are those of phrases.
+    /// The query itself, then what to try in turn as long as nothing is found: first with the prefixes of filters as words, then, if
+    /// not all words are required, with phrases as words.
     pub fn attempts(&self, matching: Matching) -> Vec<Self> {
         let mut attempts = vec![self.clone()];
         if self.filters.iter().any(|filter| !filter.prefix.is_empty()) {
@@ -128,7 +128,7 @@ impl Query {
         query
     }
 
-    /// Whether it asks for nothing at all.
+    /// Whether it has neither words nor filters.
     pub fn is_empty(&self) -> bool {
         self.filters.is_empty() && words_of(&self.words).is_empty()
     }
@@ -156,7 +156,7 @@ enum Part {
     Phrase,
 }
 
-/// The text between and outside quotes. A quote that nobody closes is no quote.
+/// The text outside and inside quotes. A quote that is not closed is plain text.
 fn parts(text: &str) -> Vec<(&str, Part)> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -171,7 +171,7 @@ fn parts(text: &str) -> Vec<(&str, Part)> {
     parts
 }
 
-/// The names that a filter may mean.
+/// The servers that a filter may refer to.
 struct Names<'a> {
     /// Each as it is, and in lower case.
     servers: Vec<(&'a str, String)>,
@@ -185,7 +185,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// A word as a filter, if what stands before its first `:` is a server, or the beginning of some and something follows.
+    /// A word as a filter: if the part before its first `:` is a server, or the prefix of one and something follows the colon.
     fn filter(&self, word: &str) -> Option<Filter> {
         let (name, prefix) = word.split_once(':')?;
         let name = name.to_lowercase();
@@ -194,12 +194,12 @@ impl<'a> Names<'a> {
             let meant = self.servers.iter().filter(|(_, folded)| is_meant(folded));
             meant.map(|(server, _)| (*server).to_owned()).collect()
         };
-        // `http://` is an address, whatever servers there are.
+        // `http://` is a URL, even if a server is named `http`.
         let follows = prefix.starts_with(char::is_alphanumeric);
         let exact = named(&|server| server == name);
         let servers = if !exact.is_empty() && (follows || prefix.is_empty()) {
             exact
-        } else if follows && name.chars().count() >= SHORTEST_BEGINNING {
+        } else if follows && name.chars().count() >= SHORTEST_PREFIX {
             named(&|server| server.starts_with(&name))
         } else {
             return None;
@@ -301,7 +301,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_query_is_wrong(text in "(\\PC|[\":* ]){0,80}") {
+        fn no_query_is_invalid(text in "(\\PC|[\":* ]){0,80}") {
             let query = parse(&text);
             prop_assert!(query.phrases.iter().all(|phrase| !phrase.is_empty()));
         }

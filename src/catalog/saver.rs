@@ -1,4 +1,4 @@
-//! Brings the last known lists to disk, behind everybody's back: a slow disk delays neither calls nor the lists of the next server.
+//! Writes the last known lists to disk in the background: a slow disk delays neither calls nor the lists of other servers.
 
 use std::{
     collections::BTreeMap,
@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use super::{ServerCatalog, last_known};
 use crate::names::ServerName;
 
-/// What is yet to be done. Bounded by the number of servers: of one server only the newest lists count.
+/// What is to be written. Bounded by the number of servers: only the newest lists of a server are kept.
 #[derive(Default)]
 struct Waiting {
-    /// The servers whose files stay; all others go.
+    /// The servers whose files are kept; all others are deleted.
     kept: Option<Vec<ServerName>>,
     /// Written after that.
     lists: BTreeMap<ServerName, Arc<ServerCatalog>>,
@@ -53,7 +53,7 @@ impl Saver {
         self.news.notify_one();
     }
 
-    /// Works until shutdown, and then off what is left.
+    /// Runs until shutdown, and writes what is left then.
     pub(super) async fn run(self, shutdown: CancellationToken) {
         loop {
             let ends = tokio::select! {
@@ -61,7 +61,7 @@ impl Saver {
                 () = shutdown.cancelled() => true,
             };
             let (data_dir, waiting) = (self.data_dir.clone(), self.take());
-            // The lists in memory count; a disk that fails costs the next start a discovery.
+            // Only the lists in memory are used; if the disk fails, the next start discovers the servers again.
             if let Err(error) = tokio::task::spawn_blocking(move || waiting.write(&data_dir)).await
             {
                 tracing::warn!(%error, "saving the last known lists was cut short");

@@ -1,4 +1,4 @@
-//! The catalog's one writer and the handle that everybody else holds.
+//! The catalog's one writer, and the handle for everybody else.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::{names::ServerName, wire::Raw};
 
-/// Limit: hand-overs that wait. Workers wait for their turn when it is full.
+/// Limit: lists that wait to be taken in. Workers wait when it is full.
 const CAPACITY: usize = 64;
 
-/// Limit: differences that a slow listener may have unread; it then learns that it missed some and treats all as changed.
+/// Limit: unread differences of a slow listener. It then learns that it missed some and treats all lists as changed.
 const DIFFERENCES: usize = 64;
 
 /// Limit: left out definitions of one listing that are logged one by one.
@@ -112,17 +112,17 @@ impl Catalog {
         self.published.load_full()
     }
 
-    /// What is known now, for a glance on the hot path.
+    /// What is known now, without a reference count: for short use on the hot path.
     pub fn glance(&self) -> arc_swap::Guard<Arc<Snapshot>> {
         self.published.load()
     }
 
-    /// Searches what is known. It follows the snapshot in the background; its own snapshot says how far it is.
+    /// The searcher. It is updated in the background and may be behind; [`Searcher::snapshot`] says which snapshot it covers.
     pub fn searcher(&self) -> Arc<Searcher> {
         self.searcher.load_full()
     }
 
-    /// Puts a server's lists in place of its last known ones; comes back when they are published. `None` while shutting down.
+    /// Replaces a server's last known lists; returns when the new ones are published. `None` while shutting down.
     pub async fn put(
         &self,
         server: &ServerName,
@@ -139,13 +139,13 @@ impl Catalog {
         published.await.ok().map(|()| server)
     }
 
-    /// Reads lists that are not those of the server, but of one of its connections. `None` while shutting down.
+    /// Reads the lists of one connection without publishing them as those of the server. `None` while shutting down.
     pub async fn read(
         server: &ServerName,
         entry: &str,
         listing: Listing,
     ) -> Option<Arc<ServerCatalog>> {
-        // Long lists take their time, and it is not that of others.
+        // Long lists take time, which must not delay other tasks.
         let (server, entry) = (server.clone(), entry.to_owned());
         let reading = move || Arc::new(ServerCatalog::ingest(&server, &entry, listing));
         tokio::task::spawn_blocking(reading).await.ok()
@@ -157,7 +157,7 @@ impl Catalog {
         let _ = self.commands.send(Command::Keep { servers }).await;
     }
 
-    /// Hears of every change from now on.
+    /// Receives every change from now on.
     pub fn differences(&self) -> broadcast::Receiver<Difference> {
         self.differences.subscribe()
     }
@@ -208,7 +208,7 @@ impl CatalogTask {
         let difference = Difference::between(before, Some(&new));
         let changed = changed_tools(before, &new);
         tracing::info!(%server, tools = new.tools.len(), changed, "tools listed");
-        // The first listing of an empty server changes no list, but it must be known and on disk.
+        // The first lists of an empty server are no difference, but they must be published and saved.
         let news = !difference.is_empty()
             || before.is_none_or(|b| {
                 b.entry != new.entry || b.listing.initialize != new.listing.initialize
@@ -218,7 +218,7 @@ impl CatalogTask {
             servers.insert(server.clone(), new.clone());
             self.publish(old.generation + 1, servers);
         }
-        // Nobody waits any more if the worker was replaced meanwhile.
+        // The worker may have been replaced meanwhile; then nobody waits.
         let _ = done.send(());
         self.announce(difference);
         if news {
@@ -260,7 +260,7 @@ impl CatalogTask {
 
     fn announce(&self, difference: Difference) {
         if !difference.is_empty() {
-            // Nobody listening is fine.
+            // There may be no listener.
             let _ = self.differences.send(difference);
         }
     }

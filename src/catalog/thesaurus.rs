@@ -1,5 +1,5 @@
-//! Words that stand for one another when people and models name what a tool does: verbs, and the things that every computer has.
-//! No words of any subject, of which a tool says itself what it is about. Pure.
+//! Synonyms in the descriptions of what a tool does: general verbs, and nouns that occur on every computer. No words of a subject area:
+//! those are in the tools' own descriptions. Pure.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,7 +8,7 @@ use std::{
 
 use super::tokenizer::stem;
 
-/// A line a group; a word may stand in several. Words that are general, whatever the tools are about.
+/// One group of synonyms per line; a word may be in several groups.
 const GROUPS: &str = "\
 get fetch retrieve read obtain load
 search find lookup query discover
@@ -36,7 +36,7 @@ email mail
 repository repo
 setting config configuration";
 
-/// The terms that may stand for a term, without itself.
+/// The synonyms of a term, without itself.
 pub(super) fn similar(term: &str) -> &'static [String] {
     static SIMILAR: LazyLock<HashMap<String, Vec<String>>> = LazyLock::new(table);
     SIMILAR.get(term).map_or(&[], Vec::as_slice)
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_group_stand_for_one_another() {
+    fn words_of_a_group_are_synonyms() {
         let has = |term: &str, other: &str| similar(&stem(term)).contains(&stem(other));
         assert!(has("fetch", "get") && has("get", "fetch") && has("directories", "folder"));
         assert!(!has("get", "get") && !has("get", "delete"));

@@ -1,5 +1,5 @@
-//! Cuts texts and identifiers into the terms that are indexed and searched: `createIssue`, `create_issue` and "creates issues"
-//! meet in the same two. Pure; knows nothing of fields, weights and indexes.
+//! Splits texts and identifiers into the terms that are indexed and searched: `createIssue`, `create_issue` and "creates issues"
+//! have the same two. Pure; knows nothing of fields, weights and indexes.
 
 use std::{cell::RefCell, collections::HashSet, sync::LazyLock};
 
@@ -12,28 +12,28 @@ pub(super) struct Token {
     pub(super) text: String,
     /// Counts the words of the text from 0. Tokens of one word share their position.
     pub(super) position: usize,
-    /// What it is to a search.
-    pub(super) kind: Kind,
+    /// How a search treats it.
+    pub(super) kind: TokenKind,
 }
 
-/// What a token is to a search.
+/// How a search treats a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A word: ranks, must be there for `match: all`, stands in phrases.
+pub(super) enum TokenKind {
+    /// A word: ranks, is required for `match: all`, is part of phrases.
     Word,
-    /// A word that nearly every text has: stands in phrases only.
+    /// A stop word: is part of phrases only.
     Common,
     /// A part of a word that is indexed itself, `user` of `user2`: ranks only.
     Piece,
-    /// Two words written as one, `github` beside `Git` and `Hub`: ranks, and counts for both.
+    /// Two words written as one, `github` for `Git` and `Hub`: ranks, and covers both.
     Joined,
-    /// A character of a script without blanks: ranks, and stands in phrases.
+    /// A character of a script without spaces: ranks, and is part of phrases.
     Character,
-    /// Two characters of a script without blanks: ranks, and must be there.
+    /// Two characters of a script without spaces: ranks, and is required.
     Pair,
 }
 
-impl Kind {
+impl TokenKind {
     /// Whether it counts in ranking.
     pub(super) fn ranks(self) -> bool {
         self != Self::Common
@@ -55,19 +55,19 @@ impl Kind {
     }
 }
 
-/// Words that say nothing about a tool. The last are what apostrophes leave.
+/// Stop words. The last ones are what is left of contractions.
 const COMMON: &str = "a about all also am an and any are as at be been but by can could did do does each for from had has have he her \
      here him his how i if in into is it its just like me more most must my no not of on only or other our out over \
      own please shall she should so some such than that the their them then there these they this those to too up us \
      very want was we were what when where which who why will with would you your don ll re s t ve";
 
-/// Limit: a longer word is no word, and an index term must be bounded.
+/// Limit: the length of a term, in characters. A longer one is not a word that somebody searches for.
 const LONGEST: usize = 64;
 
-/// A shorter part of a word with digits in it means nothing by itself: `mp3`, `s3`.
+/// A shorter part of a word with digits has no meaning alone: `mp3`, `s3`.
 const SHORTEST_PIECE: usize = 3;
 
-/// The words of a text, lower case, in order, as they are written. In a script without blanks each character is one.
+/// The words of a text, lower case, in order, as they are written. In a script without spaces each character is a word.
 pub fn words_of(text: &str) -> Vec<String> {
     let words = |chunk: Chunk| match chunk.script {
         Script::Letters => chunk.words,
@@ -93,7 +93,7 @@ pub(super) fn tokens_of(text: &str) -> Vec<Token> {
                 &mut tokens,
                 stem(&format!("{first}{second}")),
                 position,
-                Kind::Joined,
+                TokenKind::Joined,
             );
         }
         match chunk.script {
@@ -110,7 +110,7 @@ pub(super) fn tokens_of(text: &str) -> Vec<Token> {
     tokens
 }
 
-fn push(tokens: &mut Vec<Token>, text: String, position: usize, kind: Kind) {
+fn push(tokens: &mut Vec<Token>, text: String, position: usize, kind: TokenKind) {
     if text.chars().count() <= LONGEST {
         tokens.push(Token {
             text,
@@ -122,29 +122,34 @@ fn push(tokens: &mut Vec<Token>, text: String, position: usize, kind: Kind) {
 
 fn letters(word: &str, position: usize, tokens: &mut Vec<Token>) {
     if is_common(word) {
-        return push(tokens, word.to_owned(), position, Kind::Common);
+        return push(tokens, word.to_owned(), position, TokenKind::Common);
     }
-    push(tokens, stem(word), position, Kind::Word);
+    push(tokens, stem(word), position, TokenKind::Word);
     if word.contains(char::is_numeric) {
         let pieces = word
             .split(char::is_numeric)
             .filter(|piece| piece.chars().count() >= SHORTEST_PIECE);
-        pieces.for_each(|piece| push(tokens, stem(piece), position, Kind::Piece));
+        pieces.for_each(|piece| push(tokens, stem(piece), position, TokenKind::Piece));
     }
 }
 
-/// Scripts without blanks have no words that we could see: characters and pairs of them stand in.
+/// In scripts without spaces words cannot be told apart: characters and pairs of characters take their place.
 fn characters(run: &str, position: &mut usize, tokens: &mut Vec<Token>) {
     let all: Vec<char> = run.chars().collect();
     let alone = if all.len() == 1 {
-        Kind::Word
+        TokenKind::Word
     } else {
-        Kind::Character
+        TokenKind::Character
     };
     for (i, &c) in all.iter().enumerate() {
         push(tokens, c.to_string(), *position, alone);
         if let Some(&next) = all.get(i + 1) {
-            push(tokens, String::from_iter([c, next]), *position, Kind::Pair);
+            push(
+                tokens,
+                String::from_iter([c, next]),
+                *position,
+                TokenKind::Pair,
+            );
         }
         *position += 1;
     }
@@ -166,13 +171,13 @@ pub(super) fn stem(word: &str) -> String {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Script {
-    /// Words stand between blanks.
+    /// Words are separated by spaces.
     Letters,
-    /// Words stand side by side: Chinese, Japanese, Korean.
+    /// Words are not separated: Chinese, Japanese, Korean.
     Characters,
 }
 
-/// What stands between two separators in one script; an identifier's words.
+/// A run of one script between two separators: a word, or the words of an identifier.
 struct Chunk {
     words: Vec<String>,
     script: Script,
@@ -212,7 +217,7 @@ fn chunks(text: &str) -> Vec<Chunk> {
     chunks
 }
 
-/// Whether an identifier comes apart between `before` and `c`: `create|Issue`, `HTTP|Server`, `user2|Name`.
+/// Whether an identifier is split between `before` and `c`: `create|Issue`, `HTTP|Server`, `user2|Name`.
 fn is_border(before: char, c: char, after: Option<char>) -> bool {
     let acronym_ends = before.is_uppercase() && after.is_some_and(char::is_lowercase);
     c.is_uppercase() && (before.is_lowercase() || before.is_numeric() || acronym_ends)
@@ -243,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_come_apart() {
+    fn identifiers_are_split_into_words() {
         check("create_issue", "create issue");
         check("create-issue", "create issue");
         check("createIssue", "create issue");
@@ -258,7 +263,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_terms(text: &str, expected: &[(&str, usize, Kind)]) {
+    fn check_terms(text: &str, expected: &[(&str, usize, TokenKind)]) {
         let found = tokens_of(text);
         let found: Vec<_> = found
             .iter()
@@ -268,8 +273,8 @@ mod tests {
     }
 
     #[test]
-    fn terms_meet_whatever_the_spelling() {
-        use Kind::{Character, Common, Joined, Pair, Piece, Word};
+    fn terms_are_the_same_in_every_spelling() {
+        use TokenKind::{Character, Common, Joined, Pair, Piece, Word};
         check_terms("create_issue", &[("creat", 0, Word), ("issu", 1, Word)]);
         check_terms(
             "Creates the issues",
@@ -294,7 +299,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_comes_apart_into_bounded_terms(text in "\\PC{0,200}") {
+        fn any_text_is_split_into_bounded_terms(text in "\\PC{0,200}") {
             for token in tokens_of(&text) {
                 prop_assert!(!token.text.is_empty() && token.text.chars().count() <= LONGEST);
             }

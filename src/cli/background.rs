@@ -14,14 +14,15 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{failure::Failure, output, platform};
+use super::{failure::CommandFailure, output, platform};
 use crate::{
+    bridge::BridgeHost,
     config::{Places, duration},
     daemon::ServeError,
 };
 
 /// How long a daemon may take until it serves.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SERVES_WITHIN: Duration = Duration::from_secs(20);
 
 /// What a daemon says on stdout when it serves.
 const READY: &str = "ready";
@@ -44,7 +45,7 @@ pub(super) fn log_file(data_dir: &Path) -> PathBuf {
 }
 
 /// Starts the daemon that these arguments describe and returns when it, or another one, has the data folder.
-pub(super) fn start(data_dir: &Path) -> Result<(), Failure> {
+pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
     platform::leave_session();
     let arguments = env::args_os().skip(1).map(|argument| {
         if argument == "--background=start" {
@@ -61,7 +62,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), Failure> {
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
-        .map_err(|error| Failure::failed(format!("failed to start the daemon: {error}")))?;
+        .map_err(|error| CommandFailure::failed(format!("failed to start the daemon: {error}")))?;
     let said = daemon.stdout.take().expect("stdout is piped");
     let (sender, first_line) = mpsc::channel();
     thread::spawn(move || {
@@ -72,16 +73,20 @@ pub(super) fn start(data_dir: &Path) -> Result<(), Failure> {
         let _ = sender.send(line);
     });
     let log = log_file(data_dir);
-    match first_line.recv_timeout(PATIENCE).as_deref().map(str::trim) {
+    match first_line
+        .recv_timeout(SERVES_WITHIN)
+        .as_deref()
+        .map(str::trim)
+    {
         Ok(READY | TAKEN) => Ok(()),
-        Ok("") => Err(Failure::failed(format!(
+        Ok("") => Err(CommandFailure::failed(format!(
             "the daemon ended before it served; its log is {}",
             log.display()
         ))),
-        Ok(why) => Err(Failure::failed(why)),
-        Err(_) => Err(Failure::failed(format!(
+        Ok(why) => Err(CommandFailure::failed(why)),
+        Err(_) => Err(CommandFailure::failed(format!(
             "the daemon did not serve within {} seconds; its log is {}",
-            PATIENCE.as_secs(),
+            SERVES_WITHIN.as_secs(),
             log.display()
         ))),
     }
@@ -128,9 +133,10 @@ impl Starter {
         self.more.extend(more);
         self
     }
+}
 
-    /// Starts one and returns when it serves, or when another one has the data folder.
-    pub(super) async fn start(&self) -> Result<(), String> {
+impl BridgeHost for Starter {
+    async fn start_daemon(&self) -> Result<(), String> {
         let program = own_program().map_err(|failure| failure.what)?;
         let mut command = tokio::process::Command::new(program);
         command
@@ -151,12 +157,16 @@ impl Starter {
             .stdin(Stdio::null())
             .kill_on_drop(true);
         // The process waits for the daemon itself; this is against one that hangs.
-        match timeout(2 * PATIENCE, command.output()).await {
+        match timeout(2 * SERVES_WITHIN, command.output()).await {
             Ok(Ok(done)) if done.status.success() => Ok(()),
             Ok(Ok(done)) => Err(last_words(&done.stderr)),
             Ok(Err(error)) => Err(format!("failed to start the daemon: {error}")),
             Err(_) => Err("starting the daemon took too long".to_owned()),
         }
+    }
+
+    fn note(&self, text: &str) {
+        output::note(text);
     }
 }
 
@@ -170,9 +180,10 @@ fn last_words(stderr: &[u8]) -> String {
 }
 
 /// This program; where it was replaced meanwhile, its successor.
-fn own_program() -> Result<PathBuf, Failure> {
-    let program = env::current_exe()
-        .map_err(|error| Failure::failed(format!("failed to find our own program: {error}")))?;
+fn own_program() -> Result<PathBuf, CommandFailure> {
+    let program = env::current_exe().map_err(|error| {
+        CommandFailure::failed(format!("failed to find our own program: {error}"))
+    })?;
     let text = program.to_string_lossy();
     Ok(match text.strip_suffix(" (deleted)") {
         Some(path) if !program.exists() => path.into(),

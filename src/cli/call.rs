@@ -11,13 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    Location,
-    daemon_client::{self, Daemon, Patience},
-    failure::Failure,
-    offline::Files,
-    output::{self, Format, Output},
+    Location, connection,
+    failure::CommandFailure,
+    output::{self, Format, OutputOption},
     tools,
 };
+use crate::daemon_client::{self, AnswerDeadline};
 
 /// Call a tool once, saying what kind of call it is
 ///
@@ -26,13 +25,13 @@ use super::{
 /// an error.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) enum Call {
+pub(super) enum CallCommand {
     /// Call a tool that only reads
-    Read(Target),
+    Read(CallTarget),
     /// Call a tool that changes something
-    Write(Target),
+    Write(CallTarget),
     /// Call a tool that may delete or overwrite
-    Destructive(Target),
+    Destructive(CallTarget),
 }
 
 const EXAMPLES: &str = "\
@@ -42,7 +41,7 @@ Examples:
   echo '{\"path\":\"old.txt\"}' | mcpproxy call destructive files:delete --args - -o json";
 
 #[derive(Debug, Args)]
-pub(super) struct Target {
+pub(super) struct CallTarget {
     /// The tool, as `mcpproxy tools list` shows it
     #[arg(value_name = "SERVER:TOOL", value_parser = tools::tool_name)]
     name: String,
@@ -50,7 +49,7 @@ pub(super) struct Target {
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 /// Limit: what the daemon accepts as one request.
@@ -89,8 +88,8 @@ struct ToolResult<'a> {
     is_error: Option<bool>,
 }
 
-impl Call {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
+impl CallCommand {
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let (variant, target) = match self {
             Self::Read(target) => ("read", target),
             Self::Write(target) => ("write", target),
@@ -102,30 +101,30 @@ impl Call {
             name: &target.name,
             args: &args,
         })
-        .map_err(|error| Failure::failed(format!("failed to write the request: {error}")))?;
-        let files = Files::find(location)?;
-        let mut daemon = Daemon::connect(files.data_dir()).await?;
+        .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
+        let files = location.files()?;
+        let mut daemon = connection::open(files.data_dir()).await?;
         let body = daemon
-            .send(Method::POST, "/api/v1/call", body, Patience::Long)
+            .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Upstream)
             .await?;
         show(&target, &body)
     }
 }
 
 /// Reads `--args`: an object, kept as it is written.
-fn arguments(given: &str) -> Result<Box<RawValue>, Failure> {
+fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = if given == "-" {
         read_all(io::stdin().lock(), "stdin")?
     } else if let Some(path) = given.strip_prefix('@') {
         let file = File::open(path).map_err(|error| {
-            Failure::failed(format!("failed to open the arguments in {path:?}: {error}"))
+            CommandFailure::failed(format!("failed to open the arguments in {path:?}: {error}"))
         })?;
         read_all(file, path)?
     } else {
         given.to_owned()
     };
     let usage = |complaint: String| {
-        Failure::usage(complaint).next(
+        CommandFailure::usage(complaint).next(
             "give a JSON object, in single quotes for the shell: --args '{\"text\":\"hello\"}'",
         )
     };
@@ -138,36 +137,36 @@ fn arguments(given: &str) -> Result<Box<RawValue>, Failure> {
     }
 }
 
-fn read_all(input: impl Read, name: &str) -> Result<String, Failure> {
+fn read_all(input: impl Read, name: &str) -> Result<String, CommandFailure> {
     let mut text = String::new();
     let read = input
         .take(LARGEST_ARGUMENTS + 1)
         .read_to_string(&mut text)
         .map_err(|error| {
-            Failure::failed(format!("failed to read the arguments from {name}: {error}"))
+            CommandFailure::failed(format!("failed to read the arguments from {name}: {error}"))
         })?;
     if read as u64 > LARGEST_ARGUMENTS {
-        return Err(Failure::failed(format!(
+        return Err(CommandFailure::failed(format!(
             "the arguments from {name} are larger than 32 MiB"
         )));
     }
     Ok(text)
 }
 
-fn show(target: &Target, body: &[u8]) -> Result<(), Failure> {
+fn show(target: &CallTarget, body: &[u8]) -> Result<(), CommandFailure> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
     match (answer.result, answer.rpc_error) {
         (Some(result), _) => show_result(target, result),
         (None, Some(error)) => show_rpc_error(target, error),
-        (None, None) => Err(
-            Failure::failed("the daemon's answer has neither result nor error")
-                .next("make sure that daemon and command line are of the same version"),
-        ),
+        (None, None) => Err(CommandFailure::failed(
+            "the daemon's answer has neither result nor error",
+        )
+        .next("make sure that daemon and command line are of the same version")),
     }
 }
 
-fn show_result(target: &Target, raw: &RawValue) -> Result<(), Failure> {
+fn show_result(target: &CallTarget, raw: &RawValue) -> Result<(), CommandFailure> {
     // A result of an odd shape is shown as it is: the server's business, not ours.
     let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
     match (target.output.format, &result) {
@@ -176,7 +175,7 @@ fn show_result(target: &Target, raw: &RawValue) -> Result<(), Failure> {
         (Format::Table, None) => output::json(raw.get().as_bytes())?,
     }
     if result.is_some_and(|result| result.is_error == Some(true)) {
-        return Err(Failure::failed(format!(
+        return Err(CommandFailure::failed(format!(
             "the tool {} reports an error",
             target.name
         )));
@@ -184,7 +183,7 @@ fn show_result(target: &Target, raw: &RawValue) -> Result<(), Failure> {
     Ok(())
 }
 
-fn show_content(result: &ToolResult<'_>) -> Result<(), Failure> {
+fn show_content(result: &ToolResult<'_>) -> Result<(), CommandFailure> {
     for block in &result.content {
         show_block(block)?;
     }
@@ -194,13 +193,13 @@ fn show_content(result: &ToolResult<'_>) -> Result<(), Failure> {
     }
 }
 
-fn show_rpc_error(target: &Target, raw: &RawValue) -> Result<(), Failure> {
+fn show_rpc_error(target: &CallTarget, raw: &RawValue) -> Result<(), CommandFailure> {
     let RpcError { code, message } =
         daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
     if target.output.format == Format::Json {
         output::exactly(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
     }
-    Err(Failure::failed(format!(
+    Err(CommandFailure::failed(format!(
         "the server refused the call of {}: {message} ({code})",
         target.name
     ))
@@ -222,7 +221,7 @@ struct Block {
     resource: Option<Box<Block>>,
 }
 
-fn show_block(raw: &RawValue) -> Result<(), Failure> {
+fn show_block(raw: &RawValue) -> Result<(), CommandFailure> {
     let block: Block = serde_json::from_str(raw.get()).unwrap_or_default();
     if let ("text", Some(text)) = (block.r#type.as_str(), &block.text) {
         return output::foreign_text(text);

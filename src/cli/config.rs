@@ -4,17 +4,17 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::{
-    Location,
-    failure::Failure,
-    offline::Files,
-    output::{self, Format, Output},
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Format, OutputOption},
 };
+use crate::management::{ConfigReport, Management, OverFiles};
 
 /// Say which configuration file counts, or check it
 #[derive(Debug, Subcommand)]
-pub(super) enum Config {
-    Path(Path),
-    Check(Check),
+pub(super) enum ConfigCommand {
+    Path(ConfigPath),
+    Check(ConfigCheck),
 }
 
 /// Print the path of the configuration file
@@ -22,9 +22,9 @@ pub(super) enum Config {
 /// It is the one given by --config, else by `$MCPPROXY_CONFIG`, else by `$MCP_CONFIG_PATH`, else the one in the platform's
 /// configuration folder, else an existing `~/.mcpproxy/mcp_config.json`. The file need not exist yet.
 #[derive(Debug, Args)]
-pub(super) struct Path {
+pub(super) struct ConfigPath {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 /// Check the configuration file: what the daemon would refuse, what it would ignore
@@ -32,9 +32,9 @@ pub(super) struct Path {
 /// Ends with 0 when every entry can be used, and with 1 when the file or one of its servers cannot. Warnings alone are no
 /// failure. References like `${NAME}` are looked up in the environment of this command, which may differ from the daemon's.
 #[derive(Debug, Args)]
-pub(super) struct Check {
+pub(super) struct ConfigCheck {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 #[derive(Serialize)]
@@ -44,30 +44,9 @@ struct Paths<'a> {
     exists: bool,
 }
 
-/// What a check found.
-#[derive(Serialize)]
-pub(super) struct Report {
-    pub(super) config_file: String,
-    /// Whether the daemon would use all of it.
-    pub(super) ok: bool,
-    /// How many servers can be used.
-    pub(super) servers: usize,
-    /// Why the file as a whole cannot be used.
-    pub(super) error: Option<String>,
-    pub(super) broken: Vec<Broken>,
-    pub(super) warnings: Vec<String>,
-}
-
-/// A server's entry that cannot be used.
-#[derive(Serialize)]
-pub(super) struct Broken {
-    pub(super) name: String,
-    pub(super) reason: String,
-}
-
-impl Config {
-    pub(super) fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
+impl ConfigCommand {
+    pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
         match self {
             Self::Path(path) => path.run(&files),
             Self::Check(check) => check.run(&files),
@@ -75,44 +54,44 @@ impl Config {
     }
 }
 
-impl Path {
-    fn run(self, files: &Files) -> Result<(), Failure> {
+impl ConfigPath {
+    fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
         let config_file = files.config_file();
         match self.output.format {
             Format::Table => output::exactly(&config_file.to_string_lossy()),
-            Format::Json => output::json_of(&Paths {
+            Format::Json => output::json(&output::as_json(&Paths {
                 config_file,
                 data_dir: files.data_dir(),
                 exists: config_file.exists(),
-            }),
+            })?),
         }
     }
 }
 
-impl Check {
-    fn run(self, files: &Files) -> Result<(), Failure> {
+impl ConfigCheck {
+    fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
         let report = files.check();
         if self.output.format == Format::Json {
-            output::json_of(&report)?;
+            output::json(&output::as_json(&report)?)?;
         } else {
             show(&report)?;
         }
         if let Some(error) = report.error {
-            return Err(Failure::failed(error)
-                .next("mend the file; a running daemon keeps the last good one in force"));
+            return Err(CommandFailure::failed(error)
+                .next("correct the file; a running daemon keeps the last good one in force"));
         }
         let file = &report.config_file;
         match report.broken.len() {
             0 => Ok(()),
-            broken => Err(Failure::failed(format!(
+            broken => Err(CommandFailure::failed(format!(
                 "{broken} of the servers in {file} cannot be used"
             ))
-            .next("mend their entries; the others are not affected")),
+            .next("correct their entries; the others are not affected")),
         }
     }
 }
 
-fn show(report: &Report) -> Result<(), Failure> {
+fn show(report: &ConfigReport) -> Result<(), CommandFailure> {
     let broken = report.broken.iter().map(|entry| {
         [
             "broken server".to_owned(),

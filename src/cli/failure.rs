@@ -1,11 +1,14 @@
 //! How a command fails: what went wrong, what to do next, and the exit code. Made at the border, out of the errors of the
 //! parts below.
 
-use super::daemon_client::DaemonError;
+use crate::{
+    daemon_client::DaemonError,
+    error_code::{ErrorCode, Failure},
+};
 
 /// The outcome of a command that did not do what it was asked.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct CommandFailure {
     /// What failed, with which thing.
     pub(super) what: String,
     pub(super) next_step: Option<String>,
@@ -16,7 +19,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_REACHABLE: u8 = 3;
 
-impl Failure {
+impl CommandFailure {
     /// The command was understood and failed.
     pub(super) fn failed(what: impl Into<String>) -> Self {
         Self::with_code(what, FAILED)
@@ -48,7 +51,7 @@ impl Failure {
     }
 }
 
-impl From<DaemonError> for Failure {
+impl From<DaemonError> for CommandFailure {
     fn from(error: DaemonError) -> Self {
         let what = error.to_string();
         match error {
@@ -59,7 +62,7 @@ impl From<DaemonError> for Failure {
             DaemonError::Refused(refusal) => Self {
                 what,
                 next_step: refusal.hint,
-                exit_code: refusal.code.map_or(FAILED, crate::error_code::ErrorCode::exit_code),
+                exit_code: refusal.code.map_or(FAILED, ErrorCode::exit_code),
             },
             DaemonError::TimedOut { .. } | DaemonError::Lost { .. } => {
                 Self::failed(what).next("look at the daemon's log, then try again")
@@ -67,6 +70,16 @@ impl From<DaemonError> for Failure {
             DaemonError::BadAnswer { .. } => {
                 Self::failed(what).next("make sure that daemon and command line are of the same version")
             }
+        }
+    }
+}
+
+impl From<Failure> for CommandFailure {
+    fn from(failure: Failure) -> Self {
+        Self {
+            what: failure.error,
+            next_step: Some(failure.hint),
+            exit_code: failure.code.exit_code(),
         }
     }
 }

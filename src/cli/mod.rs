@@ -1,17 +1,14 @@
 //! The command line: reads the arguments, runs one command, turns its outcome into an exit code.
 //!
-//! The only door to clap and comfy-table. Commands talk to the daemon through `daemon_client` and print through `output`;
-//! what they can do without a daemon stands in `offline`.
+//! The only door to clap and comfy-table. Commands print through `output`. What they do is `management`'s: asked of the daemon
+//! through `daemon_client`, or done on the files where none runs.
 
 mod background;
-mod bridge;
 mod call;
 mod config;
-mod daemon_client;
-mod demo_server;
+mod connection;
 mod failure;
-mod offline;
-mod offline_tools;
+mod location;
 mod output;
 mod platform;
 mod pretty_json;
@@ -22,11 +19,11 @@ mod tools;
 mod tools_search;
 mod upstream;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use failure::Failure;
+use self::{failure::CommandFailure, location::Location};
 
 /// One daemon between every AI client and every MCP server on this machine.
 ///
@@ -54,40 +51,19 @@ Examples:
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon not reachable, 4 refused by policy.";
 
-/// Which configuration and data folder is meant. Commands and daemon find each other through the data folder.
-#[derive(Debug, clap::Args)]
-struct Location {
-    /// The configuration file, instead of `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH` or the usual place
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help_heading = "Options of every command"
-    )]
-    config: Option<PathBuf>,
-    /// The folder for the local socket, logs and last-known lists, instead of the usual place
-    #[arg(
-        long,
-        global = true,
-        value_name = "DIR",
-        help_heading = "Options of every command"
-    )]
-    data_dir: Option<PathBuf>,
-}
-
 #[derive(Debug, Subcommand)]
 enum Command {
-    Serve(serve::Serve),
-    Stdio(stdio::Stdio),
+    Serve(serve::ServeCommand),
+    Stdio(stdio::StdioCommand),
     #[command(subcommand)]
-    Upstream(upstream::Upstream),
+    Upstream(upstream::UpstreamCommand),
     #[command(subcommand)]
-    Tools(tools::Tools),
+    Tools(tools::ToolsCommand),
     #[command(subcommand)]
-    Call(call::Call),
-    Status(status::Status),
+    Call(call::CallCommand),
+    Status(status::StatusCommand),
     #[command(subcommand)]
-    Config(config::Config),
+    Config(config::ConfigCommand),
     /// Run the bundled demo server on stdin and stdout
     #[command(hide = true)]
     DemoServer,
@@ -105,7 +81,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), Failure> {
+fn run(arguments: Arguments) -> Result<(), CommandFailure> {
     let location = &arguments.location;
     match arguments.command {
         Command::Serve(serve) => serve.run(location),
@@ -115,14 +91,14 @@ fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Call(call) => block_on(call.run(location)),
         Command::Status(status) => block_on(status.run(location)),
         Command::Config(config) => config.run(location),
-        Command::DemoServer => demo_server::run().map_err(|source| {
-            Failure::failed(format!("failed to serve on stdin and stdout: {source}"))
+        Command::DemoServer => crate::demo_server::run().map_err(|source| {
+            CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
         }),
     }
 }
 
 /// Runs a command until it is done, and leaves nothing waiting for input that may never come.
-fn finish(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+fn finish(command: impl Future<Output = Result<(), CommandFailure>>) -> Result<(), CommandFailure> {
     let runtime = runtime()?;
     let done = runtime.block_on(command);
     runtime.shutdown_background();
@@ -130,13 +106,15 @@ fn finish(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fail
 }
 
 /// Runs a command that mostly waits for the daemon: one thread is enough.
-fn block_on(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+fn block_on(
+    command: impl Future<Output = Result<(), CommandFailure>>,
+) -> Result<(), CommandFailure> {
     runtime()?.block_on(command)
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(|source| Failure::failed(format!("failed to start the runtime: {source}")))
+        .map_err(|source| CommandFailure::failed(format!("failed to start the runtime: {source}")))
 }

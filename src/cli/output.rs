@@ -9,7 +9,10 @@ use std::{
 
 use comfy_table::{ContentArrangement, Table, presets};
 
-use super::{failure::Failure, platform, pretty_json};
+use serde::Deserialize;
+
+use super::{failure::CommandFailure, platform, pretty_json};
+use crate::daemon_client;
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -22,7 +25,7 @@ pub(super) enum Format {
 
 /// The option of every command that shows data.
 #[derive(Debug, clap::Args)]
-pub(super) struct Output {
+pub(super) struct OutputOption {
     /// How to show it
     #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
     pub(super) format: Format,
@@ -36,7 +39,7 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
 }
 
 /// Says why a command failed and what to do next.
-pub(super) fn failure(failure: &Failure) -> ExitCode {
+pub(super) fn failure(failure: &CommandFailure) -> ExitCode {
     say("error", &failure.what);
     if let Some(step) = &failure.next_step {
         say("next step", step);
@@ -58,14 +61,23 @@ fn say(kind: &str, text: &str) {
 pub(super) fn table<const COLUMNS: usize>(
     header: [&str; COLUMNS],
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let mut table = bare_table();
     table.set_header(header);
     print_table(table, rows)
 }
 
+/// The beginning of a text: a table is for a glance.
+pub(super) fn shortened(text: &str) -> String {
+    const SHOWN: usize = 100;
+    if text.chars().count() <= SHOWN {
+        return text.to_owned();
+    }
+    text.chars().take(SHOWN - 1).chain(['…']).collect()
+}
+
 /// Prints a list of names and values.
-pub(super) fn facts(facts: impl IntoIterator<Item = [String; 2]>) -> Result<(), Failure> {
+pub(super) fn facts(facts: impl IntoIterator<Item = [String; 2]>) -> Result<(), CommandFailure> {
     print_table(bare_table(), facts)
 }
 
@@ -83,7 +95,7 @@ fn bare_table() -> Table {
 fn print_table<const COLUMNS: usize>(
     mut table: Table,
     rows: impl IntoIterator<Item = [String; COLUMNS]>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     for row in rows {
         table.add_row(row.map(|cell| visible(&cell)));
     }
@@ -94,28 +106,41 @@ fn print_table<const COLUMNS: usize>(
 }
 
 /// Prints JSON text, laid out for reading, its values as they are.
-pub(super) fn json(json: &[u8]) -> Result<(), Failure> {
+pub(super) fn json(json: &[u8]) -> Result<(), CommandFailure> {
     write(&format!(
         "{}\n",
         pretty_json::pretty(&String::from_utf8_lossy(json))
     ))
 }
 
-/// Prints a value of ours as JSON.
-pub(super) fn json_of(value: &impl serde::Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_vec(value).map_err(|error| {
-        Failure::failed(format!("failed to write the outcome as JSON: {error}"))
-    })?;
-    json(&text)
+/// Shows what came of a verb, which is JSON from the daemon or from us: to programs as it is, to people as the command lays it
+/// out.
+pub(super) fn answer<'a, T: Deserialize<'a>>(
+    format: Format,
+    request: &str,
+    body: &'a [u8],
+    lay_out: impl FnOnce(T) -> Result<(), CommandFailure>,
+) -> Result<(), CommandFailure> {
+    match format {
+        Format::Json => json(body),
+        Format::Table => lay_out(daemon_client::read(request, body)?),
+    }
+}
+
+/// A value of ours as the daemon would answer it.
+pub(super) fn as_json(value: &impl serde::Serialize) -> Result<Vec<u8>, CommandFailure> {
+    serde_json::to_vec(value).map_err(|error| {
+        CommandFailure::failed(format!("failed to write the outcome as JSON: {error}"))
+    })
 }
 
 /// Prints text exactly as it is, and a line end.
-pub(super) fn exactly(text: &str) -> Result<(), Failure> {
+pub(super) fn exactly(text: &str) -> Result<(), CommandFailure> {
     write(&format!("{text}\n"))
 }
 
 /// Prints a stranger's text: as it is into a file or a pipe, escaped onto a terminal.
-pub(super) fn foreign_text(text: &str) -> Result<(), Failure> {
+pub(super) fn foreign_text(text: &str) -> Result<(), CommandFailure> {
     let text = text.strip_suffix('\n').unwrap_or(text);
     if !io::stdout().is_terminal() {
         return exactly(text);
@@ -124,14 +149,13 @@ pub(super) fn foreign_text(text: &str) -> Result<(), Failure> {
     exactly(&lines.join("\n"))
 }
 
-fn write(text: &str) -> Result<(), Failure> {
+fn write(text: &str) -> Result<(), CommandFailure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         // The reader has seen enough: `mcpproxy tools list | head`.
         Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        other => {
-            other.map_err(|error| Failure::failed(format!("failed to write to stdout: {error}")))
-        }
+        other => other
+            .map_err(|error| CommandFailure::failed(format!("failed to write to stdout: {error}"))),
     }
 }
 

@@ -1,30 +1,14 @@
-//! What differs from platform to platform: the daemon's local socket, standard streams, sessions and the terminal. Nothing else of the
+//! What differs from platform to platform: standard streams, sessions and the terminal. Nothing else of the
 //! command line knows.
 
-use std::{io, path::Path};
+use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// Stdin, for messages.
-pub(super) type Input = Box<dyn AsyncRead + Unpin + Send>;
+pub(super) type StdinStream = Box<dyn AsyncRead + Unpin + Send>;
 /// Stdout, for messages.
-pub(super) type Output = Box<dyn AsyncWrite + Unpin + Send>;
-
-/// Opens the daemon's local socket.
-#[cfg(unix)]
-pub(super) async fn open_socket(socket: &Path) -> io::Result<tokio::net::UnixStream> {
-    tokio::net::UnixStream::connect(socket).await
-}
-
-/// Elsewhere there is no local socket yet.
-#[cfg(not(unix))]
-pub(super) async fn open_socket(_socket: &Path) -> io::Result<tokio::io::DuplexStream> {
-    std::future::ready(Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "the local socket needs a Unix system",
-    )))
-    .await
-}
+pub(super) type StdoutStream = Box<dyn AsyncWrite + Unpin + Send>;
 
 /// The width of the terminal behind stdout, if there is one and it knows.
 #[cfg(unix)]
@@ -40,7 +24,7 @@ pub(super) fn terminal_width() -> Option<u16> {
 
 /// Stdin and stdout. Pipes and sockets are waited for like any connection; anything else is read and written by threads.
 #[cfg(unix)]
-pub(super) fn standard_streams() -> io::Result<(Input, Output)> {
+pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {
     use std::os::fd::AsFd;
 
     use rustix::fs::FileType;
@@ -55,13 +39,13 @@ pub(super) fn standard_streams() -> io::Result<(Input, Output)> {
         Ok(FileType::from_raw_mode(rustix::fs::fstat(fd)?.st_mode))
     };
     let stdin = io::stdin().as_fd().try_clone_to_owned()?;
-    let input: Input = match kind(&stdin)? {
+    let input: StdinStream = match kind(&stdin)? {
         FileType::Fifo => Box::new(pipe::Receiver::from_owned_fd(stdin)?),
         FileType::Socket => Box::new(socket(stdin)?),
         _ => Box::new(tokio::io::stdin()),
     };
     let stdout = io::stdout().as_fd().try_clone_to_owned()?;
-    let output: Output = match kind(&stdout)? {
+    let output: StdoutStream = match kind(&stdout)? {
         FileType::Fifo => Box::new(pipe::Sender::from_owned_fd(stdout)?),
         FileType::Socket => Box::new(socket(stdout)?),
         _ => Box::new(tokio::io::stdout()),
@@ -72,7 +56,7 @@ pub(super) fn standard_streams() -> io::Result<(Input, Output)> {
 /// Stdin and stdout, read and written by threads.
 #[cfg(not(unix))]
 #[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]
-pub(super) fn standard_streams() -> io::Result<(Input, Output)> {
+pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {
     Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
 }
 

@@ -5,18 +5,18 @@ use std::time::Duration;
 use clap::{Args, builder::PossibleValuesParser};
 
 use super::{
-    Location,
     background::{self, Background, Starter},
-    bridge::{self, Door},
-    daemon_client::SOCKET,
-    failure::Failure,
-    offline::Files,
+    failure::CommandFailure,
+    location::Location,
     platform, stdio,
 };
 use crate::{
-    daemon::{self, LogFormat, Running, ServeError, ServeOptions, Signals, Tcp},
+    bridge::{self, DaemonSocket},
+    daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
+    daemon_client::SOCKET,
+    management::{Management, OverFiles},
+    process::LoginPath,
     secret::Secret,
-    upstream::process::LoginPath,
 };
 
 /// Run the daemon in the foreground: HTTP on 127.0.0.1:8080, logs on stderr
@@ -25,7 +25,7 @@ use crate::{
 /// file takes effect within a second. Ends on SIGTERM or Ctrl-C, after letting calls in flight finish.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) struct Serve {
+pub(super) struct ServeCommand {
     /// The address to listen on, instead of the configuration's [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     listen: Option<String>,
@@ -93,13 +93,13 @@ enum Way {
 
 /// What it takes to join another daemon.
 struct Joining {
-    door: Door,
+    socket: DaemonSocket,
     starter: Starter,
 }
 
-impl Serve {
-    pub(super) fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
+impl ServeCommand {
+    pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
         if self.background == Some(Background::Start) {
             return background::start(files.data_dir());
         }
@@ -112,14 +112,16 @@ impl Serve {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
-            .map_err(|error| Failure::failed(format!("failed to start the runtime: {error}")))?;
+            .map_err(|error| {
+                CommandFailure::failed(format!("failed to start the runtime: {error}"))
+            })?;
         let served = runtime.block_on(serve(way, options));
         // The daemon has ended what it began; a system call that hangs must not keep the process.
         runtime.shutdown_background();
-        served.map_err(|error| Failure::with_code(error.to_string(), error.exit_code()))
+        served.map_err(|error| CommandFailure::with_code(error.to_string(), error.exit_code()))
     }
 
-    fn options(self, files: &Files) -> ServeOptions {
+    fn options(self, files: &Management<OverFiles>) -> ServeOptions {
         let speaks_http = !self.stdio || self.listen.is_some() || self.http.is_some();
         ServeOptions {
             places: files.places().clone(),
@@ -145,10 +147,10 @@ impl Serve {
         }
     }
 
-    fn joining(&self, files: &Files) -> Joining {
+    fn joining(&self, files: &Management<OverFiles>) -> Joining {
         let data_dir = files.data_dir().to_owned();
-        let door = Door {
-            socket: data_dir.join(SOCKET),
+        let socket = DaemonSocket {
+            path: data_dir.join(SOCKET),
             endpoint: endpoint(self.mode.as_deref()).to_owned(),
             token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
         };
@@ -159,7 +161,7 @@ impl Serve {
             .as_ref()
             .map(|mode| format!("--mode={mode}").into());
         Joining {
-            door,
+            socket,
             starter: starter.with(demo).with(mode),
         }
     }
@@ -193,14 +195,14 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
                 running.serve(signals).await;
             }
         }
-        Way::Client(Joining { door, starter }) => {
+        Way::Client(Joining { socket, starter }) => {
             let (input, output) = platform::standard_streams().map_err(|error| {
                 ServeError::Failed(format!("failed to open stdin and stdout: {error}"))
             })?;
             match started(options, &mut signals).await {
                 Some(Ok(running)) => running.serve_client(input, output, signals).await,
                 Some(Err(ServeError::Taken(_))) => tokio::select! {
-                    () = bridge::carry(door, starter, input, output) => (),
+                    () = bridge::carry(socket, starter, input, output) => (),
                     () = signals.next() => (),
                 },
                 Some(Err(error)) => return Err(error),
@@ -215,7 +217,7 @@ async fn serve(way: Way, options: ServeOptions) -> Result<(), ServeError> {
 async fn started(
     options: ServeOptions,
     signals: &mut Signals,
-) -> Option<Result<Running, ServeError>> {
+) -> Option<Result<RunningDaemon, ServeError>> {
     tokio::select! {
         started = daemon::start(options) => Some(started),
         () = signals.next() => None,

@@ -1,70 +1,41 @@
 //! `mcpproxy status`: is the daemon running, where, and is anything wrong.
 
 use clap::Args;
-use serde::Deserialize;
 
 use super::{
-    Location,
-    daemon_client::{self, Daemon},
-    failure::Failure,
-    offline::Files,
-    output::{self, Format, Output},
+    Location, connection,
+    failure::CommandFailure,
+    output::{self, OutputOption},
 };
+use crate::management::{ServerCounts, StatusReport};
 
 /// Say whether the daemon is running, where it listens and what is wrong
 ///
 /// Ends with 0 when a daemon answers and with 3 when none does.
 #[derive(Debug, Args)]
-pub(super) struct Status {
+pub(super) struct StatusCommand {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
-#[derive(Deserialize)]
-struct Report {
-    version: String,
-    pid: u32,
-    uptime_seconds: u64,
-    config_file: Option<String>,
-    data_dir: String,
-    listen: Vec<String>,
-    url: Option<String>,
-    routing_mode: String,
-    servers: Servers,
-    tools: u64,
-    sessions: u64,
-    config_error: Option<String>,
-    #[serde(default)]
-    warnings: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Servers {
-    configured: u64,
-    connected: u64,
-}
-
-impl Status {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
-        let daemon = Daemon::connect(files.data_dir()).await?;
-        if self.output.format == Format::Json {
-            return output::json(daemon.status());
-        }
-        let report: Report = daemon_client::read("GET /api/v1/status", daemon.status())?;
-        output::facts(
-            facts(report)
-                .into_iter()
-                .map(|(name, value)| [name.to_owned(), value]),
-        )
+impl StatusCommand {
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let daemon = connection::open(files.data_dir()).await?;
+        let (request, status) = ("GET /api/v1/status", daemon.status());
+        output::answer(self.output.format, request, status, |report| {
+            let facts = facts(report).into_iter();
+            output::facts(facts.map(|(name, value)| [name.to_owned(), value]))
+        })
     }
 }
 
-fn facts(report: Report) -> Vec<(&'static str, String)> {
-    let Servers {
+fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
+    let ServerCounts {
         configured,
         connected,
     } = report.servers;
+    let location = report.location;
     let mut facts = vec![
         ("version", report.version),
         (
@@ -75,13 +46,13 @@ fn facts(report: Report) -> Vec<(&'static str, String)> {
                 report.pid
             ),
         ),
-        ("url", report.url.unwrap_or_else(|| "-".to_owned())),
+        ("url", location.url.unwrap_or_else(|| "-".to_owned())),
         (
             "listens on",
-            if report.listen.is_empty() {
+            if location.listen.is_empty() {
                 "the local socket only".to_owned()
             } else {
-                report.listen.join(", ")
+                location.listen.join(", ")
             },
         ),
         ("routing mode", report.routing_mode),
@@ -91,11 +62,8 @@ fn facts(report: Report) -> Vec<(&'static str, String)> {
         ),
         ("tools", report.tools.to_string()),
         ("client sessions", report.sessions.to_string()),
-        (
-            "configuration",
-            report.config_file.unwrap_or_else(|| "-".to_owned()),
-        ),
-        ("data folder", report.data_dir),
+        ("configuration", report.config_file.display().to_string()),
+        ("data folder", location.data_dir.display().to_string()),
     ];
     if let Some(error) = report.config_error {
         facts.push((

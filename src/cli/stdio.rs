@@ -4,16 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{
-    Location,
-    background::Starter,
-    bridge::{self, Door},
+use super::{background::Starter, failure::CommandFailure, location::Location, platform};
+use crate::{
+    bridge::{self, DaemonSocket},
+    config::duration,
     daemon_client::SOCKET,
-    failure::Failure,
-    offline::Files,
-    platform,
+    secret::Secret,
 };
-use crate::{config::duration, secret::Secret};
 
 /// Serve one client on stdin and stdout, by way of the daemon
 ///
@@ -21,7 +18,7 @@ use crate::{config::duration, secret::Secret};
 /// runs, one is started in the background, which ends ten minutes after its last client.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) struct Stdio {
+pub(super) struct StdioCommand {
     /// What to serve: /mcp, /mcp/all, /mcp/server/NAME, …
     #[arg(long, value_name = "PATH", default_value = "/mcp", value_parser = endpoint)]
     endpoint: String,
@@ -42,11 +39,11 @@ Examples:
   mcpproxy stdio --endpoint /mcp/all
   {\"mcpServers\": {\"mcpproxy\": {\"command\": \"mcpproxy\", \"args\": [\"stdio\"]}}}";
 
-impl Stdio {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
-        let door = Door {
-            socket: files.data_dir().join(SOCKET),
+impl StdioCommand {
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let socket = DaemonSocket {
+            path: files.data_dir().join(SOCKET),
             endpoint: self.endpoint,
             token: self.token,
         };
@@ -54,9 +51,9 @@ impl Stdio {
         let data_dir = files.data_dir().to_owned();
         let starter = Starter::new(files.places().clone(), data_dir, idle_exit);
         let (input, output) = platform::standard_streams().map_err(|error| {
-            Failure::failed(format!("failed to open stdin and stdout: {error}"))
+            CommandFailure::failed(format!("failed to open stdin and stdout: {error}"))
         })?;
-        bridge::carry(door, starter, input, output).await;
+        bridge::carry(socket, starter, input, output).await;
         Ok(())
     }
 }

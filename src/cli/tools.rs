@@ -1,28 +1,29 @@
 //! `mcpproxy tools`: the catalog, from a terminal.
 
 use clap::{Args, Subcommand};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Deserialize;
 
 use super::{
-    Location,
-    daemon_client::{self, Daemon},
-    failure::Failure,
-    offline::Files,
-    output::{self, Format, Output},
-    tools_search::Search,
+    Location, connection,
+    failure::CommandFailure,
+    output::{self, OutputOption},
+    tools_search::SearchTools,
+};
+use crate::{
+    daemon_client::{self, DaemonClient},
+    management::{Management, OverFiles, ShownTool, ToolList, ToolRow},
 };
 
 /// List the tools of all servers, search them as AI clients do, or show one as its server defines it
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) enum Tools {
+pub(super) enum ToolsCommand {
     /// List the tools of all servers, also of those asleep
-    List(List),
+    List(ListTools),
     /// Search the tools by what they do, ranked as for AI clients
-    Search(Search),
+    Search(SearchTools),
     /// Show one tool's definition as its server gave it
-    Show(Show),
+    Show(ShowTool),
 }
 
 const EXAMPLES: &str = "\
@@ -34,55 +35,21 @@ Examples:
   mcpproxy tools list -o json";
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct ListTools {
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Show {
+pub(super) struct ShowTool {
     /// The tool, as `tools list` shows it, or under the name that clients see
     #[arg(value_name = "SERVER:TOOL")]
     name: String,
     #[command(flatten)]
-    output: Output,
-}
-
-/// What is known of all tools.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ToolList {
-    pub(super) tools: Vec<ToolRow>,
-    #[serde(default)]
-    pub(super) total: u64,
-}
-
-/// What is known of one tool.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ToolRow {
-    /// `server:tool`.
-    pub(super) name: String,
-    pub(super) server: Option<String>,
-    /// The name under which clients see it.
-    pub(super) offered_name: Option<String>,
-    pub(super) description: Option<String>,
-    pub(super) annotations: Option<Box<RawValue>>,
-    pub(super) callable: bool,
-    /// Why it is not callable.
-    pub(super) reason: Option<String>,
-}
-
-/// One tool with its definition as the server gave it.
-#[derive(Serialize, Deserialize)]
-pub(super) struct ShownTool {
-    pub(super) name: String,
-    pub(super) server: Option<String>,
-    pub(super) offered_name: Option<String>,
-    pub(super) callable: bool,
-    pub(super) reason: Option<String>,
-    pub(super) definition: Box<RawValue>,
+    output: OutputOption,
 }
 
 #[derive(Default, Deserialize)]
@@ -92,10 +59,10 @@ struct Annotations {
     destructive_hint: Option<bool>,
 }
 
-impl Tools {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
-        let daemon = Daemon::running(files.data_dir()).await?;
+impl ToolsCommand {
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let daemon = connection::open_if_running(files.data_dir()).await?;
         if daemon.is_none() {
             output::note("the daemon is not running; this is what the servers listed last");
         }
@@ -107,29 +74,26 @@ impl Tools {
     }
 }
 
-impl List {
-    async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
+impl ListTools {
+    async fn run(
+        self,
+        files: &Management<OverFiles>,
+        daemon: Option<DaemonClient>,
+    ) -> Result<(), CommandFailure> {
         let server = self.server.as_deref();
-        let Some(mut daemon) = daemon else {
-            let known = files.tools(server)?;
-            return match self.output.format {
-                Format::Json => output::json_of(&known),
-                Format::Table => print(known),
-            };
-        };
         let path = match server {
             None => "/api/v1/tools".to_owned(),
             Some(server) => format!("/api/v1/tools?server={}", daemon_client::encoded(server)),
         };
-        let body = daemon.get(&path).await?;
-        match self.output.format {
-            Format::Json => output::json(&body),
-            Format::Table => print(daemon_client::read(&path, &body)?),
-        }
+        let body = match daemon {
+            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
+            None => output::as_json(&files.tools(server)?)?,
+        };
+        output::answer(self.output.format, &path, &body, print)
     }
 }
 
-fn print(known: ToolList) -> Result<(), Failure> {
+fn print(known: ToolList) -> Result<(), CommandFailure> {
     if known.tools.is_empty() {
         output::note("no tools are known; `mcpproxy upstream list` shows how the servers are");
         return Ok(());
@@ -142,12 +106,8 @@ fn print(known: ToolList) -> Result<(), Failure> {
 
 fn row(tool: ToolRow) -> [String; 4] {
     // Annotations of an odd shape say nothing.
-    let annotations = tool
-        .annotations
-        .as_deref()
-        .map(RawValue::get)
-        .map(serde_json::from_str);
-    let annotations: Annotations = annotations.and_then(Result::ok).unwrap_or_default();
+    let annotations = tool.annotations.and_then(|raw| raw.read().ok());
+    let annotations: Annotations = annotations.unwrap_or_default();
     let kind = match (annotations.destructive_hint, annotations.read_only_hint) {
         (Some(true), _) => "destructive",
         (_, Some(true)) => "read",
@@ -159,47 +119,46 @@ fn row(tool: ToolRow) -> [String; 4] {
         (false, Some(reason)) => format!("no: {reason}"),
         (false, None) => "no".to_owned(),
     };
-    let description = tool.description.unwrap_or_default();
-    let first_line = description.trim_start().lines().next().unwrap_or_default();
-    [tool.name, kind.to_owned(), callable, shortened(first_line)]
+    let first_line = tool
+        .description
+        .trim_start()
+        .lines()
+        .next()
+        .unwrap_or_default();
+    [
+        tool.name,
+        kind.to_owned(),
+        callable,
+        output::shortened(first_line),
+    ]
 }
 
-/// A table wants a glance; `tools show` has the whole text.
-pub(super) fn shortened(text: &str) -> String {
-    const SHOWN: usize = 100;
-    if text.chars().count() <= SHOWN {
-        return text.to_owned();
-    }
-    text.chars().take(SHOWN - 1).chain(['…']).collect()
-}
-
-impl Show {
-    async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
-        let Some(mut daemon) = daemon else {
-            let tool = files.tool(&self.name)?;
-            return match self.output.format {
-                Format::Json => output::json_of(&tool),
-                Format::Table => print_definition(&tool),
-            };
-        };
+impl ShowTool {
+    async fn run(
+        self,
+        files: &Management<OverFiles>,
+        daemon: Option<DaemonClient>,
+    ) -> Result<(), CommandFailure> {
         let path = format!(
             "/api/v1/tools/show?name={}",
             daemon_client::encoded(&self.name)
         );
-        let body = daemon.get(&path).await?;
-        match self.output.format {
-            Format::Json => output::json(&body),
-            Format::Table => print_definition(&daemon_client::read(&path, &body)?),
-        }
+        let body = match daemon {
+            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
+            None => output::as_json(&files.tool(&self.name)?)?,
+        };
+        output::answer(self.output.format, &path, &body, |tool| {
+            print_definition(&tool)
+        })
     }
 }
 
-fn print_definition(tool: &ShownTool) -> Result<(), Failure> {
+fn print_definition(tool: &ShownTool) -> Result<(), CommandFailure> {
     if !tool.callable {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
         output::note(&format!("{} cannot be called: {reason}", tool.name));
     }
-    output::json(tool.definition.get().as_bytes())
+    output::json(tool.definition.as_bytes())
 }
 
 /// Checks the form `SERVER:TOOL`; server and tool themselves are the daemon's to know.

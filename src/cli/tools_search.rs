@@ -1,26 +1,25 @@
 //! `mcpproxy tools search`: the ranking of `retrieve_tools`, from a terminal.
 
-use std::sync::Arc;
-
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use super::{
-    daemon_client::{self, Daemon},
-    failure::Failure,
-    offline::Files,
-    output::{self, Format, Output},
-    tools::shortened,
+    failure::CommandFailure,
+    output::{self, OutputOption},
 };
 use crate::{
-    catalog::{Matching, Snapshot},
+    access::Access,
+    catalog::Matching,
+    daemon_client::{self, DaemonClient},
+    error_code::Failure,
     gate::Variant,
+    management::{Management, OverFiles},
     router::{self, Detail},
     wire::Raw,
 };
 
 #[derive(Debug, Args)]
-pub(super) struct Search {
+pub(super) struct SearchTools {
     /// What the tool should do; a "quoted phrase" and server: or server:prefix work here, too
     #[arg(value_name = "QUERY", required = true)]
     query: Vec<String>,
@@ -34,7 +33,7 @@ pub(super) struct Search {
     #[arg(long = "match", value_name = "WHICH", default_value = "any")]
     matching: Words,
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -60,23 +59,18 @@ struct Row {
     call_with: String,
 }
 
-impl Search {
-    pub(super) async fn run(self, files: &Files, daemon: Option<Daemon>) -> Result<(), Failure> {
-        let (path, body) = match daemon {
-            Some(mut daemon) => {
-                let path = self.path();
-                let body = daemon.get(&path).await?;
-                (path, body.to_vec())
-            }
-            None => (
-                "the last known lists".to_owned(),
-                self.in_files(files)?.as_bytes().to_vec(),
-            ),
+impl SearchTools {
+    pub(super) async fn run(
+        self,
+        files: &Management<OverFiles>,
+        daemon: Option<DaemonClient>,
+    ) -> Result<(), CommandFailure> {
+        let path = self.path();
+        let body = match daemon {
+            Some(mut daemon) => daemon.get(&path).await?.to_vec(),
+            None => self.in_files(files)?.as_bytes().to_vec(),
         };
-        match self.output.format {
-            Format::Json => output::json(&body),
-            Format::Table => print(daemon_client::read(&path, &body)?),
-        }
+        output::answer(self.output.format, &path, &body, print)
     }
 
     fn path(&self) -> String {
@@ -99,11 +93,8 @@ impl Search {
         }
     }
 
-    fn in_files(&self, files: &Files) -> Result<Raw, Failure> {
-        let known = files
-            .last_known()?
-            .map(|(entry, known)| (entry.name.clone(), Arc::new(known)));
-        let snapshot = Arc::new(Snapshot::new(0, known.collect()));
+    fn in_files(&self, files: &Management<OverFiles>) -> Result<Raw, Failure> {
+        let settings = files.settings()?;
         let search = router::Search {
             query: self.query.join(" "),
             limit: self.limit,
@@ -111,14 +102,13 @@ impl Search {
             server: self.server.clone(),
             up_to: Variant::Destructive,
         };
-        let found = router::search_lists(files.settings()?, &snapshot, &search, Detail::Full);
-        found.map_err(|failure| {
-            Failure::with_code(failure.error, failure.code.exit_code()).next(failure.hint)
-        })
+        let lists = files.lists(&settings);
+        let caller = Access::default().terminal();
+        router::search_lists(&caller, &settings, &lists, &search, Detail::Full)
     }
 }
 
-fn print(found: Found) -> Result<(), Failure> {
+fn print(found: Found) -> Result<(), CommandFailure> {
     if let Some(notice) = &found.notice {
         output::note(notice);
     }
@@ -156,6 +146,6 @@ fn row(tool: Row) -> [String; 4] {
         format!("{:.2}", tool.score),
         tool.name,
         variant,
-        shortened(first_line),
+        output::shortened(first_line),
     ]
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{
     ConfigError,
     document::{self, BYTE_ORDER_MARK, SERVERS, tree},
-    splice::{self, Member},
+    splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at},
 };
 use crate::names::ServerName;
@@ -147,7 +147,7 @@ fn add_server(
     if let Some(servers @ ast::Value::Array(_)) = servers {
         let mut element = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
         element.extend(entry.as_object().cloned().unwrap_or_default());
-        let member = Member {
+        let member = NewMember {
             key: None,
             value: &Value::Object(element),
         };

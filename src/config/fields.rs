@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     duration,
-    references::{self, Lookup, Text},
+    references::{self, Text, VariableLookup},
     tool_filter::Globs,
 };
 
@@ -30,16 +30,16 @@ impl BadField {
 }
 
 /// The keys of one object that nobody has taken yet. A null counts as absent.
-pub(super) struct Fields<'a> {
+pub(super) struct ObjectFields<'a> {
     left: Map<String, Value>,
     /// Put before keys in errors and warnings: empty, or a path that ends in a dot.
     prefix: String,
     /// Resolves references; without it strings are taken as they stand.
-    lookup: Option<Lookup<'a>>,
+    lookup: Option<VariableLookup<'a>>,
 }
 
-impl<'a> Fields<'a> {
-    pub(super) fn new(object: Map<String, Value>, lookup: Option<Lookup<'a>>) -> Self {
+impl<'a> ObjectFields<'a> {
+    pub(super) fn new(object: Map<String, Value>, lookup: Option<VariableLookup<'a>>) -> Self {
         Self {
             left: object,
             prefix: String::new(),
@@ -62,7 +62,7 @@ impl<'a> Fields<'a> {
     }
 
     /// The object under a key, to be read in its turn.
-    pub(super) fn object(&mut self, key: &str) -> Result<Option<Fields<'a>>, BadField> {
+    pub(super) fn object(&mut self, key: &str) -> Result<Option<ObjectFields<'a>>, BadField> {
         match self.value(key) {
             None => Ok(None),
             Some(Value::Object(object)) => Ok(Some(self.nested(key, object))),
@@ -75,8 +75,8 @@ impl<'a> Fields<'a> {
     }
 
     /// An object found inside a value of this one, to be read in its turn.
-    pub(super) fn nested(&self, place: &str, object: Map<String, Value>) -> Fields<'a> {
-        Fields {
+    pub(super) fn nested(&self, place: &str, object: Map<String, Value>) -> ObjectFields<'a> {
+        ObjectFields {
             left: object,
             prefix: format!("{}{place}.", self.prefix),
             lookup: self.lookup,

@@ -22,7 +22,7 @@ use super::{
 pub struct Keeper {
     file: Arc<Path>,
     settings: watch::Receiver<Arc<Settings>>,
-    standing: watch::Receiver<Standing>,
+    file_status: watch::Receiver<FileStatus>,
     reloads: mpsc::Sender<oneshot::Sender<()>>,
 }
 
@@ -33,13 +33,13 @@ pub struct KeeperTask {
     text: Option<String>,
     first: Fixed,
     settings: watch::Sender<Arc<Settings>>,
-    standing: watch::Sender<Standing>,
+    file_status: watch::Sender<FileStatus>,
     reloads: mpsc::Receiver<oneshot::Sender<()>>,
 }
 
 /// How the file stands to what is in force.
 #[derive(Clone, Default)]
-struct Standing {
+struct FileStatus {
     error: Option<Arc<LoadError>>,
     needs_restart: Vec<&'static str>,
 }
@@ -47,7 +47,7 @@ struct Standing {
 /// How long the file must be quiet before it is read: editors write in several steps.
 const QUIET: Duration = Duration::from_millis(200);
 /// How long a file that never gets quiet may keep us waiting.
-const PATIENCE: Duration = Duration::from_millis(600);
+const READ_WITHIN: Duration = Duration::from_millis(600);
 /// How often the file is looked at where changes are not noticed for certain.
 const LOOK_WITHOUT_WATCH: Duration = Duration::from_millis(500);
 /// How often it is looked at all the same: network file systems report nothing.
@@ -70,18 +70,15 @@ impl Keeper {
             variables,
         };
         let text = source.read()?;
-        let first = match &text {
-            Some(text) => source.parse(text)?,
-            None => source.without_file()?,
-        };
+        let first = source.settings(text.as_deref())?;
         let fixed = Fixed::of(&first);
         let (settings, settings_out) = watch::channel(Arc::new(first));
-        let (standing, standing_out) = watch::channel(Standing::default());
+        let (file_status, file_status_out) = watch::channel(FileStatus::default());
         let (reloads_in, reloads) = mpsc::channel(WAITING_RELOADS);
         let keeper = Self {
             file: file.into(),
             settings: settings_out,
-            standing: standing_out,
+            file_status: file_status_out,
             reloads: reloads_in,
         };
         let task = KeeperTask {
@@ -89,7 +86,7 @@ impl Keeper {
             text,
             first: fixed,
             settings,
-            standing,
+            file_status,
             reloads,
         };
         Ok((keeper, task))
@@ -112,12 +109,12 @@ impl Keeper {
 
     /// Why the file as it is now is not in force, if it is not.
     pub fn last_error(&self) -> Option<Arc<LoadError>> {
-        self.standing.borrow().error.clone()
+        self.file_status.borrow().error.clone()
     }
 
     /// Keys whose new values count only after a restart.
     pub fn needs_restart(&self) -> Vec<&'static str> {
-        self.standing.borrow().needs_restart.clone()
+        self.file_status.borrow().needs_restart.clone()
     }
 
     /// Reads the file at once. When it returns, what the file says is in force, or the error says why not.
@@ -178,7 +175,7 @@ impl KeeperTask {
                 Some(()) = changed.recv() => {
                     let now = Instant::now();
                     let first = *first_notice.get_or_insert(now);
-                    wake = (now + QUIET).min(first + PATIENCE);
+                    wake = (now + QUIET).min(first + READ_WITHIN);
                 }
                 () = tokio::time::sleep_until(wake) => {
                     // Watch first, read second: nothing falls between.
@@ -196,17 +193,17 @@ impl KeeperTask {
     /// Reads the file and publishes what is new about it.
     async fn reload(&mut self) {
         let (source, known) = (self.source.clone(), self.text.clone());
-        let is_faulty = self.standing.borrow().error.is_some();
+        let is_faulty = self.file_status.borrow().error.is_some();
         let read =
             tokio::task::spawn_blocking(move || source.read_again(known.as_deref(), is_faulty));
         match read.await {
-            Ok(Ok(None)) => self.stand(None),
+            Ok(Ok(None)) => self.publish_status(None),
             Ok(Ok(Some((text, settings)))) => {
                 self.text = Some(text);
                 self.publish(settings);
-                self.stand(None);
+                self.publish_status(None);
             }
-            Ok(Err(error)) => self.stand(Some(error)),
+            Ok(Err(error)) => self.publish_status(Some(error)),
             // The runtime is ending.
             Err(_) => {}
         }
@@ -233,22 +230,22 @@ impl KeeperTask {
     }
 
     /// Publishes whether the file is in force, and logs what is new about that.
-    fn stand(&self, error: Option<LoadError>) {
+    fn publish_status(&self, error: Option<LoadError>) {
         let needs_restart = self.first.differences(&Fixed::of(&self.settings.borrow()));
-        self.standing.send_if_modified(|standing| {
-            if standing.needs_restart != needs_restart && !needs_restart.is_empty() {
+        self.file_status.send_if_modified(|file_status| {
+            if file_status.needs_restart != needs_restart && !needs_restart.is_empty() {
                 tracing::warn!(keys = ?needs_restart, "a restart is needed for changed settings to count");
             }
             let text = error.as_ref().map(LoadError::to_string);
-            let is_new = text != standing.error.as_ref().map(ToString::to_string);
+            let is_new = text != file_status.error.as_ref().map(ToString::to_string);
             if is_new && let Some(text) = text {
                 tracing::error!(error = %text, "the last good configuration stays in force");
             }
             if is_new {
-                standing.error = error.map(Arc::new);
+                file_status.error = error.map(Arc::new);
             }
-            let changed = is_new || standing.needs_restart != needs_restart;
-            standing.needs_restart = needs_restart;
+            let changed = is_new || file_status.needs_restart != needs_restart;
+            file_status.needs_restart = needs_restart;
             changed
         });
     }

@@ -20,6 +20,7 @@ mod server_entry;
 mod settings;
 mod source;
 mod splice;
+mod surroundings;
 mod tool_filter;
 mod tree;
 mod watching;
@@ -31,18 +32,19 @@ mod tests;
 pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
 pub use listen::{BadListen, Listen};
-pub use parse::{Surroundings, parse};
-pub use places::{Asked, NoHome, Places, Why};
-pub use references::Lookup;
+pub use parse::parse;
+pub use places::{NoHome, Places, RequestedPlaces, Why};
+pub use references::VariableLookup;
 pub use schema::SCHEMA;
 pub use server_entry::{
     Author, IdleTimeout, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start, Stdio,
     ToolChanges, Transport,
 };
-pub use settings::{BrokenEntry, Environment, Inherit, Management, RoutingMode, Settings};
-pub use source::{LoadError, Overrides, Variables, process_environment};
+pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
+pub use source::{LoadError, Overrides, Variables, load, process_environment};
+pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
-pub use write::{WriteError, create_private_folder, rewrite, write};
+pub use write::{WriteError, rewrite, write};
 
 /// Why a configuration as a whole cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

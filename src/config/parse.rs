@@ -2,7 +2,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
@@ -12,37 +11,16 @@ use serde_json::Value;
 use super::{
     ConfigError,
     document::{self, SERVERS, WrittenServer},
-    fields::{BadField, Fields},
+    fields::{BadField, ObjectFields},
     listen::{BadListen, Listen},
     read_entry::{Context, read_entry},
     read_transport::is_variable,
-    references::Lookup,
+    references::VariableLookup,
     server_entry::ServerEntry,
-    settings::{BrokenEntry, Environment, Inherit, Management, RoutingMode, Settings},
+    settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
+    surroundings::Surroundings,
 };
 use crate::{names::ServerName, secret::Secret};
-
-/// What the text of a configuration refers to outside itself.
-#[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
-    /// Environment variables.
-    pub lookup: Lookup<'a>,
-    /// The folder relative paths start from: that of the file.
-    pub folder: &'a Path,
-}
-
-impl Surroundings<'_> {
-    /// A path as written: `~/` is the home folder, a relative one starts at the configuration's folder.
-    pub(super) fn path(&self, written: &str) -> PathBuf {
-        let home = || (self.lookup)("HOME").or_else(|| (self.lookup)("USERPROFILE"));
-        if let Some(rest) = written.strip_prefix("~/")
-            && let Some(home) = home()
-        {
-            return Path::new(&home).join(rest);
-        }
-        self.folder.join(written)
-    }
-}
 
 /// Every key of the top level, for suggestions.
 pub(super) const KEYS: &[&str] = &[
@@ -102,7 +80,7 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
             .warnings
             .push(format!("`{path}` stands twice; the last one counts"));
     }
-    let mut fields = Fields::new(document.settings, Some(surroundings.lookup));
+    let mut fields = ObjectFields::new(document.settings, Some(surroundings.lookup));
     refuse_access_control(&mut fields)?;
     let isolate_all = read_docker_isolation(&mut fields)?;
     read_settings(&mut fields, surroundings, &mut settings)?;
@@ -119,7 +97,7 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
 }
 
 /// Access rules that are not enforced must not look as if they were. A spelling close to `serverAuth` counts as it.
-fn refuse_access_control(fields: &mut Fields<'_>) -> Result<(), ConfigError> {
+fn refuse_access_control(fields: &mut ObjectFields<'_>) -> Result<(), ConfigError> {
     let is_server_auth = |key: &str| {
         let letters: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
         letters.eq_ignore_ascii_case("serverAuth")
@@ -137,7 +115,7 @@ fn refuse_access_control(fields: &mut Fields<'_>) -> Result<(), ConfigError> {
 }
 
 /// Whether the Go program's `docker_isolation` asks for every stdio server to run in a container.
-fn read_docker_isolation(fields: &mut Fields<'_>) -> Result<bool, BadField> {
+fn read_docker_isolation(fields: &mut ObjectFields<'_>) -> Result<bool, BadField> {
     match fields.object("docker_isolation")? {
         Some(mut isolation) => Ok(isolation.flag("enabled")?.unwrap_or(false)),
         None => Ok(false),
@@ -145,7 +123,7 @@ fn read_docker_isolation(fields: &mut Fields<'_>) -> Result<bool, BadField> {
 }
 
 fn read_settings(
-    fields: &mut Fields<'_>,
+    fields: &mut ObjectFields<'_>,
     surroundings: &Surroundings<'_>,
     settings: &mut Settings,
 ) -> Result<(), BadField> {
@@ -213,25 +191,25 @@ fn read_settings(
 }
 
 /// `management`; the Go program's words for the same restrictions count too, and the strictest wins.
-fn read_management(fields: &mut Fields<'_>) -> Result<Management, BadField> {
+fn read_management(fields: &mut ObjectFields<'_>) -> Result<AgentManagement, BadField> {
     let choices = [
-        ("full", Management::Full),
-        ("read", Management::Read),
-        ("off", Management::Off),
+        ("full", AgentManagement::Full),
+        ("read", AgentManagement::Read),
+        ("off", AgentManagement::Off),
     ];
     let written = fields
         .choice("management", &choices)?
-        .unwrap_or(Management::Full);
+        .unwrap_or(AgentManagement::Full);
     let read_only = fields.flag("read_only_mode")?.unwrap_or(false);
     let disabled = fields.flag("disable_management")?.unwrap_or(false);
     Ok(match written {
-        _ if disabled => Management::Off,
-        Management::Full if read_only => Management::Read,
+        _ if disabled => AgentManagement::Off,
+        AgentManagement::Full if read_only => AgentManagement::Read,
         written => written,
     })
 }
 
-fn read_intervals(fields: &mut Fields<'_>, settings: &mut Settings) -> Result<(), BadField> {
+fn read_intervals(fields: &mut ObjectFields<'_>, settings: &mut Settings) -> Result<(), BadField> {
     // Limit: anything more often than this is load without use.
     const SHORTEST: Duration = Duration::from_millis(100);
     if let Some(interval) = fields.duration("tool_discovery_interval", Duration::ZERO)? {
@@ -253,8 +231,8 @@ fn read_intervals(fields: &mut Fields<'_>, settings: &mut Settings) -> Result<()
 }
 
 fn read_keys(
-    fields: &mut Fields<'_>,
-    lookup: Lookup<'_>,
+    fields: &mut ObjectFields<'_>,
+    lookup: VariableLookup<'_>,
     settings: &mut Settings,
 ) -> Result<(), BadField> {
     settings.api_key = fields.text("api_key")?.map(|key| Secret::new(key.value));
@@ -264,12 +242,12 @@ fn read_keys(
     Ok(())
 }
 
-fn read_texts(fields: &mut Fields<'_>, key: &str) -> Result<Vec<String>, BadField> {
+fn read_texts(fields: &mut ObjectFields<'_>, key: &str) -> Result<Vec<String>, BadField> {
     let texts = fields.texts(key)?.unwrap_or_default();
     Ok(texts.into_iter().map(|text| text.value).collect())
 }
 
-fn read_environment(fields: &mut Fields<'_>) -> Result<Environment, BadField> {
+fn read_environment(fields: &mut ObjectFields<'_>) -> Result<Environment, BadField> {
     let inherit = if fields.is_array("inherit") {
         let also = fields.globs("inherit")?.unwrap_or_default();
         Inherit::Safe { also }
@@ -304,7 +282,7 @@ fn asks_for_something(value: &Value) -> bool {
 }
 
 /// `$MCP_TIMEOUT`, in seconds.
-fn read_mcp_timeout(lookup: Lookup<'_>, warnings: &mut Vec<String>) -> Option<Duration> {
+fn read_mcp_timeout(lookup: VariableLookup<'_>, warnings: &mut Vec<String>) -> Option<Duration> {
     let written = lookup("MCP_TIMEOUT").filter(|text| !text.is_empty())?;
     match written.trim().parse::<u64>() {
         Ok(seconds) if (1..=LONGEST_MCP_TIMEOUT).contains(&seconds) => {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use directories::{BaseDirs, ProjectDirs};
 
-use super::{references::Lookup, settings::Settings};
+use super::{references::VariableLookup, settings::Settings};
 
 /// The file's name in the platform's folder.
 const FILE_NAME: &str = "mcp_config.json";
@@ -39,7 +39,7 @@ pub enum Why {
 
 /// What the command line says about places.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedPlaces {
     /// `--config`.
     pub config_file: Option<PathBuf>,
     /// `--data-dir`.
@@ -62,7 +62,7 @@ struct Folders {
 impl Places {
     /// Looks for the file: `--config`, `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH`, the platform's configuration folder, an existing
     /// `~/.mcpproxy/mcp_config.json`.
-    pub fn find(asked: &Asked, lookup: Lookup<'_>) -> Result<Self, NoHome> {
+    pub fn find(asked: &RequestedPlaces, lookup: VariableLookup<'_>) -> Result<Self, NoHome> {
         let folders = ProjectDirs::from("", "", "mcpproxy")
             .zip(BaseDirs::new())
             .map(|(ours, base)| Folders {
@@ -96,8 +96,8 @@ impl Why {
 }
 
 fn choose(
-    asked: &Asked,
-    lookup: Lookup<'_>,
+    asked: &RequestedPlaces,
+    lookup: VariableLookup<'_>,
     folders: Option<&Folders>,
     exists: &dyn Fn(&Path) -> bool,
 ) -> Result<Places, NoHome> {
@@ -153,7 +153,7 @@ mod tests {
         };
         let check =
             |flag: Option<&str>, variables: &[&str], files: &[&str], expected: &str, why| {
-                let asked = Asked {
+                let asked = RequestedPlaces {
                     config_file: flag.map(PathBuf::from),
                     data_dir: None,
                 };
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn the_command_line_chooses_the_data_folder_before_the_file() {
         let find = |data_dir: Option<&str>| {
-            let asked = Asked {
+            let asked = RequestedPlaces {
                 config_file: Some("/f".into()),
                 data_dir: data_dir.map(PathBuf::from),
             };

@@ -1,19 +1,20 @@
 //! One entry under `mcpServers`, from JSON to [`ServerEntry`]. Any fault breaks this entry only.
 
-use std::{fmt::Write, time::Duration};
+use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
     duration,
-    fields::{BadField, Fields},
+    fields::{BadField, ObjectFields},
     fingerprint::fingerprint,
-    parse::Surroundings,
     read_transport::{read_transport, without_effect},
     server_entry::{
         Author, IdleTimeout, Root, ServerEntry, SessionScope, Start, ToolChanges, Transport,
     },
     settings::Environment,
+    surroundings::Surroundings,
     tool_filter::{Globs, ToolAcl, ToolFilter},
 };
 use crate::names::ServerName;
@@ -88,7 +89,7 @@ pub(super) fn read_entry(
     entry: Map<String, Value>,
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
-    let mut state = Fields::new(entry.clone(), None);
+    let mut state = ObjectFields::new(entry.clone(), None);
     let enabled = read_enabled(&mut state)?;
     let quarantined = state.flag("quarantined")?.unwrap_or(false);
     let authors = [("person", Author::Person), ("agent", Author::Agent)];
@@ -100,7 +101,7 @@ pub(super) fn read_entry(
     // reach for them before a person has agreed.
     let is_used = enabled && !(quarantined && changed_by == Author::Agent);
     let lookup = is_used.then_some(context.surroundings.lookup);
-    let mut fields = Fields::new(entry, lookup);
+    let mut fields = ObjectFields::new(entry, lookup);
     for read_above in ["enabled", "disabled", "quarantined", "changed_by"] {
         fields.value(read_above);
     }
@@ -165,7 +166,7 @@ pub(super) fn read_entry(
     Ok((entry, warnings))
 }
 
-fn read_enabled(fields: &mut Fields<'_>) -> Result<bool, BadField> {
+fn read_enabled(fields: &mut ObjectFields<'_>) -> Result<bool, BadField> {
     match (fields.flag("enabled")?, fields.flag("disabled")?) {
         (Some(enabled), Some(disabled)) if enabled == disabled => {
             Err(fields.bad("disabled", "contradicts `enabled`"))
@@ -176,7 +177,7 @@ fn read_enabled(fields: &mut Fields<'_>) -> Result<bool, BadField> {
 }
 
 /// Refuses what this version cannot do, where going without would be less than was asked for.
-fn refuse_unsupported(fields: &mut Fields<'_>, isolate_all: bool) -> Result<(), BadField> {
+fn refuse_unsupported(fields: &mut ObjectFields<'_>, isolate_all: bool) -> Result<(), BadField> {
     const UNSUPPORTED: &str = "is not supported by this version";
     let isolated = match fields.object("isolation")? {
         Some(mut isolation) => isolation.flag("enabled")?,
@@ -195,7 +196,7 @@ fn refuse_unsupported(fields: &mut Fields<'_>, isolate_all: bool) -> Result<(), 
 }
 
 fn read_idle_timeout(
-    fields: &mut Fields<'_>,
+    fields: &mut ObjectFields<'_>,
     is_stdio: bool,
     warnings: &mut Vec<String>,
 ) -> Result<IdleTimeout, BadField> {
@@ -236,7 +237,7 @@ fn read_idle_timeout(
 
 /// How long connecting may take, and how long the first time.
 fn read_init_timeout(
-    fields: &mut Fields<'_>,
+    fields: &mut ObjectFields<'_>,
     transport: &Transport,
     context: &Context<'_>,
 ) -> Result<(Duration, Duration), BadField> {
@@ -260,7 +261,10 @@ fn read_init_timeout(
     Ok((INIT_TIMEOUT, first))
 }
 
-fn read_tool_acl(fields: &mut Fields<'_>, warnings: &mut Vec<String>) -> Result<ToolAcl, BadField> {
+fn read_tool_acl(
+    fields: &mut ObjectFields<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<ToolAcl, BadField> {
     let Some(mut acl) = fields.object("tool_acl")? else {
         return Ok(ToolAcl::default());
     };
@@ -274,7 +278,7 @@ fn read_tool_acl(fields: &mut Fields<'_>, warnings: &mut Vec<String>) -> Result<
 }
 
 /// Roots are URIs, absolute paths, or objects with `uri` and `name`.
-fn read_roots(fields: &mut Fields<'_>) -> Result<Vec<Root>, BadField> {
+fn read_roots(fields: &mut ObjectFields<'_>) -> Result<Vec<Root>, BadField> {
     let accepted = "must be an array of absolute paths, URIs or {\"uri\", \"name\"} objects";
     let elements = match fields.value("roots") {
         None => return Ok(Vec::new()),
@@ -296,6 +300,14 @@ fn read_roots(fields: &mut Fields<'_>) -> Result<Vec<Root>, BadField> {
     Ok(roots)
 }
 
+/// What stands in the path of a URI as it is (RFC 3986, 2.3 and 3.3).
+const PATH: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// The URI of a root written as a URI or as an absolute path.
 fn root_uri(written: &str) -> Option<String> {
     if written.contains("://") {
@@ -304,14 +316,5 @@ fn root_uri(written: &str) -> Option<String> {
     if !written.starts_with('/') {
         return None;
     }
-    let mut uri = "file://".to_owned();
-    for byte in written.bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
-            uri.push(char::from(byte));
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(uri, "%{byte:02X}");
-        }
-    }
-    Some(uri)
+    Some(format!("file://{}", utf8_percent_encode(written, PATH)))
 }

@@ -6,11 +6,11 @@ use http::{HeaderName, HeaderValue, Uri};
 use serde_json::Value;
 
 use super::{
-    fields::{BadField, Fields},
+    fields::{BadField, ObjectFields},
     masking,
-    parse::Surroundings,
     references::Text,
     server_entry::{Remote, RemoteKind, Stdio, Transport},
+    surroundings::Surroundings,
 };
 use crate::secret::Secret;
 
@@ -33,7 +33,7 @@ const KINDS: &[(&str, Kind)] = &[
 
 /// Reads `type`, and the keys of a stdio or a remote server.
 pub(super) fn read_transport(
-    fields: &mut Fields<'_>,
+    fields: &mut ObjectFields<'_>,
     surroundings: &Surroundings<'_>,
 ) -> Result<Transport, BadField> {
     let kind = match fields.spelling(&["type", "protocol", "transport"])? {
@@ -73,7 +73,7 @@ fn kind_by_shape(url: &str) -> RemoteKind {
 }
 
 fn read_stdio(
-    fields: &mut Fields<'_>,
+    fields: &mut ObjectFields<'_>,
     surroundings: &Surroundings<'_>,
     command: Text,
 ) -> Result<Stdio, BadField> {
@@ -113,7 +113,7 @@ pub(super) fn is_variable(name: &str) -> bool {
 }
 
 fn read_remote(
-    fields: &mut Fields<'_>,
+    fields: &mut ObjectFields<'_>,
     surroundings: &Surroundings<'_>,
     url: &Text,
     kind: RemoteKind,
@@ -162,7 +162,7 @@ fn check_url(url: &str) -> Result<(), &'static str> {
 }
 
 /// Takes the keys that mean nothing to this kind of server, and names those that say something.
-pub(super) fn without_effect(fields: &mut Fields<'_>, transport: &Transport) -> Vec<String> {
+pub(super) fn without_effect(fields: &mut ObjectFields<'_>, transport: &Transport) -> Vec<String> {
     let (keys, kind): (&[&str], _) = match transport {
         Transport::Stdio(_) => (&["headers", "ca_file", "client_cert"], "a stdio"),
         Transport::Remote(_) => (&["args", "env", "cwd", "working_dir"], "a remote"),

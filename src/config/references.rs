@@ -5,7 +5,7 @@
 use crate::secret::MASK;
 
 /// Gives the value of an environment variable, if it is set.
-pub type Lookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+pub type VariableLookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
 /// A string of the configuration: its value, and how listings show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub(super) fn literal(text: &str) -> Text {
 }
 
 /// Resolves every reference in the text.
-pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<Text, BadReference> {
+pub(super) fn expand(text: &str, lookup: VariableLookup<'_>) -> Result<Text, BadReference> {
     let mut out = literal("");
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -64,7 +64,7 @@ pub(super) fn expand(text: &str, lookup: Lookup<'_>) -> Result<Text, BadReferenc
 }
 
 /// Resolves what stands between the braces.
-fn resolve(inside: &str, lookup: Lookup<'_>) -> Result<String, BadReference> {
+fn resolve(inside: &str, lookup: VariableLookup<'_>) -> Result<String, BadReference> {
     if let Some(name) = inside.strip_prefix("keyring:") {
         return Err(BadReference::Keyring(name.to_owned()));
     }

@@ -25,6 +25,23 @@ mod tests {
         object.keys().map(String::as_str).collect()
     }
 
+    /// Every key that is read, of the top level and of servers.
+    fn all_keys() -> impl Iterator<Item = &'static str> {
+        parse::KEYS.iter().chain(read_entry::KEYS).copied()
+    }
+
+    #[test]
+    fn the_page_of_the_configuration_names_every_key() {
+        let page = include_str!("../../docs/configuration.md");
+        let is_missing =
+            |key: &&str| !page.contains(&format!("`{key}`")) && !page.contains(&format!("`{key}."));
+        let missing: Vec<&str> = all_keys().filter(is_missing).collect();
+        assert!(
+            missing.is_empty(),
+            "docs/configuration.md lacks {missing:?}"
+        );
+    }
+
     #[test]
     fn the_schema_knows_the_keys_that_are_read() {
         let schema: Value = serde_json::from_str(SCHEMA).expect("good JSON");

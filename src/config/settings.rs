@@ -21,7 +21,7 @@ pub struct Settings {
     /// Whether `call_tool` is listed.
     pub legacy_call_tool: bool,
     /// What agents may do with `upstream_servers`.
-    pub management: Management,
+    pub management: AgentManagement,
     /// How often awake servers are listed again; nothing where that is off.
     pub tool_discovery_interval: Option<Duration>,
     /// How often idle servers are looked for.
@@ -57,7 +57,7 @@ impl Default for Settings {
             tools_limit: 15,
             top_k: 5,
             legacy_call_tool: false,
-            management: Management::Full,
+            management: AgentManagement::Full,
             tool_discovery_interval: Some(Duration::from_mins(5)),
             idle_check_interval: Duration::from_secs(30),
             health_check_interval: Duration::from_secs(30),
@@ -75,7 +75,7 @@ impl Default for Settings {
 }
 
 /// An entry under `mcpServers` that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct BrokenEntry {
     /// The name as written, or the entry's place where it has none.
     pub name: String,
@@ -124,7 +124,7 @@ impl RoutingMode {
 
 /// What agents may do with `upstream_servers`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Management {
+pub enum AgentManagement {
     /// List and change.
     Full,
     /// List only.

@@ -11,8 +11,9 @@ use serde_json::json;
 use super::{
     ConfigError,
     listen::Listen,
-    parse::{Surroundings, parse},
+    parse::parse,
     settings::{RoutingMode, Settings},
+    surroundings::Surroundings,
     write::{folder_of, read_text},
 };
 
@@ -92,7 +93,25 @@ impl Fixed {
     }
 }
 
+/// What the file says now, without watching it. No file is no fault: the settings are then the defaults, with a hint.
+pub fn load(file: &Path, variables: &Variables) -> Result<Settings, LoadError> {
+    let source = Source {
+        file: file.to_owned(),
+        overrides: Overrides::default(),
+        variables: Arc::clone(variables),
+    };
+    source.settings(source.read()?.as_deref())
+}
+
 impl Source {
+    /// What the text says; nothing is the text of a file that is not there.
+    pub(super) fn settings(&self, text: Option<&str>) -> Result<Settings, LoadError> {
+        match text {
+            Some(text) => self.parse(text),
+            None => self.without_file(),
+        }
+    }
+
     /// The text; nothing where there is no file.
     pub(super) fn read(&self) -> Result<Option<String>, LoadError> {
         match read_text(&self.file) {
@@ -127,7 +146,7 @@ impl Source {
         }
     }
 
-    pub(super) fn parse(&self, text: &str) -> Result<Settings, LoadError> {
+    fn parse(&self, text: &str) -> Result<Settings, LoadError> {
         let folder = folder_of(&self.file);
         let surroundings = Surroundings {
             lookup: &*self.variables,
@@ -140,7 +159,7 @@ impl Source {
         Ok(self.overridden(settings))
     }
 
-    pub(super) fn without_file(&self) -> Result<Settings, LoadError> {
+    fn without_file(&self) -> Result<Settings, LoadError> {
         let mut settings = self.parse("")?;
         settings.warnings.push(format!(
             "there is no configuration file yet: `mcpproxy upstream add` makes {}",

@@ -15,7 +15,7 @@ pub(super) struct Container {
 }
 
 /// What is put into a container.
-pub(super) struct Member<'a> {
+pub(super) struct NewMember<'a> {
     /// The key of a property; nothing for an array's element.
     pub(super) key: Option<&'a str>,
     pub(super) value: &'a Value,
@@ -32,7 +32,7 @@ pub(super) fn replace(text: &str, range: &Range<usize>, value: &Value) -> String
 }
 
 /// Puts a member at the end of a container, in the manner of those before it.
-pub(super) fn append(text: &str, container: &Container, member: &Member<'_>) -> String {
+pub(super) fn append(text: &str, container: &Container, member: &NewMember<'_>) -> String {
     let style = Style::of(text);
     let close = container.range.end.saturating_sub(1);
     let outer = indent_at(text, container.range.start);
@@ -154,13 +154,13 @@ impl<'a> Style<'a> {
     }
 
     /// A member on a line of its own.
-    fn write_line(&self, out: &mut String, indent: &str, member: &Member<'_>) {
+    fn write_line(&self, out: &mut String, indent: &str, member: &NewMember<'_>) {
         out.push_str(self.newline);
         out.push_str(indent);
         self.write_member(out, member, Some(indent));
     }
 
-    fn write_member(&self, out: &mut String, member: &Member<'_>, indent: Option<&str>) {
+    fn write_member(&self, out: &mut String, member: &NewMember<'_>, indent: Option<&str>) {
         if let Some(key) = member.key {
             out.push_str(&Value::from(key).to_string());
             out.push_str(": ");
@@ -175,7 +175,7 @@ impl<'a> Style<'a> {
                 out.push('{');
                 let inner = indent.map(|indent| indent.to_owned() + self.unit);
                 for (index, (key, value)) in object.iter().enumerate() {
-                    let member = Member {
+                    let member = NewMember {
                         key: Some(key),
                         value,
                     };

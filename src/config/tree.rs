@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     ConfigError,
     document::{self, tree},
-    splice::{self, Container, Member},
+    splice::{self, Container, NewMember},
 };
 
 /// Where a value stands: the index of the property or element at each level.
@@ -30,7 +30,7 @@ pub(super) fn set(
     };
     let Some(index) = property(object, key) else {
         let value = nested(inside, value.clone());
-        let member = Member {
+        let member = NewMember {
             key: Some(key),
             value: &value,
         };

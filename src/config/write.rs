@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::edit::{Change, EditError, edit_all};
+use crate::storage::{create_private_dir, private};
 
 /// Why the file was not written. It is then as it was.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +55,7 @@ pub fn rewrite(
     let chain = link_chain(file);
     let real = chain.last().map_or(file, PathBuf::as_path);
     let folder = folder_of(real);
-    create_private_folder(folder).map_err(failed("create the folder", folder))?;
+    create_private_dir(folder).map_err(failed("create the folder", folder))?;
     let _lock = lock(real)?;
     if fs::metadata(real).is_ok_and(|metadata| metadata.permissions().readonly()) {
         // Replacing it would work, but somebody does not want that.
@@ -194,27 +195,4 @@ fn sync_folder(folder: &Path) {
     if let Ok(folder) = File::open(folder) {
         let _ = folder.sync_all();
     }
-}
-
-#[cfg(unix)]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    use std::os::unix::fs::OpenOptionsExt;
-    options.mode(0o600)
-}
-
-#[cfg(not(unix))]
-fn private(options: &mut OpenOptions) -> &mut OpenOptions {
-    options
-}
-
-/// Creates a folder that only its owner can enter, and those above it, where they are missing.
-pub fn create_private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::DirBuilderExt;
-        builder.mode(0o700);
-    }
-    builder.create(folder)
 }

@@ -1,6 +1,6 @@
 //! When a daemon ends, and how: a signal, or nobody there to serve any more. A second signal ends at once.
 
-use super::{Running, ServeError};
+use super::{RunningDaemon, ServeError};
 
 /// The signals that end a daemon. Heard from the making on: one that comes before they are waited for is not lost, and does not end
 /// the process on the spot.
@@ -14,7 +14,7 @@ impl Signals {
         heard.map(Self).map_err(failed)
     }
 
-    /// The next one. Safe to drop while it waits.
+    /// The next one. Cancel-safe.
     pub async fn next(&mut self) {
         self.0.next().await;
     }
@@ -23,7 +23,7 @@ impl Signals {
 /// Serves until `over`, SIGTERM or SIGINT, then ends in order; a signal after that ends at once.
 pub(super) async fn until(
     over: impl Future<Output = &'static str>,
-    running: Running,
+    running: RunningDaemon,
     mut signals: Signals,
 ) {
     tell_service_manager(Stage::Ready);
@@ -34,7 +34,7 @@ pub(super) async fn until(
         why = over => tracing::info!("ending: {why}"),
     }
     tell_service_manager(Stage::Stopping);
-    let hurry = running.parts.hurry.clone();
+    let hurry = running.tasks.hurry.clone();
     let shutdown = running.shutdown();
     tokio::pin!(shutdown);
     tokio::select! {

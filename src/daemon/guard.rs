@@ -11,16 +11,20 @@ use axum::{
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 
-use crate::config::Settings;
+use crate::{config::Settings, loopback::is_loopback};
 
 /// The settings that the guard reads at each request.
-pub(super) type Rules = watch::Receiver<Arc<Settings>>;
+pub(super) type CurrentSettings = watch::Receiver<Arc<Settings>>;
 
 /// Paths that monitoring asks under whatever name it knows us by.
 const OPEN_PATHS: [&str; 3] = ["/health", "/healthz", "/readyz"];
 
 /// Lets a request through, or answers 403.
-pub(super) async fn check(State(rules): State<Rules>, request: Request, next: Next) -> Response {
+pub(super) async fn check(
+    State(rules): State<CurrentSettings>,
+    request: Request,
+    next: Next,
+) -> Response {
     let verdict = {
         let settings = rules.borrow();
         judge(&settings, request.uri().path(), request.headers())
@@ -65,7 +69,7 @@ fn judge(settings: &Settings, path: &str, headers: &HeaderMap) -> Verdict {
         .or_else(|| text.strip_prefix("https://"))
         .map(without_port);
     match host {
-        Some(host) if is_loopback_name(host) => Verdict::Pass,
+        Some(host) if is_loopback(host) => Verdict::Pass,
         _ => Verdict::Refuse("origin"),
     }
 }
@@ -81,7 +85,7 @@ fn host_is_ours(settings: &Settings, headers: &HeaderMap) -> bool {
     let name = without_port(host);
     // An address in place of a name cannot be rebound.
     let is_address = || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
-    is_loopback_name(name)
+    is_loopback(name)
         || settings
             .trusted_hosts
             .iter()
@@ -100,14 +104,6 @@ fn without_port(host: &str) -> &str {
         }
         _ => host,
     }
-}
-
-fn is_loopback_name(name: &str) -> bool {
-    name.eq_ignore_ascii_case("localhost")
-        || name
-            .trim_matches(['[', ']'])
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 fn refusal(what: &str) -> Response {

@@ -13,7 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_service::Service;
 
 use super::ServeError;
-use crate::config::Listen;
+use crate::{access::Peer, config::Listen};
 
 /// How long a connection may be silent before it has sent the head of a request.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
@@ -52,9 +52,6 @@ fn refused(address: SocketAddr, error: &io::Error) -> ServeError {
     ServeError::Failed(format!("failed to listen on {address}: {error}; {hint}"))
 }
 
-/// The socket's name in the data folder.
-pub(super) const SOCKET: &str = "mcpproxy.sock";
-
 /// The command line's socket: whoever may open it is the operator.
 #[cfg(unix)]
 pub(super) type LocalSocket = tokio::net::UnixListener;
@@ -68,7 +65,7 @@ pub(super) type LocalSocket = TcpListener;
 pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
     use std::os::unix::fs::PermissionsExt;
 
-    let path = data_dir.join(SOCKET);
+    let path = data_dir.join(crate::daemon_client::SOCKET);
     let cannot = |error: io::Error| {
         let hint = "a shorter path may help: give --data-dir";
         ServeError::Failed(format!(
@@ -98,20 +95,20 @@ pub(super) trait Accept: Send + 'static {
     /// A connection.
     type Io: AsyncRead + AsyncWrite + Unpin + Send + 'static;
     /// The next connection.
-    fn accept(&self) -> impl Future<Output = io::Result<Self::Io>> + Send;
+    fn accept(&self) -> impl Future<Output = io::Result<(Self::Io, Peer)>> + Send;
 }
 
 impl Accept for TcpListener {
     type Io = tokio::net::TcpStream;
 
-    async fn accept(&self) -> io::Result<Self::Io> {
-        let (stream, _) = TcpListener::accept(self).await?;
+    async fn accept(&self) -> io::Result<(Self::Io, Peer)> {
+        let (stream, address) = TcpListener::accept(self).await?;
         // Small answers must not wait for a full packet.
         if let Err(error) = stream.set_nodelay(true) {
             // The client has left already.
             tracing::debug!(%error, "a connection could not be set up");
         }
-        Ok(stream)
+        Ok((stream, Peer::Network(address)))
     }
 }
 
@@ -120,12 +117,12 @@ impl Accept for tokio::net::UnixListener {
     type Io = tokio::net::UnixStream;
 
     /// Passes over whom the socket's mode should have kept out: between its making and its closing to others lies a moment.
-    async fn accept(&self) -> io::Result<Self::Io> {
+    async fn accept(&self) -> io::Result<(Self::Io, Peer)> {
         loop {
             let (stream, _) = tokio::net::UnixListener::accept(self).await?;
             let user = stream.peer_cred()?.uid();
             if user == rustix::process::geteuid().as_raw() || user == 0 {
-                return Ok(stream);
+                return Ok((stream, Peer::LocalSocket));
             }
             tracing::warn!(user, "another user tried the local socket");
         }
@@ -146,8 +143,8 @@ pub(super) async fn serve(
             () = closing.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
-        let io = match accepted {
-            Ok(io) => io,
+        let (io, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -155,8 +152,9 @@ pub(super) async fn serve(
             }
         };
         let routes = routes.clone();
-        let service = service_fn(move |request: http::Request<Incoming>| {
+        let service = service_fn(move |mut request: http::Request<Incoming>| {
             let mut routes = routes.clone();
+            request.extensions_mut().insert(peer);
             async move { Ok::<_, Infallible>(answered(routes.call(request.map(Body::new)).await)) }
         });
         let connection = http1::Builder::new()

@@ -6,8 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{ServeError, http::SOCKET};
-use crate::storage;
+use super::ServeError;
+use crate::{daemon_client::SOCKET, storage};
 
 /// Held as long as the daemon runs.
 pub(super) struct DataLock {

@@ -3,6 +3,7 @@
 mod ending;
 mod guard;
 mod http;
+mod identity;
 mod lock;
 mod running;
 
@@ -16,16 +17,15 @@ use tokio::{
 pub use self::ending::Signals;
 use self::{
     lock::DataLock,
-    running::{Beginning, Parts},
+    running::{DaemonParts, DaemonTasks},
 };
 pub use crate::logging::LogFormat;
 use crate::{
-    caller::Caller,
     config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
     logging,
+    process::LoginPath,
     router::View,
     storage,
-    upstream::process::LoginPath,
 };
 
 /// What the command line says about serving.
@@ -100,19 +100,19 @@ impl ServeError {
 }
 
 /// A daemon that serves.
-pub struct Running {
+pub struct RunningDaemon {
     /// The addresses that clients connect to.
     pub addresses: Vec<SocketAddr>,
     /// The data folder.
     pub data_dir: PathBuf,
     idle_exit: Option<Duration>,
-    parts: Parts,
+    tasks: DaemonTasks,
 }
 
-impl Running {
+impl RunningDaemon {
     /// Stops accepting, lets calls in flight end, stops every upstream, and returns when nothing is left.
     pub async fn shutdown(self) {
-        self.parts.shutdown().await;
+        self.tasks.shutdown().await;
     }
 
     /// Where clients connect, unless only the local socket is served.
@@ -127,7 +127,7 @@ impl Running {
             |url| format!("connect clients to {url}"),
         );
         tracing::info!(version = VERSION, "mcpproxy is ready: {place}");
-        let (presence, idle_exit) = (self.parts.presence.clone(), self.idle_exit);
+        let (presence, idle_exit) = (self.tasks.presence.clone(), self.idle_exit);
         let idle = async move {
             match idle_exit {
                 Some(time) => presence.nobody_for(time).await,
@@ -149,8 +149,9 @@ impl Running {
             version = VERSION,
             "mcpproxy serves its client on stdin and stdout"
         );
-        let inbound = &self.parts.inbound;
-        let client = inbound.host(View::Configured, Caller::anonymous(), input, output);
+        let caller = self.tasks.access.standard_streams();
+        let inbound = &self.tasks.inbound;
+        let client = inbound.host(View::Configured, caller, input, output);
         let left = async move {
             if let Err(error) = client.await {
                 tracing::error!(%error, "serving the client ended with a fault");
@@ -178,7 +179,7 @@ pub fn start_logging(options: &ServeOptions) -> Result<(), ServeError> {
 }
 
 /// Starts a daemon and returns when it serves.
-pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
+pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     let overrides = overrides(&options)?;
     let (keeper, keeper_task) = Keeper::open(
         &options.places.config_file,
@@ -202,7 +203,7 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
     let local = http::bind_locally(&data_dir)?;
     let listeners = listen(&settings, &options).await?;
     let idle_exit = options.idle_exit;
-    let (addresses, parts) = running::begin(Beginning {
+    let (addresses, tasks) = running::begin(DaemonParts {
         login_path: options.login_path,
         keeper,
         keeper_task,
@@ -211,11 +212,11 @@ pub async fn start(options: ServeOptions) -> Result<Running, ServeError> {
         listeners,
         local,
     })?;
-    Ok(Running {
+    Ok(RunningDaemon {
         addresses,
         data_dir,
         idle_exit,
-        parts,
+        tasks,
     })
 }
 

@@ -14,20 +14,22 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ServeError, guard,
     http::{self, LocalSocket},
+    identity,
     lock::DataLock,
     url_of,
 };
 use crate::{
-    api::{Api, Standing},
+    access::Access,
+    api::Api,
+    call_context::CallIds,
     catalog::Catalog,
     config::{Keeper, KeeperTask},
+    gate::Gate,
     inbound::{Inbound, Presence, Sessions},
-    management::Management,
+    management::{DaemonLocation, Management},
+    process::{ChildLedger, LoginPath},
     router::Router,
-    upstream::{
-        Ground, Supervisor,
-        process::{Ledger, LoginPath},
-    },
+    upstream::{ConnectContext, Supervisor},
 };
 
 /// How long calls in flight may take to end after the first signal.
@@ -40,7 +42,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 const HOUSEKEEPING: Duration = Duration::from_mins(10);
 
 /// What is there before anything runs.
-pub(super) struct Beginning {
+pub(super) struct DaemonParts {
     pub(super) keeper: Keeper,
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
@@ -52,7 +54,7 @@ pub(super) struct Beginning {
 }
 
 /// What has to be ended.
-pub(super) struct Parts {
+pub(super) struct DaemonTasks {
     /// No new connections, and streams that only listen end.
     closing: CancellationToken,
     /// Everything else ends.
@@ -61,6 +63,7 @@ pub(super) struct Parts {
     pub(super) hurry: CancellationToken,
     faces: JoinSet<()>,
     tasks: JoinSet<()>,
+    pub(super) access: Access,
     pub(super) inbound: Inbound,
     pub(super) presence: Presence,
     /// Freed last: the data folder is ours until the last child is gone.
@@ -68,8 +71,8 @@ pub(super) struct Parts {
 }
 
 /// Puts everything together and serves.
-pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), ServeError> {
-    let Beginning {
+pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks), ServeError> {
+    let DaemonParts {
         keeper,
         keeper_task,
         data_dir,
@@ -77,16 +80,16 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         mut lock,
         listeners,
         local,
-    } = beginning;
+    } = parts;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
         CancellationToken::new(),
         CancellationToken::new(),
     );
     let settings = keeper.settings();
-    let ledger = Ledger::open(&data_dir)
+    let ledger = ChildLedger::open(&data_dir)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
-    let ground = Ground {
+    let connect_context = ConnectContext {
         data_dir: data_dir.clone(),
         ledger: ledger.clone(),
         login_path: login_path.clone(),
@@ -98,27 +101,38 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         .map(|e| (e.name.clone(), e.fingerprint.clone()))
         .collect();
     let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
-    let (upstreams, mut supervisor) =
-        Supervisor::new(keeper.subscribe(), catalog.clone(), ground, hurry.clone());
-    let router = Router::new(keeper.subscribe(), catalog.clone(), upstreams.clone());
+    let (upstreams, mut supervisor) = Supervisor::new(
+        keeper.subscribe(),
+        catalog.clone(),
+        connect_context,
+        hurry.clone(),
+    );
+    let gate = Gate::new(keeper.subscribe(), catalog.clone());
+    let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams);
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
-    let inbound = Inbound::new(router.clone(), sessions.clone(), closing.clone());
+    let calls = CallIds::default();
+    let inbound = Inbound::new(
+        router.clone(),
+        calls.clone(),
+        sessions.clone(),
+        closing.clone(),
+    );
 
     let addresses: Vec<_> = listeners
         .iter()
         .filter_map(|listener| listener.local_addr().ok())
         .collect();
     let url = url_of(&addresses);
-    let standing = Standing {
+    let location = DaemonLocation {
         data_dir: data_dir.clone(),
         listen: addresses.iter().map(ToString::to_string).collect(),
         url: url.clone(),
     };
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, standing, move || counted.count());
+    let api = Api::new(management, router, calls, location, move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.
@@ -135,30 +149,48 @@ pub(super) fn begin(beginning: Beginning) -> Result<(Vec<SocketAddr>, Parts), Se
         until_the_end.run_until_cancelled(unanswered).await;
     });
 
-    let faces = open_faces(&inbound, &api, &keeper, listeners, local, &closing);
+    let access = Access::default();
+    let served = Served {
+        access: &access,
+        inbound: &inbound,
+        api: &api,
+    };
+    let faces = open_faces(&served, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());
-    let parts = Parts {
+    let running = DaemonTasks {
         closing,
         ending,
         hurry,
         faces,
         tasks,
+        access,
         inbound,
         presence,
         _lock: lock,
     };
-    Ok((addresses, parts))
+    Ok((addresses, running))
+}
+
+/// What is served, and who it is served to.
+struct Served<'a> {
+    access: &'a Access,
+    inbound: &'a Inbound,
+    api: &'a Api,
 }
 
 /// TCP for clients behind the guard, the local socket for whoever owns the data folder.
 fn open_faces(
-    inbound: &Inbound,
-    api: &Api,
+    served: &Served<'_>,
     keeper: &Keeper,
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
 ) -> JoinSet<()> {
+    let Served {
+        access,
+        inbound,
+        api,
+    } = *served;
     let presence = inbound.presence().clone();
     let counted = |routes: HttpRouter| {
         routes.layer(axum::middleware::from_fn_with_state(
@@ -167,16 +199,21 @@ fn open_faces(
         ))
     };
     // Whoever only looks whether we live is no client.
-    let guarded = counted(inbound.routes()).merge(api.health_routes()).layer(
-        axum::middleware::from_fn_with_state(keeper.subscribe(), guard::check),
-    );
+    let guarded = counted(identity::for_clients(inbound.routes(), access))
+        .merge(api.health_routes())
+        .layer(axum::middleware::from_fn_with_state(
+            keeper.subscribe(),
+            guard::check,
+        ));
     let mut faces = JoinSet::new();
     for listener in listeners {
         let serving = http::serve(listener, guarded.clone(), closing.clone(), DRAIN);
         faces.spawn(serving);
     }
     if let Some(socket) = local {
-        let routes = counted(api.routes().merge(inbound.local_routes()));
+        let operator = identity::for_operator(api.routes(), access);
+        let clients = identity::for_clients(inbound.local_routes(), access);
+        let routes = counted(operator.merge(clients));
         faces.spawn(http::serve(socket, routes, closing.clone(), DRAIN));
     }
     faces.spawn(see_off(inbound.clone(), closing.clone()));
@@ -189,15 +226,16 @@ async fn count(State(presence): State<Presence>, request: Request, next: Next) -
     next.run(request).await
 }
 
-/// Clients that are attached leave when their requests are answered, which may take as long as any other request.
+/// Clients that are attached leave when their requests are answered, which may take as long as any other request; so may requests
+/// whose stream their client can take up again.
 async fn see_off(inbound: Inbound, closing: CancellationToken) {
     closing.cancelled().await;
     if timeout(DRAIN, inbound.all_left()).await.is_err() {
-        tracing::warn!("attached clients were cut off after the grace");
+        tracing::warn!("attached clients and lost streams were cut off after the grace");
     }
 }
 
-async fn sweep(ledger: Ledger) {
+async fn sweep(ledger: ChildLedger) {
     match tokio::task::spawn_blocking(move || ledger.sweep()).await {
         Ok(swept) => {
             for (server, groups) in swept {
@@ -219,7 +257,7 @@ async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
     }
 }
 
-impl Parts {
+impl DaemonTasks {
     /// Faces first, then what is behind them.
     pub(super) async fn shutdown(mut self) {
         self.closing.cancel();

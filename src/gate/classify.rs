@@ -1,7 +1,6 @@
 //! What a tool does to the world where its server does not say: the person's `tool_acl` first, then the words of its name, then how
 //! its description begins. Pure; decides nothing.
 
-use super::Variant;
 use crate::{
     catalog::{Tool, words_of},
     config::{ServerEntry, ToolClass},
@@ -82,16 +81,6 @@ fn third_person(verb: &str) -> String {
     format!("{}ies", verb.trim_end_matches('y'))
 }
 
-/// The variant to call a tool with. Never milder than what is known; reading only where the server itself says so.
-pub fn call_with(entry: Option<&ServerEntry>, tool: &Tool) -> Variant {
-    match (tool.hints.destructive, tool.hints.read_only) {
-        (Some(true), _) => Variant::Destructive,
-        (_, Some(true)) => Variant::Read,
-        _ if effect(entry, tool) == Effect::Deletes => Variant::Destructive,
-        _ => Variant::Write,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,7 +90,7 @@ mod tests {
         wire::{Raw, Revision},
     };
 
-    fn of(definition: &serde_json::Value) -> (Effect, Variant) {
+    fn of(definition: &serde_json::Value) -> Effect {
         let listing = Listing {
             initialize: Raw::empty_object(),
             revision: Revision::NEWEST_LEGACY,
@@ -111,17 +100,14 @@ mod tests {
             templates: vec![],
         };
         let server = ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), "e", listing);
-        (
-            effect(None, &server.tools[0]),
-            call_with(None, &server.tools[0]),
-        )
+        effect(None, &server.tools[0])
     }
 
     #[track_caller]
     fn check(name: &str, description: &str, expected: Effect) {
         let found =
             of(&serde_json::json!({ "name": name, "description": description, "inputSchema": {} }));
-        assert_eq!(found.0, expected, "{name}: {description}");
+        assert_eq!(found, expected, "{name}: {description}");
     }
 
     #[test]
@@ -182,36 +168,5 @@ mod tests {
         check("note", "Shows how to delete a note.", Effect::Unsure);
         check("note", "Notes can be deleted with this.", Effect::Unsure);
         check("get_note", "Deletes nothing.", Effect::Unsure);
-    }
-
-    #[test]
-    fn a_tool_is_called_with_what_is_known_of_it_and_never_as_reading_on_a_guess() {
-        let check = |name: &str, annotations: serde_json::Value, expected| {
-            let definition =
-                serde_json::json!({ "name": name, "inputSchema": {}, "annotations": annotations });
-            assert_eq!(of(&definition).1, expected, "{definition}");
-        };
-        let hints = |json: &str| serde_json::from_str(json).expect("JSON");
-        check("x", hints("{}"), Variant::Write);
-        check("get_x", hints("{}"), Variant::Write);
-        check("delete_x", hints("{}"), Variant::Destructive);
-        check("x", hints(r#"{"readOnlyHint":true}"#), Variant::Read);
-        check("delete_x", hints(r#"{"readOnlyHint":true}"#), Variant::Read);
-        check("x", hints(r#"{"readOnlyHint":false}"#), Variant::Write);
-        check(
-            "x",
-            hints(r#"{"destructiveHint":true}"#),
-            Variant::Destructive,
-        );
-        check(
-            "x",
-            hints(r#"{"destructiveHint":true,"readOnlyHint":true}"#),
-            Variant::Destructive,
-        );
-        check(
-            "delete_x",
-            hints(r#"{"destructiveHint":false}"#),
-            Variant::Destructive,
-        );
     }
 }

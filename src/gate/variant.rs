@@ -1,6 +1,6 @@
 //! A call declared as reading, writing or destroying, held against what the server says of the tool.
 
-use super::{Effect, effect};
+use super::classify::{Effect, effect};
 use crate::{
     catalog::Tool,
     config::ServerEntry,
@@ -36,6 +36,16 @@ impl Variant {
             Self::Write => "write",
             Self::Destructive => "destructive",
         }
+    }
+}
+
+/// The variant to call a tool with. Never milder than what is known; reading only where the server itself says so.
+pub fn call_with(entry: Option<&ServerEntry>, tool: &Tool) -> Variant {
+    match (tool.hints.destructive, tool.hints.read_only) {
+        (Some(true), _) => Variant::Destructive,
+        (_, Some(true)) => Variant::Read,
+        _ if effect(entry, tool) == Effect::Deletes => Variant::Destructive,
+        _ => Variant::Write,
     }
 }
 
@@ -100,8 +110,7 @@ mod tests {
         wire::{Raw, Revision},
     };
 
-    #[track_caller]
-    fn check(name: &str, annotations: &str, allowed: [bool; 3]) {
+    fn server(name: &str, annotations: &str) -> ServerCatalog {
         let tool = format!(r#"{{"name":"{name}","inputSchema":{{}},"annotations":{annotations}}}"#);
         let listing = Listing {
             initialize: Raw::empty_object(),
@@ -111,7 +120,12 @@ mod tests {
             resources: vec![],
             templates: vec![],
         };
-        let server = ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), "e", listing);
+        ServerCatalog::ingest(&ServerName::parse("s").expect("a name"), "e", listing)
+    }
+
+    #[track_caller]
+    fn check(name: &str, annotations: &str, allowed: [bool; 3]) {
+        let server = server(name, annotations);
         let tool = server.tool(name).expect("listed");
         let found = [Variant::Read, Variant::Write, Variant::Destructive]
             .map(|v| declared(v, None, tool).is_ok());
@@ -152,6 +166,32 @@ mod tests {
             "delete_repo",
             r#"{"readOnlyHint":false}"#,
             [false, false, true],
+        );
+    }
+
+    #[test]
+    fn a_tool_is_called_with_what_is_known_of_it_and_never_as_reading_on_a_guess() {
+        let check = |name: &str, annotations: &str, expected| {
+            let server = server(name, annotations);
+            let found = call_with(None, server.tool(name).expect("listed"));
+            assert_eq!(found, expected, "{name} {annotations}");
+        };
+        check("x", "{}", Variant::Write);
+        check("get_x", "{}", Variant::Write);
+        check("delete_x", "{}", Variant::Destructive);
+        check("x", r#"{"readOnlyHint":true}"#, Variant::Read);
+        check("delete_x", r#"{"readOnlyHint":true}"#, Variant::Read);
+        check("x", r#"{"readOnlyHint":false}"#, Variant::Write);
+        check("x", r#"{"destructiveHint":true}"#, Variant::Destructive);
+        check(
+            "x",
+            r#"{"destructiveHint":true,"readOnlyHint":true}"#,
+            Variant::Destructive,
+        );
+        check(
+            "delete_x",
+            r#"{"destructiveHint":false}"#,
+            Variant::Destructive,
         );
     }
 }

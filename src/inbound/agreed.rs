@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::{call_context::Client, wire::Revision};
+use crate::{call_context::ClientIdentity, wire::Revision};
 
 /// What client and we agreed in `initialize`.
 #[derive(Clone)]
 pub(super) struct Agreed {
     pub(super) revision: Revision,
-    pub(super) client: Arc<Client>,
+    pub(super) client: Arc<ClientIdentity>,
 }
 
 impl Default for Agreed {

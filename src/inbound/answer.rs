@@ -6,19 +6,13 @@ use http::{HeaderName, HeaderValue, StatusCode, header};
 
 use crate::{
     error_code::{ErrorCode, Failure},
-    wire::{Id, Raw, RpcError, error_frame},
+    wire::{FrameError, Id, Raw, RpcError, error_frame},
 };
 
 /// Carries the session's id both ways.
 pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 /// Carries the revision.
 pub(super) const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-
-/// What a request is answered.
-pub(super) struct Answer {
-    pub(super) status: StatusCode,
-    pub(super) frame: Bytes,
-}
 
 /// One JSON-RPC message.
 pub(super) fn json(status: StatusCode, body: Bytes) -> Response {
@@ -88,4 +82,9 @@ pub(super) fn unknown_server(name: &str) -> Response {
         StatusCode::NOT_FOUND,
         Raw::author(&failure.of_server(name)).bytes().clone(),
     )
+}
+
+/// What was sent is no JSON-RPC message.
+pub(super) fn malformed(error: &FrameError) -> Response {
+    rpc_error(StatusCode::BAD_REQUEST, None, &error.to_rpc_error())
 }

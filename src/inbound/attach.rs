@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::{Inbound, answer};
-use crate::{caller::Caller, router::View};
+use crate::{access::Caller, router::View};
 
 /// What the connection is turned into.
 pub const LINES: &str = "mcp-stdio";
@@ -28,18 +28,17 @@ pub(super) fn is_asked_for(request: &Request) -> bool {
 
 impl Inbound {
     /// Takes the connection over and serves the client behind it.
-    pub(super) fn attach(&self, view: View, mut request: Request) -> Response {
+    pub(super) fn attach(&self, caller: Caller, view: View, mut request: Request) -> Response {
         let connection = hyper::upgrade::on(&mut request);
         let inbound = self.clone();
-        if self.0.conversations.is_closed() {
+        if self.0.tasks.is_closed() {
             return answer::empty(StatusCode::SERVICE_UNAVAILABLE);
         }
         let present = self.presence().enter();
-        self.0.conversations.spawn(async move {
+        self.0.tasks.spawn(async move {
             match connection.await {
                 Ok(connection) => {
                     let (input, output) = tokio::io::split(TokioIo::new(connection));
-                    let caller = Caller::anonymous();
                     inbound.attend(view, caller, input, output).await;
                 }
                 Err(error) => tracing::debug!(%error, "a bridge left before it was attached"),
@@ -61,13 +60,13 @@ impl Inbound {
         output: impl AsyncWrite + Unpin + Send + 'static,
     ) -> JoinHandle<()> {
         let attending = self.clone().attend(view, caller, input, output);
-        self.0.conversations.spawn(attending)
+        self.0.tasks.spawn(attending)
     }
 
-    /// Returns when no client is attached any more. None can attach from the call on.
+    /// Returns when no client is attached any more and no stream is written. No client can attach from the call on.
     pub async fn all_left(&self) {
-        self.0.conversations.close();
-        self.0.conversations.wait().await;
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
     }
 }
 

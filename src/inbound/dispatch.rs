@@ -1,133 +1,368 @@
-//! What becomes of one message of a client, whatever it came by: the middle that the faces share. Knows no streams, no bodies and
-//! no status codes.
+//! What becomes of a client's messages, whatever transport they came by: opening, requests, batches, withdrawals, and answers to what
+//! the client was asked. The transports only frame and unframe. Knows no streams, no bodies and no status codes.
+
+mod subscribing;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use tracing::Instrument;
 
+use self::subscribing::is_subscription;
 use super::{
     Inbound,
-    session::{Running, Session},
-    stateless, wishes,
+    agreed::Agreed,
+    answering::{Answer, Answering},
+    session::{LegacySession, SessionKind},
+    stateless,
 };
 use crate::{
-    call_context::{CallContext, Client, ClientSender, ClientSession},
-    caller::Caller,
+    access::Caller,
+    call_context::{CallContext, ClientIdentity, ClientSender},
     router::View,
     wire::{
-        FrameError, Id, LogLevel, Message, Notification, Outcome, Raw, Request, Response, Revision,
-        RpcError, error_frame, method, result_frame,
+        self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Response,
+        Revision, RpcError, error_frame, method, parse_client,
     },
 };
 
 /// Limit: the largest message of a client. Files come as base64 in the arguments of a call.
 pub(super) const MAX_MESSAGE: usize = 32 << 20;
 
-/// What is known about a message besides itself.
+/// One client, as far as its messages are concerned. Cheap to clone.
 #[derive(Clone)]
-pub(super) struct Envelope {
-    pub(super) view: View,
-    pub(super) caller: Caller,
-    /// The legacy session.
-    pub(super) session: Option<Arc<Session>>,
-    /// What stands for the session of a client that has none but a connection of its own.
-    pub(super) connection: Option<ClientSession>,
-    pub(super) revision: Revision,
-    pub(super) client: Arc<Client>,
-    /// The log lines that a modern request asks for; a session's level is the session's.
-    pub(super) log_level: Option<LogLevel>,
+pub(super) struct ServedClient {
+    inbound: Inbound,
+    caller: Caller,
+    view: View,
+    session: Option<Arc<LegacySession>>,
+    /// What is spoken where there is no session.
+    revision: Revision,
 }
 
-impl Inbound {
-    /// The frame that answers a request of a session, or of none; `None` when the client withdrew it. From this call on, not only
-    /// from the first poll, the request can be withdrawn by its id.
-    pub(super) fn answer(
-        &self,
-        envelope: Envelope,
-        request: Request,
-        to_client: ClientSender,
-    ) -> impl Future<Output = Option<Bytes>> + Send + use<> {
-        let session = envelope.session.as_ref();
-        let running = session.map(|session| session.begin(&request.id));
-        self.answer_while(running, envelope, request, to_client)
+/// What a client sent at once.
+pub(super) enum Unframed {
+    /// A message.
+    One(Message),
+    /// Several, each of which fails on its own.
+    Batch(Vec<Result<Message, FrameError>>),
+}
+
+/// What a message leaves to be done.
+pub(super) enum Work {
+    /// It is refused already: this is the answer.
+    Refused(Bytes),
+    /// It opens a session.
+    Opening(Answering),
+    /// It is answered in time.
+    Answering(Answering),
+    /// The same for the request of this id, which is answered when the client is told of changes no more.
+    Listening(Id, Answering),
+    /// It is passed on and not answered.
+    Noting(BoxFuture<'static, ()>),
+    /// Nothing.
+    Done,
+}
+
+impl Unframed {
+    /// Reads what stands in a line or a body.
+    pub(super) fn read(text: &Bytes) -> Result<Self, FrameError> {
+        let (mut messages, is_batch) = parse_client(text)?;
+        match messages.pop() {
+            Some(message) if !is_batch => message.map(Self::One),
+            last => {
+                messages.extend(last);
+                Ok(Self::Batch(messages))
+            }
+        }
     }
 
-    /// The frame that answers a request, as long as nobody withdraws it.
-    pub(super) fn answer_while(
+    /// The first message, if it is one.
+    pub(super) fn first(&self) -> Option<&Message> {
+        match self {
+            Self::One(message) => Some(message),
+            Self::Batch(messages) => messages.first()?.as_ref().ok(),
+        }
+    }
+
+    /// The message that comes alone, in a batch or not.
+    pub(super) fn only(&self) -> Option<&Message> {
+        match self {
+            Self::Batch(messages) if messages.len() != 1 => None,
+            _ => self.first(),
+        }
+    }
+}
+
+impl ServedClient {
+    /// The client of a session.
+    pub(super) fn of_session(inbound: &Inbound, session: Arc<LegacySession>) -> Self {
+        Self {
+            inbound: inbound.clone(),
+            caller: session.caller.clone(),
+            view: session.view.clone(),
+            revision: Revision::UNSAID,
+            session: Some(session),
+        }
+    }
+
+    /// A client that has none, for one request.
+    pub(super) fn without_session(
+        inbound: &Inbound,
+        caller: Caller,
+        view: View,
+        revision: Revision,
+    ) -> Self {
+        Self {
+            inbound: inbound.clone(),
+            caller,
+            view,
+            session: None,
+            revision,
+        }
+    }
+
+    /// Its session.
+    pub(super) fn session(&self) -> Option<&Arc<LegacySession>> {
+        self.session.as_ref()
+    }
+
+    /// Takes a message. `to_client` is where the client is told what comes before the answer. From this call on, not only from the
+    /// first poll of the answer, a request can be withdrawn by its id.
+    pub(super) fn serve(&self, message: Message, to_client: ClientSender) -> Work {
+        match message {
+            Message::Request(request) => self.request(request, to_client),
+            Message::Notification(notification) => self.notification(notification),
+            Message::Response(response) => {
+                self.answered(response);
+                Work::Done
+            }
+        }
+    }
+
+    fn request(&self, request: Request, to_client: ClientSender) -> Work {
+        let params = request.params.as_ref();
+        match self.session.as_deref() {
+            // Before `initialize` the question what we are is one of a modern client.
+            Some(session)
+                if session.kind == SessionKind::Pipe
+                    && (wire::is_modern(params)
+                        || (!session.is_open() && method::is_modern(&request.method))) =>
+            {
+                return self.request_on_pipe(request, to_client);
+            }
+            Some(session)
+                if session.kind == SessionKind::Conversation && wire::is_modern(params) =>
+            {
+                let why = "revisions without handshake are not spoken over HTTP+SSE";
+                return Work::refused(Some(&request.id), &RpcError::invalid_request(why));
+            }
+            _ => (),
+        }
+        if &*request.method == method::INITIALIZE {
+            return Work::Opening(self.open(request));
+        }
+        let mut context = self.context(&request.method, to_client);
+        match &self.session {
+            Some(session) => {
+                let (agreed, log_level) = session.spoken();
+                context.revision = agreed.revision;
+                context.client = agreed.client;
+                context.log_level = log_level;
+                context.questions = Some(session.client.questions().clone());
+                context.session = Some(session.client.clone());
+            }
+            None => context.revision = self.revision,
+        }
+        Work::Answering(self.answering(context, request))
+    }
+
+    fn request_on_pipe(&self, request: Request, to_client: ClientSender) -> Work {
+        match RequestMeta::read(request.params.as_ref()) {
+            Err(error) => Work::refused(Some(&request.id), &error),
+            Ok(meta) if &*request.method == method::LISTEN => {
+                let id = request.id.detached();
+                Work::Listening(id, self.stateless(&meta, request, to_client))
+            }
+            Ok(meta) => Work::Answering(self.stateless(&meta, request, to_client)),
+        }
+    }
+
+    /// Answers a request that says this of its sender.
+    pub(super) fn stateless(
         &self,
-        running: Option<Running>,
-        envelope: Envelope,
+        meta: &RequestMeta,
         request: Request,
         to_client: ClientSender,
-    ) -> impl Future<Output = Option<Bytes>> + Send + use<> {
-        let inbound = self.clone();
-        async move {
-            let answering = inbound.outcome(envelope, &request, to_client);
+    ) -> Answering {
+        let mut context = self.context(&request.method, to_client);
+        context.revision = meta.revision;
+        context.client = Arc::new(ClientIdentity::new(&meta.client, &meta.capabilities));
+        context.log_level = meta.log_level;
+        // The connection stands for a session where the client has one to itself.
+        context.session = self.session.as_ref().map(|session| session.client.clone());
+        self.answering(context, request)
+    }
+
+    fn context(&self, method: &str, to_client: ClientSender) -> CallContext {
+        let (calls, caller) = (&self.inbound.0.calls, self.caller.clone());
+        let mut context = CallContext::alone(calls, caller, method);
+        context.to_client = to_client;
+        context
+    }
+
+    fn answering(&self, context: CallContext, request: Request) -> Answering {
+        let client = self.clone();
+        let running = self
+            .session
+            .as_ref()
+            .map(|session| session.begin(&request.id));
+        let present = match self.session {
+            // A session is there as long as it lasts.
+            Some(_) => None,
+            None => Some(self.inbound.presence().enter()),
+        };
+        Box::pin(async move {
+            let _present = present;
+            let outcome = client.outcome(&context, &request);
             let outcome = match &running {
-                None => answering.await,
-                Some(running) => running.unless_withdrawn(answering).await?,
+                None => outcome.await,
+                Some(running) => running.unless_withdrawn(outcome).await?,
             };
-            Some(framed(&request.id, &outcome))
-        }
+            Some(Answer::of(&request.id, &outcome))
+        })
     }
 
     /// What becomes of a request.
-    pub(super) async fn outcome(
-        &self,
-        envelope: Envelope,
-        request: &Request,
-        to_client: ClientSender,
-    ) -> Outcome {
-        let has_handshake = envelope.revision.has_handshake();
-        let is_of_the_other_era = if has_handshake {
-            method::is_modern(&request.method)
-        } else {
-            method::went_with_the_handshake(&request.method)
-        };
-        if is_of_the_other_era {
+    async fn outcome(&self, context: &CallContext, request: &Request) -> Outcome {
+        if !context.revision.may_have_method(&request.method) {
             return Outcome::Error(RpcError::method_not_found(&request.method).to_raw());
         }
-        let session = envelope.session.as_ref();
-        let context = CallContext {
-            caller: envelope.caller,
-            revision: envelope.revision,
-            client: envelope.client,
-            log_level: envelope.log_level,
-            to_client,
-            questions: session.map(|session| session.known.questions().clone()),
-            session: session
-                .map(|session| session.known.clone())
-                .or(envelope.connection),
-        };
+        let span = context.span.clone();
+        // Boxed, all three: what waits for them would be large otherwise.
         if &*request.method == method::LISTEN {
-            return Box::pin(self.listen(&context, &envelope.view, request)).await;
+            let listening = self.inbound.listen(context, &self.view, request);
+            return Box::pin(listening.instrument(span)).await;
         }
-        if wishes::is_wish(&request.method) {
-            return self.wish(&context, &envelope.view, session, request).await;
+        if is_subscription(&request.method) {
+            return Box::pin(self.subscribe(context, request).instrument(span)).await;
         }
-        let router = &self.0.router;
-        // What waits for it would be large otherwise.
-        Box::pin(router.request(&context, &envelope.view, request)).await
+        let router = &self.inbound.0.router;
+        let answering = router.request(context, &self.view, request);
+        Box::pin(answering.instrument(span)).await
     }
 
-    /// Takes note of a notification.
-    pub(super) async fn notification(&self, envelope: &Envelope, notification: &Notification) {
-        if !withdraws(envelope.session.as_deref(), notification) {
-            let router = &self.0.router;
-            let (caller, view) = (&envelope.caller, &envelope.view);
-            let session = envelope.session.as_ref().map(|session| &session.known);
-            // Boxed, because it is large and seldom.
-            Box::pin(router.notification(caller, session, view, notification)).await;
+    /// Answers `initialize`, in the session that is there or in a new one.
+    fn open(&self, request: Request) -> Answering {
+        let client = self.clone();
+        Box::pin(async move {
+            let parts = &client.inbound.0;
+            let context = client.context(&request.method, ClientSender::nowhere());
+            let (caller, view) = (&client.caller, &client.view);
+            let opening = parts.router.open(caller, view, request.params.as_ref());
+            let opening = match opening.instrument(context.span).await {
+                Ok(opening) => opening,
+                Err(error) => return Some(Answer::refusal(&request.id, &error)),
+            };
+            let (revision, identity) = (opening.revision, opening.client);
+            tracing::debug!(client = identity.info.as_str(), %revision, "session opened");
+            let agreed = Agreed {
+                revision,
+                client: identity,
+            };
+            let session = if let Some(session) = &client.session {
+                session.agree(agreed);
+                session.clone()
+            } else {
+                let (caller, view) = (caller.clone(), view.clone());
+                let kind = SessionKind::Streamable;
+                parts.sessions.open(kind, caller, view, Some(agreed))
+            };
+            Some(Answer::opening(&request.id, &opening.result, session))
+        })
+    }
+
+    fn notification(&self, notification: Notification) -> Work {
+        if self.withdraws(&notification) {
+            return Work::Done;
+        }
+        let client = self.clone();
+        Work::Noting(Box::pin(async move {
+            let session = client.session.as_ref().map(|session| &session.client);
+            let router = &client.inbound.0.router;
+            let passed = router.notification(&client.caller, session, &client.view, &notification);
+            passed.await;
+        }))
+    }
+
+    /// Whether a notification withdraws a request; if so, that is done.
+    fn withdraws(&self, notification: &Notification) -> bool {
+        if &*notification.method != method::CANCELLED {
+            return false;
+        }
+        let params = notification.params.as_ref();
+        let id = params.and_then(|params| params.get("requestId"));
+        if let (Some(session), Some(id)) = (&self.session, id.as_ref().and_then(Id::from_raw)) {
+            session.cancel(&id);
+        }
+        true
+    }
+
+    /// Takes the answer to a question. One that nobody waits for is passed over.
+    fn answered(&self, response: Response) {
+        let is_waited_for = match (&self.session, response.id) {
+            (Some(session), Some(id)) => session.client.questions().answer(&id, response.outcome),
+            _ => false,
+        };
+        if !is_waited_for {
+            tracing::debug!(
+                "a client answered what nobody asked, or what nobody waits for any more"
+            );
+        }
+    }
+
+    /// Why this client may send no batches, if it may not.
+    pub(super) fn no_batches(&self) -> Option<RpcError> {
+        let session = self.session.as_ref();
+        let revision = session.map_or(self.revision, |session| session.revision());
+        (!revision.has_batches()).then(|| no_batches_in(revision))
+    }
+
+    /// Takes one member of a batch.
+    pub(super) fn member(
+        &self,
+        message: Result<Message, FrameError>,
+        to_client: ClientSender,
+    ) -> Work {
+        match message {
+            Err(error) => Work::refused(None, &error.to_rpc_error()),
+            Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
+                let error = RpcError::invalid_request("initialize must not be part of a batch");
+                Work::refused(Some(&request.id), &error)
+            }
+            Ok(message) if stateless::is_stateless(&message) => {
+                Work::refused(id_of(&message), &no_batches_in(Revision::NEWEST))
+            }
+            Ok(message) => self.serve(message, to_client),
         }
     }
 
     /// Every member on its own, all at once; one array with the answers, if anything wants one.
-    pub(super) async fn batch(
-        &self,
-        envelope: &Envelope,
-        messages: Vec<Result<Message, FrameError>>,
-    ) -> Option<Bytes> {
-        let members = messages.into_iter().map(|m| self.member(envelope, m));
+    pub(super) async fn batch(&self, messages: Vec<Result<Message, FrameError>>) -> Option<Bytes> {
+        let members = messages.into_iter().map(async |message| {
+            match self.member(message, ClientSender::nowhere()) {
+                Work::Refused(frame) => Some(frame),
+                Work::Opening(answering)
+                | Work::Answering(answering)
+                | Work::Listening(_, answering) => answering.await.map(|answer| answer.frame),
+                Work::Noting(noting) => {
+                    noting.await;
+                    None
+                }
+                Work::Done => None,
+            }
+        });
         let answers = futures_util::future::join_all(members).await;
         let answers: Vec<Raw> = answers
             .into_iter()
@@ -136,47 +371,17 @@ impl Inbound {
             .collect();
         (!answers.is_empty()).then(|| Raw::array(&answers).bytes().clone())
     }
+}
 
-    async fn member(
-        &self,
-        envelope: &Envelope,
-        message: Result<Message, FrameError>,
-    ) -> Option<Bytes> {
-        match message {
-            Err(error) => Some(error_frame(None, &error.to_rpc_error().to_raw())),
-            Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
-                let error = RpcError::invalid_request("initialize must not be part of a batch");
-                Some(error_frame(Some(&request.id), &error.to_raw()))
-            }
-            Ok(message) if stateless::speaks_for_itself(&message) => {
-                let error = RpcError::invalid_request(format!(
-                    "revision {} has no batches",
-                    Revision::NEWEST
-                ));
-                Some(error_frame(id_of(&message), &error.to_raw()))
-            }
-            Ok(Message::Request(request)) => {
-                self.answer(envelope.clone(), request, ClientSender::nowhere())
-                    .await
-            }
-            Ok(Message::Notification(notification)) => {
-                self.notification(envelope, &notification).await;
-                None
-            }
-            Ok(Message::Response(response)) => {
-                took(envelope.session.as_deref(), response);
-                None
-            }
-        }
+impl Work {
+    fn refused(id: Option<&Id>, error: &RpcError) -> Self {
+        Self::Refused(error_frame(id, &error.to_raw()))
     }
 }
 
-/// The frame that answers a request.
-pub(super) fn framed(id: &Id, outcome: &Outcome) -> Bytes {
-    match outcome {
-        Outcome::Result(result) => result_frame(id, result),
-        Outcome::Error(error) => error_frame(Some(id), error),
-    }
+/// The error for a batch in a revision that has none.
+pub(super) fn no_batches_in(revision: Revision) -> RpcError {
+    RpcError::invalid_request(format!("revision {revision} has no batches"))
 }
 
 /// The id of a request.
@@ -190,28 +395,4 @@ pub(super) fn id_of(message: &Message) -> Option<&Id> {
 /// The answer to a message above [`MAX_MESSAGE`].
 pub(super) fn too_large() -> RpcError {
     RpcError::invalid_request("the request is larger than 32 MiB")
-}
-
-/// Takes a client's answer to a question. One that nobody waits for is passed over.
-pub(super) fn took(session: Option<&Session>, response: Response) {
-    let answered = match (session, response.id) {
-        (Some(session), Some(id)) => session.known.questions().answer(&id, response.outcome),
-        _ => false,
-    };
-    if !answered {
-        tracing::debug!("a client answered what nobody asked, or what nobody waits for any more");
-    }
-}
-
-/// Whether a notification withdraws a request; if so, that is done.
-pub(super) fn withdraws(session: Option<&Session>, notification: &Notification) -> bool {
-    if &*notification.method != method::CANCELLED {
-        return false;
-    }
-    let params = notification.params.as_ref();
-    let id = params.and_then(|params| params.get("requestId"));
-    if let (Some(session), Some(id)) = (session, id.as_ref().and_then(Id::from_raw)) {
-        session.cancel(&id);
-    }
-    true
 }

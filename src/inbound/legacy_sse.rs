@@ -1,20 +1,25 @@
 //! HTTP+SSE of revision 2024-11-05: a stream that names the address to POST to and then carries everything the client is told.
 //! A POST is answered at once; what follows from it comes on the stream. The session ends with the stream.
 
+use std::sync::Arc;
+
 use axum::{extract::Request as HttpRequest, response::Response};
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode, Uri, header};
 
 use super::{
-    Door, Inbound,
+    Inbound, Transport,
     answer::{self, REVISION, SESSION},
-    post,
-    session::{Kind, Session},
+    body,
+    dispatch::{ServedClient, Unframed, Work},
+    session::{LegacySession, SessionKind},
     stream,
 };
 use crate::{
+    access::Caller,
+    error_code::{ErrorCode, Failure},
     router::View,
-    wire::{FrameError, Message, RpcError, error_frame, method, parse_client},
+    wire::{FrameError, Message, Raw, Request, RpcError, error_frame},
 };
 
 /// The part of an address that names a session.
@@ -23,72 +28,125 @@ const SESSION_ID: &str = "session_id";
 /// What the addresses of the streams end in.
 pub(super) const SUFFIX: &str = "/sse";
 
+/// Limit: messages of one client that are being worked on. Further requests are refused, so that a client which never waits for
+/// answers costs no more than this.
+const MAX_IN_FLIGHT: usize = 256;
+
 impl Inbound {
     /// Opens a session and its stream, which begins with the address to POST to.
-    pub(super) fn converse(&self, view: View, door: Door, uri: &Uri) -> Response {
-        let (session, listening) = self.0.sessions.converse(&self.0.router, view);
+    pub(super) fn converse(
+        &self,
+        caller: Caller,
+        view: View,
+        transport: Transport,
+        uri: &Uri,
+    ) -> Response {
+        let sessions = &self.0.sessions;
+        let owner = sessions.open_owned(SessionKind::Conversation, caller, view);
+        let own = owner.session.converse(&self.0.router);
         let address = format!(
             "event: endpoint\ndata: {}?{SESSION_ID}={}\n\n",
-            endpoint(door, uri.path()),
-            session.id
+            endpoint(transport, uri.path()),
+            owner.session.id
         );
-        stream::listening(Bytes::from(address), listening, self.0.closing.clone())
+        let closing = self.0.closing.clone();
+        stream::listening(Bytes::from(address), own, Some(owner), closing)
     }
 
     /// Takes what a client says in its session.
-    pub(super) async fn take_post(&self, view: View, request: HttpRequest) -> Response {
+    pub(super) async fn take_post(
+        &self,
+        caller: &Caller,
+        view: View,
+        request: HttpRequest,
+    ) -> Response {
         let (head, body) = request.into_parts();
-        let body = match post::read(body).await {
+        let body = match body::read(body).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
         let id = session_id(&head.uri).unwrap_or_default();
         let sessions = &self.0.sessions;
-        let Some(session) = sessions.find(id, Kind::Conversation, &view) else {
+        let Some(session) = sessions.find(id, SessionKind::Conversation, caller, &view) else {
             return answer::no_session(None);
         };
-        match parse_client(&body) {
-            Err(error) => post::malformed(&error),
-            Ok((messages, true)) => self.take_batch(&session, messages),
-            Ok((messages, false)) => {
+        let client = ServedClient::of_session(self, session.clone());
+        match Unframed::read(&body) {
+            Err(error) => return answer::malformed(&error),
+            Ok(Unframed::One(message)) => self.take(&client, &session, Ok(message), Part::Whole),
+            Ok(Unframed::Batch(messages)) => {
+                if let Some(error) = client.no_batches() {
+                    return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
+                }
+                // Each member is answered by a message of its own, as if it had come alone.
                 for message in messages {
-                    match message {
-                        Ok(message) => self.take(&session, message),
-                        Err(error) => return post::malformed(&error),
-                    }
+                    self.take(&client, &session, message, Part::Member);
                 }
-                answer::accepted()
-            }
-        }
-    }
-
-    /// Each member is answered by a message of its own, as if it had come alone.
-    fn take_batch(
-        &self,
-        session: &std::sync::Arc<Session>,
-        messages: Vec<Result<Message, FrameError>>,
-    ) -> Response {
-        let revision = session.agreed().revision;
-        if !revision.has_batches() {
-            let error = RpcError::invalid_request(format!("revision {revision} has no batches"));
-            return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
-        }
-        for message in messages {
-            match message {
-                Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
-                    let error = RpcError::invalid_request("initialize must not be part of a batch");
-                    session
-                        .to_client()
-                        .send(error_frame(Some(&request.id), &error.to_raw()));
-                }
-                Ok(message) => self.take(session, message),
-                Err(error) => session
-                    .to_client()
-                    .send(error_frame(None, &error.to_rpc_error().to_raw())),
             }
         }
         answer::accepted()
     }
+
+    /// Takes a message. Never waits: the answer goes onto the client's stream, and the work ends with the session.
+    fn take(
+        &self,
+        client: &ServedClient,
+        session: &Arc<LegacySession>,
+        message: Result<Message, FrameError>,
+        part: Part,
+    ) {
+        let to_client = session.to_client();
+        let is_full = session.in_flight() >= MAX_IN_FLIGHT;
+        if let Ok(Message::Request(request)) = &message
+            && is_full
+        {
+            to_client.send(too_many(request));
+            return;
+        }
+        let work = match (message, part) {
+            (Ok(message), Part::Whole) => client.serve(message, to_client.clone()),
+            (message, _) => client.member(message, to_client.clone()),
+        };
+        match work {
+            Work::Refused(frame) => to_client.send(frame),
+            Work::Opening(answering)
+            | Work::Answering(answering)
+            | Work::Listening(_, answering) => self.run(session, async move {
+                if let Some(answer) = answering.await {
+                    to_client.send(answer.frame);
+                }
+            }),
+            Work::Noting(noting) if !is_full => self.run(session, noting),
+            // A withdrawal finds room above all when there is none.
+            Work::Noting(_) | Work::Done => (),
+        }
+    }
+
+    /// Works until done or until the session ends. A client that was given up, because it does not read, is forgotten here.
+    fn run(&self, session: &Arc<LegacySession>, work: impl Future<Output = ()> + Send + 'static) {
+        let (sessions, of) = (self.0.sessions.clone(), session.clone());
+        session.spawn(async move {
+            of.over().run_until_cancelled(work).await;
+            if of.over().is_cancelled() {
+                sessions.close(&of);
+            }
+        });
+    }
+}
+
+/// What a message is of what was posted.
+#[derive(Clone, Copy)]
+enum Part {
+    Whole,
+    Member,
+}
+
+fn too_many(request: &Request) -> Bytes {
+    let text = format!("{MAX_IN_FLIGHT} requests of this session are in flight already");
+    let hint = "Wait for an answer before sending more.";
+    let failure = Failure::new(ErrorCode::Overloaded, text.as_str(), hint);
+    let error = RpcError::new(RpcError::INTERNAL, text.as_str()).with_data(Raw::author(&failure));
+    error_frame(Some(&request.id), &error.to_raw())
 }
 
 /// Whether a GET on an endpoint that has both transports asks for this one: it names no session and no revision, and wants nothing
@@ -117,10 +175,10 @@ fn session_id(uri: &Uri) -> Option<&str> {
 }
 
 /// Where a client posts whose stream is at `path`.
-fn endpoint(door: Door, path: &str) -> &str {
-    match door {
-        Door::Both => path,
-        Door::LegacySse => match path.strip_suffix(SUFFIX) {
+fn endpoint(transport: Transport, path: &str) -> &str {
+    match transport {
+        Transport::Both => path,
+        Transport::LegacySse => match path.strip_suffix(SUFFIX) {
             Some("") | None => "/mcp",
             Some(endpoint) => endpoint,
         },
@@ -133,18 +191,23 @@ mod tests {
 
     #[test]
     fn a_stream_names_the_endpoint_it_belongs_to() {
-        let check = |door, path: &str, expected: &str| assert_eq!(endpoint(door, path), expected);
-        check(Door::LegacySse, "/sse", "/mcp");
-        check(Door::LegacySse, "/mcp/sse", "/mcp");
-        check(Door::LegacySse, "/mcp/all/sse", "/mcp/all");
+        let check =
+            |transport, path: &str, expected: &str| assert_eq!(endpoint(transport, path), expected);
+        check(Transport::LegacySse, "/sse", "/mcp");
+        check(Transport::LegacySse, "/mcp/sse", "/mcp");
+        check(Transport::LegacySse, "/mcp/all/sse", "/mcp/all");
         check(
-            Door::LegacySse,
+            Transport::LegacySse,
             "/mcp/server/a%2Eb/sse",
             "/mcp/server/a%2Eb",
         );
-        check(Door::LegacySse, "/mcp/server/sse/sse", "/mcp/server/sse");
-        check(Door::Both, "/mcp", "/mcp");
-        check(Door::Both, "/mcp/server/sse", "/mcp/server/sse");
+        check(
+            Transport::LegacySse,
+            "/mcp/server/sse/sse",
+            "/mcp/server/sse",
+        );
+        check(Transport::Both, "/mcp", "/mcp");
+        check(Transport::Both, "/mcp/server/sse", "/mcp/server/sse");
     }
 
     #[test]
@@ -162,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_plain_wish_for_events_opens_a_stream() {
+    fn only_who_accepts_nothing_but_events_opens_a_stream() {
         let check = |headers: &[(&'static str, &'static str)], expected: bool| {
             let headers = headers
                 .iter()

@@ -1,12 +1,9 @@
 //! `subscriptions/listen` (revision 2026-07-28, basic/patterns/subscriptions): a request whose answer is a stream of news. First on
-//! it comes what of the client's wishes is met, then whatever changes, and its result when we end.
+//! it comes what of the client's filter is met, then whatever changes, and its result when we end.
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -15,9 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Inbound;
 use crate::{
+    access::Caller,
     call_context::{CallContext, ClientSender},
     error_code::{ErrorCode, Failure},
     router::{Announcement, Known, Router, Subscription, Tell, View},
+    sync::Guarded,
     wire::{
         Edit, Id, Outcome, Raw, Request, RpcError, bridge, meta, method, notification_frame, splice,
     },
@@ -37,12 +36,13 @@ const MAX_EARLY: usize = 256;
 
 /// The streams that are open. Cheap to clone.
 #[derive(Clone, Default)]
-pub(super) struct Listeners(Arc<Table>);
+pub(super) struct Listeners(Arc<Guarded<Table>>);
 
 #[derive(Default)]
 struct Table {
-    streams: Mutex<HashMap<u64, Arc<Stream>>>,
-    next: AtomicU64,
+    streams: HashMap<u64, Arc<Stream>>,
+    /// The number of the stream that was opened last.
+    last: u64,
 }
 
 /// What a client wants to hear of, or what of it it will.
@@ -79,8 +79,8 @@ impl Filter {
     /// What can be had on an endpoint with these capabilities. Of resources each server decides itself.
     fn met_by(self, capabilities: &Raw) -> Self {
         let has = |capability| capabilities.get(capability).is_some();
-        let met = |wish: Option<bool>, capability| {
-            (wish == Some(true) && has(capability)).then_some(true)
+        let met = |wanted: Option<bool>, capability| {
+            (wanted == Some(true) && has(capability)).then_some(true)
         };
         Self {
             tools: met(self.tools, "tools"),
@@ -93,22 +93,27 @@ impl Filter {
 
 /// One client's stream.
 struct Stream {
+    caller: Caller,
     view: View,
-    /// The lists as the client knows them.
-    known: Mutex<Known>,
     /// What can be met of what the client wants.
     wanted: Filter,
     /// The id of the request that opened it, by which clients tell their streams apart.
     id: Raw,
     to_client: ClientSender,
+    state: Guarded<StreamState>,
+}
+
+struct StreamState {
+    /// The lists as the client has seen them.
+    seen: Known,
     /// What waits for the acknowledgement, until that has gone out.
-    early: Mutex<Option<Vec<Bytes>>>,
+    early: Option<Vec<Bytes>>,
 }
 
 impl Stream {
     fn tell(&self, name: &str, params: Option<&Raw>) {
         let frame = notification_frame(name, Some(&tagged(&self.id, params)));
-        match &mut *lock(&self.early) {
+        match &mut self.state.lock().early {
             None => self.to_client.send(frame),
             Some(early) if early.len() < MAX_EARLY => early.push(frame),
             Some(_) => (),
@@ -124,12 +129,12 @@ impl Stream {
     fn acknowledge(&self, met: &Filter) {
         let params = Raw::author(&serde_json::json!({ "notifications": met }));
         let params = tagged(&self.id, Some(&params));
-        let mut early = lock(&self.early);
+        let mut state = self.state.lock();
         self.to_client.send(notification_frame(
             method::LISTEN_ACKNOWLEDGED,
             Some(&params),
         ));
-        for frame in early.take().into_iter().flatten() {
+        for frame in state.early.take().into_iter().flatten() {
             self.to_client.send(frame);
         }
     }
@@ -138,16 +143,17 @@ impl Stream {
 impl Listeners {
     /// Tells every stream of the lists that changed, as far as its client wants to know and sees them.
     pub(super) fn announce(&self, announcement: &mut Announcement<'_>) {
-        for stream in lock(&self.0.streams).values() {
-            let seen = announcement.news(&mut lock(&stream.known), &stream.view);
+        for stream in self.0.lock().streams.values() {
+            let (caller, view) = (&stream.caller, &stream.view);
+            let seen = announcement.news(&mut stream.state.lock().seen, caller, view);
             let wanted = &stream.wanted;
             let news = [
                 (method::TOOLS_CHANGED, seen.tools, wanted.tools),
                 (method::PROMPTS_CHANGED, seen.prompts, wanted.prompts),
                 (method::RESOURCES_CHANGED, seen.resources, wanted.resources),
             ];
-            for (name, has_changed, wish) in news {
-                if has_changed && wish == Some(true) {
+            for (name, has_changed, wanted) in news {
+                if has_changed && wanted == Some(true) {
                     stream.tell(name, None);
                 }
             }
@@ -155,17 +161,23 @@ impl Listeners {
     }
 
     /// `open` is given the lists of the moment from which on the stream hears of changes.
-    fn enter(&self, router: &Router, open: impl FnOnce(Known) -> Stream) -> Result<Slot, Failure> {
-        let number = self.0.next.fetch_add(1, Ordering::Relaxed);
-        let mut streams = lock(&self.0.streams);
-        if streams.len() >= MAX_STREAMS {
+    fn enter(
+        &self,
+        router: &Router,
+        caller: &Caller,
+        open: impl FnOnce(Known) -> Stream,
+    ) -> Result<Slot, Failure> {
+        let mut table = self.0.lock();
+        if table.streams.len() >= MAX_STREAMS {
             let text = format!("{MAX_STREAMS} streams of news are open already");
             let hint = "Close one before opening another.";
             return Err(Failure::new(ErrorCode::Overloaded, text, hint));
         }
-        let stream = Arc::new(open(router.known_now()));
-        streams.insert(number, stream.clone());
-        drop(streams);
+        let stream = Arc::new(open(router.known_now(caller)));
+        table.last += 1;
+        let number = table.last;
+        table.streams.insert(number, stream.clone());
+        drop(table);
         Ok(Slot {
             listeners: self.clone(),
             number,
@@ -183,7 +195,7 @@ struct Slot {
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        lock(&self.listeners.0.streams).remove(&self.number);
+        self.listeners.0.lock().streams.remove(&self.number);
     }
 }
 
@@ -207,19 +219,25 @@ impl Inbound {
         view: &View,
         request: &Request,
     ) -> Result<Raw, RpcError> {
-        let wishes = Filter::read(request.params.as_ref())?;
+        let filter = Filter::read(request.params.as_ref())?;
         let discovered = self.0.router.discover(&context.caller, view).await;
         let discovered = discovered.map_err(|failure| of_ours(&failure))?;
         let capabilities = discovered.get("capabilities");
         let id = request.id.detached();
-        let slot = self.0.listeners.enter(&self.0.router, |known| Stream {
-            view: view.clone(),
-            known: Mutex::new(known),
-            wanted: wishes.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
-            id: id.to_raw(),
-            to_client: context.to_client.clone(),
-            early: Mutex::new(Some(Vec::new())),
-        });
+        let slot = self
+            .0
+            .listeners
+            .enter(&self.0.router, &context.caller, |seen| Stream {
+                caller: context.caller.clone(),
+                view: view.clone(),
+                wanted: filter.met_by(&capabilities.unwrap_or_else(Raw::empty_object)),
+                id: id.to_raw(),
+                to_client: context.to_client.clone(),
+                state: Guarded::new(StreamState {
+                    seen,
+                    early: Some(Vec::new()),
+                }),
+            });
         let slot = slot.map_err(|failure| of_ours(&failure))?;
         let followed = self.follow(context, &slot.stream).await;
         let (uris, subscriptions): (BTreeSet<String>, Vec<Subscription>) =
@@ -230,6 +248,9 @@ impl Inbound {
         });
         self.0.closing.cancelled().await;
         drop(subscriptions);
+        if context.session.is_some() {
+            context.to_client.send(ended(&id));
+        }
         let result = tagged(&id.to_raw(), None);
         Ok(bridge::own_result_for(
             context.revision,
@@ -268,7 +289,7 @@ fn of_ours(failure: &Failure) -> RpcError {
 
 /// What the client of a pipe hears before the result that ends its stream, because there is nothing to close (cancellation,
 /// "Subscriptions").
-pub(super) fn ended(id: &Id) -> Bytes {
+fn ended(id: &Id) -> Bytes {
     let params = Raw::author(&serde_json::json!({
         "requestId": id.to_raw(),
         "reason": "mcpproxy is ending",
@@ -283,8 +304,4 @@ fn tagged(id: &Raw, object: Option<&Raw>) -> Raw {
     let object = object.filter(|object| object.is_object()).unwrap_or(&empty);
     let inner = [(meta::SUBSCRIPTION_ID, Edit::Set(id.clone()))];
     splice(object, &[(meta::META, Edit::Within(&inner))]).expect("an object was given")
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,23 +3,29 @@
 
 mod agreed;
 mod answer;
+mod answering;
 mod attach;
-mod conversation;
+mod body;
 mod dispatch;
-mod get;
 mod legacy_sse;
 mod listen;
 mod post;
 mod presence;
 mod request_headers;
 mod resumable;
+mod resumable_streams;
 mod resumption;
 mod session;
+mod session_stream;
+mod sessions;
+mod sse_event;
 mod stateless;
 mod stateless_post;
 mod stdio;
 mod stream;
-mod wishes;
+mod subscriptions;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -35,9 +41,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::{
     attach::LINES,
     presence::{Presence, Present},
-    session::Sessions,
+    sessions::Sessions,
 };
 use crate::{
+    access::Caller,
+    call_context::CallIds,
     config::RoutingMode,
     names::ServerName,
     router::{Router, View},
@@ -49,24 +57,32 @@ pub struct Inbound(Arc<Parts>);
 
 struct Parts {
     router: Router,
+    calls: CallIds,
     sessions: Sessions,
     /// Streams of modern clients.
     listeners: listen::Listeners,
     /// Ends open streams, so that shutdown does not wait for clients which listen.
     closing: CancellationToken,
-    /// Clients on connections that are HTTP's no more.
-    conversations: TaskTracker,
+    /// What outlives the request that began it: clients on connections that are HTTP's no more, and streams that their clients can
+    /// take up again.
+    tasks: TaskTracker,
 }
 
 impl Inbound {
     /// Faces over a router. `closing` ends streams that only listen.
-    pub fn new(router: Router, sessions: Sessions, closing: CancellationToken) -> Self {
+    pub fn new(
+        router: Router,
+        calls: CallIds,
+        sessions: Sessions,
+        closing: CancellationToken,
+    ) -> Self {
         Self(Arc::new(Parts {
             router,
+            calls,
             sessions,
             listeners: listen::Listeners::default(),
             closing,
-            conversations: TaskTracker::new(),
+            tasks: TaskTracker::new(),
         }))
     }
 
@@ -110,23 +126,23 @@ impl Inbound {
         }
     }
 
-    async fn handle(&self, view: View, request: Request) -> Response {
+    async fn handle(&self, caller: Caller, view: View, request: Request) -> Response {
         if attach::is_asked_for(&request) {
-            return self.attach(view, request);
+            return self.attach(caller, view, request);
         }
-        let door = request.extensions().get().copied().unwrap_or_default();
+        let transport = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
         let legacy = match *request.method() {
-            Method::GET => door == Door::LegacySse || legacy_sse::is_asked_for(headers),
+            Method::GET => transport == Transport::LegacySse || legacy_sse::is_asked_for(headers),
             _ => legacy_sse::is_meant(uri, headers),
         };
         match *request.method() {
-            Method::GET if legacy => self.converse(view, door, uri),
-            Method::POST if legacy => self.take_post(view, request).await,
-            _ if door == Door::LegacySse => answer::method_not_allowed("GET"),
-            Method::POST => self.post(view, request).await,
-            Method::GET => self.get(&view, headers),
-            Method::DELETE => self.delete(&view, headers),
+            Method::GET if legacy => self.converse(caller, view, transport, uri),
+            Method::POST if legacy => self.take_post(&caller, view, request).await,
+            _ if transport == Transport::LegacySse => answer::method_not_allowed("GET"),
+            Method::POST => self.post(caller, view, request).await,
+            Method::GET => self.get(&caller, &view, headers),
+            Method::DELETE => self.delete(&caller, &view, headers),
             _ => answer::method_not_allowed("GET, POST, DELETE"),
         }
     }
@@ -141,18 +157,18 @@ fn endpoints() -> HttpRouter<Inbound> {
     ];
     let mut routes = HttpRouter::new();
     for (path, endpoint) in endpoints {
-        let legacy = endpoint.clone().layer(Extension(Door::LegacySse));
+        let legacy = endpoint.clone().layer(Extension(Transport::LegacySse));
         routes = routes
             .route(path, endpoint)
             .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
     }
-    let legacy = any(configured).layer(Extension(Door::LegacySse));
+    let legacy = any(configured).layer(Extension(Transport::LegacySse));
     routes.route(legacy_sse::SUFFIX, legacy)
 }
 
-/// What an address offers.
+/// Which transports an address serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Door {
+enum Transport {
     /// Streamable HTTP, and HTTP+SSE to those who ask for it.
     #[default]
     Both,
@@ -160,30 +176,43 @@ enum Door {
     LegacySse,
 }
 
-async fn configured(State(inbound): State<Inbound>, request: Request) -> Response {
-    inbound.handle(View::Configured, request).await
+async fn configured(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
+    inbound.handle(caller, View::Configured, request).await
 }
 
-async fn all(State(inbound): State<Inbound>, request: Request) -> Response {
+async fn all(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
     inbound
-        .handle(View::Mode(RoutingMode::Direct), request)
+        .handle(caller, View::Mode(RoutingMode::Direct), request)
         .await
 }
 
-async fn call(State(inbound): State<Inbound>, request: Request) -> Response {
+async fn call(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
     inbound
-        .handle(View::Mode(RoutingMode::RetrieveTools), request)
+        .handle(caller, View::Mode(RoutingMode::RetrieveTools), request)
         .await
 }
 
 async fn server(
     State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     request: Request,
 ) -> Response {
     match ServerName::parse(&name) {
         Ok(name) if inbound.0.router.knows_server(name.as_str()) => {
-            inbound.handle(View::Server(name), request).await
+            inbound.handle(caller, View::Server(name), request).await
         }
         _ => answer::unknown_server(&name),
     }

@@ -1,80 +1,45 @@
 //! `POST` on an MCP endpoint: one message, or a batch of the revision that has them.
 
-use std::time::Duration;
-
-use axum::{
-    body::{Body, HttpBody},
-    extract::Request as HttpRequest,
-    response::Response,
-};
-use bytes::{Bytes, BytesMut};
+use axum::{extract::Request as HttpRequest, response::Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use http_body_util::BodyExt;
 
 use super::{
     Inbound,
-    answer::{self, Answer, REVISION, SESSION},
-    dispatch::{Envelope, MAX_MESSAGE, too_large, took},
-    session::Agreed,
-    stream,
+    answer::{self, REVISION, SESSION},
+    answering::Answering,
+    body,
+    dispatch::{ServedClient, Unframed, Work, id_of},
+    stateless, stream,
 };
 use crate::{
-    call_context::{ClientReceiver, ClientSender},
-    caller::Caller,
+    access::Caller,
+    call_context::ClientSender,
     router::View,
-    wire::{FrameError, Message, Request, Revision, RpcError, method, parse_client, result_frame},
+    wire::{FrameError, Message, Revision, RpcError},
 };
 
-/// A body that is too large is read and thrown away up to this size, because many clients cannot hear an answer before they have
-/// sent everything.
-const MAX_DISCARDED: usize = 256 << 20;
-
-/// How long a client may take to send its body.
-const BODY_DEADLINE: Duration = Duration::from_mins(2);
-
-/// A request without an answer after this time is answered by a stream, so that the client sees it alive.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-/// How the client of a POST can be answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reads {
-    /// One JSON message.
-    Json,
-    /// An event stream, too.
-    Events,
-}
-
 impl Inbound {
-    pub(super) async fn post(&self, view: View, request: HttpRequest) -> Response {
+    pub(super) async fn post(&self, caller: Caller, view: View, request: HttpRequest) -> Response {
         let (head, body) = request.into_parts();
-        let body = match read(body).await {
+        let body = match body::read(body).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
-        let (mut messages, is_batch) = match parse_client(&body) {
-            Ok(parsed) => parsed,
-            Err(error) => return malformed(&error),
+        let unframed = match Unframed::read(&body) {
+            Ok(unframed) => unframed,
+            Err(error) => return answer::malformed(&error),
         };
-        if self.is_stateless(&view, &head.headers, &messages) {
-            return self
-                .post_stateless(view, &head.headers, messages, is_batch)
-                .await;
+        if self.is_stateless(&caller, &view, &head.headers, &unframed) {
+            let posted = self.post_stateless(caller, view, &head.headers, unframed);
+            return posted.await;
         }
-        let envelope = match self.envelope(view, &head.headers, messages.first()) {
-            Ok(envelope) => envelope,
+        let client = match self.client_of(caller, view, &head.headers, unframed.first()) {
+            Ok(client) => client,
             Err(refusal) => return refusal,
         };
-        if is_batch {
-            return self.array(&envelope, messages).await;
-        }
-        let reads = match &envelope.session {
-            Some(_) if accepts_events(&head.headers) => Reads::Events,
-            _ => Reads::Json,
-        };
-        match messages.pop() {
-            Some(Ok(message)) => self.single(envelope, reads, message).await,
-            Some(Err(error)) => malformed(&error),
-            None => answer::accepted(),
+        match unframed {
+            Unframed::Batch(messages) => batch(&client, messages).await,
+            Unframed::One(message) => self.single(&client, &head.headers, message).await,
         }
     }
 
@@ -83,199 +48,108 @@ impl Inbound {
         clippy::result_large_err,
         reason = "the error is the answer, made once"
     )]
-    fn envelope(
+    fn client_of(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
-        first: Option<&Result<Message, FrameError>>,
-    ) -> Result<Envelope, Response> {
-        let first_id = match first {
-            Some(Ok(Message::Request(request))) => Some(&request.id),
-            _ => None,
-        };
-        let opens = matches!(first, Some(Ok(Message::Request(request))) if &*request.method == method::INITIALIZE);
-        let session = if headers.contains_key(SESSION) && !opens {
-            let found = self.session_of(&view, headers);
-            Some(found.ok_or_else(|| answer::no_session(first_id))?)
-        } else {
-            None
-        };
-        let said = headers
-            .get(REVISION)
-            .map(|value| value.to_str().unwrap_or_default());
-        let agreed = session.as_ref().map(|session| session.agreed());
-        let revision = match (&agreed, said) {
-            (Some(agreed), _) => agreed.revision,
-            (None, None) => Revision::UNSAID,
-            (None, Some(said)) => match Revision::from_header(said) {
-                Some(revision) => revision,
-                // `initialize` of a client that names a newer revision: what is agreed, its params say.
-                None if opens => Revision::NEWEST_LEGACY,
-                None => {
-                    let error = RpcError::invalid_request(format!(
-                        "MCP-Protocol-Version {said:?} is not a revision"
-                    ));
-                    return Err(answer::rpc_error(StatusCode::BAD_REQUEST, first_id, &error));
-                }
-            },
-        };
-        let heard = session
-            .as_ref()
-            .and_then(|session| session.wishes.log_level());
-        Ok(Envelope {
-            view,
-            caller: Caller::anonymous(),
-            session,
-            connection: None,
-            revision,
-            client: agreed.map(|agreed| agreed.client).unwrap_or_default(),
-            log_level: heard,
-        })
-    }
-
-    async fn single(&self, envelope: Envelope, reads: Reads, message: Message) -> Response {
-        match message {
-            Message::Request(request) if &*request.method == method::INITIALIZE => {
-                self.initialize(&envelope, &request).await
-            }
-            Message::Request(request) => self.request(envelope, reads, request).await,
-            Message::Notification(notification) => {
-                self.notification(&envelope, &notification).await;
-                answer::accepted()
-            }
-            Message::Response(response) => {
-                took(envelope.session.as_deref(), response);
-                answer::accepted()
-            }
+        first: Option<&Message>,
+    ) -> Result<ServedClient, Response> {
+        if headers.contains_key(SESSION) && !first.is_some_and(stateless::is_opening) {
+            let found = self.session_of(&caller, &view, headers);
+            let session = found.ok_or_else(|| answer::no_session(first.and_then(id_of)))?;
+            return Ok(ServedClient::of_session(self, session));
         }
+        let revision = revision_of(headers, first)?;
+        Ok(ServedClient::without_session(self, caller, view, revision))
     }
 
-    async fn initialize(&self, envelope: &Envelope, request: &Request) -> Response {
-        match self
-            .0
-            .router
-            .open(&envelope.caller, &envelope.view, request.params.as_ref())
-            .await
-        {
-            Ok(opening) => {
-                let agreed = Agreed {
-                    revision: opening.revision,
-                    client: opening.client.clone(),
-                };
-                let session = self.0.sessions.open(envelope.view.clone(), agreed);
-                tracing::debug!(client = opening.client.info.as_str(), revision = %opening.revision, "session opened");
-                let mut response =
-                    answer::json(StatusCode::OK, result_frame(&request.id, &opening.result));
-                let id = HeaderValue::from_str(&session.id).expect("a UUID is a header value");
-                response.headers_mut().insert(SESSION, id);
-                response
-            }
-            Err(error) => answer::rpc_error(StatusCode::OK, Some(&request.id), &error),
-        }
-    }
-
-    async fn request(&self, envelope: Envelope, reads: Reads, request: Request) -> Response {
-        if reads == Reads::Json {
-            let frame = self
-                .answer(envelope, request, ClientSender::nowhere())
-                .await;
-            return frame.map_or_else(answer::accepted, |frame| {
-                answer::json(StatusCode::OK, frame)
-            });
-        }
-        let (to_client, receiver) = ClientSender::new();
-        let session = envelope.session.clone();
-        let answering = self.answer(envelope, request, to_client);
-        let answering = Box::pin(async {
-            answering.await.map(|frame| Answer {
-                status: StatusCode::OK,
-                frame,
-            })
-        });
-        respond(receiver, answering, |receiver, answering| match &session {
-            Some(session) => self.answering(session, receiver, answering),
-            None => stream::answering(receiver, answering),
-        })
-        .await
-    }
-
-    async fn array(
+    async fn single(
         &self,
-        envelope: &Envelope,
-        messages: Vec<Result<Message, FrameError>>,
+        client: &ServedClient,
+        headers: &HeaderMap,
+        message: Message,
     ) -> Response {
-        if !envelope.revision.has_batches() {
-            let error =
-                RpcError::invalid_request(format!("revision {} has no batches", envelope.revision));
-            return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
+        let session = client.session().filter(|_| accepts_events(headers));
+        let Some(session) = session else {
+            return match client.serve(message, ClientSender::nowhere()) {
+                Work::Answering(answering)
+                | Work::Opening(answering)
+                | Work::Listening(_, answering) => as_json(answering).await,
+                work => without_answer(work).await,
+            };
+        };
+        let (to_client, receiver) = ClientSender::new();
+        match client.serve(message, to_client) {
+            Work::Answering(answering)
+            | Work::Opening(answering)
+            | Work::Listening(_, answering) => {
+                stream::respond(
+                    receiver,
+                    answering,
+                    |_| StatusCode::OK,
+                    |receiver, answering| self.stream_of_request(session, receiver, answering),
+                )
+                .await
+            }
+            work => without_answer(work).await,
         }
-        let answers = self.batch(envelope, messages).await;
-        answers.map_or_else(answer::accepted, |answers| {
-            answer::json(StatusCode::OK, answers)
-        })
     }
 }
 
-/// JSON if the answer comes before anything else does, an event stream otherwise.
-pub(super) async fn respond(
-    receiver: ClientReceiver,
-    mut answering: stream::Answering,
-    stream: impl FnOnce(ClientReceiver, stream::Answering) -> Response,
-) -> Response {
-    tokio::select! {
-        biased;
-        answer = &mut answering => match (answer, receiver.take()) {
-            (Some(answer), None) => answer::json(answer.status, answer.frame),
-            (None, _) => answer::accepted(),
-            (Some(answer), Some(notice)) => {
-                receiver.put_back(notice);
-                stream(receiver, Box::pin(std::future::ready(Some(answer))))
-            }
-        },
-        notice = receiver.next() => {
-            receiver.put_back(notice);
-            stream(receiver, answering)
-        }
-        () = tokio::time::sleep(PATIENCE) => stream(receiver, answering),
-    }
-}
-
-/// The whole body.
-pub(super) async fn read(mut body: Body) -> Result<Bytes, Response> {
-    let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let reading = async {
-        let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_MESSAGE)), 0_usize);
-        while let Some(frame) = body.frame().await {
-            let data = frame
-                .map_err(|_| answer::empty(StatusCode::BAD_REQUEST))?
-                .into_data()
-                .unwrap_or_default();
-            size = size.saturating_add(data.len());
-            if size <= MAX_MESSAGE {
-                text.extend_from_slice(&data);
-            } else if size > MAX_DISCARDED {
-                break;
-            } else {
-                text = BytesMut::new();
-            }
-        }
-        if size > MAX_MESSAGE {
-            return Err(answer::rpc_error(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                None,
-                &too_large(),
-            ));
-        }
-        Ok(text.freeze())
+/// The answer as the whole response, with the id of the session if it opens one.
+async fn as_json(answering: Answering) -> Response {
+    let Some(answer) = answering.await else {
+        return answer::accepted();
     };
-    match tokio::time::timeout(BODY_DEADLINE, reading).await {
-        Ok(body) => body,
-        Err(_) => Err(answer::empty(StatusCode::REQUEST_TIMEOUT)),
+    let mut response = answer::json(StatusCode::OK, answer.frame);
+    if let Some(session) = answer.opened {
+        let id = HeaderValue::from_str(&session.id).expect("a UUID is a header value");
+        response.headers_mut().insert(SESSION, id);
     }
+    response
 }
 
-pub(super) fn malformed(error: &FrameError) -> Response {
-    answer::rpc_error(StatusCode::BAD_REQUEST, None, &error.to_rpc_error())
+/// What is left of a message that nothing has to be waited for but its being passed on.
+async fn without_answer(work: Work) -> Response {
+    match work {
+        Work::Refused(frame) => return answer::json(StatusCode::OK, frame),
+        Work::Noting(noting) => noting.await,
+        Work::Opening(_) | Work::Answering(_) | Work::Listening(..) | Work::Done => (),
+    }
+    answer::accepted()
+}
+
+async fn batch(client: &ServedClient, messages: Vec<Result<Message, FrameError>>) -> Response {
+    if let Some(error) = client.no_batches() {
+        return answer::rpc_error(StatusCode::BAD_REQUEST, None, &error);
+    }
+    let answers = client.batch(messages).await;
+    answers.map_or_else(answer::accepted, |answers| {
+        answer::json(StatusCode::OK, answers)
+    })
+}
+
+/// The revision that a client without a session names.
+#[expect(
+    clippy::result_large_err,
+    reason = "the error is the answer, made once"
+)]
+fn revision_of(headers: &HeaderMap, first: Option<&Message>) -> Result<Revision, Response> {
+    let Some(said) = headers.get(REVISION) else {
+        return Ok(Revision::UNSAID);
+    };
+    let said = said.to_str().unwrap_or_default();
+    match Revision::from_header(said) {
+        Some(revision) => Ok(revision),
+        // `initialize` of a client that names a newer revision: what is agreed, its params say.
+        None if first.is_some_and(stateless::is_opening) => Ok(Revision::NEWEST_LEGACY),
+        None => {
+            let error = format!("MCP-Protocol-Version {said:?} is not a revision");
+            let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));
+            Err(answer::rpc_error(StatusCode::BAD_REQUEST, id, &error))
+        }
+    }
 }
 
 fn accepts_events(headers: &HeaderMap) -> bool {

@@ -7,7 +7,7 @@ use super::answer::REVISION;
 use crate::wire::{
     Raw, Request, RpcError,
     header_params::{self, HeaderParam},
-    header_value, meta, method,
+    header_value, meta, name_key,
 };
 
 const METHOD: &str = "Mcp-Method";
@@ -24,7 +24,7 @@ pub(super) fn check(
     let version = meta.and_then(|meta| meta.get(meta::PROTOCOL_VERSION));
     same(headers, REVISION.as_str(), text(version).as_deref())?;
     same(headers, METHOD, Some(&request.method))?;
-    if let Some(key) = named_by(&request.method) {
+    if let Some(key) = name_key(&request.method) {
         let name = text(params.and_then(|params| params.get(key)));
         same_text(headers, NAME, name.as_deref(), |header, name| {
             header == name
@@ -37,16 +37,6 @@ pub(super) fn check(
         same_text(headers, &header, argument.as_deref(), header_params::agree)?;
     }
     Ok(())
-}
-
-/// The member of the params that `Mcp-Name` repeats.
-fn named_by(name: &str) -> Option<&'static str> {
-    match name {
-        method::TOOLS_CALL | method::PROMPTS_GET => Some("name"),
-        method::RESOURCES_READ => Some("uri"),
-        method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => Some("taskId"),
-        _ => None,
-    }
 }
 
 fn text(value: Option<Raw>) -> Option<String> {

@@ -3,7 +3,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -11,7 +11,8 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::stream;
+use super::sse_event;
+use crate::sync::Guarded;
 
 /// How long a request goes on for a client that has lost its stream and does not come back for it.
 const GRACE: Duration = Duration::from_mins(2);
@@ -35,7 +36,7 @@ const RETRY: u64 = 1_000;
 pub(super) struct Resumable {
     /// Stands in the ids of its events, and cannot be guessed.
     id: Box<str>,
-    log: Mutex<Log>,
+    log: Guarded<Log>,
     stirred: watch::Sender<()>,
 }
 
@@ -90,7 +91,7 @@ impl Resumable {
     pub(super) fn new() -> Self {
         Self {
             id: uuid::Uuid::new_v4().simple().to_string().into(),
-            log: Mutex::new(Log {
+            log: Guarded::new(Log {
                 events: VecDeque::new(),
                 bytes: 0,
                 first: 1,
@@ -109,19 +110,19 @@ impl Resumable {
     pub(super) fn number(&self, event_id: &str) -> Option<u64> {
         let (id, number) = event_id.rsplit_once('-')?;
         let number: u64 = number.parse().ok().filter(|_| id == &*self.id)?;
-        (number < self.lock().end()).then_some(number)
+        (number < self.log.lock().end()).then_some(number)
     }
 
     /// Reads on after this event, in place of whoever reads now.
-    pub(super) fn read_after(self: &Arc<Self>, number: u64) -> Reader {
-        let mut log = self.lock();
+    pub(super) fn read_after(self: &Arc<Self>, number: u64) -> ResumableReader {
+        let mut log = self.log.lock();
         log.reader += 1;
         log.next = (number + 1).clamp(log.first, log.end());
         (log.left, log.finished) = (None, None);
         let reader = log.reader;
         drop(log);
         self.stirred.send_replace(());
-        Reader {
+        ResumableReader {
             of: self.clone(),
             number: reader,
             stirred: self.stirred.subscribe(),
@@ -130,25 +131,25 @@ impl Resumable {
 
     /// What gives the client an id before anything happens.
     pub(super) fn priming(&self) -> Bytes {
-        self.lock().named = true;
+        self.log.lock().named = true;
         format!("id: {}-0\nretry: {RETRY}\ndata: \n\n", self.id).into()
     }
 
     /// Whether a client is there.
     pub(super) fn is_read(&self) -> bool {
-        self.lock().left.is_none()
+        self.log.lock().left.is_none()
     }
 
     /// Whether it will not be asked for any more.
     pub(super) fn is_of_no_use(&self, now: Instant) -> bool {
-        let log = self.lock();
+        let log = self.log.lock();
         let since = |at: Option<Instant>, time| at.is_some_and(|at| now.duration_since(at) >= time);
         log.over && (since(log.finished, KEPT) || since(log.left, GRACE))
     }
 
     /// Its bytes, if nothing more will come.
     pub(super) fn bytes_if_over(&self) -> Option<usize> {
-        let log = self.lock();
+        let log = self.log.lock();
         log.over.then_some(log.bytes)
     }
 
@@ -157,7 +158,7 @@ impl Resumable {
         let mut stirred = self.stirred.subscribe();
         loop {
             {
-                let log = self.lock();
+                let log = self.log.lock();
                 if log.left.is_some() || log.end() - log.next < UNREAD {
                     return;
                 }
@@ -171,7 +172,7 @@ impl Resumable {
     pub(super) async fn given_up(&self, closing: &CancellationToken) {
         let mut stirred = self.stirred.subscribe();
         loop {
-            let at = self.lock().given_up_at();
+            let at = self.log.lock().given_up_at();
             let Some(at) = at else {
                 let _ = stirred.changed().await;
                 continue;
@@ -186,7 +187,7 @@ impl Resumable {
 
     /// Adds one event.
     pub(super) fn push(&self, frame: Bytes) {
-        let mut log = self.lock();
+        let mut log = self.log.lock();
         log.bytes += frame.len();
         log.events.push_back(frame);
         log.trim();
@@ -196,28 +197,24 @@ impl Resumable {
 
     /// Nothing more will come.
     pub(super) fn end(&self) {
-        self.lock().over = true;
+        self.log.lock().over = true;
         self.stirred.send_replace(());
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Log> {
-        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A client that is there, until this is dropped.
-pub(super) struct Reader {
+pub(super) struct ResumableReader {
     of: Arc<Resumable>,
     number: u64,
     stirred: watch::Receiver<()>,
 }
 
-impl Reader {
-    /// The next event, with its id; `None` at the end, or when another reader has come. Safe to drop while it waits.
+impl ResumableReader {
+    /// The next event, with its id; `None` at the end, or when another reader has come. Cancel-safe.
     pub(super) async fn next(&mut self) -> Option<Bytes> {
         loop {
             let next = {
-                let mut log = self.of.lock();
+                let mut log = self.of.log.lock();
                 if log.reader != self.number {
                     return None;
                 }
@@ -241,7 +238,7 @@ impl Reader {
                 self.of.stirred.send_replace(());
                 let id = format!("id: {}-{number}\n", self.of.id);
                 let mut text = BytesMut::from(id.as_bytes());
-                text.extend_from_slice(&stream::event(&frame));
+                text.extend_from_slice(&sse_event::event(&frame));
                 return Some(text.freeze());
             }
             // The sender lives as long as we do.
@@ -250,9 +247,9 @@ impl Reader {
     }
 }
 
-impl Drop for Reader {
+impl Drop for ResumableReader {
     fn drop(&mut self) {
-        let mut log = self.of.lock();
+        let mut log = self.of.log.lock();
         if log.reader == self.number {
             log.left = Some(Instant::now());
         }
@@ -276,7 +273,7 @@ mod tests {
     }
 
     /// The numbers of what waits to be read.
-    fn read(reader: &mut Reader) -> Vec<u64> {
+    fn read(reader: &mut ResumableReader) -> Vec<u64> {
         let next = || reader.next().now_or_never().flatten();
         let number = |text: Bytes| {
             let text = String::from_utf8(text.to_vec()).expect("text");

@@ -1,77 +1,61 @@
-//! Sessions of legacy clients: what was agreed in `initialize`, the requests that run, and the stream on which the client hears of
-//! changes. A session of Streamable HTTP outlives its stream; one that has a single stream for everything ends with it.
+//! One session of a legacy client: what was agreed in `initialize`, the requests that run, and the stream on which the client is told
+//! of changes. A session of Streamable HTTP outlives its stream; the others end with theirs.
 
-use std::{
-    collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub(super) use super::agreed::Agreed;
 use super::{
-    presence::{Presence, Present},
-    resumable::Resumable,
-    resumption::{Resumables, relay},
-    wishes::Wishes,
+    agreed::Agreed, presence::Present, resumable::Resumable, resumable_streams::ResumableStreams,
+    subscriptions::SessionSubscriptions,
 };
 use crate::{
+    access::Caller,
     call_context::{ClientReceiver, ClientSender, ClientSession},
-    router::{Announcement, Known, Router, View},
-    wire::{Id, method, notification_frame},
+    router::{Announcement, Known, LogSubscription, Router, Subscription, View},
+    sync::Guarded,
+    wire::{Id, LogLevel, Revision},
 };
 
-/// Limit: sessions held at a time. The one that was silent longest makes room.
-const MAX_SESSIONS: usize = 10_000;
-
-/// A session without a sign of its client for this long is forgotten; the client is then told so and begins anew.
-const SILENCE: Duration = Duration::from_hours(24);
-
-/// The sessions of one daemon. Cheap to clone.
-#[derive(Clone, Default)]
-pub struct Sessions(Arc<Table>);
-
-#[derive(Default)]
-struct Table {
-    by_id: Mutex<HashMap<Arc<str>, Arc<Session>>>,
-    streams: AtomicUsize,
-    presence: Presence,
-}
-
 /// One client's session.
-pub(super) struct Session {
+pub(super) struct LegacySession {
     pub(super) id: Arc<str>,
+    /// Who opened it. Nobody else may use it: an id proves nothing.
+    pub(super) caller: Caller,
     /// The endpoint that it was opened on, and belongs to.
     pub(super) view: View,
-    kind: Kind,
-    agreed: Mutex<Agreed>,
-    /// What is known of it to those who act on its behalf.
-    pub(super) known: ClientSession,
-    /// What the client wants to hear of.
-    pub(super) wishes: Wishes,
-    running: Mutex<HashMap<Id, Vec<CancellationToken>>>,
-    listener: Mutex<Listener>,
-    /// Those of its requests that the client can take up again.
-    pub(super) streams: Resumables,
-    last_seen: Mutex<Instant>,
-    /// What runs beside the stream of a conversation.
+    pub(super) kind: SessionKind,
+    /// The session as its requests carry it with them.
+    pub(super) client: ClientSession,
+    state: Guarded<SessionState>,
+    /// The requests of a conversation.
     tasks: TaskTracker,
-    /// Ends whatever stream there is, one that a request opens at the same moment too.
+    /// Cancelled when the session ends; ends whatever stream there is, one that a request opens at the same moment too.
     over: CancellationToken,
     _present: Present,
 }
 
 /// How a session's client is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SessionKind {
     /// Each request on the response to its POST.
     Streamable,
-    /// Everything on one stream, with which the session ends.
+    /// Everything on one event stream, with which the session ends.
     Conversation,
+    /// Everything on a pair of streams, with which the session ends.
+    Pipe,
+}
+
+struct SessionState {
+    /// Absent before `initialize`.
+    agreed: Option<Agreed>,
+    subscriptions: SessionSubscriptions,
+    /// Requests that the client can withdraw.
+    running: HashMap<Id, Vec<CancellationToken>>,
+    listener: Listener,
+    /// Those of its requests that the client can take up again.
+    streams: ResumableStreams,
+    last_seen: Instant,
 }
 
 /// The stream that the client has open, if any.
@@ -79,215 +63,128 @@ pub(super) enum Kind {
 struct Listener {
     /// Ends the stream that is open.
     over: CancellationToken,
-    /// The lists as the client knows them since it listens.
-    known: Option<Known>,
+    /// The lists as the client has seen them since it listens.
+    seen: Option<Known>,
     /// The same stream, where the client can take it up again.
     resumable: Option<Arc<Resumable>>,
 }
 
-impl Sessions {
-    /// Opens a session of Streamable HTTP.
-    pub(super) fn open(&self, view: View, agreed: Agreed) -> Arc<Session> {
-        self.insert(Kind::Streamable, view, agreed)
-    }
+/// A client's own stream while it is open.
+pub(super) struct OwnStream {
+    pub(super) receiver: ClientReceiver,
+    /// The session ended, or the client opened another stream.
+    pub(super) over: CancellationToken,
+}
 
-    /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
-    pub(super) fn converse(&self, router: &Router, view: View) -> (Arc<Session>, Listening) {
-        let session = self.insert(Kind::Conversation, view, Agreed::default());
-        let over = session.over.child_token();
-        let (to_client, receiver) = ClientSender::with_answers(over.clone());
-        session.listen_on(router, to_client, &over, None);
-        let listening = self.listening(receiver, over, Some(session.clone()));
-        (session, listening)
-    }
-
-    fn insert(&self, kind: Kind, view: View, agreed: Agreed) -> Arc<Session> {
+impl LegacySession {
+    pub(super) fn new(
+        kind: SessionKind,
+        caller: Caller,
+        view: View,
+        agreed: Option<Agreed>,
+        present: Present,
+    ) -> Self {
         let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
-        let session = Arc::new(Session {
-            known: ClientSession::new(id.clone()),
+        Self {
+            client: ClientSession::new(id.clone()),
             id,
+            caller,
             view,
             kind,
-            agreed: Mutex::new(agreed),
-            wishes: Wishes::default(),
-            running: Mutex::default(),
-            listener: Mutex::default(),
-            streams: Resumables::default(),
-            last_seen: Mutex::new(Instant::now()),
+            state: Guarded::new(SessionState {
+                agreed,
+                subscriptions: SessionSubscriptions::default(),
+                running: HashMap::new(),
+                listener: Listener::default(),
+                streams: ResumableStreams::default(),
+                last_seen: Instant::now(),
+            }),
             tasks: TaskTracker::new(),
             over: CancellationToken::new(),
-            _present: self.0.presence.enter(),
-        });
-        let mut table = lock(&self.0.by_id);
-        if table.len() >= MAX_SESSIONS {
-            make_room(&mut table);
-        }
-        table.insert(session.id.clone(), session.clone());
-        session
-    }
-
-    /// Counts a stream on which a client only listens.
-    pub(super) fn open_stream(&self) -> OpenStream {
-        self.0.streams.fetch_add(1, Ordering::Relaxed);
-        OpenStream(self.clone())
-    }
-
-    fn listening(
-        &self,
-        receiver: ClientReceiver,
-        over: CancellationToken,
-        ends: Option<Arc<Session>>,
-    ) -> Listening {
-        Listening {
-            receiver,
-            over,
-            _open: self.open_stream(),
-            sessions: self.clone(),
-            ends,
+            _present: present,
         }
     }
 
-    /// The session of this id and kind on this endpoint.
-    pub(super) fn find(&self, id: &str, kind: Kind, view: &View) -> Option<Arc<Session>> {
-        let session = lock(&self.0.by_id)
-            .get(id)
-            .filter(|session| session.kind == kind && session.view == *view)
-            .filter(|session| !session.has_ended())
-            .cloned()?;
-        *lock(&session.last_seen) = Instant::now();
-        Some(session)
+    /// Whether `initialize` was answered.
+    pub(super) fn is_open(&self) -> bool {
+        self.state.lock().agreed.is_some()
     }
 
-    /// Ends a session: its requests are withdrawn and its stream ends.
-    pub(super) fn close(&self, session: &Session) {
-        lock(&self.0.by_id).remove(&session.id);
-        session.end();
+    /// What was agreed, and the log lines that the client wants to see.
+    pub(super) fn spoken(&self) -> (Agreed, Option<LogLevel>) {
+        let state = self.state.lock();
+        let agreed = state.agreed.clone().unwrap_or_default();
+        (agreed, state.subscriptions.log_level())
     }
 
-    /// Who is there. Every session counts until it has ended.
-    pub fn presence(&self) -> &Presence {
-        &self.0.presence
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        lock(&self.0.by_id).len()
-    }
-
-    /// Tells every listening client which of its lists changed.
-    pub(super) fn announce(&self, announcement: &mut Announcement<'_>) {
-        let frame = |name| notification_frame(name, None);
-        let frames = [
-            frame(method::TOOLS_CHANGED),
-            frame(method::PROMPTS_CHANGED),
-            frame(method::RESOURCES_CHANGED),
-        ];
-        for session in lock(&self.0.by_id).values() {
-            let mut listener = lock(&session.listener);
-            let Some(known) = &mut listener.known else {
-                continue;
-            };
-            let seen = announcement.news(known, &session.view);
-            drop(listener);
-            let to_client = session.to_client();
-            let changed = [seen.tools, seen.prompts, seen.resources];
-            for (frame, _) in frames.iter().zip(changed).filter(|(_, changed)| *changed) {
-                to_client.send(frame.clone());
-            }
-        }
-    }
-
-    /// Forgets what was silent too long. Streams that are open are a sign of life.
-    pub fn forget_silent(&self) {
-        let now = Instant::now();
-        let silent = |session: &Session| {
-            let unheard = now.duration_since(*lock(&session.last_seen));
-            session.has_ended() || (!session.is_listening() && unheard > SILENCE)
-        };
-        let mut sessions = lock(&self.0.by_id);
-        let forgotten: Vec<_> = sessions.extract_if(|_, session| silent(session)).collect();
-        for session in sessions.values() {
-            session.streams.tidy();
-        }
-        drop(sessions);
-        for (_, session) in forgotten {
-            session.end();
-        }
-    }
-
-    /// How many streams are open.
-    pub fn streams(&self) -> usize {
-        self.0.streams.load(Ordering::Relaxed)
-    }
-}
-
-fn make_room(table: &mut HashMap<Arc<str>, Arc<Session>>) {
-    let oldest = table
-        .values()
-        .filter(|session| !session.is_listening())
-        .min_by_key(|session| *lock(&session.last_seen))
-        .or_else(|| {
-            table
-                .values()
-                .min_by_key(|session| *lock(&session.last_seen))
-        })
-        .cloned();
-    if let Some(session) = oldest {
-        table.remove(&session.id);
-        session.end();
-    }
-}
-
-impl Session {
-    /// What was agreed.
-    pub(super) fn agreed(&self) -> Agreed {
-        lock(&self.agreed).clone()
+    /// The revision that was agreed.
+    pub(super) fn revision(&self) -> Revision {
+        let state = self.state.lock();
+        let agreed = state.agreed.as_ref();
+        agreed.map_or(Revision::UNSAID, |agreed| agreed.revision)
     }
 
     /// Notes what was agreed.
     pub(super) fn agree(&self, agreed: Agreed) {
-        *lock(&self.agreed) = agreed;
+        self.state.lock().agreed = Some(agreed);
+    }
+
+    /// Notes a sign of its client.
+    pub(super) fn touch(&self) {
+        self.state.lock().last_seen = Instant::now();
+    }
+
+    /// When there was a sign of its client; `None` while it listens, which is one.
+    pub(super) fn silent_since(&self) -> Option<Instant> {
+        let state = self.state.lock();
+        let is_listening = match &state.listener.resumable {
+            Some(stream) => stream.is_read(),
+            None => self.to_client().is_heard(),
+        };
+        (!is_listening).then_some(state.last_seen)
+    }
+
+    /// The last sign of its client other than that it listens.
+    pub(super) fn last_seen(&self) -> Instant {
+        self.state.lock().last_seen
     }
 
     /// The way to the client outside of any request: for a conversation, that of everything.
     pub(super) fn to_client(&self) -> ClientSender {
-        self.known.stream()
+        self.client.stream()
     }
 
-    /// Cancelled when a conversation is over.
-    pub(super) fn ended(&self) -> CancellationToken {
-        lock(&self.listener).over.clone()
+    /// Cancelled when the session is over.
+    pub(super) fn over(&self) -> &CancellationToken {
+        &self.over
     }
 
-    fn has_ended(&self) -> bool {
-        self.kind == Kind::Conversation && self.ended().is_cancelled()
-    }
-
-    /// Runs something beside the stream of a conversation.
+    /// Runs a request of a conversation.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(work);
     }
 
-    /// How much runs beside the stream.
+    /// How many of them run.
     pub(super) fn in_flight(&self) -> usize {
         self.tasks.len()
     }
 
-    /// Waits until nothing does.
+    /// Waits until none does.
     pub(super) async fn idle(&self) {
         self.tasks.close();
         self.tasks.wait().await;
     }
 
     /// Notes a request that begins, so that the client can withdraw it by its id.
-    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Running {
+    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> RunningRequest {
         let token = CancellationToken::new();
         let id = id.detached();
         // Some clients use an id again while its request still runs.
-        let mut running = lock(&self.running);
-        running.entry(id.clone()).or_default().push(token.clone());
-        drop(running);
-        Running {
+        let mut state = self.state.lock();
+        let tokens = state.running.entry(id.clone()).or_default();
+        tokens.push(token.clone());
+        drop(state);
+        RunningRequest {
             session: self.clone(),
             id,
             token,
@@ -296,30 +193,33 @@ impl Session {
 
     /// The client withdraws a request.
     pub(super) fn cancel(&self, id: &Id) {
-        for token in lock(&self.running).get(id).into_iter().flatten() {
+        for token in self.state.lock().running.get(id).into_iter().flatten() {
             token.cancel();
         }
     }
 
     /// Opens the client's stream in place of one that may be open.
-    pub(super) fn listen(&self, router: &Router, sessions: &Sessions) -> Listening {
+    pub(super) fn listen(&self, router: &Router) -> OwnStream {
         let (to_client, receiver) = ClientSender::new();
         let over = self.over.child_token();
         self.listen_on(router, to_client, &over, None);
-        sessions.listening(receiver, over, None)
+        OwnStream { receiver, over }
     }
 
-    /// The same for a stream that the client can take up again. What comes while it is away is kept, as far as there is room.
-    pub(super) fn listen_resumably(
-        &self,
-        router: &Router,
-        closing: &CancellationToken,
-    ) -> Arc<Resumable> {
+    /// Opens the stream of a conversation, on which it is answered too. The session is over when its client does not read it.
+    pub(super) fn converse(&self, router: &Router) -> OwnStream {
+        let over = self.over.clone();
+        let (to_client, receiver) = ClientSender::with_answers(over.clone());
+        self.listen_on(router, to_client, &over, None);
+        OwnStream { receiver, over }
+    }
+
+    /// Opens the client's stream where it can take it up again. What comes while it is away is kept, as far as there is room.
+    pub(super) fn listen_resumably(&self, router: &Router) -> (Arc<Resumable>, OwnStream) {
         let (to_client, receiver) = ClientSender::new();
         let (over, stream) = (self.over.child_token(), Arc::new(Resumable::new()));
         self.listen_on(router, to_client, &over, Some(stream.clone()));
-        tokio::spawn(relay(stream.clone(), receiver, over, closing.clone()));
-        stream
+        (stream, OwnStream { receiver, over })
     }
 
     fn listen_on(
@@ -329,110 +229,128 @@ impl Session {
         over: &CancellationToken,
         resumable: Option<Arc<Resumable>>,
     ) {
-        let mut listener = lock(&self.listener);
-        self.known.listens_on(to_client);
+        let mut state = self.state.lock();
+        self.client.listens_on(to_client);
         let new = Listener {
             over: over.clone(),
             // Taken under the lock: a change after this finds us here.
-            known: Some(router.known_now()),
+            seen: Some(router.known_now(&self.caller)),
             resumable,
         };
-        let old = std::mem::replace(&mut *listener, new);
-        drop(listener);
+        let old = std::mem::replace(&mut state.listener, new);
+        drop(state);
         old.over.cancel();
+    }
+
+    /// Which lists changed since the client saw them; none while it does not listen.
+    pub(super) fn news(&self, announcement: &mut Announcement<'_>) -> [bool; 3] {
+        let mut state = self.state.lock();
+        let Some(seen) = &mut state.listener.seen else {
+            return [false; 3];
+        };
+        let news = announcement.news(seen, &self.caller, &self.view);
+        [news.tools, news.prompts, news.resources]
     }
 
     /// The client's own stream, if this is an event of it, and the event's number.
     pub(super) fn own_stream_of(&self, event_id: &str) -> Option<(Arc<Resumable>, u64)> {
-        let stream = lock(&self.listener).resumable.clone()?;
+        let stream = self.state.lock().listener.resumable.clone()?;
         let number = stream.number(event_id)?;
         Some((stream, number))
     }
 
-    fn is_listening(&self) -> bool {
-        let listener = lock(&self.listener);
-        match &listener.resumable {
-            Some(stream) => stream.is_read(),
-            None => self.to_client().is_heard(),
-        }
+    /// The stream of a request, if this is an event of it, and the event's number.
+    pub(super) fn stream_of(&self, event_id: &str) -> Option<(Arc<Resumable>, u64)> {
+        self.state.lock().streams.find(event_id)
     }
 
-    fn end(&self) {
-        for token in lock(&self.running).values().flatten() {
+    /// A stream for a request that the client can take up again, if there is room for one.
+    pub(super) fn open_stream(&self) -> Option<Arc<Resumable>> {
+        self.state.lock().streams.open()
+    }
+
+    /// Lets go of streams that will not be asked for any more.
+    pub(super) fn tidy(&self) {
+        self.state.lock().streams.tidy();
+    }
+
+    /// Whether the client may subscribe to this resource.
+    pub(super) fn has_room_for_subscription(&self, uri: &str) -> bool {
+        self.state.lock().subscriptions.has_room_for(uri)
+    }
+
+    /// Keeps a subscription for as long as the session lasts.
+    pub(super) fn keep_subscription(&self, uri: &str, subscription: Subscription) {
+        let ended = self.unless_over(subscription, |subscriptions, subscription| {
+            subscriptions.add(uri, subscription)
+        });
+        drop(ended);
+    }
+
+    /// Keeps the log level for as long as the session lasts.
+    pub(super) fn keep_log_subscription(&self, subscription: LogSubscription) {
+        let ended = self.unless_over(subscription, SessionSubscriptions::set_log);
+        drop(ended);
+    }
+
+    /// Ends a subscription.
+    pub(super) fn unsubscribe(&self, uri: &str) {
+        let ended = self.state.lock().subscriptions.remove(uri);
+        drop(ended);
+    }
+
+    /// Keeps something, unless the session has ended. Gives back what is to be dropped without the lock.
+    fn unless_over<T>(
+        &self,
+        kept: T,
+        keep: impl FnOnce(&mut SessionSubscriptions, T) -> Option<T>,
+    ) -> Option<T> {
+        let mut state = self.state.lock();
+        if self.over.is_cancelled() {
+            return Some(kept);
+        }
+        keep(&mut state.subscriptions, kept)
+    }
+
+    /// Ends it: its requests are withdrawn, its streams and subscriptions end.
+    pub(super) fn end(&self) {
+        self.over.cancel();
+        self.client.end();
+        let mut state = self.state.lock();
+        for token in state.running.values().flatten() {
             token.cancel();
         }
-        self.known.end();
-        self.wishes.end();
-        self.over.cancel();
+        let subscriptions = std::mem::take(&mut state.subscriptions);
+        drop(state);
+        drop(subscriptions);
     }
 }
 
 /// A request of a session while it runs.
-pub(super) struct Running {
-    session: Arc<Session>,
+pub(super) struct RunningRequest {
+    session: Arc<LegacySession>,
     id: Id,
     token: CancellationToken,
 }
 
-impl Running {
+impl RunningRequest {
     /// What comes of the work on the request; `None` when the client withdrew it first.
     pub(super) async fn unless_withdrawn<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         self.token.run_until_cancelled(work).await
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningRequest {
     fn drop(&mut self) {
-        let mut running = lock(&self.session.running);
-        let Some(tokens) = running.get_mut(&self.id) else {
+        let mut state = self.session.state.lock();
+        let Some(tokens) = state.running.get_mut(&self.id) else {
             return;
         };
         // Those that were withdrawn are of no use either.
         self.token.cancel();
         tokens.retain(|token| !token.is_cancelled());
         if tokens.is_empty() {
-            running.remove(&self.id);
+            state.running.remove(&self.id);
         }
     }
-}
-
-/// A client's open stream.
-pub(super) struct Listening {
-    pub(super) receiver: ClientReceiver,
-    /// The session ended, or the client opened another stream.
-    pub(super) over: CancellationToken,
-    _open: OpenStream,
-    sessions: Sessions,
-    /// The session that ends with this stream.
-    ends: Option<Arc<Session>>,
-}
-
-impl Listening {
-    /// Returns when a client that listens needs the stream no more: at once, unless requests of a conversation are unanswered.
-    pub(super) async fn answered(&self) {
-        if let Some(session) = &self.ends {
-            session.idle().await;
-        }
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        if let Some(session) = &self.ends {
-            self.sessions.close(session);
-        }
-    }
-}
-
-/// Counts while the stream is open.
-pub(super) struct OpenStream(Sessions);
-
-impl Drop for OpenStream {
-    fn drop(&mut self) {
-        self.0.0.streams.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,18 +1,9 @@
-//! Requests that speak for themselves (revision 2026-07-28): how they are told from those of a session, and what they say of their
-//! sender. Knows no transport.
+//! Stateless requests (revision 2026-07-28): how they are told from those of a session. Knows no transport.
 
-use std::sync::Arc;
+use crate::wire::{self, Message, method};
 
-use super::dispatch::Envelope;
-use crate::{
-    call_context::Client,
-    caller::Caller,
-    router::View,
-    wire::{self, Message, RequestMeta, method},
-};
-
-/// Whether a message carries what only modern ones do.
-pub(super) fn speaks_for_itself(message: &Message) -> bool {
+/// Whether a message carries what only stateless ones do.
+pub(super) fn is_stateless(message: &Message) -> bool {
     let params = match message {
         Message::Request(request) => request.params.as_ref(),
         Message::Notification(notification) => notification.params.as_ref(),
@@ -29,19 +20,4 @@ pub(super) fn is_modern_request(message: &Message) -> bool {
 /// Whether a message opens a legacy session.
 pub(super) fn is_opening(message: &Message) -> bool {
     matches!(message, Message::Request(request) if &*request.method == method::INITIALIZE)
-}
-
-impl Envelope {
-    /// Of a request that says this of its sender.
-    pub(super) fn stateless(view: View, caller: Caller, meta: &RequestMeta) -> Self {
-        Self {
-            view,
-            caller,
-            session: None,
-            connection: None,
-            revision: meta.revision,
-            client: Arc::new(Client::new(&meta.client, &meta.capabilities)),
-            log_level: meta.log_level,
-        }
-    }
 }

@@ -5,18 +5,16 @@ use http::{HeaderMap, StatusCode};
 
 use super::{
     Inbound,
-    answer::{self, Answer, REVISION},
-    dispatch::{Envelope, framed},
-    post, request_headers, stateless, stream,
+    answer::{self, REVISION},
+    answering::Answer,
+    dispatch::{ServedClient, Unframed, Work, no_batches_in},
+    request_headers, stateless, stream,
 };
 use crate::{
+    access::Caller,
     call_context::ClientSender,
-    caller::Caller,
     router::View,
-    wire::{
-        self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Revision,
-        RpcError, method,
-    },
+    wire::{self, Id, Message, Notification, Request, RequestMeta, Revision, RpcError, method},
 };
 
 /// The HTTP status that goes with an error, whoever it is of: the one table (transports, "Protocol Version Header" and "Server
@@ -45,22 +43,22 @@ pub(super) fn is_named_by(headers: &HeaderMap) -> bool {
 }
 
 impl Inbound {
-    /// Whether what was posted speaks for itself. A session that is here stays one, whatever the header of a client says that
-    /// agreed on something else in it.
+    /// Whether what was posted is stateless. A session that is here stays one, whatever the header of a client says that agreed on
+    /// something else in it.
     pub(super) fn is_stateless(
         &self,
+        caller: &Caller,
         view: &View,
         headers: &HeaderMap,
-        messages: &[Result<Message, FrameError>],
+        unframed: &Unframed,
     ) -> bool {
-        let message = match messages {
-            [Ok(message)] => Some(message),
-            _ => None,
-        };
-        if message.is_some_and(stateless::speaks_for_itself) {
+        let message = unframed.only();
+        if message.is_some_and(stateless::is_stateless) {
             return true;
         }
-        if self.session_of(view, headers).is_some() || message.is_some_and(stateless::is_opening) {
+        if self.session_of(caller, view, headers).is_some()
+            || message.is_some_and(stateless::is_opening)
+        {
             return false;
         }
         is_named_by(headers) || message.is_some_and(stateless::is_modern_request)
@@ -69,66 +67,52 @@ impl Inbound {
     /// Answers it.
     pub(super) async fn post_stateless(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
-        mut messages: Vec<Result<Message, FrameError>>,
-        is_batch: bool,
+        unframed: Unframed,
     ) -> Response {
-        if is_batch {
-            let why = format!("revision {} has no batches", Revision::NEWEST);
-            return refused(None, &RpcError::invalid_request(why));
-        }
-        match messages.pop() {
-            Some(Ok(Message::Request(request))) => {
-                self.stateless_request(view, headers, request).await
+        match unframed {
+            Unframed::Batch(_) => refused(None, &no_batches_in(Revision::NEWEST)),
+            Unframed::One(Message::Request(request)) => {
+                self.stateless_request(caller, view, headers, request).await
             }
-            Some(Ok(Message::Notification(notification))) => {
-                self.stateless_notification(view, headers, &notification)
-                    .await
+            Unframed::One(Message::Notification(notification)) => {
+                let notified = self.stateless_notification(caller, view, headers, notification);
+                notified.await
             }
-            Some(Ok(Message::Response(_))) => {
+            Unframed::One(Message::Response(_)) => {
                 let why = "nothing is asked of clients in this revision, so they answer nothing";
                 refused(None, &RpcError::invalid_request(why))
             }
-            Some(Err(error)) => post::malformed(&error),
-            None => answer::accepted(),
         }
     }
 
     async fn stateless_request(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
         request: Request,
     ) -> Response {
-        let envelope = match self.envelope_of(view, headers, &request) {
-            Ok(envelope) => envelope,
+        let meta = match self.checked(&view, headers, &request) {
+            Ok(meta) => meta,
             Err(error) => return refused(Some(&request.id), &error),
         };
-        let (inbound, (to_client, receiver)) = (self.clone(), ClientSender::new());
-        post::respond(
-            receiver,
-            Box::pin(async move {
-                let _present = inbound.presence().enter();
-                let outcome = inbound.outcome(envelope, &request, to_client).await;
-                Some(Answer {
-                    status: status(&outcome),
-                    frame: framed(&request.id, &outcome),
-                })
-            }),
-            stream::answering,
-        )
-        .await
+        let client = ServedClient::without_session(self, caller, view, meta.revision);
+        let (to_client, receiver) = ClientSender::new();
+        let answering = client.stateless(&meta, request, to_client);
+        stream::respond(receiver, answering, status, stream::answering).await
     }
 
     /// What a request says of its sender, once its headers are known to say the same. A request at odds with itself hears of that
     /// before anything about its revision.
-    fn envelope_of(
+    fn checked(
         &self,
-        view: View,
+        view: &View,
         headers: &HeaderMap,
         request: &Request,
-    ) -> Result<Envelope, RpcError> {
+    ) -> Result<RequestMeta, RpcError> {
         let params = request.params.as_ref();
         let meta = RequestMeta::read(params);
         if let Err(error) = &meta
@@ -136,31 +120,33 @@ impl Inbound {
         {
             return Err(error.clone());
         }
-        let called = match &*request.method {
+        let tool = match &*request.method {
             method::TOOLS_CALL => params.and_then(|params| params.get("name")),
             _ => None,
         };
-        let called = called.and_then(|name| name.string());
-        let in_headers = called.map(|name| self.0.router.header_params(&view, &name));
+        let tool = tool.and_then(|name| name.string());
+        let in_headers = tool.map(|name| self.0.router.header_params(view, &name));
         request_headers::check(headers, request, &in_headers.unwrap_or_default())?;
-        Ok(Envelope::stateless(view, Caller::anonymous(), &meta?))
+        meta
     }
 
     /// The core protocol has none over HTTP, where a request is withdrawn by closing its answer; extensions may have some.
     async fn stateless_notification(
         &self,
+        caller: Caller,
         view: View,
         headers: &HeaderMap,
-        notification: &Notification,
+        notification: Notification,
     ) -> Response {
         let said = said(headers);
         if Revision::is_modern_header(said) && Revision::parse(said).is_none() {
             return refused(None, &wire::unsupported(said));
         }
-        let router = &self.0.router;
-        router
-            .notification(&Caller::anonymous(), None, &view, notification)
-            .await;
+        let client = ServedClient::without_session(self, caller, view, Revision::NEWEST);
+        let notification = Message::Notification(notification);
+        if let Work::Noting(noting) = client.serve(notification, ClientSender::nowhere()) {
+            noting.await;
+        }
         answer::accepted()
     }
 }
@@ -174,13 +160,6 @@ fn refused(id: Option<&Id>, error: &RpcError) -> Response {
     answer::rpc_error(status, id, error)
 }
 
-fn status(outcome: &Outcome) -> StatusCode {
-    match outcome {
-        Outcome::Result(_) => StatusCode::OK,
-        Outcome::Error(error) => code(error).map_or(StatusCode::OK, status_of),
-    }
-}
-
-fn code(error: &Raw) -> Option<i64> {
-    error.get("code")?.read().ok()
+fn status(answer: &Answer) -> StatusCode {
+    answer.error.map_or(StatusCode::OK, status_of)
 }

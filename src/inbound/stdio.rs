@@ -1,8 +1,6 @@
 //! One client on a pair of streams, a message a line: a program that started us, or a bridge on the local socket. Requests run at
 //! once; answers and notices go out in order, as fast as the client reads. The session ends with the client's input.
 
-mod stateless;
-
 use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
@@ -15,17 +13,17 @@ use tokio::{
 
 use super::{
     Inbound,
-    dispatch::{Envelope, MAX_MESSAGE, too_large, took},
-    session::{Agreed, Listening, Session},
+    answering::Answering,
+    dispatch::{MAX_MESSAGE, ServedClient, Unframed, Work, too_large},
+    session::{OwnStream, SessionKind},
+    sessions::SessionOwner,
 };
 use crate::{
+    access::Caller,
     call_context::{ClientReceiver, ClientSender},
-    caller::Caller,
     lines::{self, Line, Lines},
     router::View,
-    wire::{
-        FrameError, Message, Request, RpcError, error_frame, method, parse_client, result_frame,
-    },
+    wire::{FrameError, Id, Message, RpcError, error_frame},
 };
 
 /// Limit: requests that run at once. Later ones wait for their turn.
@@ -33,6 +31,9 @@ const RUNNING: usize = 256;
 
 /// Limit: requests that run or wait. With so many nothing more is read, so that the client has to wait.
 const TAKEN: usize = 1024;
+
+/// Limit: streams of changes that a client keeps open.
+const STREAMS: usize = 64;
 
 /// Limit: lines that wait behind an `initialize` which is not answered yet.
 const HELD: usize = 256;
@@ -61,7 +62,7 @@ impl Inbound {
                 End::Input => drop(timeout(GRACE, conversation.answered()).await),
                 // Whoever ends us sets the deadline.
                 End::Closing => {
-                    conversation.streams_ended().await;
+                    all(&mut conversation.streams).await;
                     conversation.answered().await;
                 }
             }
@@ -87,36 +88,32 @@ enum End {
     Closing,
 }
 
-/// One client. Dropping it withdraws its requests.
+/// One client. Dropping it ends the session and withdraws its requests.
 struct Conversation {
+    /// Dropped first.
+    _owner: SessionOwner,
     inbound: Inbound,
-    caller: Caller,
-    session: Arc<Session>,
+    client: ServedClient,
     out: mpsc::Sender<Bytes>,
     requests: JoinSet<()>,
-    /// Streams of news that a modern client keeps open.
+    /// Streams of changes that a modern client keeps open.
     streams: JoinSet<()>,
     turns: Arc<Semaphore>,
     /// The `initialize` that is being answered. What comes after it waits, because it decides what is spoken.
-    opening: JoinSet<Option<Listening>>,
+    opening: JoinSet<Option<OwnStream>>,
     held: VecDeque<Line>,
     /// Passes on what belongs to no request.
     listening: JoinSet<()>,
 }
 
-impl Drop for Conversation {
-    fn drop(&mut self) {
-        self.inbound.0.sessions.close(&self.session);
-    }
-}
-
 impl Conversation {
     fn new(inbound: Inbound, view: View, caller: Caller, out: mpsc::Sender<Bytes>) -> Self {
-        let session = inbound.0.sessions.open(view, Agreed::default());
+        let sessions = &inbound.0.sessions;
+        let owner = sessions.open_owned(SessionKind::Pipe, caller, view);
         Self {
+            client: ServedClient::of_session(&inbound, owner.session.clone()),
             inbound,
-            caller,
-            session,
+            _owner: owner,
             out,
             requests: JoinSet::new(),
             streams: JoinSet::new(),
@@ -158,9 +155,7 @@ impl Conversation {
             self.opened(opened.unwrap_or_else(|error| fault(&error)));
             self.take_held().await;
         }
-        while let Some(ended) = self.requests.join_next().await {
-            ended.unwrap_or_else(|error| fault(&error));
-        }
+        all(&mut self.requests).await;
     }
 
     fn has_room(&self) -> bool {
@@ -178,142 +173,94 @@ impl Conversation {
     async fn take(&mut self, line: Line) {
         let text = match line {
             Line::Text(text) => text,
-            Line::TooLarge(id) => {
-                self.say(error_frame(id.as_ref(), &too_large().to_raw()))
-                    .await;
-                return;
-            }
+            Line::TooLarge(id) => return self.refuse(id.as_ref(), &too_large()).await,
         };
-        match parse_client(&text) {
-            Err(error) => self.refuse(&error).await,
-            Ok((messages, true)) => self.take_batch(messages).await,
-            Ok((messages, false)) => {
-                for message in messages {
-                    match message {
-                        Ok(message) => self.take_message(message).await,
-                        Err(error) => self.refuse(&error).await,
-                    }
-                }
-            }
+        match Unframed::read(&text) {
+            Err(error) => self.refuse(None, &error.to_rpc_error()).await,
+            Ok(Unframed::Batch(messages)) => self.take_batch(messages).await,
+            Ok(Unframed::One(message)) => self.take_message(message).await,
         }
     }
 
     async fn take_message(&mut self, message: Message) {
-        match message {
-            Message::Request(request) if self.is_stateless(&request) => {
-                self.stateless_request(request).await;
+        let (to_client, receiver) = ClientSender::new();
+        match self.client.serve(message, to_client) {
+            Work::Refused(frame) => self.say(frame).await,
+            Work::Opening(answering) => self.open(answering),
+            Work::Answering(answering) => {
+                let (turns, out) = (self.turns.clone(), self.out.clone());
+                self.requests.spawn(async move {
+                    // Fails only if closed, which these never are.
+                    let _turn = turns.acquire_owned().await;
+                    pass_on(answering, &receiver, &out).await;
+                });
             }
-            Message::Request(request) if &*request.method == method::INITIALIZE => {
-                self.open(request);
-            }
-            Message::Request(request) => self.request(self.envelope(), request),
-            Message::Notification(notification) => {
-                let envelope = self.envelope();
-                self.inbound.notification(&envelope, &notification).await;
-            }
-            Message::Response(response) => took(Some(&self.session), response),
+            Work::Listening(id, answering) => self.listen(&id, answering, receiver).await,
+            Work::Noting(noting) => noting.await,
+            Work::Done => (),
         }
     }
 
     /// Answers `initialize`; from the answer on the client hears of changes.
-    fn open(&mut self, request: Request) {
-        let (inbound, session) = (self.inbound.clone(), self.session.clone());
-        let (caller, out) = (self.caller.clone(), self.out.clone());
+    fn open(&mut self, answering: Answering) {
+        let (out, router) = (self.out.clone(), self.inbound.0.router.clone());
         self.opening.spawn(async move {
-            let parts = &inbound.0;
-            let params = request.params.as_ref();
-            match parts.router.open(&caller, &session.view, params).await {
-                Ok(opening) => {
-                    session.agree(Agreed {
-                    revision: opening.revision,
-                    client: opening.client.clone(),
-                });
-                    tracing::debug!(client = opening.client.info.as_str(), revision = %opening.revision, "session opened");
-                    out.send(result_frame(&request.id, &opening.result)).await.ok()?;
-                    Some(session.listen(&parts.router, &parts.sessions))
-                }
-                Err(error) => {
-                    // Nobody is left to be told.
-                    let _ = out.send(error_frame(Some(&request.id), &error.to_raw())).await;
-                    None
-                }
-            }
+            let answer = answering.await?;
+            // Fails only if nobody is left to be told.
+            out.send(answer.frame).await.ok()?;
+            Some(answer.opened?.listen(&router))
         });
     }
 
-    fn opened(&mut self, listening: Option<Listening>) {
-        if let Some(listening) = listening {
+    fn opened(&mut self, own: Option<OwnStream>) {
+        if let Some(own) = own {
             let out = self.out.clone();
             self.listening.abort_all();
-            self.listening.spawn(async move {
-                while out.send(listening.receiver.next().await).await.is_ok() {}
-            });
+            self.listening
+                .spawn(async move { while out.send(own.receiver.next().await).await.is_ok() {} });
         }
     }
 
-    fn request(&mut self, envelope: Envelope, request: Request) {
-        let (to_client, receiver) = ClientSender::new();
-        let running = self.session.begin(&request.id);
-        let answering = self
-            .inbound
-            .answer_while(Some(running), envelope, request, to_client);
-        let (turns, out) = (self.turns.clone(), self.out.clone());
-        self.requests.spawn(async move {
-            // Fails only if closed, which these never are.
-            let _turn = turns.acquire_owned().await;
+    /// Opens a stream of changes, which takes no turn: it lasts as long as the client wants.
+    async fn listen(&mut self, id: &Id, answering: Answering, receiver: ClientReceiver) {
+        while self.streams.try_join_next().is_some() {}
+        if self.streams.len() >= STREAMS {
+            let why = format!("{STREAMS} streams of news are open on this connection already");
+            let error = RpcError::new(RpcError::INTERNAL, why);
+            return self.refuse(Some(id), &error).await;
+        }
+        let out = self.out.clone();
+        self.streams.spawn(async move {
             pass_on(answering, &receiver, &out).await;
         });
     }
 
     /// One line with all the answers, if any is wanted.
     async fn take_batch(&mut self, messages: Vec<Result<Message, FrameError>>) {
-        let (inbound, envelope) = (self.inbound.clone(), self.envelope());
-        if !envelope.revision.has_batches() {
-            let error =
-                RpcError::invalid_request(format!("revision {} has no batches", envelope.revision));
-            self.say(error_frame(None, &error.to_raw())).await;
-            return;
+        if let Some(error) = self.client.no_batches() {
+            return self.refuse(None, &error).await;
         }
-        let out = self.out.clone();
+        let (client, out) = (self.client.clone(), self.out.clone());
         self.requests.spawn(async move {
-            if let Some(answers) = inbound.batch(&envelope, messages).await {
+            if let Some(answers) = client.batch(messages).await {
                 // Nobody is left to be told.
                 let _ = out.send(answers).await;
             }
         });
     }
 
-    async fn refuse(&self, error: &FrameError) {
-        self.say(error_frame(None, &error.to_rpc_error().to_raw()))
-            .await;
+    async fn refuse(&self, id: Option<&Id>, error: &RpcError) {
+        self.say(error_frame(id, &error.to_raw())).await;
     }
 
     async fn say(&self, frame: Bytes) {
         // Nobody is left to be told; the writer says so itself.
         let _ = self.out.send(frame).await;
     }
-
-    fn envelope(&self) -> Envelope {
-        let Agreed { revision, client } = self.session.agreed();
-        Envelope {
-            view: self.session.view.clone(),
-            caller: self.caller.clone(),
-            session: Some(self.session.clone()),
-            connection: None,
-            revision,
-            client,
-            log_level: self.session.wishes.log_level(),
-        }
-    }
 }
 
 /// Notices as they come, then the answer.
-async fn pass_on(
-    answering: impl Future<Output = Option<Bytes>>,
-    receiver: &ClientReceiver,
-    out: &mpsc::Sender<Bytes>,
-) {
-    let mut answering = pin!(answering);
+async fn pass_on(mut answering: Answering, receiver: &ClientReceiver, out: &mpsc::Sender<Bytes>) {
     let answer = loop {
         tokio::select! {
             biased;
@@ -323,10 +270,18 @@ async fn pass_on(
             answer = &mut answering => break answer,
         }
     };
+    let answer = answer.map(|answer| answer.frame);
     for frame in std::iter::from_fn(|| receiver.take()).chain(answer) {
         if out.send(frame).await.is_err() {
             return;
         }
+    }
+}
+
+/// Waits until all of them are done.
+async fn all(requests: &mut JoinSet<()>) {
+    while let Some(ended) = requests.join_next().await {
+        ended.unwrap_or_else(|error| fault(&error));
     }
 }
 

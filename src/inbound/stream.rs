@@ -1,39 +1,27 @@
 //! Answers as Server-Sent Events: notices as they come, then the answer; `:` lines when nothing comes.
 
-use std::{pin::Pin, time::Duration};
+use std::time::Duration;
 
 use axum::{body::Body, response::Response};
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    answer::{self, Answer},
-    resumable::Reader,
-    session::{Listening, OpenStream},
+    answer,
+    answering::{Answer, Answering},
+    resumable::ResumableReader,
+    session::OwnStream,
+    sessions::SessionOwner,
+    sse_event::{comment, event},
 };
 use crate::call_context::ClientReceiver;
 
 /// A stream on which nothing came for this long gets a comment, so that neither side nor anybody between takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// The answer to a request; `None` when the client withdrew it. Its status counts only while nothing has been said.
-pub(super) type Answering = Pin<Box<dyn Future<Output = Option<Answer>> + Send>>;
-
-/// One frame as an event. Line breaks in valid JSON stand between tokens only; each line becomes a data line of its own.
-pub(super) fn event(frame: &[u8]) -> Bytes {
-    let mut text = BytesMut::with_capacity(frame.len() + 32);
-    text.put_slice(b"event: message\ndata: ");
-    let mut from = 0;
-    for at in memchr::memchr2_iter(b'\n', b'\r', frame) {
-        text.put_slice(&frame[from..at]);
-        text.put_slice(b"\ndata: ");
-        from = at + 1;
-    }
-    text.put_slice(&frame[from..]);
-    text.put_slice(b"\n\n");
-    text.freeze()
-}
+/// A request without an answer after this time is answered by a stream, so that the client sees it alive.
+const JSON_PATIENCE: Duration = Duration::from_secs(10);
 
 enum Phase {
     Running(Answering),
@@ -70,6 +58,31 @@ pub(super) fn answering(receiver: ClientReceiver, answering: Answering) -> Respo
     events(Body::from_stream(body))
 }
 
+/// JSON if the answer comes before anything else does, with the status that goes with it; an event stream otherwise.
+pub(super) async fn respond(
+    receiver: ClientReceiver,
+    mut answering: Answering,
+    status: impl FnOnce(&Answer) -> StatusCode,
+    stream: impl FnOnce(ClientReceiver, Answering) -> Response,
+) -> Response {
+    tokio::select! {
+        biased;
+        answer = &mut answering => match (answer, receiver.take()) {
+            (Some(answer), None) => answer::json(status(&answer), answer.frame),
+            (None, _) => answer::accepted(),
+            (Some(answer), Some(notice)) => {
+                receiver.put_back(notice);
+                stream(receiver, Box::pin(std::future::ready(Some(answer))))
+            }
+        },
+        notice = receiver.next() => {
+            receiver.put_back(notice);
+            stream(receiver, answering)
+        }
+        () = tokio::time::sleep(JSON_PATIENCE) => stream(receiver, answering),
+    }
+}
+
 type Item<S> = Option<(Result<Bytes, std::convert::Infallible>, S)>;
 
 #[expect(
@@ -81,51 +94,52 @@ fn item(text: Bytes, receiver: ClientReceiver, phase: Phase) -> Item<(ClientRece
 }
 
 /// A client's own stream, until it leaves, its session ends, it opens another, or `closing` comes. `first` is sent at once, so that
-/// the client sees its stream open.
+/// the client sees its stream open. With `owner` the session ends with the stream.
 pub(super) fn listening(
     first: Bytes,
-    listening: Listening,
+    own: OwnStream,
+    owner: Option<SessionOwner>,
     closing: CancellationToken,
 ) -> Response {
     let body = futures_util::stream::unfold(
-        (Some(first), listening, closing),
-        |(mut first, listening, closing)| async move {
+        (Some(first), own, owner, closing),
+        |(mut first, own, owner, closing)| async move {
             let text = match first.take() {
                 Some(first) => first,
-                None => heard(&listening, &closing).await?,
+                None => heard(&own, owner.as_ref(), &closing).await?,
             };
             Some((
                 Ok::<_, std::convert::Infallible>(text),
-                (None, listening, closing),
+                (None, own, owner, closing),
             ))
         },
     );
     events(Body::from_stream(body))
 }
 
-/// A stream that the client can take up again, to its end or until `closing` comes; that of a session is counted while it is open.
+/// A stream that the client can take up again, to its end or until `closing` comes.
 pub(super) fn resumable(
     first: Option<Bytes>,
-    reader: Reader,
-    open: Option<(OpenStream, CancellationToken)>,
+    reader: ResumableReader,
+    closing: Option<CancellationToken>,
 ) -> Response {
     let body = futures_util::stream::unfold(
-        (first, reader, open),
-        |(mut first, mut reader, open)| async move {
+        (first, reader, closing),
+        |(mut first, mut reader, closing)| async move {
             let text = match first.take() {
                 Some(first) => first,
-                None => read(&mut reader, open.as_ref().map(|(_, closing)| closing)).await?,
+                None => read(&mut reader, closing.as_ref()).await?,
             };
             Some((
                 Ok::<_, std::convert::Infallible>(text),
-                (None, reader, open),
+                (None, reader, closing),
             ))
         },
     );
     events(Body::from_stream(body))
 }
 
-async fn read(reader: &mut Reader, closing: Option<&CancellationToken>) -> Option<Bytes> {
+async fn read(reader: &mut ResumableReader, closing: Option<&CancellationToken>) -> Option<Bytes> {
     let closed = async {
         match closing {
             Some(closing) => closing.cancelled().await,
@@ -140,24 +154,26 @@ async fn read(reader: &mut Reader, closing: Option<&CancellationToken>) -> Optio
     }
 }
 
-/// What the client hears next; `None` at the end of its stream.
-async fn heard(listening: &Listening, closing: &CancellationToken) -> Option<Bytes> {
+/// What the client hears next; `None` at the end of its stream. The requests of a session that ends with the stream are answered on
+/// it before it closes.
+async fn heard(
+    own: &OwnStream,
+    owner: Option<&SessionOwner>,
+    closing: &CancellationToken,
+) -> Option<Bytes> {
     let closed = async {
         closing.cancelled().await;
-        listening.answered().await;
+        if let Some(owner) = owner {
+            owner.session.idle().await;
+        }
     };
     tokio::select! {
         biased;
-        () = listening.over.cancelled() => None,
-        frame = listening.receiver.next() => Some(event(&frame)),
+        () = own.over.cancelled() => None,
+        frame = own.receiver.next() => Some(event(&frame)),
         () = closed => None,
         () = tokio::time::sleep(KEEP_ALIVE) => Some(comment()),
     }
-}
-
-/// Says that somebody is there; no client takes it for a message.
-pub(super) fn comment() -> Bytes {
-    Bytes::from_static(b": keep-alive\n\n")
 }
 
 fn events(body: Body) -> Response {
@@ -170,18 +186,4 @@ fn events(body: Body) -> Response {
         HeaderValue::from_static("no"),
     );
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::event;
-
-    #[test]
-    fn a_frame_is_one_event_however_it_is_laid_out() {
-        assert_eq!(&event(b"{}")[..], b"event: message\ndata: {}\n\n");
-        assert_eq!(
-            &event(b"{\n \"a\":1\r\n}")[..],
-            b"event: message\ndata: {\ndata:  \"a\":1\ndata: \ndata: }\n\n"
-        );
-    }
 }

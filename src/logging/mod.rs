@@ -1,5 +1,5 @@
-//! Where log lines go: stderr, or a file where nobody sees that; as text for people or JSON for machines. What is logged is decided
-//! where it happens.
+//! Where log lines go: stderr, or a file where nobody sees stderr; as text for people or JSON for machines. What is logged is decided
+//! by the code that logs.
 
 mod rotating;
 
@@ -48,7 +48,7 @@ pub enum LoggingError {
 /// Starts logging. `level` wins over `$MCPPROXY_LOG`, which may hold directives such as `info,mcpproxy::upstream=debug`. With a
 /// `file` everything that would go to stderr goes there.
 ///
-/// rmcp prints payloads at info, so it is heard from warnings on, whatever the level.
+/// rmcp logs payloads at info, so only its warnings and errors are shown, whatever the level.
 pub fn start(
     level: Option<&str>,
     format: LogFormat,

@@ -1,4 +1,4 @@
-//! The log of a daemon that has no terminal: a file of bounded size, and one that was set aside before it.
+//! The log of a daemon that has no terminal: a file of bounded size, and the one before it.
 
 use std::{
     ffi::OsString,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::storage;
 
-/// Limit: the size at which the file is set aside as `NAME.1`.
+/// Limit: the size in bytes at which the file is renamed to `NAME.1`.
 const ROTATE_AT: u64 = 5 << 20;
 
 /// The file, open for appending.
@@ -61,7 +61,7 @@ impl Rotating {
 impl Write for Rotating {
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         if self.size > 0 && self.size + lines.len() as u64 > self.rotate_at {
-            // A log that cannot be set aside grows: better too large than lost.
+            // If renaming fails the file grows: better too large than lost.
             let _ = self.rotate();
         }
         let written = self.file.write(lines)?;
@@ -92,7 +92,7 @@ mod tests {
     use super::Rotating;
 
     #[test]
-    fn a_full_file_is_set_aside_and_one_of_them_is_kept() {
+    fn a_full_file_is_renamed_and_one_of_them_is_kept() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("logs").join("daemon.log");
         let read = |name| fs::read_to_string(folder.path().join("logs").join(name));

@@ -2,12 +2,16 @@
 
 use serde::Serialize;
 
-use super::Management;
-use crate::upstream::{State, Upstream};
+use super::{Management, gated::server_refusal};
+use crate::{
+    error_code::ErrorCode,
+    names::ServerName,
+    upstream::{State, Upstream},
+};
 
 /// The answer of `GET /health`.
 #[derive(Debug, Clone, Serialize)]
-pub struct Health {
+pub struct HealthReport {
     /// `ok`, or `degraded` when a server that should work does not.
     pub status: &'static str,
     /// The daemon's version.
@@ -22,12 +26,12 @@ pub struct Health {
     pub active_clients: usize,
     /// Servers that do not work, each with its reason; absent when all is well.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub servers: Vec<Ailing>,
+    pub servers: Vec<UnhealthyServer>,
 }
 
 /// A server that does not work.
 #[derive(Debug, Clone, Serialize)]
-pub struct Ailing {
+pub struct UnhealthyServer {
     /// Its name.
     pub name: String,
     /// Why, in words that name no path of this machine.
@@ -35,13 +39,14 @@ pub struct Ailing {
 }
 
 impl Management {
-    /// How the house is. Looks at what is published only, so it never waits. A server that sleeps is well.
-    pub fn health(&self, active_clients: usize) -> Health {
-        let settings = self.settings();
-        let mut ailing: Vec<Ailing> = settings
+    /// How things are. Looks at what is published only, so it never waits. A server that sleeps is well.
+    pub fn health(&self, active_clients: usize) -> HealthReport {
+        let settings = self.settings_in_force();
+        let lists = self.lists(&settings);
+        let mut ailing: Vec<UnhealthyServer> = settings
             .broken
             .iter()
-            .map(|broken| Ailing {
+            .map(|broken| UnhealthyServer {
                 name: broken.name.clone(),
                 reason: broken.reason.clone(),
             })
@@ -51,7 +56,7 @@ impl Management {
             let status = upstream.status();
             match status.state {
                 State::Ready { .. } => connected += 1,
-                State::Waiting { .. } | State::Failed { .. } => ailing.push(Ailing {
+                State::Waiting { .. } | State::Failed { .. } => ailing.push(UnhealthyServer {
                     name: upstream.name().to_string(),
                     reason: status
                         .last_error
@@ -64,17 +69,21 @@ impl Management {
                 }
             }
         }
+        let is_disabled = |name: &ServerName| {
+            let refusal = server_refusal(&settings, &lists, name.as_str());
+            refusal.is_some_and(|failure| failure.code == ErrorCode::ServerDisabled)
+        };
         ailing.sort_by(|a, b| a.name.cmp(&b.name));
-        Health {
+        HealthReport {
             status: if ailing.is_empty() { "ok" } else { "degraded" },
             version: env!("CARGO_PKG_VERSION"),
             backends_configured: settings
                 .servers
-                .values()
-                .filter(|entry| entry.enabled)
+                .keys()
+                .filter(|name| !is_disabled(name))
                 .count(),
             backends_connected: connected,
-            tools: self.0.catalog.glance().tool_count(),
+            tools: lists.tool_count(),
             active_clients,
             servers: ailing,
         }

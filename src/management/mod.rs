@@ -1,61 +1,57 @@
 //! What an operator can ask and do, once for every face: REST, the command line, and the tools that agents get.
+//!
+//! Most verbs need no running daemon: they stand on a [`Backing`], which is the running parts ([`OverDaemon`]) or the
+//! configuration file with the last known lists ([`OverFiles`]). What only running parts can do exists for those only.
 
+mod backing;
+mod gated;
 mod health;
+mod over_daemon;
+mod over_files;
 mod servers;
+mod status;
 mod tools;
 
-use std::{sync::Arc, time::Instant};
+use std::{path::Path, sync::Arc};
 
 pub use self::{
-    health::Health,
-    servers::{Enabled, ServerRow, not_written},
-    tools::{ShownTool, ToolRow},
+    backing::{Backing, Connections},
+    health::{HealthReport, UnhealthyServer},
+    over_daemon::OverDaemon,
+    over_files::{ConfigReport, OverFiles},
+    servers::{Enabled, LogLines, ServerChange, ServerList, ServerRow, ServerState},
+    status::{DaemonLocation, ServerCounts, StatusReport},
+    tools::{ShownTool, ToolList, ToolRow},
 };
-use crate::{
-    catalog::Catalog,
-    config::{Keeper, Settings},
-    upstream::Upstreams,
-};
+use crate::{catalog::Snapshot, config::Settings, error_code::Failure};
 
 /// The operator's verbs. Cheap to clone.
-#[derive(Clone)]
-pub struct Management(Arc<Parts>);
+pub struct Management<B = OverDaemon>(Arc<B>);
 
-struct Parts {
-    keeper: Keeper,
-    catalog: Catalog,
-    upstreams: Upstreams,
-    started: Instant,
+impl<B> Clone for Management<B> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
 }
 
-impl Management {
-    /// Verbs over these parts.
-    pub fn new(keeper: Keeper, catalog: Catalog, upstreams: Upstreams) -> Self {
-        Self(Arc::new(Parts {
-            keeper,
-            catalog,
-            upstreams,
-            started: Instant::now(),
-        }))
+impl<B: Backing> Management<B> {
+    /// The settings: those in force, or what the file says.
+    pub fn settings(&self) -> Result<Arc<Settings>, Failure> {
+        self.0.settings()
     }
 
-    /// The settings in force.
-    pub fn settings(&self) -> Arc<Settings> {
-        self.0.keeper.settings()
+    /// What is known of the tools, prompts and resources of these servers.
+    pub fn lists(&self, settings: &Settings) -> Arc<Snapshot> {
+        self.0.lists(settings)
     }
 
     /// The configuration file.
-    pub fn config_file(&self) -> &std::path::Path {
-        self.0.keeper.file()
+    pub fn config_file(&self) -> &Path {
+        self.0.config_file()
     }
 
-    /// Why the file as it stands is not in force.
+    /// Why the file as it stands cannot be used, or is not in force.
     pub fn config_error(&self) -> Option<String> {
-        self.0.keeper.last_error().map(|error| error.to_string())
-    }
-
-    /// How long the daemon runs.
-    pub fn uptime(&self) -> std::time::Duration {
-        self.0.started.elapsed()
+        self.0.config_error()
     }
 }

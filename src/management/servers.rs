@@ -1,32 +1,42 @@
 //! Servers: their rows in listings, and the changes an operator makes to them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Management;
+use super::{Backing, Connections, Management, gated::server_refusal};
 use crate::{
-    config::{Change, EditError, ServerEntry, SessionScope, WriteError},
+    catalog::Snapshot,
+    config::{BrokenEntry, Change, EditError, ServerEntry, SessionScope, Settings, WriteError},
     error_code::{ErrorCode, Failure},
-    gate,
+    gate::{self, Rules},
     names::ServerName,
-    upstream::{State, Status, Upstream},
+    upstream::{State, Status},
 };
 
+/// The servers of the configuration, by name.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServerList {
+    /// One row each, broken entries included.
+    pub servers: Vec<ServerRow>,
+}
+
 /// One server as listings show it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ServerRow {
     /// The name, as written in the configuration where it is no good one.
     pub name: String,
     /// `stdio`, `http`, `sse` or `auto`; absent where the entry is broken.
-    pub transport: Option<&'static str>,
-    /// Disconnected, Connecting, Authenticating, Ready or Error; Disabled and Quarantined where that is why nothing runs.
-    pub state: &'static str,
+    pub transport: Option<String>,
+    /// How it is.
+    pub state: ServerState,
     /// Whether the entry is switched on.
+    #[serde(default)]
     pub enabled: bool,
     /// Whether it waits for approval.
+    #[serde(default)]
     pub quarantined: bool,
-    /// Tools known.
-    pub tools: usize,
+    /// Tools known; nothing where no daemon runs and no list was kept.
+    pub tools: Option<usize>,
     /// How many instances run, of a server that not all clients share; absent for the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<usize>,
@@ -36,192 +46,41 @@ pub struct ServerRow {
     pub next_step: Option<String>,
 }
 
-impl Management {
-    /// Every server of the configuration, broken entries included, by name.
-    pub fn servers(&self) -> Vec<ServerRow> {
-        let settings = self.settings();
-        let mut rows: Vec<ServerRow> = settings
-            .servers
-            .values()
-            .map(|entry| self.row(entry))
-            .collect();
-        rows.extend(settings.broken.iter().map(|broken| ServerRow {
-            name: broken.name.clone(),
-            transport: None,
-            state: "Error",
-            enabled: false,
-            quarantined: false,
-            tools: 0,
-            instances: None,
-            last_error: Some(broken.reason.clone()),
-            next_step: Some(format!(
-                "correct the entry in {}",
-                self.config_file().display()
-            )),
-        }));
-        rows.sort_by(|a, b| a.name.cmp(&b.name));
-        rows
-    }
+/// How a server is, in the words that every face shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ServerState {
+    /// Switched off, so nothing runs.
+    Disabled,
+    /// Waits for approval, so nothing runs.
+    Quarantined,
+    /// Not connected; the next call connects it.
+    Disconnected,
+    /// On its way.
+    Connecting,
+    /// Connected.
+    Ready,
+    /// The entry cannot be used, or the last attempt failed.
+    Error,
+    /// A state of a later version.
+    #[serde(other)]
+    Unknown,
+}
 
-    /// One server of the configuration.
-    pub fn server(&self, name: &str) -> Result<ServerRow, Failure> {
-        let rows = self.servers();
-        let found = rows.into_iter().find(|row| row.name == name);
-        found.ok_or_else(|| match gate::entry(&self.settings(), name) {
-            Err(failure) => failure,
-            Ok(_) => Failure::new(
-                ErrorCode::UnknownServer,
-                format!("no server {name:?} is configured"),
-                "Try again.",
-            ),
-        })
-    }
+/// What came of a change.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServerChange {
+    /// The server as it is now; of a removed one, as it was.
+    pub server: ServerRow,
+    /// What changed: keys of its entry, or `added`, `removed`.
+    #[serde(default)]
+    pub changed: Vec<String>,
+}
 
-    fn row(&self, entry: &ServerEntry) -> ServerRow {
-        let runs = |one: &Upstream| {
-            matches!(
-                one.status().state,
-                State::Connecting { .. } | State::Ready { .. }
-            )
-        };
-        let is_divided = entry.session_scope != SessionScope::Shared;
-        let name = entry.name.as_str();
-        let base = self.0.upstreams.get(name);
-        let instances = self.0.upstreams.instances(name);
-        let all: Vec<Status> = base
-            .iter()
-            .chain(&instances)
-            .map(Upstream::status)
-            .collect();
-        let last_error = all.iter().find_map(|status| status.last_error.clone());
-        let (last_error, next_step) = match last_error {
-            Some(error) => (Some(error.reason), Some(error.next_step)),
-            None => (None, next_step(entry)),
-        };
-        let tools = self
-            .0
-            .catalog
-            .glance()
-            .servers
-            .get(&entry.name)
-            .map_or(0, |server| server.tools.len());
-        ServerRow {
-            name: entry.name.to_string(),
-            transport: Some(entry.transport.label()),
-            state: shown_state(entry, &all),
-            enabled: entry.enabled,
-            quarantined: entry.quarantined,
-            tools,
-            instances: is_divided.then(|| instances.iter().filter(|one| runs(one)).count()),
-            last_error,
-            next_step,
-        }
-    }
-
-    /// Adds a server. What a person adds is trusted unless the entry says otherwise.
-    pub async fn add_server(
-        &self,
-        name: &str,
-        entry: Map<String, Value>,
-    ) -> Result<ServerRow, Failure> {
-        let parsed = ServerName::parse(name).map_err(|error| {
-            Failure::new(
-                ErrorCode::InvalidArguments,
-                error.to_string(),
-                "Choose another name.",
-            )
-            .of_server(name)
-        })?;
-        self.write(vec![Change::AddServer {
-            name: parsed,
-            entry,
-        }])
-        .await?;
-        self.server(name)
-    }
-
-    /// Takes a server out of the configuration.
-    pub async fn remove_server(&self, name: &str) -> Result<ServerRow, Failure> {
-        let row = self.server(name)?;
-        self.write(vec![Change::RemoveServer {
-            name: name.to_owned(),
-        }])
-        .await?;
-        Ok(row)
-    }
-
-    /// Switches a server on or off. The flag is which of the two.
-    pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<ServerRow, Failure> {
-        self.server(name)?;
-        let changes = vec![
-            Change::SetKey {
-                server: name.to_owned(),
-                path: vec!["enabled".to_owned()],
-                value: Value::Bool(enabled == Enabled::On),
-            },
-            // The inverse spelling would contradict it.
-            Change::RemoveKey {
-                server: name.to_owned(),
-                path: vec!["disabled".to_owned()],
-            },
-        ];
-        self.write(changes).await?;
-        self.server(name)
-    }
-
-    /// Connects a server anew, also one that sleeps, and lists it at once.
-    pub async fn restart_server(&self, name: &str) -> Result<ServerRow, Failure> {
-        let settings = self.settings();
-        let entry = gate::entry(&settings, name)?;
-        match self.0.upstreams.get(name) {
-            Some(upstream) => {
-                upstream.restart().await?;
-                let instances = self.0.upstreams.instances(name);
-                let restarts = instances.iter().map(Upstream::restart);
-                // What came of each, its row says.
-                let _ = futures_util::future::join_all(restarts).await;
-            }
-            None if !entry.enabled => {
-                let hint = format!("Run `mcpproxy upstream enable {name}`.");
-                let error = format!("the server {name:?} is disabled");
-                return Err(Failure::new(ErrorCode::ServerDisabled, error, hint).of_server(name));
-            }
-            None => {
-                let hint =
-                    "Review the entry and set \"quarantined\": false in the configuration file.";
-                let error = format!("the server {name:?} is quarantined");
-                return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
-            }
-        }
-        self.server(name)
-    }
-
-    /// The last lines that a server wrote to its stderr.
-    pub fn server_logs(&self, name: &str, lines: usize) -> Result<Vec<String>, Failure> {
-        self.server(name)?;
-        Ok(self
-            .0
-            .upstreams
-            .get(name)
-            .map(|upstream| upstream.stderr().tail(lines))
-            .unwrap_or_default())
-    }
-
-    async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
-        self.0
-            .keeper
-            .change(changes)
-            .await
-            .map(drop)
-            .map_err(|error| not_written(&error))?;
-        match self.config_error() {
-            None => Ok(()),
-            Some(error) => {
-                let hint = "The change is in the file; correct the file's other mistake to put it in force.";
-                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
-            }
-        }
-    }
+/// What a server wrote to its stderr.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LogLines {
+    /// The last lines, oldest first.
+    pub lines: Vec<String>,
 }
 
 /// On or off.
@@ -233,34 +92,186 @@ pub enum Enabled {
     Off,
 }
 
-/// Why a change of the configuration was not made, for every face that makes one.
-pub fn not_written(error: &WriteError) -> Failure {
-    let text = with_source(error);
+impl ServerState {
+    /// The word that is shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Disabled => "Disabled",
+            Self::Quarantined => "Quarantined",
+            Self::Disconnected => "Disconnected",
+            Self::Connecting => "Connecting",
+            Self::Ready => "Ready",
+            Self::Error => "Error",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+impl ServerChange {
+    pub(super) fn of(server: ServerRow, changed: &[&str]) -> Self {
+        Self {
+            server,
+            changed: changed.iter().map(|&key| key.to_owned()).collect(),
+        }
+    }
+}
+
+impl<B: Backing> Management<B> {
+    /// Every server of the configuration, broken entries included, by name.
+    pub fn servers(&self) -> Result<ServerList, Failure> {
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let sound = settings.servers.values();
+        let sound = sound.map(|entry| self.row(&settings, &lists, entry));
+        let broken = settings.broken.iter().map(|broken| self.broken_row(broken));
+        let mut servers: Vec<ServerRow> = sound.chain(broken).collect();
+        servers.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(ServerList { servers })
+    }
+
+    /// One server of the configuration.
+    pub fn server(&self, name: &str) -> Result<ServerRow, Failure> {
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        match Rules::new(&settings, &lists).entry(name) {
+            Ok(entry) => Ok(self.row(&settings, &lists, entry)),
+            Err(failure) => {
+                let broken = settings.broken.iter().find(|broken| broken.name == name);
+                broken.map(|broken| self.broken_row(broken)).ok_or(failure)
+            }
+        }
+    }
+
+    fn row(&self, settings: &Settings, lists: &Snapshot, entry: &ServerEntry) -> ServerRow {
+        let connections = self.0.connections(entry.name.as_str());
+        let refusal = server_refusal(settings, lists, entry.name.as_str());
+        let is_divided = entry.session_scope != SessionScope::Shared;
+        let instances = connections.instances.iter().filter(|one| runs(one)).count();
+        let last_error = connections.all().find_map(|one| one.last_error.clone());
+        let state = state(refusal.as_ref(), &connections);
+        let (last_error, next_step) = match last_error {
+            Some(error) => (Some(error.reason), Some(error.next_step)),
+            None => (None, refusal.map(|failure| failure.hint)),
+        };
+        let listed = lists.servers.get(&entry.name);
+        let switches = gate::switches(entry);
+        ServerRow {
+            name: entry.name.to_string(),
+            transport: Some(entry.transport.label().to_owned()),
+            state,
+            enabled: switches.enabled,
+            quarantined: switches.quarantined,
+            tools: listed
+                .map(|server| server.tools.len())
+                .or(B::TOOLS_UNLISTED),
+            instances: is_divided.then_some(instances),
+            last_error,
+            next_step,
+        }
+    }
+
+    fn broken_row(&self, broken: &BrokenEntry) -> ServerRow {
+        ServerRow {
+            name: broken.name.clone(),
+            transport: None,
+            state: ServerState::Error,
+            enabled: false,
+            quarantined: false,
+            tools: B::TOOLS_UNLISTED,
+            instances: None,
+            last_error: Some(broken.reason.clone()),
+            next_step: Some(format!(
+                "correct the entry in {}",
+                self.config_file().display()
+            )),
+        }
+    }
+
+    /// Adds a server. What a person adds is trusted unless the entry says otherwise.
+    pub async fn add_server(
+        &self,
+        name: &str,
+        entry: Map<String, Value>,
+    ) -> Result<ServerChange, Failure> {
+        let parsed = ServerName::parse(name).map_err(|error| {
+            let hint = "Choose another name.";
+            Failure::new(ErrorCode::InvalidArguments, error.to_string(), hint).of_server(name)
+        })?;
+        self.write(vec![Change::AddServer {
+            name: parsed,
+            entry,
+        }])
+        .await?;
+        Ok(ServerChange::of(self.server(name)?, &["added"]))
+    }
+
+    /// Takes a server out of the configuration.
+    pub async fn remove_server(&self, name: &str) -> Result<ServerChange, Failure> {
+        let row = self.row_before_change(name)?;
+        self.write(vec![Change::RemoveServer {
+            name: name.to_owned(),
+        }])
+        .await?;
+        Ok(ServerChange::of(row?, &["removed"]))
+    }
+
+    /// Switches a server on or off.
+    pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<ServerChange, Failure> {
+        let _ = self.row_before_change(name)?;
+        self.write(vec![Change::SetKey {
+            server: name.to_owned(),
+            path: vec!["enabled".to_owned()],
+            value: Value::Bool(enabled == Enabled::On),
+        }])
+        .await?;
+        Ok(ServerChange::of(self.server(name)?, &["enabled"]))
+    }
+
+    /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner
+    /// failure, which counts only if it is still so afterwards.
+    fn row_before_change(&self, name: &str) -> Result<Result<ServerRow, Failure>, Failure> {
+        match self.server(name) {
+            Err(failure) if failure.code != ErrorCode::ConfigUnusable => Err(failure),
+            row => Ok(row),
+        }
+    }
+
+    async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
+        let written = self.0.change(changes).await;
+        written.map_err(|error| not_written(&error))?;
+        match self.config_error() {
+            None => Ok(()),
+            Some(error) => {
+                let hint = "The change is in the file; correct the file's other mistake to put it in force.";
+                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
+            }
+        }
+    }
+}
+
+/// Why a change of the configuration was not made.
+fn not_written(error: &WriteError) -> Failure {
+    let failure = |code, hint: &str| Failure::new(code, with_source(error), hint);
     match error {
-        WriteError::Edit(EditError::ServerExists(name)) => Failure::new(
-            ErrorCode::ServerExists,
-            text,
-            "Choose another name, or remove it first.",
-        )
-        .of_server(name),
-        WriteError::Edit(EditError::UnknownServer(name)) => Failure::new(
+        WriteError::Edit(EditError::ServerExists(name)) => {
+            let hint = format!(
+                "Choose another name, or remove it first with `mcpproxy upstream remove {name}`."
+            );
+            failure(ErrorCode::ServerExists, &hint).of_server(name)
+        }
+        WriteError::Edit(EditError::UnknownServer(name)) => failure(
             ErrorCode::UnknownServer,
-            text,
             "`mcpproxy upstream list` shows the configured servers.",
         )
         .of_server(name),
-        WriteError::Edit(EditError::Unreadable(_)) => Failure::new(
+        WriteError::Edit(EditError::Unreadable(_)) => failure(
             ErrorCode::ConfigUnusable,
-            text,
             "`mcpproxy config check` shows the mistake.",
         ),
-        WriteError::Edit(_) => {
-            Failure::new(ErrorCode::InvalidArguments, text, "Correct the request.")
-        }
-        WriteError::Locked(_) | WriteError::Io { .. } => Failure::new(
+        WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
+        WriteError::Locked(_) | WriteError::Io { .. } => failure(
             ErrorCode::ConfigUnusable,
-            text,
-            "Check that the file may be written, then try again.",
+            "Check that the file and its folder may be written, then try again.",
         ),
     }
 }
@@ -272,32 +283,48 @@ fn with_source(error: &dyn std::error::Error) -> String {
     }
 }
 
-/// Of the server and its instances. It works if one of them does.
-fn shown_state(entry: &ServerEntry, all: &[Status]) -> &'static str {
-    if !entry.enabled {
-        return "Disabled";
-    }
-    if entry.quarantined {
-        return "Quarantined";
-    }
-    let shown = |status: &Status| match status.state {
-        State::Asleep => (0, "Disconnected"),
-        State::Waiting { .. } | State::Failed { .. } => (1, "Error"),
-        State::Connecting { .. } => (2, "Connecting"),
-        State::Ready { .. } => (3, "Ready"),
-    };
-    let best = all.iter().map(shown).max();
-    best.map_or("Disconnected", |(_, state)| state)
+fn runs(status: &Status) -> bool {
+    matches!(status.state, State::Connecting { .. } | State::Ready { .. })
 }
 
-fn next_step(entry: &ServerEntry) -> Option<String> {
-    if !entry.enabled {
-        return Some(format!(
-            "`mcpproxy upstream enable {}` switches it on",
-            entry.name
-        ));
+/// Of the server and its instances. It works if one of them does.
+fn state(refusal: Option<&Failure>, connections: &Connections) -> ServerState {
+    match refusal.map(|failure| failure.code) {
+        Some(ErrorCode::ServerDisabled) => return ServerState::Disabled,
+        Some(ErrorCode::ServerQuarantined) => return ServerState::Quarantined,
+        _ => (),
     }
-    entry
-        .quarantined
-        .then(|| "review it and set \"quarantined\": false in the configuration file".to_owned())
+    let shown = |status: &Status| match status.state {
+        State::Asleep => (0, ServerState::Disconnected),
+        State::Waiting { .. } | State::Failed { .. } => (1, ServerState::Error),
+        State::Connecting { .. } => (2, ServerState::Connecting),
+        State::Ready { .. } => (3, ServerState::Ready),
+    };
+    let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
+    best.map_or(ServerState::Disconnected, |(_, state)| state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_reads_back_and_one_of_a_later_version_too() {
+        for state in [
+            "Disabled",
+            "Quarantined",
+            "Disconnected",
+            "Connecting",
+            "Ready",
+            "Error",
+        ] {
+            let row = format!(r#"{{"name":"a","state":"{state}"}}"#);
+            let row: ServerRow = serde_json::from_str(&row).expect("a row");
+            assert_eq!(row.state.as_str(), state);
+            assert_eq!(serde_json::to_value(row.state).expect("JSON"), state);
+        }
+        let row = r#"{"name":"a","state":"Dreaming","mood":1}"#;
+        let row: ServerRow = serde_json::from_str(row).expect("a row");
+        assert_eq!(row.state, ServerState::Unknown);
+    }
 }

@@ -1,27 +1,39 @@
 //! Tools as an operator sees them: all of them, callable or not, with the reason.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::Management;
+use super::{Backing, Management, gated::tool_refusal};
 use crate::{
-    caller::Caller,
-    catalog::{ServerCatalog, Tool},
+    catalog::{ServerCatalog, Snapshot, Tool},
+    config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{self, Wanted},
     names,
     wire::Raw,
 };
 
+/// Tools, by server and then in the server's order.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ToolList {
+    /// How many there are.
+    #[serde(default)]
+    pub total: usize,
+    /// One row each.
+    pub tools: Vec<ToolRow>,
+}
+
 /// One tool in a listing.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ToolRow {
     /// `server:tool`.
     pub name: String,
     /// The server.
+    #[serde(default)]
     pub server: String,
     /// The name under which clients see it.
+    #[serde(default)]
     pub offered_name: String,
     /// The server's description.
+    #[serde(default)]
     pub description: String,
     /// The server's annotations, as they are.
     pub annotations: Option<Raw>,
@@ -32,13 +44,15 @@ pub struct ToolRow {
 }
 
 /// One tool with its whole definition.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ShownTool {
     /// `server:tool`.
     pub name: String,
     /// The server.
+    #[serde(default)]
     pub server: String,
     /// The name under which clients see it.
+    #[serde(default)]
     pub offered_name: String,
     /// Whether clients may call it.
     pub callable: bool,
@@ -48,98 +62,75 @@ pub struct ShownTool {
     pub definition: Raw,
 }
 
-impl Management {
-    /// Every known tool, or those of one server, by server and then in the server's order.
-    pub fn tools(&self, server: Option<&str>) -> Result<Vec<ToolRow>, Failure> {
+impl<B: Backing> Management<B> {
+    /// Every known tool, or those of one server, callable or not.
+    pub fn tools(&self, server: Option<&str>) -> Result<ToolList, Failure> {
         if let Some(name) = server {
             self.server(name)?;
         }
-        let snapshot = self.0.catalog.snapshot();
-        let wanted = |s: &&std::sync::Arc<ServerCatalog>| {
-            server.is_none_or(|name| s.server.as_str() == name)
-        };
-        Ok(snapshot
-            .servers
-            .values()
-            .filter(wanted)
-            .flat_map(|s| s.tools.iter().map(|tool| self.tool_row(s, tool)))
-            .collect())
-    }
-
-    fn tool_row(&self, server: &ServerCatalog, tool: &Tool) -> ToolRow {
-        let reason = self.why_not(server, tool);
-        ToolRow {
-            name: format!("{}:{}", server.server, tool.name),
-            server: server.server.to_string(),
-            offered_name: tool.offered.to_string(),
-            description: tool.description.to_string(),
-            annotations: tool.definition.get("annotations"),
-            callable: reason.is_none(),
-            reason,
-        }
-    }
-
-    fn why_not(&self, server: &ServerCatalog, tool: &Tool) -> Option<String> {
-        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        let wanted = Wanted::Tool(&tool.name);
-        let decided = gate::decide(
-            &settings,
-            &snapshot,
-            &Caller::operator(),
-            server.server.as_str(),
-            wanted,
-        );
-        decided.err().map(|failure| failure.error)
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let wanted =
+            |known: &ServerCatalog| server.is_none_or(|name| known.server.as_str() == name);
+        let known = lists.servers.values().filter(|known| wanted(known));
+        let tools: Vec<ToolRow> = known
+            .flat_map(|known| known.tools.iter().map(|tool| (known.server.as_str(), tool)))
+            .map(|(server, tool)| row(&settings, &lists, server, tool))
+            .collect();
+        Ok(ToolList {
+            total: tools.len(),
+            tools,
+        })
     }
 
     /// One tool by `server:tool`, or by the name under which it is offered.
     pub fn tool(&self, name: &str) -> Result<ShownTool, Failure> {
-        let snapshot = self.0.catalog.snapshot();
-        let found = match name.split_once(':') {
-            Some((server, tool)) => snapshot
-                .servers
-                .get(server)
-                .and_then(|s| Some((s.clone(), s.tool(tool)?.name.clone()))),
-            None => snapshot.offered_tool(name).and_then(|(server, tool)| {
-                Some((snapshot.servers.get(server)?.clone(), tool.name.clone()))
-            }),
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let found = if let Some((server, tool)) = name.split_once(':') {
+            lists.tool(server, tool).map(|tool| (server, tool))
+        } else {
+            let offered = lists.offered_tool(name);
+            offered.map(|(server, tool)| (server.as_str(), tool))
         };
-        let Some((server, tool)) = found
-            .as_ref()
-            .and_then(|(s, name)| Some((s, s.tool(name)?)))
-        else {
-            return Err(self.unknown_tool(name));
-        };
-        let reason = self.why_not(server, tool);
+        let (server, tool) = found.ok_or_else(|| unknown_tool(&lists, name))?;
+        let row = row(&settings, &lists, server, tool);
         Ok(ShownTool {
-            name: format!("{}:{}", server.server, tool.name),
-            server: server.server.to_string(),
-            offered_name: tool.offered.to_string(),
-            callable: reason.is_none(),
-            reason,
+            name: row.name,
+            server: row.server,
+            offered_name: row.offered_name,
+            callable: row.callable,
+            reason: row.reason,
             definition: tool.definition.clone(),
         })
     }
+}
 
-    fn unknown_tool(&self, name: &str) -> Failure {
-        let snapshot = self.0.catalog.snapshot();
-        let known: Vec<String> = snapshot
-            .servers
-            .iter()
-            .flat_map(|(server, s)| {
-                s.tools
-                    .iter()
-                    .map(move |tool| format!("{server}:{}", tool.name))
-            })
-            .collect();
-        let hint = match names::closest(name, known.iter().map(String::as_str)) {
-            Some(close) => format!("The closest known name is {close}."),
-            None => "`mcpproxy tools list` shows every known tool.".to_owned(),
-        };
-        Failure::new(
-            ErrorCode::UnknownTool,
-            format!("no tool {name:?} is known"),
-            hint,
-        )
+fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> ToolRow {
+    let refusal = tool_refusal(settings, lists, server, &tool.name);
+    ToolRow {
+        name: format!("{server}:{}", tool.name),
+        server: server.to_owned(),
+        offered_name: tool.offered.to_string(),
+        description: tool.description.to_string(),
+        annotations: tool.definition.get("annotations"),
+        callable: refusal.is_none(),
+        reason: refusal.map(|failure| failure.error),
     }
+}
+
+fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {
+    let of_server = |known: &ServerCatalog| -> Vec<String> {
+        let names = known.tools.iter().map(|tool| &tool.name);
+        names
+            .map(|tool| format!("{}:{tool}", known.server))
+            .collect()
+    };
+    let known: Vec<String> = lists.servers.values().flat_map(|s| of_server(s)).collect();
+    let hint = match names::closest(name, known.iter().map(String::as_str)) {
+        Some(close) => format!("The closest known name is {close}."),
+        None => "`mcpproxy tools list` shows every known tool.".to_owned(),
+    };
+    let error = format!("no tool {name:?} is known");
+    Failure::new(ErrorCode::UnknownTool, error, hint)
 }

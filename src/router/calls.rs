@@ -1,71 +1,64 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
-use serde::Deserialize;
-
-use super::{Refused, Reply, Router, built_in};
+use super::{Reply, RequestError, Router, built_in};
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
-    gate::{self, Variant, Wanted},
+    gate::Variant,
     names::{self, ServerName},
-    wire::{Edit, Outcome, Raw, RpcError, method, splice},
+    wire::{Edit, Outcome, Raw, Request, RpcError, Target, Thing, method},
 };
 
-/// The `name` of `tools/call` and `prompts/get`. A key that stands twice is refused, so nobody can mean one thing for us and another
-/// for the upstream.
-fn named<'a>(method: &str, params: Option<&'a Raw>) -> Result<(String, &'a Raw), RpcError> {
-    let wrong = |why: &str| RpcError::invalid_params(format!("{method}: {why}"));
-    let params = params.ok_or_else(|| wrong("`name` is missing"))?;
-    if !params.is_object() {
-        return Err(wrong("`params` is not an object"));
-    }
-    let [name, arguments] = params.look_up(["name", "arguments"]);
-    match (name.times, arguments.times) {
-        (0, _) => return Err(wrong("`name` is missing")),
-        (2.., _) => return Err(wrong("`name` stands there twice")),
-        (_, 2..) => return Err(wrong("`arguments` stands there twice")),
-        _ => (),
-    }
-    if arguments
-        .value
-        .is_some_and(|arguments| !arguments.is_object() && !arguments.is_null())
-    {
-        return Err(wrong("`arguments` is not an object"));
-    }
-    let name = name.value.and_then(|name| name.string());
-    Ok((name.ok_or_else(|| wrong("`name` is not a string"))?, params))
-}
-
-fn text(value: &str) -> Edit<'static> {
-    Edit::Set(Raw::author(&value))
-}
-
 impl Router {
-    pub(super) async fn call_offered_tool(
+    /// Sends a request for a thing that is offered to the server whose it is, under the server's own name for it.
+    pub(super) async fn call_offered(
         &self,
         context: &CallContext,
-        params: Option<&Raw>,
-    ) -> Result<Reply, Refused> {
-        let (offered, params) = named(method::TOOLS_CALL, params)?;
-        if let Some(tool) = built_in::find(&offered) {
-            return tool.run(self, context, params).await;
+        request: &Request,
+    ) -> Result<Reply, RequestError> {
+        let (method, params) = (&*request.method, request.params.as_ref());
+        if method::is_of_tasks(method) && !context.revision.has_task_results() {
+            return Err(RpcError::method_not_found(method).into());
         }
-        let mut found = self.find_tool(&offered);
-        if found.is_none() && self.discover_owner_of(&offered).await {
-            found = self.find_tool(&offered);
-        }
-        let Some((server, tool)) = found else {
-            return Err(self.unknown_tool(context, &offered).into());
+        let target = Target::of(method, params)?;
+        let (server, own_name) = match target.thing() {
+            Thing::Tool(offered) => {
+                if let (Some(tool), Some(params)) = (built_in::find(offered), params) {
+                    return tool.run(self, context, params).await;
+                }
+                self.offered_tool(context, offered).await?
+            }
+            Thing::Prompt(offered) => self.offered_prompt(offered)?,
+            Thing::Resource(uri) => {
+                let owner = self.owner_of(uri)?;
+                (owner.server, owner.uri)
+            }
+            Thing::Task(id) => (self.server_of_task(context, id)?, id.as_ref().into()),
+            // A completion for what is neither a prompt nor a resource.
+            Thing::Nothing => {
+                let error = format!("{method}: `ref.type` is not known");
+                return Err(RpcError::invalid_params(error).into());
+            }
         };
-        let admitted = self.admit(context, server.as_str(), Wanted::Tool(&tool))?;
-        self.forward(
-            context,
-            &admitted,
-            method::TOOLS_CALL,
-            Some(params),
-            &[("name", text(&tool))],
-        )
-        .await
+        let target = target.renamed(&own_name);
+        let admitted = self
+            .0
+            .gate
+            .admit(&context.caller, server.as_str(), target)?;
+        self.forward(context, &admitted, params, &[]).await
+    }
+
+    /// Whose tool is offered under this name, and its own name.
+    async fn offered_tool(
+        &self,
+        context: &CallContext,
+        offered: &str,
+    ) -> Result<(ServerName, Box<str>), RpcError> {
+        let mut found = self.find_tool(offered);
+        if found.is_none() && self.discover_owner_of(offered).await {
+            found = self.find_tool(offered);
+        }
+        found.ok_or_else(|| self.unknown_tool(context, offered))
     }
 
     pub(super) fn find_tool(&self, offered: &str) -> Option<(ServerName, Box<str>)> {
@@ -104,19 +97,18 @@ impl Router {
         tool: &str,
         args: Option<&Raw>,
     ) -> Result<Outcome, Failure> {
-        let mut members = vec![("name", text(tool))];
-        members.extend(args.map(|args| ("arguments", Edit::Set(args.clone()))));
-        let params = splice(&Raw::empty_object(), &members).expect("an object was given");
+        let arguments = args.map(|args| ("arguments", Edit::Set(args.clone())));
         self.ensure_known(server).await?;
-        let admitted = self.admit_as(context, variant, server, tool)?;
-        match self
-            .forward(context, &admitted, method::TOOLS_CALL, Some(&params), &[])
-            .await
-        {
+        let admitted = self
+            .0
+            .gate
+            .admit_as(&context.caller, variant, server, tool)?;
+        let sent = self.forward(context, &admitted, None, arguments.as_slice());
+        match sent.await {
             Ok(Reply::Passed(outcome)) => Ok(outcome),
             Ok(Reply::Own(result)) => Ok(Outcome::Result(result)),
-            Err(Refused::Failed(failure)) => Err(failure),
-            Err(Refused::Rpc(error)) => Err(Failure::new(
+            Err(RequestError::Failed(failure)) => Err(failure),
+            Err(RequestError::Rpc(error)) => Err(Failure::new(
                 ErrorCode::InvalidArguments,
                 error.message,
                 "Correct the request.",
@@ -125,9 +117,14 @@ impl Router {
     }
 
     fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {
-        let snapshot = self.0.catalog.snapshot();
+        let now = self.0.gate.now();
+        let snapshot = now.snapshot();
         let is_visible = |name: &str| match snapshot.offered_tool(name) {
-            Some((server, tool)) => self.sees(context, server, Wanted::Tool(&tool.name)).is_ok(),
+            Some((server, tool)) => {
+                let target = Target::tool(&tool.name);
+                now.rules()
+                    .allows(&context.caller, server.as_str(), &target)
+            }
             // Ours.
             None => true,
         };
@@ -139,24 +136,6 @@ impl Router {
             None => format!("Unknown tool: {offered:?}"),
         };
         RpcError::invalid_params(message)
-    }
-
-    pub(super) async fn get_offered_prompt(
-        &self,
-        context: &CallContext,
-        params: Option<&Raw>,
-    ) -> Result<Reply, Refused> {
-        let (offered, params) = named(method::PROMPTS_GET, params)?;
-        let (server, prompt) = self.offered_prompt(&offered)?;
-        let admitted = self.admit(context, server.as_str(), Wanted::Prompt(&prompt))?;
-        self.forward(
-            context,
-            &admitted,
-            method::PROMPTS_GET,
-            Some(params),
-            &[("name", text(&prompt))],
-        )
-        .await
     }
 
     fn offered_prompt(&self, offered: &str) -> Result<(ServerName, Box<str>), Failure> {
@@ -173,54 +152,5 @@ impl Router {
             format!("Unknown prompt: {offered:?}"),
             hint,
         ))
-    }
-
-    /// `completion/complete`: the reference names a prompt or a resource template.
-    pub(super) async fn complete_offered(
-        &self,
-        context: &CallContext,
-        params: Option<&Raw>,
-    ) -> Result<Reply, Refused> {
-        #[derive(Deserialize)]
-        struct Params {
-            r#ref: Reference,
-        }
-        #[derive(Deserialize)]
-        #[serde(tag = "type")]
-        enum Reference {
-            #[serde(rename = "ref/prompt")]
-            Prompt { name: String },
-            #[serde(rename = "ref/resource")]
-            Resource { uri: String },
-        }
-        let wrong = |why: &dyn std::fmt::Display| {
-            RpcError::invalid_params(format!("{}: {why}", method::COMPLETE))
-        };
-        let params = params.ok_or_else(|| wrong(&"`ref` is missing"))?;
-        let view: Params = params.read().map_err(|error| wrong(&error))?;
-        let forward = async |admitted: &gate::Admitted, key: &str, value: &str| {
-            let inner = [(key, text(value))];
-            self.forward(
-                context,
-                admitted,
-                method::COMPLETE,
-                Some(params),
-                &[("ref", Edit::Within(&inner))],
-            )
-            .await
-        };
-        match view.r#ref {
-            Reference::Prompt { name } => {
-                let (server, prompt) = self.offered_prompt(&name)?;
-                let admitted = self.admit(context, server.as_str(), Wanted::Prompt(&prompt))?;
-                forward(&admitted, "name", &prompt).await
-            }
-            Reference::Resource { uri } => {
-                let owner = self.owner_of(&uri)?;
-                let admitted =
-                    self.admit(context, owner.server.as_str(), Wanted::Resource(&owner.uri))?;
-                forward(&admitted, "uri", &owner.uri).await
-            }
-        }
     }
 }

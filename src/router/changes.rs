@@ -9,7 +9,7 @@ use tokio::sync::{
 };
 
 use super::{Router, View, lists::Lists};
-use crate::{catalog::Difference, config::Settings};
+use crate::{access::Caller, catalog::Difference, config::Settings};
 
 /// Follows the lists.
 pub struct Changes {
@@ -25,9 +25,12 @@ pub struct Known(Arc<Lists>);
 /// Something changed: tells each client that listens what it does not know yet.
 pub struct Announcement<'a> {
     router: &'a Router,
-    /// What the last one did not know. Most know the same.
-    last: Option<Change>,
+    /// What those before did not know. Most know the same.
+    changes: Vec<Change>,
 }
+
+/// Limit: changes that are compared once for all whom they concern. Beyond, each is compared anew.
+const CHANGES: usize = 64;
 
 /// From what a client knows to what there is.
 struct Change {
@@ -50,13 +53,13 @@ impl Router {
     }
 
     /// What whoever begins to listen now knows: of changes before that it is not told, whenever we come to announce them.
-    pub fn known_now(&self) -> Known {
-        Known(self.prepared())
+    pub fn known_now(&self, caller: &Caller) -> Known {
+        Known(self.prepared(caller))
     }
 }
 
 impl Changes {
-    /// The next change; `None` while shutting down. Safe to drop while it waits.
+    /// The next change; `None` while shutting down. Cancel-safe.
     pub async fn next(&mut self) -> Option<Announcement<'_>> {
         tokio::select! {
             changed = self.settings.changed() => changed.ok()?,
@@ -67,28 +70,35 @@ impl Changes {
             },
         }
         // Put together here, so that nobody does it under a lock.
-        self.router.prepared();
+        self.router.prepare_all();
         Some(Announcement {
             router: &self.router,
-            last: None,
+            changes: Vec::new(),
         })
     }
 }
 
 impl Announcement<'_> {
-    /// What a client of this endpoint does not know yet; it then counts as known. Lists that read the same are the same, whatever
+    /// What this client of this endpoint does not know yet; it then counts as known. Lists that read the same are the same, whatever
     /// happened.
-    pub fn news(&mut self, known: &mut Known, view: &View) -> Difference {
-        let now = self.router.prepared();
+    pub fn news(&mut self, known: &mut Known, caller: &Caller, view: &View) -> Difference {
+        let now = self.router.prepared(caller);
         let before = std::mem::replace(&mut known.0, now.clone());
         if Arc::ptr_eq(&before, &now) {
             return Difference::default();
         }
-        let is_same =
-            |last: &Change| Arc::ptr_eq(&last.before, &before) && Arc::ptr_eq(&last.now, &now);
-        let last = self.last.take().filter(is_same);
-        let change = last.unwrap_or_else(|| Change::between(before, now));
-        self.last.insert(change).seen_on(view)
+        let is_same = |change: &Change| {
+            Arc::ptr_eq(&change.before, &before) && Arc::ptr_eq(&change.now, &now)
+        };
+        if let Some(change) = self.changes.iter().find(|change| is_same(change)) {
+            return change.seen_on(view);
+        }
+        let change = Change::between(before, now);
+        let seen = change.seen_on(view);
+        if self.changes.len() < CHANGES {
+            self.changes.push(change);
+        }
+        seen
     }
 }
 
@@ -136,6 +146,7 @@ mod tests {
     use crate::{
         catalog::{Catalog, Listing},
         config::{self, RoutingMode, Surroundings},
+        gate::Gate,
         names::ServerName,
         upstream::Upstreams,
         wire::{Raw, Revision},
@@ -169,28 +180,44 @@ mod tests {
         let shutdown = CancellationToken::new();
         tokio::spawn(task.run(shutdown.clone()));
         let (_settings, settings) = watch::channel(Arc::new(settings()));
-        let router = Router::new(settings, catalog.clone(), Upstreams::default());
-        let view = View::Mode(RoutingMode::Direct);
+        let router = {
+            let gate = Gate::new(settings.clone(), catalog.clone());
+            Router::new(settings, gate, catalog.clone(), Upstreams::default())
+        };
+        let (caller, view) = (Caller::named("a"), View::Mode(RoutingMode::Direct));
         let server = ServerName::parse("s").expect("a name");
         let only_tools = Difference {
             tools: true,
             ..Difference::default()
         };
 
+        let other = Caller::named("b");
+        let [one, same] = [&caller, &other].map(|caller| router.prepared(caller));
+        assert!(
+            Arc::ptr_eq(&one, &same),
+            "made once for all who see the same"
+        );
+
         let mut changes = router.changes();
-        let mut early = router.known_now();
+        let mut early = router.known_now(&caller);
         catalog.put(&server, "e", listing(&["a"])).await;
         // It begins when the change can be seen, but has not been announced.
-        let mut late = router.known_now();
+        let mut late = router.known_now(&caller);
         let mut announcement = changes.next().await.expect("a change");
-        assert_eq!(announcement.news(&mut early, &view), only_tools);
-        assert_eq!(announcement.news(&mut early, &view), Difference::default());
-        assert_eq!(announcement.news(&mut late, &view), Difference::default());
+        assert_eq!(announcement.news(&mut early, &caller, &view), only_tools);
+        assert_eq!(
+            announcement.news(&mut early, &caller, &view),
+            Difference::default()
+        );
+        assert_eq!(
+            announcement.news(&mut late, &caller, &view),
+            Difference::default()
+        );
 
         catalog.put(&server, "e", listing(&["a", "b"])).await;
         let mut announcement = changes.next().await.expect("a change");
         for known in [&mut early, &mut late] {
-            assert_eq!(announcement.news(known, &view), only_tools);
+            assert_eq!(announcement.news(known, &caller, &view), only_tools);
         }
         shutdown.cancel();
     }

@@ -3,12 +3,12 @@
 
 use serde_json::json;
 
-use super::{Refused, Reply, Router, View, opening, tasks};
+use super::{Reply, RequestError, Router, View, opening};
 use crate::{
+    access::Caller,
     call_context::CallContext,
-    caller::Caller,
     error_code::Failure,
-    wire::{Edit, Outcome, Raw, Revision, bridge, meta, method, splice},
+    wire::{Outcome, Raw, Revision, bridge, method, presentation},
 };
 
 impl Router {
@@ -16,7 +16,7 @@ impl Router {
         &self,
         context: &CallContext,
         view: &View,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         let result = self.discover(&context.caller, view).await?;
         Ok(Reply::Passed(Outcome::Result(result)))
     }
@@ -28,152 +28,21 @@ impl Router {
             View::Server(server) => self.presentation(caller, server.as_str()).await?,
         };
         Ok(match presented {
-            Some(presented) => as_discovery(&presented),
-            None => self.own_discovery(view),
+            Some(presented) => presentation::as_discovery(&presented),
+            None => self.own_discovery(caller, view),
         })
     }
 
-    fn own_discovery(&self, view: &View) -> Raw {
+    fn own_discovery(&self, caller: &Caller, view: &View) -> Raw {
         let mut capabilities = opening::capabilities();
         if self.some_server_has_tasks() {
-            capabilities["extensions"] = json!({ (tasks::EXTENSION): {} });
+            capabilities["extensions"] = json!({ (presentation::TASKS_EXTENSION): {} });
         }
         let result = Raw::author(&json!({
-            "supportedVersions": supported(),
+            "supportedVersions": Revision::names_without_handshake(),
             "capabilities": capabilities,
-            "instructions": self.instructions(view),
+            "instructions": self.prepared(caller).instructions(view),
         }));
         bridge::own_result_for(Revision::NEWEST, method::DISCOVER, result)
-    }
-}
-
-/// What we serve without handshake. The others are agreed on in `initialize`.
-fn supported() -> Vec<&'static str> {
-    Revision::without_handshake()
-        .map(Revision::as_str)
-        .collect()
-}
-
-/// How a server of either era presents itself, as a modern client must hear it. What we do not know stays.
-fn as_discovery(presented: &Raw) -> Raw {
-    let mut edits = vec![
-        ("resultType", Edit::Set(Raw::author(&"complete"))),
-        ("supportedVersions", Edit::Set(Raw::author(&supported()))),
-        // What is seen of the server depends on settings and approvals.
-        ("ttlMs", Edit::Set(Raw::author(&0))),
-        ("cacheScope", Edit::Set(Raw::author(&"private"))),
-    ];
-    let identity = presented.get("serverInfo").map(Edit::Set);
-    let inner = identity.map(|identity| [(meta::SERVER_INFO, identity)]);
-    // Tasks differ between the eras.
-    let capabilities = [("tasks", Edit::Remove)];
-    if is_of_a_handshake(presented) {
-        edits.push(("protocolVersion", Edit::Remove));
-        edits.push(("serverInfo", Edit::Remove));
-        edits.push(("capabilities", Edit::Within(&capabilities)));
-        if let Some(inner) = &inner {
-            edits.push((meta::META, Edit::Within(inner)));
-        }
-    }
-    splice(presented, &edits).unwrap_or_else(|_| presented.clone())
-}
-
-/// How a server of either era presents itself, as the result of `initialize` in this revision.
-pub(super) fn as_opening(presented: &Raw, revision: Revision) -> Raw {
-    let version = Edit::Set(Raw::author(&revision.as_str()));
-    let mut edits = vec![("protocolVersion", version)];
-    let extensions = [(tasks::EXTENSION, Edit::Remove)];
-    let capabilities = [("extensions", Edit::Within(&extensions))];
-    let inner = [(meta::SERVER_INFO, Edit::Remove)];
-    if !is_of_a_handshake(presented) {
-        for key in ["resultType", "supportedVersions", "ttlMs", "cacheScope"] {
-            edits.push((key, Edit::Remove));
-        }
-        let declared = presented.get("capabilities");
-        let has_extensions = declared.is_some_and(|all| all.get("extensions").is_some());
-        if has_extensions {
-            edits.push(("capabilities", Edit::Within(&capabilities)));
-        }
-        let meta = presented.get(meta::META);
-        let identity = meta.as_ref().and_then(|meta| meta.get(meta::SERVER_INFO));
-        edits.push(("serverInfo", Edit::Set(identity.unwrap_or_else(ourselves))));
-        if meta.is_some() {
-            edits.push((meta::META, Edit::Within(&inner)));
-        }
-    }
-    splice(presented, &edits).unwrap_or_else(|_| presented.clone())
-}
-
-/// Every result of `initialize` names its revision; no result of `server/discover` does.
-fn is_of_a_handshake(presented: &Raw) -> bool {
-    presented.get("protocolVersion").is_some() || presented.get("supportedVersions").is_none()
-}
-
-/// Who stands in for a server that does not say who it is.
-fn ourselves() -> Raw {
-    Raw::author(&json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-    }))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const LEGACY: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"tasks":{},"x":{"y":1.0}},
-        "serverInfo":{"name":"s","version":"1","z":[]},"instructions":"Ask.","vendor":{"a":1.10}}"#;
-    const MODERN: &str = r#"{"resultType":"complete","supportedVersions":["2026-07-28","2027-01-01"],
-        "capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{},"io.modelcontextprotocol/ui":{}}},
-        "ttlMs":5,"cacheScope":"public","vendor":1.10,"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"},"k":1}}"#;
-
-    fn raw(text: &str) -> Raw {
-        Raw::parse_str(text).expect("JSON")
-    }
-
-    fn same(found: &Raw, expected: &serde_json::Value) {
-        let found: serde_json::Value = found.read().expect("JSON");
-        assert_eq!(&found, expected);
-    }
-
-    #[test]
-    fn a_legacy_server_is_discovered_as_it_presents_itself() {
-        same(
-            &as_discovery(&raw(LEGACY)),
-            &json!({
-                "resultType": "complete", "supportedVersions": ["2026-07-28"], "ttlMs": 0, "cacheScope": "private",
-                "capabilities": { "tools": { "listChanged": true }, "x": { "y": 1.0 } },
-                "instructions": "Ask.", "vendor": { "a": 1.1 },
-                "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "s", "version": "1", "z": [] } },
-            }),
-        );
-    }
-
-    #[test]
-    fn a_modern_server_keeps_what_is_its_own() {
-        let found = as_discovery(&raw(MODERN));
-        let expected = MODERN
-            .replace(r#","2027-01-01""#, "")
-            .replace(r#""ttlMs":5"#, r#""ttlMs":0"#)
-            .replace("public", "private");
-        assert_eq!(found.as_str(), expected);
-    }
-
-    #[test]
-    fn a_modern_server_opens_for_legacy_clients() {
-        same(
-            &as_opening(&raw(MODERN), Revision::NEWEST_LEGACY),
-            &json!({
-                "protocolVersion": "2025-11-25",
-                "capabilities": { "tools": {}, "extensions": { "io.modelcontextprotocol/ui": {} } },
-                "vendor": 1.1, "_meta": { "k": 1 }, "serverInfo": { "name": "s", "version": "2" },
-            }),
-        );
-    }
-
-    #[test]
-    fn a_legacy_server_opens_with_the_agreed_revision_alone_changed() {
-        let found = as_opening(&raw(LEGACY), Revision::NEWEST_LEGACY);
-        assert_eq!(found.as_str(), LEGACY.replace("2025-06-18", "2025-11-25"));
     }
 }

@@ -10,7 +10,7 @@ impl Router {
         let snapshot = self.0.catalog.glance();
         let tool = match view {
             View::Server(server) => snapshot.tool(server.as_str(), name),
-            View::Configured | View::Mode(_) => match self.mode(view) {
+            View::Configured | View::Mode(_) => match view.mode(&self.settings()) {
                 RoutingMode::Direct => snapshot.offered_tool(name).map(|(_, tool)| tool),
                 _ => None,
             },

@@ -1,8 +1,7 @@
 //! What a client's model is told before anything else: how to use us, and then what the servers say of themselves, as much of each
 //! as there is room for.
 
-use super::{Router, View};
-use crate::config::RoutingMode;
+use crate::{config::RoutingMode, gate::Moment};
 
 /// Limit: clients cut instructions here, in characters.
 const MAX: usize = 2_047;
@@ -27,25 +26,22 @@ const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose too
     other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \
     take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the next step.";
 
-impl Router {
-    /// The instructions of an endpoint that shows many servers. Servers that may not be used have no say.
-    pub(super) fn instructions(&self, view: &View) -> String {
-        let own = match self.mode(view) {
-            RoutingMode::Direct => DIRECT,
-            _ => SEARCH,
-        };
-        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        let usable = settings.servers.values();
-        let usable = usable.filter(|entry| entry.enabled && !entry.quarantined);
-        let servers: Vec<(&str, String)> = usable
-            .map(|entry| {
-                let known = snapshot.servers.get(&entry.name);
-                let words = known.and_then(|known| known.instructions());
-                (entry.name.as_str(), words.unwrap_or_default())
-            })
-            .collect();
-        aggregated(own, &servers)
-    }
+/// The instructions of an endpoint that shows many servers in this mode. Servers that may not be used have no say.
+pub(super) fn of_servers(mode: RoutingMode, now: &Moment) -> String {
+    let own = match mode {
+        RoutingMode::Direct => DIRECT,
+        _ => SEARCH,
+    };
+    let names = now.settings().servers.keys();
+    let usable = names.filter(|name| now.rules().is_usable(name.as_str()));
+    let servers: Vec<(&str, String)> = usable
+        .map(|name| {
+            let known = now.snapshot().servers.get(name);
+            let words = known.and_then(|known| known.instructions());
+            (name.as_str(), words.unwrap_or_default())
+        })
+        .collect();
+    aggregated(own, &servers)
 }
 
 /// Our own text, the servers' names, and a paragraph for each server that says something.

@@ -1,26 +1,33 @@
-//! Lists as clients see them: put together once for a state of catalog and settings, then sent as they are.
+//! Lists as clients see them: put together once for all who see the same and for a state of catalog and settings, then sent as they
+//! are.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::ArcSwap;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, Refused, Router, View, built_in};
+use super::{FIRST_DISCOVERY, RequestError, Router, View, built_in, instructions};
 use crate::{
+    access::Caller,
     call_context::CallContext,
-    caller::Caller,
-    catalog::{Difference, ServerCatalog, Snapshot},
-    config::{RoutingMode, Settings},
-    gate::{self, Wanted},
+    catalog::{Difference, ServerCatalog},
+    config::RoutingMode,
+    forward::prefixed,
+    gate::{Moment, Rules, ViewKey},
     names::ServerName,
     upstream::Upstream,
-    wire::{Edit, Raw, method, splice},
+    wire::{Edit, Raw, RpcError, Target, method, splice},
 };
 
-/// The lists of the aggregated view.
+/// Limit: views whose lists are kept. Where callers see more different things, those made first are made again when needed.
+const VIEWS: usize = 64;
+
+/// The lists of endpoints that show many servers, as everybody sees them who has this view.
 pub(super) struct Lists {
-    settings: Arc<Settings>,
-    snapshot: Arc<Snapshot>,
+    moment: Moment,
+    /// One of those who see this.
+    caller: Caller,
+    view: ViewKey,
     /// The upstreams' tools.
     pub(super) direct: Raw,
     /// Our own tools, which find and call those.
@@ -28,6 +35,8 @@ pub(super) struct Lists {
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
+    /// What models are told first, where the upstreams' tools are listed and where our own are. Made when first asked for.
+    instructions: [OnceLock<String>; 2],
 }
 
 impl Lists {
@@ -42,42 +51,33 @@ impl Lists {
 
     /// Whether that are the upstreams' tools.
     pub(super) fn shows_direct(&self, view: &View) -> bool {
-        let mode = match view {
-            View::Mode(mode) => *mode,
-            View::Configured | View::Server(_) => self.settings.routing_mode,
-        };
-        mode == RoutingMode::Direct
+        view.mode(self.moment.settings()) == RoutingMode::Direct
+    }
+
+    /// What a model is told before anything else.
+    pub(super) fn instructions(&self, view: &View) -> &str {
+        let mode = view.mode(self.moment.settings());
+        let text = &self.instructions[usize::from(mode == RoutingMode::Direct)];
+        text.get_or_init(|| instructions::of_servers(mode, &self.moment))
     }
 
     /// Whether nothing happened that could concern this server.
     pub(super) fn is_same_for(&self, server: &ServerName, other: &Self) -> bool {
-        let [here, there] = [self, other].map(|lists| lists.snapshot.servers.get(server));
+        let [here, there] = [self, other].map(|lists| lists.moment.snapshot().servers.get(server));
         let same_server = match (here, there) {
             (Some(here), Some(there)) => Arc::ptr_eq(here, there),
             (here, there) => here.is_none() && there.is_none(),
         };
-        same_server && Arc::ptr_eq(&self.settings, &other.settings)
+        let same_settings = Arc::ptr_eq(self.moment.settings(), other.moment.settings());
+        same_server && same_settings && self.view == other.view
     }
 
     /// What the endpoint of one server lists.
     pub(super) fn of(&self, server: &ServerName) -> OwnLists<'_> {
-        let sees = |wanted| {
-            let everyone = Caller::anonymous();
-            let (settings, snapshot) = (&self.settings, &self.snapshot);
-            gate::decide(settings, snapshot, &everyone, server.as_str(), wanted).is_ok()
-        };
-        let known = self.snapshot.servers.get(server);
-        let Some(known) = known.filter(|_| sees(Wanted::Method(method::TOOLS_LIST))) else {
-            return OwnLists::default();
-        };
-        let tools = known.tools.iter();
-        let tools = tools.filter(|tool| sees(Wanted::Tool(&tool.name)));
-        OwnLists {
-            tools: tools.map(|tool| &tool.definition).collect(),
-            prompts: known.prompts.iter().map(|p| &p.definition).collect(),
-            resources: known.resources.iter().map(|r| &r.definition).collect(),
-            templates: known.templates.iter().map(|t| &t.definition).collect(),
-        }
+        let known = self.moment.snapshot().servers.get(server);
+        known.map_or_else(OwnLists::default, |known| {
+            OwnLists::seen(self.moment.rules(), &self.caller, known)
+        })
     }
 }
 
@@ -90,7 +90,35 @@ pub(super) struct OwnLists<'a> {
     templates: Vec<&'a Raw>,
 }
 
-impl OwnLists<'_> {
+impl<'a> OwnLists<'a> {
+    /// What of a server's lists this caller may have.
+    fn seen(rules: Rules<'_>, caller: &Caller, known: &'a ServerCatalog) -> Self {
+        let server = known.server.as_str();
+        let sees = |target: &Target<'_>| rules.allows(caller, server, target);
+        let tools = known.tools.iter();
+        let prompts = known.prompts.iter();
+        let resources = known.resources.iter();
+        let templates = known.templates.iter();
+        Self {
+            tools: tools
+                .filter(|tool| sees(&Target::tool(&tool.name)))
+                .map(|tool| &tool.definition)
+                .collect(),
+            prompts: prompts
+                .filter(|prompt| sees(&Target::prompt(&prompt.name)))
+                .map(|prompt| &prompt.definition)
+                .collect(),
+            resources: resources
+                .filter(|resource| sees(&Target::resource(&resource.uri)))
+                .map(|resource| &resource.definition)
+                .collect(),
+            templates: templates
+                .filter(|template| sees(&Target::resource(&template.uri_template)))
+                .map(|template| &template.definition)
+                .collect(),
+        }
+    }
+
     pub(super) fn difference(&self, other: &OwnLists<'_>) -> Difference {
         Difference {
             tools: self.tools != other.tools,
@@ -100,39 +128,61 @@ impl OwnLists<'_> {
     }
 }
 
-/// The lists that were put together last.
+/// The lists that were put together last, each view's once.
 #[derive(Default)]
-pub(super) struct Prepared(ArcSwapOption<Lists>);
+pub(super) struct Prepared(ArcSwap<Vec<Arc<Lists>>>);
+
+impl Prepared {
+    fn find(&self, view: ViewKey) -> Option<Arc<Lists>> {
+        let kept = self.0.load();
+        kept.iter().find(|lists| lists.view == view).cloned()
+    }
+
+    /// Keeps them in place of the older ones of the same view.
+    fn keep(&self, made: &Arc<Lists>) {
+        self.0.rcu(|kept| {
+            let others = kept.iter().filter(|lists| lists.view != made.view);
+            let others: Vec<Arc<Lists>> = others.take(VIEWS - 1).cloned().collect();
+            [vec![made.clone()], others].concat()
+        });
+    }
+}
 
 impl Router {
     /// The lists for what is known now. Only when nothing is known at all does this wait for the first discovery.
-    pub(super) async fn lists(&self) -> Arc<Lists> {
+    pub(super) async fn lists(&self, caller: &Caller) -> Arc<Lists> {
         if self.0.catalog.glance().servers.is_empty() {
             self.first_discovery().await;
         }
-        self.prepared()
+        self.prepared(caller)
     }
 
     /// The lists for what is known now.
-    pub(super) fn prepared(&self) -> Arc<Lists> {
-        let (settings, snapshot) = (self.settings(), self.0.catalog.snapshot());
-        if let Some(lists) = self.0.lists.0.load_full()
-            && Arc::ptr_eq(&lists.settings, &settings)
-            && Arc::ptr_eq(&lists.snapshot, &snapshot)
+    pub(super) fn prepared(&self, caller: &Caller) -> Arc<Lists> {
+        let gate = &self.0.gate;
+        if let Some(lists) = self.0.lists.find(gate.view(caller))
+            && gate.is_now(&lists.moment)
         {
             return lists;
         }
-        let lists = Arc::new(put_together(settings, snapshot));
-        self.0.lists.0.store(Some(lists.clone()));
+        let lists = Arc::new(put_together(gate.now(), caller));
+        self.0.lists.keep(&lists);
         lists
     }
 
+    /// Makes the lists anew of everybody for whom some were made.
+    pub(super) fn prepare_all(&self) {
+        for lists in self.0.lists.0.load().iter() {
+            self.prepared(&lists.caller);
+        }
+    }
+
     /// The tools that a mode lists.
-    pub(super) async fn tools_of(&self, mode: RoutingMode) -> Raw {
+    pub(super) async fn tools_of(&self, caller: &Caller, mode: RoutingMode) -> Raw {
         match mode {
-            RoutingMode::Direct => self.lists().await.direct.clone(),
+            RoutingMode::Direct => self.lists(caller).await.direct.clone(),
             // Of ours, which need no discovery.
-            _ => self.prepared().built_in.clone(),
+            _ => self.prepared(caller).built_in.clone(),
         }
     }
 
@@ -141,11 +191,7 @@ impl Router {
         let mut differences = self.0.catalog.differences();
         let mut upstreams = self.0.upstreams.all();
         // A quarantined server is listed for inspection only.
-        let settings = self.settings();
-        upstreams.retain(|upstream| {
-            let entry = settings.servers.get(upstream.name());
-            entry.is_some_and(|entry| !entry.quarantined)
-        });
+        upstreams.retain(|upstream| self.0.gate.is_usable(upstream.name().as_str()));
         let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
         let quiet = async {
             let mut pause = FIRST_DISCOVERY;
@@ -168,71 +214,39 @@ impl Router {
         }
     }
 
-    /// The tools of one server under their own names.
-    pub(super) fn own_tools(
-        &self,
-        context: &CallContext,
-        server: &ServerName,
-    ) -> Result<Raw, Refused> {
-        let known = self.known(context, server, method::TOOLS_LIST)?;
-        let visible = |name: &str| self.sees(context, server, Wanted::Tool(name)).is_ok();
-        Ok(list(
-            "tools",
-            known
-                .tools
-                .iter()
-                .filter(|t| visible(&t.name))
-                .map(|t| t.definition.clone()),
-        ))
-    }
-
-    /// Another list of one server.
+    /// A list of one server under its own names.
     pub(super) fn own_list(
         &self,
         context: &CallContext,
         server: &ServerName,
         which: &str,
-    ) -> Result<Raw, Refused> {
-        let known = self.known(context, server, which)?;
-        Ok(match which {
-            method::PROMPTS_LIST => list(
-                "prompts",
-                known.prompts.iter().map(|p| p.definition.clone()),
-            ),
-            method::RESOURCES_LIST => list(
-                "resources",
-                known.resources.iter().map(|r| r.definition.clone()),
-            ),
-            _ => list(
-                "resourceTemplates",
-                known.templates.iter().map(|t| t.definition.clone()),
-            ),
-        })
-    }
-
-    fn known(
-        &self,
-        context: &CallContext,
-        server: &ServerName,
-        which: &str,
-    ) -> Result<Arc<ServerCatalog>, Refused> {
-        self.sees(context, server, Wanted::Method(which))?;
-        let known = self.0.catalog.glance().servers.get(server).cloned();
-        known.ok_or_else(|| crate::wire::RpcError::method_not_found(which).into())
+    ) -> Result<Raw, RequestError> {
+        let (now, caller) = (self.0.gate.now(), &context.caller);
+        let rules = now.rules();
+        rules.decide(caller, server.as_str(), &Target::method_alone(which))?;
+        let known = now.snapshot().servers.get(server);
+        let known = known.ok_or_else(|| RpcError::method_not_found(which))?;
+        let seen = OwnLists::seen(rules, caller, known);
+        let (key, definitions) = match which {
+            method::TOOLS_LIST => ("tools", seen.tools),
+            method::PROMPTS_LIST => ("prompts", seen.prompts),
+            method::RESOURCES_LIST => ("resources", seen.resources),
+            _ => ("resourceTemplates", seen.templates),
+        };
+        Ok(list(key, definitions.into_iter().cloned()))
     }
 }
 
-fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
-    let everyone = Caller::anonymous();
-    let visible = |server: &ServerName, wanted: Wanted<'_>| {
-        gate::decide(&settings, &snapshot, &everyone, server.as_str(), wanted).is_ok()
-    };
+fn put_together(moment: Moment, caller: &Caller) -> Lists {
+    let (rules, snapshot) = (moment.rules(), moment.snapshot());
+    let visible =
+        |server: &ServerName, target: &Target<'_>| rules.allows(caller, server.as_str(), target);
     let (mut tools, mut prompts, mut resources, mut templates) = (vec![], vec![], vec![], vec![]);
     for (name, server) in &snapshot.servers {
         for tool in server
             .tools
             .iter()
-            .filter(|t| visible(name, Wanted::Tool(&t.name)))
+            .filter(|t| visible(name, &Target::tool(&t.name)))
         {
             tools.push((
                 tool.offered.to_string(),
@@ -242,7 +256,7 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
         for prompt in server
             .prompts
             .iter()
-            .filter(|p| visible(name, Wanted::Prompt(&p.name)))
+            .filter(|p| visible(name, &Target::prompt(&p.name)))
         {
             prompts.push((
                 prompt.offered.to_string(),
@@ -252,7 +266,7 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
         for resource in server
             .resources
             .iter()
-            .filter(|r| visible(name, Wanted::Resource(&r.uri)))
+            .filter(|r| visible(name, &Target::resource(&r.uri)))
         {
             let uri = snapshot.offered_uri(name, &resource.uri);
             let definition = if uri == *resource.uri {
@@ -265,7 +279,7 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
         for template in server
             .templates
             .iter()
-            .filter(|t| visible(name, Wanted::Resource(&t.uri_template)))
+            .filter(|t| visible(name, &Target::resource(&t.uri_template)))
         {
             templates.push((
                 template.uri_template.to_string(),
@@ -275,12 +289,14 @@ fn put_together(settings: Arc<Settings>, snapshot: Arc<Snapshot>) -> Lists {
     }
     Lists {
         direct: sorted("tools", tools),
-        built_in: list("tools", built_in::listed(&settings).into_iter()),
+        built_in: list("tools", built_in::listed(moment.settings()).into_iter()),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
-        settings,
-        snapshot,
+        instructions: Default::default(),
+        view: rules.view(caller),
+        caller: caller.clone(),
+        moment,
     }
 }
 
@@ -295,21 +311,6 @@ pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw)
     ];
     // Only objects get into the catalog.
     splice(definition, &edits).unwrap_or_else(|_| definition.clone())
-}
-
-/// `[server] ` and the description, whose own text stays as it is written.
-pub(super) fn prefixed(server: &ServerName, description: Option<&Raw>) -> Raw {
-    let written = description
-        .map(Raw::as_bytes)
-        .and_then(|text| text.strip_prefix(b"\""));
-    match written {
-        // What follows the opening quote, the closing one included. A server's name needs no escapes.
-        Some(rest) if rest != b"\"" => {
-            let text = [format!("\"[{server}] ").as_bytes(), rest].concat();
-            Raw::parse(&text.into()).unwrap_or_else(|_| Raw::author(&format!("[{server}]")))
-        }
-        _ => Raw::author(&format!("[{server}]")),
-    }
 }
 
 fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {

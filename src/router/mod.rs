@@ -5,18 +5,12 @@ mod built_in;
 mod calls;
 mod changes;
 mod discovery;
-mod exchange;
 mod forward;
 mod header_params;
-mod input_required;
-mod instances;
 mod instructions;
 mod lists;
-mod log_lines;
 mod opening;
-mod parked;
 mod resources;
-mod rounds;
 mod search;
 mod search_answer;
 mod signature;
@@ -34,18 +28,18 @@ pub use self::{
 };
 pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
-use self::lists::prefixed;
 use crate::{
+    access::Caller,
     call_context::{CallContext, ClientSession},
-    caller::Caller,
-    catalog::{Catalog, Snapshot},
+    catalog::Catalog,
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
-    gate,
+    forward::{EndpointKind, Forwarder, RequestError},
+    gate::Gate,
     long_work::LongWork,
     names::ServerName,
     upstream::{Upstream, Upstreams},
-    wire::{Notification, Outcome, Raw, Request, RpcError, bridge, method},
+    wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
 
 /// How long a list with nothing known at all waits for the first discovery.
@@ -62,62 +56,61 @@ pub enum View {
     Server(ServerName),
 }
 
+impl View {
+    /// What an endpoint of many servers lists.
+    fn mode(&self, settings: &Settings) -> RoutingMode {
+        match self {
+            Self::Mode(mode) => *mode,
+            Self::Configured | Self::Server(_) => settings.routing_mode,
+        }
+    }
+
+    fn kind(&self) -> EndpointKind {
+        match self {
+            Self::Server(_) => EndpointKind::OneServer,
+            Self::Configured | Self::Mode(_) => EndpointKind::ManyServers,
+        }
+    }
+}
+
 /// Answers clients. Cheap to clone.
 #[derive(Clone)]
 pub struct Router(Arc<Parts>);
 
 struct Parts {
     settings: watch::Receiver<Arc<Settings>>,
+    gate: Gate,
     catalog: Catalog,
     upstreams: Upstreams,
     lists: lists::Prepared,
-    /// Calls that wait for what their clients are asked.
-    parked: parked::Parked,
+    forwarder: Forwarder,
     tasks: tasks::Tasks,
     long_work: LongWork,
 }
 
 /// What became of a request.
 enum Reply {
-    /// Our own result, in the dress of legacy revisions.
+    /// Our own result, shaped for legacy revisions.
     Own(Raw),
     /// An upstream's answer, as this client must get it.
     Passed(Outcome),
-}
-
-/// Why a request got no result.
-enum Refused {
-    /// The request itself is wrong.
-    Rpc(RpcError),
-    /// We could not do it.
-    Failed(Failure),
-}
-
-impl From<RpcError> for Refused {
-    fn from(error: RpcError) -> Self {
-        Self::Rpc(error)
-    }
-}
-
-impl From<Failure> for Refused {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
 }
 
 impl Router {
     /// A router over these parts.
     pub fn new(
         settings: watch::Receiver<Arc<Settings>>,
+        gate: Gate,
         catalog: Catalog,
         upstreams: Upstreams,
     ) -> Self {
         Self(Arc::new(Parts {
             settings,
+            gate,
             catalog,
+            forwarder: Forwarder::new(upstreams.clone()),
             upstreams,
             lists: lists::Prepared::default(),
-            parked: parked::Parked::default(),
             tasks: tasks::Tasks::default(),
             long_work: LongWork::default(),
         }))
@@ -130,7 +123,8 @@ impl Router {
             View::Configured | View::Mode(_) => self.aggregated(context, view, request).await,
         };
         if answered.is_err() {
-            self.abandon(context, request);
+            let params = request.params.as_ref();
+            self.0.forwarder.abandon(context, params);
         }
         let own = |result| {
             let shaped = bridge::own_result_for(context.revision, &request.method, result);
@@ -139,11 +133,16 @@ impl Router {
         match answered {
             Ok(Reply::Passed(outcome)) => outcome,
             Ok(Reply::Own(result)) => own(result),
-            Err(Refused::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
+            Err(RequestError::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
                 own(failed_result(&failure))
             }
             Err(refused) => Outcome::Error(refusal(context, refused).to_raw()),
         }
+    }
+
+    /// Gives up calls whose clients do not come back in time, for ever.
+    pub async fn give_up_unanswered(self) {
+        self.0.forwarder.forget_expired().await;
     }
 
     /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.
@@ -156,13 +155,16 @@ impl Router {
     ) {
         if &*notification.method == method::ROOTS_CHANGED {
             if let Some(session) = session {
-                self.roots_changed(caller, session, notification).await;
+                for upstream in self.0.forwarder.own_upstreams(caller, session) {
+                    self.pass_on(caller, &upstream, notification).await;
+                }
+                self.0.forwarder.roots_changed(caller, session).await;
             }
             return;
         }
         if let View::Server(server) = view
             && is_for_upstream(&notification.method)
-            && let Some(upstream) = self.used_by(caller, session, server)
+            && let Some(upstream) = self.0.forwarder.upstream_in_use(caller, session, server)
         {
             self.pass_on(caller, &upstream, notification).await;
         }
@@ -170,23 +172,20 @@ impl Router {
 
     /// To an upstream that is awake; one that sleeps has nothing to be told.
     async fn pass_on(&self, caller: &Caller, upstream: &Upstream, notification: &Notification) {
-        let (server, name) = (upstream.name(), &*notification.method);
-        let admitted = gate::admit(
-            &self.settings(),
-            &self.0.catalog.snapshot(),
-            caller,
-            server.as_str(),
-            gate::Wanted::Method(name),
-        );
-        let passed = match admitted {
-            Ok(admitted) => {
-                let params = notification.params.as_ref();
-                upstream.notify(&admitted, name, params).await
-            }
-            Err(failure) => Err(failure),
+        let (server, params) = (upstream.name(), notification.params.as_ref());
+        let passing = async {
+            // What is no request may still name a thing, and servers may act on it.
+            let target = Target::of(&notification.method, params)?;
+            let admitted = self.0.gate.admit(caller, server.as_str(), target)?;
+            let message = admitted.message(params, &[])?;
+            Ok(upstream.notify(&message).await?)
         };
-        if let Err(failure) = passed {
-            tracing::debug!(%server, %failure, "a notification could not be passed on");
+        if let Err(refused) = passing.await {
+            let why = match refused {
+                RequestError::Rpc(error) => error.message,
+                RequestError::Failed(failure) => failure.error,
+            };
+            tracing::debug!(%server, why, "a notification could not be passed on");
         }
     }
 
@@ -197,36 +196,30 @@ impl Router {
             || settings.broken.iter().any(|broken| broken.name == name)
     }
 
-    /// What an endpoint lists.
-    fn mode(&self, view: &View) -> RoutingMode {
-        match view {
-            View::Mode(mode) => *mode,
-            View::Configured | View::Server(_) => self.0.settings.borrow().routing_mode,
-        }
-    }
-
     async fn aggregated(
         &self,
         context: &CallContext,
         view: &View,
         request: &Request,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         first_page_only(request)?;
-        let params = request.params.as_ref();
+        let caller = &context.caller;
         match &*request.method {
             method::PING => Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => self.discovered(context, view).await,
-            method::TOOLS_LIST => Ok(Reply::Own(self.tools_of(self.mode(view)).await)),
-            method::PROMPTS_LIST => Ok(Reply::Own(self.lists().await.prompts.clone())),
-            method::RESOURCES_LIST => Ok(Reply::Own(self.lists().await.resources.clone())),
-            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists().await.templates.clone())),
-            method::TOOLS_CALL => self.call_offered_tool(context, params).await,
-            method::PROMPTS_GET => self.get_offered_prompt(context, params).await,
-            method::RESOURCES_READ => self.read_offered_resource(context, params).await,
-            method::COMPLETE => self.complete_offered(context, params).await,
-            method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => {
-                self.offered_task(context, &request.method, params).await
-            }
+            method::TOOLS_LIST => Ok(Reply::Own(
+                self.tools_of(caller, view.mode(&self.settings())).await,
+            )),
+            method::PROMPTS_LIST => Ok(Reply::Own(self.lists(caller).await.prompts.clone())),
+            method::RESOURCES_LIST => Ok(Reply::Own(self.lists(caller).await.resources.clone())),
+            method::TEMPLATES_LIST => Ok(Reply::Own(self.lists(caller).await.templates.clone())),
+            method::TOOLS_CALL
+            | method::PROMPTS_GET
+            | method::RESOURCES_READ
+            | method::COMPLETE
+            | method::TASKS_GET
+            | method::TASKS_UPDATE
+            | method::TASKS_CANCEL => self.call_offered(context, request).await,
             other => Err(RpcError::method_not_found(other).into()),
         }
     }
@@ -237,7 +230,7 @@ impl Router {
         context: &CallContext,
         server: &ServerName,
         request: &Request,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         match &*request.method {
             method::PING => return Ok(Reply::Own(Raw::empty_object())),
             method::DISCOVER => {
@@ -250,10 +243,14 @@ impl Router {
         first_page_only(request)?;
         self.ensure_listed(server.as_str()).await?;
         match &*request.method {
-            method::TOOLS_LIST => Ok(Reply::Own(self.own_tools(context, server)?)),
-            method::PROMPTS_LIST | method::RESOURCES_LIST | method::TEMPLATES_LIST => Ok(
-                Reply::Own(self.own_list(context, server, &request.method)?),
-            ),
+            method::TOOLS_LIST
+            | method::PROMPTS_LIST
+            | method::RESOURCES_LIST
+            | method::TEMPLATES_LIST => Ok(Reply::Own(self.own_list(
+                context,
+                server,
+                &request.method,
+            )?)),
             _ => self.pass(context, server, request).await,
         }
     }
@@ -272,64 +269,12 @@ impl Router {
 
     /// [`Router::ensure_listed`] for a name that a caller gave.
     async fn ensure_known(&self, server: &str) -> Result<(), Failure> {
-        gate::entry(&self.settings(), server)?;
+        self.0.gate.knows(server)?;
         self.ensure_listed(server).await
-    }
-
-    fn snapshot(&self) -> Arc<Snapshot> {
-        self.0.catalog.snapshot()
-    }
-
-    fn admit_as(
-        &self,
-        context: &CallContext,
-        variant: gate::Variant,
-        server: &str,
-        tool: &str,
-    ) -> Result<gate::Admitted, Failure> {
-        gate::admit_as(
-            &self.0.settings.borrow(),
-            &self.0.catalog.glance(),
-            &context.caller,
-            variant,
-            server,
-            tool,
-        )
     }
 
     fn settings(&self) -> Arc<Settings> {
         self.0.settings.borrow().clone()
-    }
-
-    /// Whether the gate lets this caller see a thing.
-    fn sees(
-        &self,
-        context: &CallContext,
-        server: &ServerName,
-        wanted: gate::Wanted<'_>,
-    ) -> Result<(), Failure> {
-        gate::decide(
-            &self.0.settings.borrow(),
-            &self.0.catalog.glance(),
-            &context.caller,
-            server.as_str(),
-            wanted,
-        )
-    }
-
-    fn admit(
-        &self,
-        context: &CallContext,
-        server: &str,
-        wanted: gate::Wanted<'_>,
-    ) -> Result<gate::Admitted, Failure> {
-        gate::admit(
-            &self.0.settings.borrow(),
-            &self.0.catalog.glance(),
-            &context.caller,
-            server,
-            wanted,
-        )
     }
 }
 
@@ -354,15 +299,14 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
 
 /// Our own failures are results for tools, so that a model reads them; for everything else they are JSON-RPC errors with the
 /// same JSON as data.
-fn refusal(context: &CallContext, refused: Refused) -> RpcError {
+fn refusal(context: &CallContext, refused: RequestError) -> RpcError {
     let failure = match refused {
-        Refused::Rpc(error) => return error,
-        Refused::Failed(failure) => failure,
+        RequestError::Rpc(error) => return error,
+        RequestError::Failed(failure) => failure,
     };
     let code = match failure.code {
         ErrorCode::UnknownResource => context.revision.missing_resource_code(),
-        ErrorCode::UnknownPrompt | ErrorCode::InvalidArguments => RpcError::INVALID_PARAMS,
-        _ => RpcError::INTERNAL,
+        code => code.rpc_code(),
     };
     RpcError::new(code, failure.error.clone()).with_data(Raw::author(&failure))
 }

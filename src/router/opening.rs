@@ -5,13 +5,12 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Router, View, discovery};
+use super::{Router, View};
 use crate::{
-    call_context::Client,
-    caller::Caller,
+    access::Caller,
+    call_context::ClientIdentity,
     error_code::Failure,
-    gate::{self, Wanted},
-    wire::{Raw, Revision, RpcError, method},
+    wire::{Raw, Revision, RpcError, Target, method, presentation},
 };
 
 /// What a client said when it opened a connection, and what it is answered.
@@ -21,7 +20,7 @@ pub struct Opening {
     /// The result of `initialize`.
     pub result: Raw,
     /// What the client said of itself.
-    pub client: Arc<Client>,
+    pub client: Arc<ClientIdentity>,
 }
 
 #[derive(Deserialize, Default)]
@@ -55,27 +54,26 @@ impl Router {
             }
         };
         let result = match presented {
-            Some(presented) => discovery::as_opening(&presented, revision),
-            None => self.own_opening(view, revision),
+            Some(presented) => presentation::as_initialize(&presented, revision),
+            None => self.own_opening(caller, view, revision),
         };
         let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         Ok(Opening {
             revision,
             result,
-            client: Arc::new(Client::new(&part("clientInfo"), &part("capabilities"))),
+            client: Arc::new(ClientIdentity::new(
+                &part("clientInfo"),
+                &part("capabilities"),
+            )),
         })
     }
 
-    fn own_opening(&self, view: &View, revision: Revision) -> Raw {
+    fn own_opening(&self, caller: &Caller, view: &View, revision: Revision) -> Raw {
         Raw::author(&json!({
             "protocolVersion": revision.as_str(),
             "capabilities": capabilities(),
-            "serverInfo": {
-                "name": env!("CARGO_PKG_NAME"),
-                "title": "mcpproxy",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
-            "instructions": self.instructions(view),
+            "serverInfo": presentation::own_titled_implementation(),
+            "instructions": self.prepared(caller).instructions(view),
         }))
     }
 
@@ -85,14 +83,8 @@ impl Router {
         caller: &Caller,
         server: &str,
     ) -> Result<Option<Raw>, Failure> {
-        let wanted = Wanted::Method(method::INITIALIZE);
-        gate::decide(
-            &self.settings(),
-            &self.0.catalog.glance(),
-            caller,
-            server,
-            wanted,
-        )?;
+        let target = Target::method_alone(method::INITIALIZE);
+        self.0.gate.decide(caller, server, &target)?;
         self.ensure_listed(server).await?;
         let snapshot = self.0.catalog.snapshot();
         let known = snapshot.servers.get(server);

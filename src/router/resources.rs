@@ -1,40 +1,12 @@
 //! Resources of the aggregated view: whose a URI is.
 
-use super::{Refused, Reply, Router};
+use super::Router;
 use crate::{
-    call_context::CallContext,
     catalog::Owner,
     error_code::{ErrorCode, Failure},
-    gate::Wanted,
-    wire::{Edit, Raw, RpcError, method},
 };
 
 impl Router {
-    pub(super) async fn read_offered_resource(
-        &self,
-        context: &CallContext,
-        params: Option<&Raw>,
-    ) -> Result<Reply, Refused> {
-        let missing =
-            || RpcError::invalid_params(format!("{}: `uri` is missing", method::RESOURCES_READ));
-        let params = params.ok_or_else(missing)?;
-        let uri = params
-            .get("uri")
-            .and_then(|uri| uri.string())
-            .ok_or_else(missing)?;
-        let owner = self.owner_of(&uri)?;
-        let admitted = self.admit(context, owner.server.as_str(), Wanted::Resource(&owner.uri))?;
-        let edits = [("uri", Edit::Set(Raw::author(&owner.uri)))];
-        self.forward(
-            context,
-            &admitted,
-            method::RESOURCES_READ,
-            Some(params),
-            &edits,
-        )
-        .await
-    }
-
     /// Whose resource this is: one that is listed, or one that a server's template describes.
     pub(super) fn owner_of(&self, uri: &str) -> Result<Owner, Failure> {
         let snapshot = self.0.catalog.glance();

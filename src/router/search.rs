@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use super::Router;
 use crate::{
-    caller::Caller,
+    access::Caller,
     catalog::{Matching, Query, Searcher, ServerCatalog, Snapshot, Tool, Writer},
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{self, Variant, Wanted},
+    gate::{Rules, Variant},
     long_work::Stop,
     names::ServerName,
     upstream::State,
-    wire::method,
+    wire::Target,
 };
 
 /// What is searched for.
@@ -128,9 +128,7 @@ impl Router {
             let failed = |state| matches!(state, State::Waiting { .. } | State::Failed { .. });
             !ground.snapshot.servers.contains_key(name)
                 && upstream.is_some_and(|upstream| !failed(upstream.status().state))
-                && ground
-                    .allows(name.as_str(), Wanted::Method(method::TOOLS_LIST))
-                    .is_ok()
+                && ground.rules().is_usable(name.as_str())
         };
         let names = ground
             .settings
@@ -151,8 +149,9 @@ impl Router {
     }
 }
 
-/// Searches lists that no daemon has in hand, for the operator.
+/// Searches lists that no daemon has in hand.
 pub(super) fn in_lists(
+    caller: &Caller,
     settings: &Settings,
     snapshot: &Arc<Snapshot>,
     search: &Search,
@@ -163,7 +162,7 @@ pub(super) fn in_lists(
         settings,
         snapshot,
         searcher: &searcher,
-        caller: &Caller::operator(),
+        caller,
     };
     ground.search(search, &Stop::default())
 }
@@ -177,8 +176,8 @@ struct Ground<'a> {
 }
 
 impl Ground<'_> {
-    fn allows(&self, server: &str, wanted: Wanted<'_>) -> Result<(), Failure> {
-        gate::decide(self.settings, self.snapshot, self.caller, server, wanted)
+    fn rules(&self) -> Rules<'_> {
+        Rules::new(self.settings, self.snapshot)
     }
 
     fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
@@ -190,7 +189,7 @@ impl Ground<'_> {
             .collect();
         let mut query = Query::parse(&search.query, &servers);
         if let Some(server) = &search.server {
-            gate::entry(self.settings, server)?;
+            self.rules().entry(server)?;
             query = query.of_server(server);
         }
         if query.is_empty() {
@@ -247,7 +246,8 @@ impl Ground<'_> {
         let mut found = Found::default();
         for hit in hits.take_while(|_| !stop.is_asked()) {
             let name = hit.server.server.as_str();
-            match self.allows(name, Wanted::Tool(&hit.tool().name)) {
+            let target = Target::tool(&hit.tool().name);
+            match self.rules().decide(self.caller, name, &target) {
                 Ok(()) => (),
                 Err(failure) => {
                     if is_held(&failure) && held.iter().all(|known| known.error != failure.error) {
@@ -256,12 +256,7 @@ impl Ground<'_> {
                     continue;
                 }
             }
-            let call_with = || {
-                gate::call_with(
-                    self.settings.servers.get(name).map(AsRef::as_ref),
-                    hit.tool(),
-                )
-            };
+            let call_with = || self.rules().call_with(name, hit.tool());
             if search.up_to != Variant::Destructive && !is_up_to(search.up_to, call_with()) {
                 continue;
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Found, FoundTool, Router, Search, search, signature::signature};
 use crate::{
-    caller::Caller,
+    access::Caller,
     catalog::{LONGEST_QUERY, Snapshot},
     config::Settings,
     error_code::Failure,
@@ -75,14 +75,15 @@ impl Router {
     }
 }
 
-/// The same over lists that no daemon has in hand, for the operator.
+/// The same over lists that no daemon has in hand.
 pub fn search_lists(
+    caller: &Caller,
     settings: &Settings,
     snapshot: &Arc<Snapshot>,
     search: &Search,
     detail: Detail,
 ) -> Result<Raw, Failure> {
-    let found = search::in_lists(settings, snapshot, search)?;
+    let found = search::in_lists(caller, settings, snapshot, search)?;
     Ok(answer(
         &found,
         &search.query,

@@ -1,14 +1,13 @@
-//! What clients wish to hear besides answers: updates of resources, under the URIs that they know, and log lines.
+//! What clients are told besides answers: updates of resources, under the URIs that they know, and log lines.
 
 use std::sync::Arc;
 
-use super::{LogSubscription, Refused, Router, Subscription, Tell, View, forward::Shown, refusal};
+use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
     call_context::CallContext,
     catalog::Owner,
-    gate::Wanted,
     upstream::NotSubscribed,
-    wire::{Edit, LogLevel, Notification, Raw, Revision, bridge, method, splice},
+    wire::{Edit, LogLevel, Notification, Raw, Revision, Target, bridge, method, splice},
 };
 
 impl Router {
@@ -21,7 +20,7 @@ impl Router {
         uri: &str,
         tell: Tell,
     ) -> Result<Subscription, Raw> {
-        let refused = |error: Refused| refusal(context, error).to_raw();
+        let refused = |error: RequestError| refusal(context, error).to_raw();
         let owner = match view {
             View::Server(server) => Owner {
                 server: server.clone(),
@@ -35,20 +34,18 @@ impl Router {
             View::Server(_) => tell,
             View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
         };
-        let shown = match view {
-            View::Server(_) => Shown::Own,
-            View::Configured | View::Mode(_) => Shown::Offered,
-        };
         let subscribed = async {
-            let wanted = Wanted::Resource(&owner.uri);
-            let admitted = self
-                .admit(context, owner.server.as_str(), wanted)
+            let target = Target::subscription(&owner.uri);
+            let gate = &self.0.gate;
+            let admitted = gate
+                .admit(&context.caller, owner.server.as_str(), target)
                 .map_err(NotSubscribed::Failed)?;
-            let upstream = self
-                .upstream(context, admitted.server(), shown)
+            let forwarder = &self.0.forwarder;
+            let upstream = forwarder
+                .upstream(context, &admitted, view.kind())
                 .await
                 .map_err(NotSubscribed::Failed)?;
-            upstream.subscribe(&admitted, &owner.uri, tell).await
+            upstream.subscribe(&admitted, tell).await
         };
         subscribed.await.map_err(|error| match error {
             NotSubscribed::Failed(failure) => refused(failure.into()),
@@ -76,7 +73,12 @@ impl Router {
                 Some(server.clone())
             }
         };
-        Some(self.0.upstreams.log_subscriptions().wish(server, level))
+        Some(
+            self.0
+                .upstreams
+                .log_subscriptions()
+                .subscribe(server, level),
+        )
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

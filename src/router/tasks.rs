@@ -6,21 +6,14 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use super::{Refused, Reply, Router};
+use super::Router;
 use crate::{
+    access::Caller,
     call_context::CallContext,
-    caller::Caller,
     catalog::ServerCatalog,
-    gate::Wanted,
     names::ServerName,
-    wire::{Raw, RpcError, bridge},
+    wire::{Raw, RpcError, presentation::TASKS_EXTENSION, result_type},
 };
-
-/// The extension's name among the capabilities.
-pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-
-/// The `resultType` of a result that is a task.
-const RESULT_TYPE: &str = "task";
 
 /// Limit: tasks that are remembered. The oldest are forgotten; their clients can no longer ask for them here.
 const REMEMBERED: usize = 10_000;
@@ -70,7 +63,7 @@ impl Tasks {
 impl Router {
     /// Notes whose task a result is, if it is one.
     pub(super) fn note_task(&self, context: &CallContext, server: &ServerName, result: &Raw) {
-        if bridge::result_type(result).as_deref() == Some(RESULT_TYPE)
+        if result_type::of(result).as_deref() == Some(result_type::TASK)
             && let Some(id) = result.get("taskId").and_then(|id| id.string())
         {
             self.0.tasks.remember(&id, server, &context.caller);
@@ -79,36 +72,24 @@ impl Router {
 
     /// Whether a server that clients can call gives tasks.
     pub(super) fn some_server_has_tasks(&self) -> bool {
-        let (settings, snapshot) = (self.settings(), self.snapshot());
+        let now = self.0.gate.now();
         let gives = |known: &ServerCatalog| {
             let extensions = known.capabilities().get("extensions");
-            extensions.is_some_and(|all| all.get(EXTENSION).is_some())
-                && !known.listing.revision.has_handshake()
+            extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
+                && known.listing.revision.has_task_results()
         };
-        snapshot.servers.iter().any(|(name, known)| {
-            let entry = settings.servers.get(name);
-            gives(known) && entry.is_some_and(|entry| entry.enabled && !entry.quarantined)
-        })
+        let mut servers = now.snapshot().servers.iter();
+        servers.any(|(name, known)| gives(known) && now.rules().is_usable(name.as_str()))
     }
 
-    /// `tasks/get`, `tasks/update`, `tasks/cancel`: to the server whose task it is.
-    pub(super) async fn offered_task(
+    /// The server whose task it is.
+    pub(super) fn server_of_task(
         &self,
         context: &CallContext,
-        method: &str,
-        params: Option<&Raw>,
-    ) -> Result<Reply, Refused> {
-        if context.revision.has_handshake() {
-            return Err(RpcError::method_not_found(method).into());
-        }
-        let id = params.and_then(|params| params.get("taskId")?.string());
-        let id =
-            id.ok_or_else(|| RpcError::invalid_params(format!("{method}: `taskId` is missing")))?;
-        let server = self.0.tasks.server_of(&id, &context.caller);
-        let server =
-            server.ok_or_else(|| RpcError::invalid_params(format!("Unknown task: {id:?}")))?;
-        let admitted = self.admit(context, server.as_str(), Wanted::Method(method))?;
-        self.forward(context, &admitted, method, params, &[]).await
+        id: &str,
+    ) -> Result<ServerName, RpcError> {
+        let server = self.0.tasks.server_of(id, &context.caller);
+        server.ok_or_else(|| RpcError::invalid_params(format!("Unknown task: {id:?}")))
     }
 }
 
@@ -118,19 +99,19 @@ mod tests {
 
     #[test]
     fn the_oldest_are_forgotten() {
-        let (tasks, caller) = (Tasks::default(), Caller::anonymous());
+        let (tasks, caller) = (Tasks::default(), Caller::named("a"));
         let server = ServerName::parse("s").expect("a name");
         for n in 0..=REMEMBERED {
             tasks.remember(&n.to_string(), &server, &caller);
         }
         assert_eq!(tasks.server_of("0", &caller), None);
         assert_eq!(tasks.server_of("1", &caller), Some(server));
-        assert_eq!(tasks.server_of("1", &Caller::operator()), None, "another's");
+        assert_eq!(tasks.server_of("1", &Caller::named("b")), None, "another's");
     }
 
     #[test]
     fn an_id_of_two_servers_leads_to_neither() {
-        let (tasks, caller) = (Tasks::default(), Caller::anonymous());
+        let (tasks, caller) = (Tasks::default(), Caller::named("a"));
         let [a, b] = ["a", "b"].map(|name| ServerName::parse(name).expect("a name"));
         tasks.remember("1", &a, &caller);
         tasks.remember("1", &a, &caller);

@@ -1,37 +1,18 @@
 //! Upstream servers: their processes and connections, one worker task each, and the supervisor that keeps the set as the settings
 //! want it. Accepts requests only with the gate's ticket.
 
-mod active_call;
-mod callers;
+mod calls;
 mod connect;
-mod control;
-mod directory;
-mod era;
-mod handle;
-mod instances;
-pub mod link;
-mod listening;
-mod lists;
-mod local;
-mod log_subscriptions;
-mod own;
-pub mod process;
-mod questions;
-mod remote;
-mod state;
-mod subscriptions;
-mod supervisor;
-mod tenant;
-mod usage;
+mod fleet;
 mod worker;
 
-pub use active_call::ActiveCall;
-pub use callers::Behalf;
-pub use connect::{ConnectError, Ground};
-pub use directory::Upstreams;
-pub use handle::{Outgoing, Status, Upstream};
-pub use log_subscriptions::{LogSubscription, LogSubscriptions};
-pub use state::State;
-pub use subscriptions::{NotSubscribed, Subscription, Tell};
-pub use supervisor::Supervisor;
-pub use tenant::{Ask, Member, Tenant};
+pub use self::{
+    calls::{
+        ActiveCall, LogSubscription, LogSubscriptions, NotSubscribed, Outgoing, Status,
+        Subscription, Tell, Upstream,
+    },
+    connect::{ConnectContext, ConnectError},
+    fleet::{Ask, InstanceScope, SessionKey, Supervisor, Upstreams},
+    worker::State,
+};
+pub use crate::link::Requestor;

@@ -1,7 +1,10 @@
 //! What changes in a message on its way between the eras: from a client of one to an upstream of the other and back. Where both
 //! speak the same era nothing does.
 
-use super::{Edit, LogLevel, Raw, Revision, RpcError, meta, method, splice};
+use super::{
+    Edit, LogLevel, Outcome, Raw, Revision, RpcError, input_required, meta, method, presentation,
+    result_type, splice,
+};
 
 /// Who a request comes from, as a modern upstream hears of it.
 #[derive(Debug, Clone, Copy)]
@@ -37,8 +40,8 @@ fn without_sender(params: &Raw) -> Raw {
     let inner = meta::OF_THE_SENDER.map(|key| (key, Edit::Remove));
     let edits = [
         (meta::META, Edit::Within(&inner)),
-        ("inputResponses", Edit::Remove),
-        ("requestState", Edit::Remove),
+        (input_required::RESPONSES, Edit::Remove),
+        (input_required::STATE, Edit::Remove),
     ];
     edited(params, &edits)
 }
@@ -46,16 +49,15 @@ fn without_sender(params: &Raw) -> Raw {
 /// Adds what every modern request must say. What stands there under these keys is a legacy client's mistake.
 fn stamped(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>) -> Raw {
     let level = sender.log_level.map(|level| Raw::author(&level.as_str()));
-    let ours = serde_json::json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-    });
     let inner = [
         (
             meta::PROTOCOL_VERSION,
             Edit::Set(Raw::author(&upstream.as_str())),
         ),
-        (meta::CLIENT_INFO, Edit::Set(Raw::author(&ours))),
+        (
+            meta::CLIENT_INFO,
+            Edit::Set(presentation::own_implementation()),
+        ),
         (
             meta::CLIENT_CAPABILITIES,
             Edit::Set(bridged_capabilities(sender.capabilities)),
@@ -70,7 +72,7 @@ fn stamped(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>) -> Raw
 
 /// What a modern upstream may want of a legacy client through us. Tasks differ between the eras, so nobody is promised any.
 fn bridged_capabilities(capabilities: &Raw) -> Raw {
-    let extensions = [("io.modelcontextprotocol/tasks", Edit::Remove)];
+    let extensions = [(presentation::TASKS_EXTENSION, Edit::Remove)];
     let mut edits = vec![("tasks", Edit::Remove)];
     if capabilities.get("extensions").is_some() {
         edits.push(("extensions", Edit::Within(&extensions)));
@@ -78,38 +80,78 @@ fn bridged_capabilities(capabilities: &Raw) -> Raw {
     splice(capabilities, &edits).unwrap_or_else(|_| Raw::empty_object())
 }
 
-/// The result of an upstream as a client of this revision must get it.
-pub fn result_for(client: Revision, upstream: Revision, method: &str, result: Raw) -> Raw {
-    match (client.has_handshake(), upstream.has_handshake()) {
-        (false, true) => completed(method, &result),
-        (true, false) => edited(
-            &result,
-            &[
-                ("resultType", Edit::Remove),
-                ("ttlMs", Edit::Remove),
-                ("cacheScope", Edit::Remove),
-            ],
-        ),
-        _ => result,
+/// A result is of a kind that a client was not promised to know.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a result of the kind {0:?}, which nobody asked for")]
+pub struct UnpromisedResult(pub String);
+
+/// The answer of an upstream as a client of this revision must get it.
+pub fn answer_for(
+    client: Revision,
+    upstream: Revision,
+    method: &str,
+    outcome: Outcome,
+) -> Result<Outcome, UnpromisedResult> {
+    match outcome {
+        Outcome::Result(result) => {
+            result_for(client, upstream, method, result).map(Outcome::Result)
+        }
+        Outcome::Error(error) if !client.has_handshake() && upstream.has_handshake() => {
+            Ok(match input_required::pages_to_open(&error) {
+                Some(asking) => Outcome::Result(asking),
+                None => Outcome::Error(error_for(client, upstream, method, error)),
+            })
+        }
+        Outcome::Error(error) => Ok(Outcome::Error(error_for(client, upstream, method, error))),
     }
+}
+
+/// The result of an upstream as a client of this revision must get it.
+pub fn result_for(
+    client: Revision,
+    upstream: Revision,
+    method: &str,
+    result: Raw,
+) -> Result<Raw, UnpromisedResult> {
+    match (client.has_handshake(), upstream.has_handshake()) {
+        (false, true) => Ok(completed(method, &result)),
+        (true, false) => match result_type::of(&result) {
+            Some(kind) if kind != result_type::COMPLETE => Err(UnpromisedResult(kind)),
+            _ => Ok(without_result_type(&result)),
+        },
+        _ => Ok(result),
+    }
+}
+
+fn without_result_type(result: &Raw) -> Raw {
+    let edits = ["resultType", "ttlMs", "cacheScope"].map(|key| (key, Edit::Remove));
+    edited(result, &edits)
+}
+
+/// Whether an upstream's result asks something that a client of this revision must be asked by requests.
+pub fn asks_by_requests(client: Revision, upstream: Revision, result: &Raw) -> bool {
+    client.has_handshake() && !upstream.has_handshake() && input_required::is_input_required(result)
 }
 
 /// A result of our own as a client of this revision must get it.
 pub fn own_result_for(client: Revision, method: &str, result: Raw) -> Raw {
-    result_for(client, Revision::NEWEST_LEGACY, method, result)
+    if client.has_result_types() {
+        completed(method, &result)
+    } else {
+        result
+    }
 }
 
 /// What a modern client must find in every result, and in those that it may keep. Nothing may be kept: what a client sees
 /// depends on settings and approvals.
 fn completed(method: &str, result: &Raw) -> Raw {
     let text = |value: &str| Edit::Set(Raw::author(&value));
-    let us = serde_json::json!({
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-    });
-    let inner = [(meta::SERVER_INFO, Edit::Set(Raw::author(&us)))];
+    let inner = [(
+        meta::SERVER_INFO,
+        Edit::Set(presentation::own_implementation()),
+    )];
     let mut edits = vec![
-        ("resultType", text("complete")),
+        ("resultType", text(result_type::COMPLETE)),
         (meta::META, Edit::Within(&inner)),
     ];
     if method::CACHEABLE.contains(&method) {
@@ -147,20 +189,6 @@ pub fn may_ask(method: &str) -> bool {
         method,
         method::TOOLS_CALL | method::PROMPTS_GET | method::RESOURCES_READ
     )
-}
-
-/// Whether a result is of a type that the protocol, or an extension that passes, knows.
-pub fn has_known_type(result: &Raw) -> bool {
-    const KNOWN: [&str; 3] = ["complete", "input_required", "task"];
-    match result.get("resultType") {
-        None => true,
-        Some(kind) => kind.string().is_some_and(|kind| KNOWN.contains(&&*kind)),
-    }
-}
-
-/// The `resultType` of a result; absent means complete (basic, "Results").
-pub fn result_type(result: &Raw) -> Option<String> {
-    result.get("resultType")?.string()
 }
 
 fn edited(object: &Raw, edits: &[(&str, Edit<'_>)]) -> Raw {
@@ -205,7 +233,7 @@ mod tests {
         assert_eq!(params(MODERN, MODERN, text), text);
         for era in [LEGACY, MODERN] {
             let result = result_for(era, era, "tools/list", raw(text));
-            assert_eq!(result.as_str(), text);
+            assert_eq!(result, Ok(raw(text)));
         }
     }
 
@@ -246,23 +274,25 @@ mod tests {
     }
 
     #[test]
-    fn results_change_their_dress() {
-        let modern = result_for(MODERN, LEGACY, "tools/list", raw(r#"{"tools":[]}"#));
+    fn results_have_the_shape_of_the_clients_era() {
+        let shaped = |client, upstream, method, text| {
+            result_for(client, upstream, method, raw(text)).expect("a result of a known kind")
+        };
+        let modern = shaped(MODERN, LEGACY, "tools/list", r#"{"tools":[]}"#);
         let of = |key: &str| modern.get(key).map(|value| value.as_str().to_owned());
         assert_eq!(of("resultType").as_deref(), Some("\"complete\""));
         assert_eq!(
             (of("ttlMs").as_deref(), of("cacheScope").as_deref()),
             (Some("0"), Some("\"private\""))
         );
-        let call = result_for(MODERN, LEGACY, "tools/call", raw(r#"{"content":[]}"#));
+        let call = shaped(MODERN, LEGACY, "tools/call", r#"{"content":[]}"#);
         assert!(call.get("ttlMs").is_none());
-        let legacy = result_for(
-            LEGACY,
-            MODERN,
-            "tools/call",
-            raw(r#"{"resultType":"complete","content":[1.10]}"#),
-        );
+        let text = r#"{"resultType":"complete","content":[1.10]}"#;
+        let legacy = shaped(LEGACY, MODERN, "tools/call", text);
         assert_eq!(legacy.as_str(), r#"{"content":[1.10]}"#);
+        let task = raw(r#"{"resultType":"task","taskId":"t"}"#);
+        let unpromised = result_for(LEGACY, MODERN, "tools/call", task);
+        assert_eq!(unpromised, Err(UnpromisedResult("task".to_owned())));
     }
 
     #[test]

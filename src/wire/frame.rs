@@ -78,7 +78,7 @@ impl FrameError {
     }
 }
 
-/// The members of a message that mean something, each as it stands.
+/// The members of a message that have a meaning, each as it is written.
 #[derive(Default)]
 struct Envelope {
     jsonrpc: Option<Raw>,
@@ -90,8 +90,8 @@ struct Envelope {
 }
 
 impl Envelope {
-    /// Of a message in the usual spelling; nothing for what is unusual or no message at all.
-    fn usual(frame: &Bytes) -> Option<Self> {
+    /// Reads a message quickly. `None` for what is invalid, or rare enough to be left to the parser.
+    fn quickly(frame: &Bytes) -> Option<Self> {
         let mut envelope = Self::default();
         for member in check::object(frame)? {
             let place = match frame.get(member.key)? {
@@ -101,7 +101,7 @@ impl Envelope {
                 b"\"params\"" => &mut envelope.params,
                 b"\"result\"" => &mut envelope.result,
                 b"\"error\"" => &mut envelope.error,
-                // It may be one of these in other letters.
+                // It may be one of these with escapes.
                 other if other.contains(&b'\\') => return None,
                 _ => continue,
             };
@@ -126,7 +126,7 @@ impl Envelope {
     }
 }
 
-/// The same for the parser, which also says what is wrong.
+/// The same members for `serde_json`, which also says what is wrong.
 #[derive(Deserialize)]
 struct Parsed<'a> {
     #[serde(borrow, default, deserialize_with = "present")]
@@ -202,16 +202,15 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
 }
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
-    let envelope = match Envelope::usual(frame) {
-        // Not deep: it would be unusual.
-        Some(envelope) => envelope,
-        None => {
-            let envelope = unusual(frame)?;
-            if check::is_too_deep(frame) {
-                return Err(not_a_message("it nests deeper than 512 levels"));
-            }
-            envelope
+    let envelope = if let Some(envelope) = Envelope::quickly(frame) {
+        // Nothing that nests deep is validated quickly.
+        envelope
+    } else {
+        let envelope = thoroughly(frame)?;
+        if check::is_too_deep(frame) {
+            return Err(not_a_message("it nests deeper than 512 levels"));
         }
+        envelope
     };
     let version = envelope.jsonrpc.as_ref();
     if version.is_none_or(|version| version.as_bytes() != b"\"2.0\"") {
@@ -221,11 +220,11 @@ fn strict(frame: &Bytes) -> Result<Message, FrameError> {
 }
 
 fn envelope(frame: &Bytes) -> Result<Envelope, FrameError> {
-    Envelope::usual(frame).map_or_else(|| unusual(frame), Ok)
+    Envelope::quickly(frame).map_or_else(|| thoroughly(frame), Ok)
 }
 
-fn unusual(frame: &Bytes) -> Result<Envelope, FrameError> {
-    // Of its own accord the parser would take the elements of an array for members.
+fn thoroughly(frame: &Bytes) -> Result<Envelope, FrameError> {
+    // serde would accept an array as the members in order.
     if frame.trim_ascii_start().first() != Some(&b'{') {
         return match Raw::parse(frame) {
             Ok(_) => Err(not_a_message("it is not an object")),

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 32;
 pub struct HeaderParam {
     /// The header's name after [`PREFIX`].
     pub name: Box<str>,
-    /// Where the value stands: keys from the arguments down.
+    /// The path to the value: keys from the arguments down.
     pub path: Box<[Box<str>]>,
 }
 
@@ -93,7 +93,7 @@ fn annotated(property: &Raw, name: &Raw, path: &[Box<str>]) -> Result<HeaderPara
     })
 }
 
-/// How many annotations there are at all. A property may be called like the annotation: what is looked for is a member of a
+/// How many annotations there are anywhere. A property may have the same name as the annotation: an annotation is a member of a
 /// schema whose value is no schema.
 fn annotations(value: &Raw, depth: usize) -> usize {
     if depth >= 2 * MAX_DEPTH {

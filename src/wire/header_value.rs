@@ -1,5 +1,5 @@
-//! Text in the headers of modern requests (revision 2026-07-28, transports, "Value Encoding"): as it is where it is plain, else
-//! as base64 between marks.
+//! Text in the headers of modern requests (revision 2026-07-28, transports, "Value Encoding"): as it is if it is plain ASCII, else
+//! as base64 between sentinels.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub fn encode(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text that a header's value stands for; `None` if what stands between the marks is not base64 of UTF-8.
+/// The text that a header's value stands for; `None` if what is between the sentinels is not base64 of UTF-8.
 pub fn decode(value: &str) -> Option<Cow<'_, str>> {
     match marked(value) {
         None => Some(Cow::Borrowed(value)),
@@ -32,7 +32,7 @@ fn marked(value: &str) -> Option<&str> {
     value.strip_prefix(BEGIN)?.strip_suffix(END)
 }
 
-/// Visible ASCII with blanks inside only.
+/// Visible ASCII, with spaces but not at the ends.
 fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.bytes().all(|c| (b' '..=b'~').contains(&c))

@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -56,11 +59,16 @@ impl Id {
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("a slice of checked JSON")
     }
+}
 
-    /// A number for the next request of ours, unique on this machine's daemon.
-    pub fn next_number() -> u64 {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        NEXT.fetch_add(1, Ordering::Relaxed)
+/// Gives the requests of ours to one receiver their numbers, each once. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct RequestNumbers(Arc<AtomicU64>);
+
+impl RequestNumbers {
+    /// The number of the next request.
+    pub fn take(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
     }
 }
 

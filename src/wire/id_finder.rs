@@ -1,11 +1,11 @@
-//! Finds the id of a message that is too large or too broken to be parsed, so that its request can be failed by name instead of
-//! being left to hang.
+//! Finds the id of a message that is too large or too malformed to be parsed, so that the request with this id can fail at once
+//! instead of at its deadline.
 
 use bytes::Bytes;
 
 use super::Id;
 
-/// Watches the bytes of one message go by and remembers the value of its top-level `id`. Keeps a few bytes, whatever the size.
+/// Is fed the bytes of one message and keeps the value of its top-level `id`. Keeps a few bytes, whatever the size.
 #[derive(Debug, Default)]
 pub struct IdFinder {
     depth: u32,
@@ -78,7 +78,7 @@ impl IdFinder {
         }
     }
 
-    /// One byte past the limit is kept too: it tells what was cut, and half an id is another id.
+    /// One byte past the limit is kept too: it shows that the id was cut, and a cut id would be another id.
     fn remember(&mut self, byte: u8) {
         if self.depth == 1 && self.token.len() <= MAX_ID {
             self.token.push(byte);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_is_found_wherever_it_stands() {
+    fn the_id_is_found_at_any_position() {
         check(
             r#"{"jsonrpc":"2.0","id":"p7","result":{"a":["#,
             Some("\"p7\""),

@@ -1,23 +1,23 @@
-//! How grave a log line is.
+//! The severity of a log line.
 
-/// The levels of RFC 5424 as the protocol names them, the least grave first.
+/// The severities of RFC 5424 as the protocol names them, the least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
-    /// For whoever looks for a fault.
+    /// Details for debugging.
     Debug,
-    /// The course of things.
+    /// Normal operation.
     Info,
-    /// Worth a look.
+    /// Normal but significant.
     Notice,
-    /// Something may go wrong.
+    /// Something may fail.
     Warning,
-    /// Something went wrong.
+    /// Something failed.
     Error,
     /// A part of the system failed.
     Critical,
     /// Somebody must act at once.
     Alert,
-    /// Nothing works.
+    /// The system is unusable.
     Emergency,
 }
 
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_read_back_and_stand_in_their_order() {
+    fn names_read_back_and_are_ordered() {
         for (level, name) in LogLevel::ALL {
             assert_eq!((level.as_str(), LogLevel::parse(name)), (name, Some(level)));
         }

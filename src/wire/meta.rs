@@ -1,8 +1,8 @@
 //! Keys of `_meta` that the protocol owns.
 
-/// Where metadata stands in params and results.
+/// The key of metadata in params and results.
 pub const META: &str = "_meta";
-/// The token under which a caller wants to hear of progress.
+/// The token that progress notifications for a request carry.
 pub const PROGRESS_TOKEN: &str = "progressToken";
 /// The revision of a modern request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -6,7 +6,7 @@ pub const INITIALIZE: &str = "initialize";
 pub const INITIALIZED: &str = "notifications/initialized";
 /// Asks a modern server what it is.
 pub const DISCOVER: &str = "server/discover";
-/// Asks for a sign of life.
+/// Checks that the other side responds.
 pub const PING: &str = "ping";
 /// Lists tools.
 pub const TOOLS_LIST: &str = "tools/list";
@@ -22,13 +22,13 @@ pub const RESOURCES_LIST: &str = "resources/list";
 pub const TEMPLATES_LIST: &str = "resources/templates/list";
 /// Reads a resource.
 pub const RESOURCES_READ: &str = "resources/read";
-/// Asks to hear of a resource's updates.
+/// Subscribes to the updates of a resource.
 pub const RESOURCES_SUBSCRIBE: &str = "resources/subscribe";
-/// Ends that.
+/// Ends such a subscription.
 pub const RESOURCES_UNSUBSCRIBE: &str = "resources/unsubscribe";
 /// Completes an argument.
 pub const COMPLETE: &str = "completion/complete";
-/// Says which log lines are wanted.
+/// Sets the least severe level of log lines that are sent.
 pub const SET_LEVEL: &str = "logging/setLevel";
 /// Withdraws a request.
 pub const CANCELLED: &str = "notifications/cancelled";
@@ -46,17 +46,17 @@ pub const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 pub const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 /// An upstream asks for the client's roots.
 pub const ROOTS_LIST: &str = "roots/list";
-/// An upstream wants the client's model to say something.
+/// An upstream asks for a completion by the client's model.
 pub const SAMPLING: &str = "sampling/createMessage";
 /// An upstream asks the client's user.
 pub const ELICITATION: &str = "elicitation/create";
-/// Opens a modern client's stream of news.
+/// Opens a modern client's stream of notifications.
 pub const LISTEN: &str = "subscriptions/listen";
-/// The first message on it: what of its wishes is met.
+/// The first message on it: which of the requested notifications will be sent.
 pub const LISTEN_ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 /// The client's roots changed.
 pub const ROOTS_CHANGED: &str = "notifications/roots/list_changed";
-/// How a task stands (tasks extension).
+/// The state of a task (tasks extension).
 pub const TASKS_GET: &str = "tasks/get";
 /// Gives a task what it asked for.
 pub const TASKS_UPDATE: &str = "tasks/update";
@@ -68,8 +68,13 @@ pub fn is_modern(method: &str) -> bool {
     matches!(method, DISCOVER | LISTEN)
 }
 
+/// Methods of the tasks extension.
+pub fn is_of_tasks(method: &str) -> bool {
+    matches!(method, TASKS_GET | TASKS_UPDATE | TASKS_CANCEL)
+}
+
 /// Methods that went with the handshake.
-pub fn went_with_the_handshake(method: &str) -> bool {
+pub(super) fn went_with_the_handshake(method: &str) -> bool {
     matches!(
         method,
         INITIALIZE | PING | SET_LEVEL | RESOURCES_SUBSCRIBE | RESOURCES_UNSUBSCRIBE

@@ -10,26 +10,31 @@ pub mod header_params;
 pub mod header_value;
 mod id;
 mod id_finder;
+pub mod input_required;
 mod log_level;
 pub mod meta;
 pub mod method;
+pub mod presentation;
 mod raw;
 mod request_meta;
+pub mod result_type;
 mod revision;
 mod rpc_error;
 mod scan;
 mod splice;
+mod target;
 
 pub use frame::{
     FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,
     parse_client, request_frame, result_frame,
 };
-pub use id::Id;
+pub use id::{Id, RequestNumbers};
 pub use id_finder::IdFinder;
 pub use log_level::LogLevel;
-pub use raw::{Found, NotJson, Raw};
+pub use raw::{Lookup, NotJson, Raw};
 pub use request_meta::{RequestMeta, is_modern, unsupported};
 pub use revision::Revision;
 pub use rpc_error::RpcError;
-pub use scan::{Element, Elements, Member, Members};
+pub use scan::{Element, Elements, MemberSpan, Members};
 pub use splice::{Edit, NotAnObject, splice};
+pub use target::{Target, Thing, name_key};

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::{
     check,
-    scan::{Elements, Member, Members},
+    scan::{Elements, MemberSpan, Members},
 };
 
 /// One JSON value, never re-modelled: key order, number text, escapes and unknown fields are those of the sender. Cheap to clone;
@@ -22,8 +22,8 @@ use super::{
 #[derive(Clone)]
 pub struct Raw {
     text: Bytes,
-    /// Where the members stand, once somebody asked; see [`Raw::known_members`].
-    members: OnceLock<Option<Box<[Member]>>>,
+    /// Where the members are, once they were looked for; see [`Raw::known_members`].
+    members: OnceLock<Option<Box<[MemberSpan]>>>,
 }
 
 impl PartialEq for Raw {
@@ -40,22 +40,22 @@ impl Hash for Raw {
     }
 }
 
-/// Objects below this size are walked through faster than the positions of their members are kept.
+/// For objects below this size, scanning again costs less than keeping the positions of their members.
 const WORTH_KNOWING: usize = 4 << 10;
 
-/// Limit: members whose positions are kept. An object with more of them is walked through each time.
+/// Limit: members whose positions are kept. An object with more of them is scanned each time.
 const KNOWN_MEMBERS: usize = 32;
 
-/// What [`Raw::look_up`] finds under a key.
+/// What [`Raw::look_up`] found under a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// The value; the first one of a key that stands there twice.
+pub struct Lookup {
+    /// The value; the first one of a duplicate key.
     pub value: Option<Raw>,
-    /// How often the key stands there.
+    /// How often the key occurs.
     pub times: usize,
 }
 
-impl Found {
+impl Lookup {
     const NOTHING: Self = Self {
         value: None,
         times: 0,
@@ -138,7 +138,7 @@ impl Raw {
         &self.text
     }
 
-    /// The text. Looks through all of it once; on hot paths use [`Raw::as_bytes`].
+    /// The text. Checks all of it for UTF-8 again; on hot paths use [`Raw::as_bytes`].
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.text).expect("checked to be UTF-8 when it was taken in")
     }
@@ -159,22 +159,22 @@ impl Raw {
     }
 
     /// The members of an object in their order; none for any other value.
-    pub fn members(&self) -> impl Iterator<Item = Member> + '_ {
+    pub fn members(&self) -> impl Iterator<Item = MemberSpan> + '_ {
         let known = self.known_members();
         let unknown = known.is_none().then(|| Members::of(&self.text));
         let known = known.unwrap_or_default().iter().cloned();
         known.chain(unknown.into_iter().flatten())
     }
 
-    /// Where the members of a large object stand: it is walked through once, however often it is asked. Nothing is kept of small
-    /// objects, and of those with very many members.
-    fn known_members(&self) -> Option<&[Member]> {
+    /// Where the members of a large object are: it is scanned once, however often it is asked. Nothing is kept for small
+    /// objects and for those with very many members.
+    fn known_members(&self) -> Option<&[MemberSpan]> {
         if self.text.len() < WORTH_KNOWING || !self.is_object() {
             return None;
         }
         let known = self.members.get_or_init(|| {
             let mut members = Members::of(&self.text);
-            let first: Vec<Member> = members.by_ref().take(KNOWN_MEMBERS).collect();
+            let first: Vec<MemberSpan> = members.by_ref().take(KNOWN_MEMBERS).collect();
             members.next().is_none().then(|| first.into())
         });
         known.as_deref()
@@ -185,16 +185,16 @@ impl Raw {
         Elements::of(&self.text).map(|element| Self::trusted(self.text.slice(element.value)))
     }
 
-    /// The value of a member. Of a key that stands twice the first counts.
+    /// The value of a member; the first one of a duplicate key.
     pub fn get(&self, key: &str) -> Option<Self> {
         self.members()
             .find(|member| member.is(&self.text, key))
             .map(|member| Self::trusted(self.text.slice(member.value)))
     }
 
-    /// The values of several members, found in one walk.
-    pub fn look_up<const N: usize>(&self, keys: [&str; N]) -> [Found; N] {
-        let mut found = [const { Found::NOTHING }; N];
+    /// The values of several members, found in one scan.
+    pub fn look_up<const N: usize>(&self, keys: [&str; N]) -> [Lookup; N] {
+        let mut found = [const { Lookup::NOTHING }; N];
         for member in self.members() {
             let Some(i) = keys.iter().position(|key| member.is(&self.text, key)) else {
                 continue;
@@ -232,10 +232,18 @@ impl fmt::Debug for Raw {
 }
 
 impl Serialize for Raw {
+    /// Validates the text again: `RawValue` has no constructor that trusts its caller. Where large values are embedded, put the
+    /// text together with [`Raw::array`] and [`splice`](super::splice) instead.
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value: &RawValue =
             serde_json::from_slice(&self.text).map_err(serde::ser::Error::custom)?;
         value.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Raw {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(&*Box::<RawValue>::deserialize(deserializer)?))
     }
 }
 
@@ -268,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn several_members_are_found_in_one_walk() {
+    fn several_members_are_found_in_one_scan() {
         let object = Raw::parse_str(r#"{"b":2,"a":1,"x":{"a":7},"\u0061":3}"#).expect("JSON");
         let found = object.look_up(["a", "b", "c"]).map(|found| {
             (

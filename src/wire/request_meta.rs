@@ -15,8 +15,8 @@ pub struct RequestMeta {
     pub log_level: Option<LogLevel>,
 }
 
-/// Whether params speak for themselves, as those of modern requests do. Any of the keys is a sign: a request that has some but
-/// not all is a modern one with a fault.
+/// Whether params are those of a modern, stateless request. Any of the keys is enough: a request that has some of them but not all
+/// is an invalid modern one.
 pub fn is_modern(params: Option<&Raw>) -> bool {
     let Some(meta) = params.and_then(|params| params.get(meta::META)) else {
         return false;
@@ -76,9 +76,7 @@ impl RequestMeta {
 
 /// `UnsupportedProtocolVersion` (basic/versioning).
 pub fn unsupported(requested: &str) -> RpcError {
-    let supported: Vec<&str> = Revision::without_handshake()
-        .map(Revision::as_str)
-        .collect();
+    let supported = Revision::names_without_handshake();
     let data = serde_json::json!({ "supported": supported, "requested": requested });
     RpcError::new(
         RpcError::UNSUPPORTED_REVISION,
@@ -100,9 +98,9 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_one_is_read() {
+    fn complete_metadata_is_read() {
         let level = r#""io.modelcontextprotocol/logLevel":"info""#;
-        let read = read(&format!("{VERSION},{CAPABILITIES},{level}")).expect("a whole one");
+        let read = read(&format!("{VERSION},{CAPABILITIES},{level}")).expect("complete");
         assert_eq!(read.revision.as_str(), "2026-07-28");
         assert_eq!(read.capabilities.as_str(), r#"{"elicitation":{}}"#);
         assert_eq!(read.client.as_str(), "{}");

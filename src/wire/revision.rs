@@ -1,6 +1,6 @@
 //! The revisions of the protocol, and every question whose answer depends on them.
 
-use super::RpcError;
+use super::{RpcError, method};
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,8 +56,8 @@ impl Revision {
             .unwrap_or(Self::NEWEST_LEGACY)
     }
 
-    /// What the `MCP-Protocol-Version` header of a legacy request means: any date before the handshake's end is welcome, since
-    /// the session, not the header, says what was agreed. `None` for what is no date or a later one.
+    /// What the `MCP-Protocol-Version` header of a legacy request means: any date before the first revision without a handshake is accepted, since
+    /// the session, not the header, says what was agreed. `None` for what is no date, or a later one.
     pub fn from_header(text: &str) -> Option<Self> {
         if !is_date(text) || text >= Self::V2026_07_28.as_str() {
             return None;
@@ -66,7 +66,7 @@ impl Revision {
         Some(newest_not_after.map_or(Self::V2024_11_05, |(revision, _)| *revision))
     }
 
-    /// Whether the `MCP-Protocol-Version` header names a revision whose requests speak for themselves, known to us or not.
+    /// Whether the `MCP-Protocol-Version` header names a revision with stateless requests, known to us or not.
     pub fn is_modern_header(text: &str) -> bool {
         is_date(text) && text >= Self::V2026_07_28.as_str()
     }
@@ -81,9 +81,68 @@ impl Revision {
         Self::ALL.iter().map(|(revision, _)| *revision)
     }
 
-    /// The revisions whose requests speak for themselves, oldest first.
+    /// The revisions with stateless requests, oldest first.
     pub fn without_handshake() -> impl Iterator<Item = Self> {
         Self::all().filter(|revision| !revision.has_handshake())
+    }
+
+    /// Whether servers ask clients by requests, at any time; later they ask by results (revision 2026-07-28, basic/patterns/mrtr).
+    pub fn has_server_requests(self) -> bool {
+        self.has_handshake()
+    }
+
+    /// Whether every request says in `_meta` who sends it (revision 2026-07-28, basic, "Per-request protocol fields").
+    pub fn requests_name_sender(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether HTTP headers repeat what a request's params say (revision 2026-07-28, transports, "Request Headers").
+    pub fn headers_repeat_params(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether results say in `resultType` of what kind they are; before, there was one kind.
+    pub fn has_result_types(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether changes are told of on `subscriptions/listen` only.
+    pub fn has_listen(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether a result can be a task that is asked for by its id (tasks extension).
+    pub fn has_task_results(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether a client sets the level of log lines by `logging/setLevel`; later each request names it.
+    pub fn has_set_level(self) -> bool {
+        self.has_handshake()
+    }
+
+    /// Whether a client that never named a level gets log lines of every level; later it gets none (logging, "Message Filtering").
+    pub fn logs_unasked(self) -> bool {
+        self.has_handshake()
+    }
+
+    /// Whether an error names the capability that a client would have had to declare.
+    pub fn has_missing_capability_error(self) -> bool {
+        !self.has_handshake()
+    }
+
+    /// Whether it may have this method: those that belong to the other era are missing.
+    pub fn may_have_method(self, method: &str) -> bool {
+        if self.has_handshake() {
+            !method::is_modern(method)
+        } else {
+            !method::went_with_the_handshake(method)
+        }
+    }
+
+    /// Their names, as `server/discover` lists what is supported.
+    pub fn names_without_handshake() -> Vec<&'static str> {
+        Self::without_handshake().map(Self::as_str).collect()
     }
 
     /// Whether a POST may carry several messages.
@@ -91,13 +150,13 @@ impl Revision {
         self == Self::V2025_03_26
     }
 
-    /// Whether a client of Streamable HTTP can take up a stream that broke off.
+    /// Whether a client of Streamable HTTP can resume a broken stream.
     pub fn has_resumption(self) -> bool {
         self.has_handshake() && self >= Self::V2025_03_26
     }
 
-    /// Whether streams begin with an event without data, whose id lets a client come back before anything was said. Older clients
-    /// would take it for a broken message.
+    /// Whether streams begin with an event without data, whose id lets a client resume before the first message. Older clients
+    /// would take it for a malformed message.
     pub fn primes_streams(self) -> bool {
         self.has_handshake() && self >= Self::V2025_11_25
     }
@@ -154,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn any_legacy_date_in_the_header_is_welcome() {
+    fn any_legacy_date_in_the_header_is_accepted() {
         let check = |text, expected: Option<&str>| {
             assert_eq!(Revision::from_header(text).map(Revision::as_str), expected);
         };

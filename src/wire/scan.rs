@@ -1,18 +1,18 @@
-//! Walks over the members of an object and the elements of an array without building anything. Works on text that is known to be
-//! JSON; on anything else it ends early, it never panics.
+//! Iterates over the members of an object and the elements of an array without building a tree. Meant for text that is known to be
+//! valid JSON; on anything else the iterators end early and never panic.
 
 use std::ops::Range;
 
-/// Where one member of an object stands in the text.
+/// The byte ranges of one member of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct MemberSpan {
     /// The key with its quotes.
     pub key: Range<usize>,
     /// The value.
     pub value: Range<usize>,
 }
 
-impl Member {
+impl MemberSpan {
     /// Whether the key spells `name`, escapes resolved.
     pub fn is(&self, text: &[u8], name: &str) -> bool {
         let Some(key) = text.get(self.key.start + 1..self.key.end - 1) else {
@@ -45,7 +45,7 @@ impl<'a> Members<'a> {
         Self { text, at }
     }
 
-    fn step(&mut self) -> Option<Member> {
+    fn step(&mut self) -> Option<MemberSpan> {
         let start = skip_separators(self.text, self.at);
         if self.text.get(start) != Some(&b'"') {
             return None;
@@ -58,7 +58,7 @@ impl<'a> Members<'a> {
         let value_start = skip_blanks(self.text, colon + 1);
         let value_end = skip_value(self.text, value_start)?;
         self.at = value_end;
-        Some(Member {
+        Some(MemberSpan {
             key: start..end,
             value: value_start..value_end,
         })
@@ -66,9 +66,9 @@ impl<'a> Members<'a> {
 }
 
 impl Iterator for Members<'_> {
-    type Item = Member;
+    type Item = MemberSpan;
 
-    fn next(&mut self) -> Option<Member> {
+    fn next(&mut self) -> Option<MemberSpan> {
         let member = self.step();
         if member.is_none() {
             self.at = self.text.len();
@@ -77,7 +77,7 @@ impl Iterator for Members<'_> {
     }
 }
 
-/// Where one element of an array stands in the text.
+/// The byte range of one element of an array.
 #[derive(Debug, Clone)]
 pub struct Element {
     /// The value.
@@ -142,11 +142,11 @@ fn skip_string(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// How far to look word by word. Prose has a quote or an escape every few bytes, where starting a search costs more than the search
-/// does; files in base64 have none for megabytes.
+/// How far to look eight bytes at a time before `memchr` is called. Prose has a quote or an escape every few bytes, where the call
+/// costs more than the search; base64 has none for megabytes.
 const NEAR: usize = 64;
 
-/// Where the next quote or backslash stands.
+/// The position of the next quote or backslash.
 pub(super) fn find_special(text: &[u8]) -> Option<usize> {
     let (near, far) = text.split_at_checked(NEAR).unwrap_or((text, &[]));
     let (words, rest) = near.as_chunks::<8>();
@@ -187,7 +187,7 @@ fn skip_value(text: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-/// Counts brackets instead of recursing: depth costs nothing here.
+/// Counts brackets instead of recursing, so nesting uses no stack.
 fn skip_container(text: &[u8], at: usize) -> Option<usize> {
     let (mut at, mut depth) = (at, 0_usize);
     loop {
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn members_stand_where_they_stand() {
+    fn members_are_found_in_order() {
         check("{}", &[]);
         check("[1]", &[]);
         check("7", &[]);
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_string_is_found_wherever_it_stands() {
+    fn the_end_of_a_string_is_found_at_any_position() {
         for length in 0..200 {
             for filling in ["x", "\u{a1}", "!", "#", "]", "\\\\", "\\\""] {
                 let string = format!("\"{}\"", filling.repeat(length));
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_json_ends_the_walk() {
+    fn invalid_json_ends_the_iteration() {
         for text in [
             "{",
             "{\"",
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_stand_where_they_stand() {
+    fn elements_are_found_in_order() {
         let text = r#"[1, "a,]" ,[2,[3]],{"b":[]}]"#;
         let found: Vec<&str> = Elements::of(text.as_bytes())
             .map(|e| text.get(e.value).expect("on a boundary"))

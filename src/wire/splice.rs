@@ -2,16 +2,16 @@
 
 use bytes::Bytes;
 
-use super::{Raw, scan::Member};
+use super::{Raw, scan::MemberSpan};
 
 /// What to do with one member.
 #[derive(Debug, Clone)]
 pub enum Edit<'a> {
     /// Give it this value; append it if it is not there.
     Set(Raw),
-    /// Take it away.
+    /// Remove it.
     Remove,
-    /// Edit the object that it holds; something else, or nothing, there counts as an empty object.
+    /// Edit the object that it holds; any other value, or no member, counts as an empty object.
     Within(&'a [(&'a str, Edit<'a>)]),
 }
 
@@ -20,8 +20,8 @@ pub enum Edit<'a> {
 #[error("not a JSON object")]
 pub struct NotAnObject;
 
-/// Applies `edits` to the members of `object`. Blanks, order, number text and escapes of everything else stay. Of a key that
-/// stands twice, all but the first are taken away, so that no reader can see another value than the one set.
+/// Applies `edits` to the members of `object`. Whitespace, order, number text and escapes of everything else stay. Of a duplicate key
+/// all but the first occurrence are removed, so that no reader can see another value than the one set.
 pub fn splice(object: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, NotAnObject> {
     if !object.is_object() {
         return Err(NotAnObject);
@@ -34,15 +34,15 @@ pub fn splice(object: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, NotAnObje
     let mut done = vec![false; edits.len()];
     let mut copied_to = 0;
     for member in object.members() {
-        let fate = match edits.iter().position(|(key, _)| member.is(text, key)) {
-            None => Fate::Stays,
-            Some(i) if std::mem::replace(&mut done[i], true) => Fate::Goes,
+        let change = match edits.iter().position(|(key, _)| member.is(text, key)) {
+            None => Change::Keep,
+            Some(i) if std::mem::replace(&mut done[i], true) => Change::Remove,
             Some(i) => edited(object, &member, &edits[i].1),
         };
-        let value = match &fate {
-            Fate::Stays => &text[member.value.clone()],
-            Fate::Becomes(value) => value.as_bytes(),
-            Fate::Goes => {
+        let value = match &change {
+            Change::Keep => &text[member.value.clone()],
+            Change::Replace(value) => value.as_bytes(),
+            Change::Remove => {
                 copied_to = member.value.end;
                 continue;
             }
@@ -64,24 +64,26 @@ pub fn splice(object: &Raw, edits: &[(&str, Edit<'_>)]) -> Result<Raw, NotAnObje
 }
 
 /// What becomes of one member.
-enum Fate {
-    Stays,
-    Becomes(Raw),
-    Goes,
+enum Change {
+    Keep,
+    Replace(Raw),
+    Remove,
 }
 
-fn edited(object: &Raw, member: &Member, edit: &Edit<'_>) -> Fate {
+fn edited(object: &Raw, member: &MemberSpan, edit: &Edit<'_>) -> Change {
     match edit {
-        Edit::Set(value) => Fate::Becomes(value.clone()),
-        Edit::Remove => Fate::Goes,
+        Edit::Set(value) => Change::Replace(value.clone()),
+        Edit::Remove => Change::Remove,
         Edit::Within(edits) => {
             let inner = Raw::trusted(object.bytes().slice(member.value.clone()));
-            Fate::Becomes(splice(&inner, edits).unwrap_or_else(|NotAnObject| from_nothing(edits)))
+            Change::Replace(
+                splice(&inner, edits).unwrap_or_else(|NotAnObject| edited_empty_object(edits)),
+            )
         }
     }
 }
 
-fn from_nothing(edits: &[(&str, Edit<'_>)]) -> Raw {
+fn edited_empty_object(edits: &[(&str, Edit<'_>)]) -> Raw {
     splice(&Raw::empty_object(), edits).expect("an object was given")
 }
 
@@ -91,12 +93,12 @@ struct Output {
 }
 
 impl Output {
-    /// Writes what stood before a member: the opening brace or a comma, with the blanks around it.
+    /// Writes what was before a member: the opening brace or a comma, with the whitespace around it.
     fn separator(&mut self, text: &[u8], from: usize, to: usize) {
         if self.has_member {
             self.bytes.extend_from_slice(&text[from..to]);
         } else {
-            // The first member that stays: its comma, if members before it went, goes with them.
+            // The first member that is kept: the comma before it is removed with the members before it.
             self.bytes.push(b'{');
             let blanks = text[from..to].iter().filter(|c| c.is_ascii_whitespace());
             self.bytes.extend(blanks);
@@ -109,7 +111,7 @@ impl Output {
             Edit::Set(value) => value.clone(),
             Edit::Remove => return,
             Edit::Within(edits) => {
-                let made = from_nothing(edits);
+                let made = edited_empty_object(edits);
                 if made.members().next().is_none() {
                     return;
                 }
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn members_go_and_come() {
+    fn members_are_removed_and_added() {
         let (one, gone) = (|| Edit::Set(raw("1")), || Edit::Remove);
         check("{}", &[("a", one())], r#"{"a":1}"#);
         check("{ }", &[("a", one())], r#"{"a":1 }"#);
@@ -196,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_set_once() {
+    fn a_duplicate_key_is_set_once() {
         check(
             r#"{"name":"a","n\u0061me":"b","x":1,"name":"c"}"#,
             &[("name", Edit::Set(raw("\"d\"")))],

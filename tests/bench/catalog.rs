@@ -4,10 +4,11 @@ use std::{collections::BTreeMap, hint::black_box, path::Path, sync::Arc};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mcpproxy::{
-    call_context::CallContext,
-    caller::Caller,
+    access::Access,
+    call_context::{CallContext, CallIds},
     catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
     config::{RoutingMode, Settings, Surroundings, parse},
+    gate::Gate,
     long_work::Stop,
     names::ServerName,
     router::{Router, View},
@@ -118,7 +119,11 @@ fn lists(c: &mut Criterion) {
     let mut group = c.benchmark_group("tools list");
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = runtime.expect("a runtime");
-    let context = CallContext::alone(Caller::anonymous());
+    let context = CallContext::alone(
+        &CallIds::default(),
+        Access::default().standard_streams(),
+        "tools/list",
+    );
     let request = Request {
         id: Id::ours(1),
         method: method::TOOLS_LIST.into(),
@@ -138,7 +143,8 @@ fn lists(c: &mut Criterion) {
         let (catalog, _task) = Catalog::new(folder.path().to_owned(), &known);
         let settings = settings(&listings);
         let (in_force, watched) = watch::channel(Arc::new(settings.clone()));
-        let router = Router::new(watched, catalog, Upstreams::default());
+        let gate = Gate::new(watched.clone(), catalog.clone());
+        let router = Router::new(watched, gate, catalog, Upstreams::default());
         let list = || {
             let view = View::Mode(RoutingMode::Direct);
             match runtime.block_on(router.request(&context, &view, &request)) {

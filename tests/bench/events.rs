@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use mcpproxy::upstream::link::remote::sse::Parser;
+use mcpproxy::link::remote::sse::Parser;
 
 const SIZE: usize = 1 << 20;
 

@@ -1,4 +1,4 @@
-//! `call_tool_read`, `call_tool_write`, `call_tool_destructive` and `call_tool`: the matrix, the intent, and what reaches the upstream.
+//! `call_tool_read`, `call_tool_write`, `call_tool_destructive` and `call_tool`: arguments, intent, results, and where they are listed.
 
 use serde_json::{Value, json};
 
@@ -43,39 +43,6 @@ async fn with_tools() -> (Upstream, TestDaemon, TestClient) {
         .await;
     let client = daemon.client("/mcp/call").await;
     (upstream, daemon, client)
-}
-
-#[tokio::test]
-async fn each_variant_calls_what_it_may() {
-    let (_upstream, _daemon, client) = with_tools().await;
-    for (tool, read, write) in [
-        ("look", true, true),
-        ("change", false, true),
-        ("wreck", false, false),
-        ("delete_repo", false, false),
-        ("create_issue", false, true),
-        ("frobnicate", true, true),
-    ] {
-        for (variant, allowed) in [("read", read), ("write", write), ("destructive", true)] {
-            let arguments = json!({"name": format!("up:{tool}"), "args": {}});
-            let reply = client
-                .call(&format!("call_tool_{variant}"), &arguments.to_string())
-                .await;
-            if allowed {
-                assert_ne!(
-                    reply.value()["isError"],
-                    json!(true),
-                    "{tool} {variant}: {}",
-                    reply.frame
-                );
-            } else {
-                let failure = reply.failure();
-                assert_eq!(failure["code"], "wrong_variant", "{tool} {variant}");
-                let hint = failure["hint"].as_str().expect("a hint");
-                assert!(hint.contains("call_tool_"), "{hint}");
-            }
-        }
-    }
 }
 
 #[tokio::test]
@@ -204,64 +171,6 @@ async fn a_fitting_intent_is_accepted_in_both_spellings() {
         let reply = client.call("call_tool_read", &arguments.to_string()).await;
         assert_eq!(reply.result(), ODD, "{arguments}");
     }
-}
-
-#[tokio::test]
-async fn call_tool_does_all_but_destroy() {
-    let (_upstream, _daemon, client) = with_tools().await;
-    for (tool, allowed) in [
-        ("look", true),
-        ("change", true),
-        ("frobnicate", true),
-        ("wreck", false),
-        ("delete_repo", false),
-    ] {
-        let reply = client
-            .call(
-                "call_tool",
-                &json!({"server": "up", "tool": tool, "arguments": {}}).to_string(),
-            )
-            .await;
-        if allowed {
-            assert_ne!(
-                reply.value()["isError"],
-                json!(true),
-                "{tool}: {}",
-                reply.frame
-            );
-        } else {
-            assert!(
-                reply.failure()["hint"]
-                    .as_str()
-                    .expect("a hint")
-                    .contains("call_tool_destructive")
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn without_strict_validation_the_caller_decides() {
-    let upstream = FakeUpstream::stdio()
-        .raw_tool(
-            &annotated("wreck", r#"{"destructiveHint":true}"#),
-            reply(ODD),
-        )
-        .start()
-        .await;
-    let daemon = TestDaemon::builder()
-        .upstream("up", &upstream)
-        .config(json!({"intent_declaration": {"strict_server_validation": false}}))
-        .start()
-        .await;
-    let client = daemon.client("/mcp/call").await;
-    assert_eq!(
-        client
-            .call("call_tool_read", r#"{"name":"up:wreck"}"#)
-            .await
-            .result(),
-        ODD
-    );
 }
 
 #[tokio::test]

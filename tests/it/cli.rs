@@ -9,16 +9,17 @@ mod through_the_daemon;
 use std::{
     io::Write,
     os::unix::net::UnixListener,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
 
 use serde_json::Value;
-use tempfile::TempDir;
 
-/// A fresh configuration and data folder.
+use crate::support::daemon::Home;
+
+/// A configuration and a data folder in which nothing runs.
 struct Place {
-    folder: TempDir,
+    home: Home,
 }
 
 struct Ran {
@@ -29,13 +30,21 @@ struct Ran {
 
 impl Place {
     fn new() -> Self {
-        Self {
-            folder: tempfile::tempdir().expect("a temporary folder"),
-        }
+        let place = Self { home: Home::new() };
+        std::fs::create_dir(place.home.data_dir()).expect("the folder is ours");
+        place
     }
 
     fn config_file(&self) -> PathBuf {
-        self.folder.path().join("mcp_config.json")
+        self.home.config_file()
+    }
+
+    fn folder(&self) -> &Path {
+        self.home.folder()
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.home.data_dir().join("mcpproxy.sock")
     }
 
     fn configured(text: &str) -> Self {
@@ -83,12 +92,12 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
         command
             .env_clear()
-            .env("HOME", self.folder.path())
-            .current_dir(self.folder.path())
+            .env("HOME", self.folder())
+            .current_dir(self.folder())
             .arg("--config")
             .arg(self.config_file())
             .arg("--data-dir")
-            .arg(self.folder.path());
+            .arg(self.home.data_dir());
         command
     }
 }
@@ -193,9 +202,7 @@ fn what_needs_a_daemon_ends_with_3_and_says_how_to_start_one() {
         assert!(ran.stdout.is_empty());
     }
     // A socket that a killed daemon left behind is no daemon.
-    drop(UnixListener::bind(
-        place.folder.path().join("mcpproxy.sock"),
-    ));
+    drop(UnixListener::bind(place.socket()));
     for command in commands {
         place.run(command).ended(3).says(&["not running"]);
     }

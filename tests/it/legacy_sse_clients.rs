@@ -11,12 +11,10 @@ use crate::support::{
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream, plain_tool},
     feed::Feed,
-    http::{self, HttpAnswer, Reachable},
+    http::{self, HttpAnswer, JSON, PING, Reachable},
     patience::{until, until_async},
 };
 
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-const JSON: (&str, &str) = ("content-type", "application/json");
 const EVENTS: (&str, &str) = ("accept", "text/event-stream");
 
 async fn daemon() -> (Upstream, TestDaemon) {

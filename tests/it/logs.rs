@@ -46,43 +46,69 @@ async fn told(upstream: &Upstream, count: usize) -> Vec<String> {
 
 #[tokio::test]
 async fn each_client_sees_lines_from_its_own_level_on() {
-    let kinds = [
-        FakeUpstream::stdio(),
-        FakeUpstream::http().answering(HttpAnswers::Sse),
-        FakeUpstream::sse(),
+    let upstream = talkative(FakeUpstream::http().answering(HttpAnswers::Sse))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let clients = [
+        daemon.client("/mcp/all").await,
+        daemon.client("/mcp/all").await,
+        daemon.client("/mcp/all").await,
     ];
-    for upstream in kinds {
+    clients[0].wait_for_tool("up__talk").await;
+    let [grave, all, silent] = clients;
+    assert_eq!(wish(&grave, "error").await.result(), "{}");
+    assert_eq!(told(&upstream, 1).await, ["error"]);
+    assert_eq!(wish(&all, "debug").await.result(), "{}");
+    assert_eq!(told(&upstream, 2).await, ["error", "debug"]);
+    check(&grave, &whole()[2..]).await;
+    check(&all, &whole()).await;
+    check(&silent, &whole()).await;
+    wish(&grave, "warning").await.result();
+    check(&grave, &whole()[1..]).await;
+    // Others still want everything.
+    all.delete().await;
+    assert_eq!(told(&upstream, 3).await, ["error", "debug", "warning"]);
+}
+
+/// Where lines do not say which call they are of, one client calls, and others only want to hear more than it does.
+#[tokio::test]
+async fn a_client_alone_on_a_shared_connection_sees_lines_from_its_own_level_on() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::sse()] {
         let upstream = talkative(upstream).start().await;
         let daemon = TestDaemon::builder()
             .upstream("up", &upstream)
             .start()
             .await;
-        let clients = [
-            daemon.client("/mcp/all").await,
-            daemon.client("/mcp/all").await,
-            daemon.client("/mcp/all").await,
-        ];
-        clients[0].wait_for_tool("up__talk").await;
-        let [grave, all, silent] = clients;
-        assert_eq!(wish(&grave, "error").await.result(), "{}");
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__talk").await;
+        check(&client, &whole()).await;
+        assert_eq!(wish(&client, "error").await.result(), "{}");
         assert_eq!(told(&upstream, 1).await, ["error"]);
-        assert_eq!(wish(&all, "debug").await.result(), "{}");
+        let other = daemon.client("/mcp/all").await;
+        assert_eq!(wish(&other, "debug").await.result(), "{}");
         assert_eq!(told(&upstream, 2).await, ["error", "debug"]);
-        let whole = ["debug", "warning", "error"].map(line);
-        let check = async |client: &TestClient, expected: &[String]| {
-            let reply = client.call("up__talk", "{}").await;
-            assert_eq!(reply.text(), "done");
-            assert_eq!(reply.notices, expected);
-        };
-        check(&grave, &whole[2..]).await;
-        check(&all, &whole).await;
-        check(&silent, &whole).await;
-        wish(&grave, "warning").await.result();
-        check(&grave, &whole[1..]).await;
-        // Others still want everything.
-        all.delete().await;
+        check(&client, &whole()[2..]).await;
+        wish(&client, "warning").await.result();
+        check(&client, &whole()[1..]).await;
+        other.delete().await;
         assert_eq!(told(&upstream, 3).await, ["error", "debug", "warning"]);
     }
+}
+
+/// Every line that the tool writes.
+fn whole() -> [String; 3] {
+    ["debug", "warning", "error"].map(line)
+}
+
+/// Has a client call the tool, and compares what it sees of its lines.
+async fn check(client: &TestClient, expected: &[String]) {
+    let reply = client.call("up__talk", "{}").await;
+    assert_eq!(reply.text(), "done");
+    assert_eq!(reply.notices, expected);
 }
 
 #[tokio::test]

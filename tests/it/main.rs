@@ -5,18 +5,22 @@
     reason = "one binary, nothing is reached from outside"
 )]
 
+mod attribution;
 mod byte_identity;
+mod call_identity;
 mod call_variants;
 #[cfg(unix)]
 mod cli;
 mod connections;
+mod credentials;
 mod demo_server;
 mod examples;
 mod failures;
 mod fuzz_corpus;
+mod gate;
 mod house;
-mod http_answers;
-mod http_door;
+mod http_guard;
+mod http_messages;
 mod instructions;
 mod legacy_sse_clients;
 mod legacy_sse_servers;
@@ -33,7 +37,6 @@ mod questions;
 mod real_peers;
 mod reload;
 mod resuming;
-mod rounds;
 mod scope;
 mod search;
 mod sharing;
@@ -42,5 +45,4 @@ mod stdio_face;
 mod subscriptions;
 mod support;
 mod test_language;
-mod trust;
 mod upstream_habits;

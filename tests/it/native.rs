@@ -128,3 +128,76 @@ async fn a_tool_that_the_list_lacks_is_called_where_changes_are_allowed() {
     assert_eq!(reply.error_code(), -32602);
     assert_eq!(upstream.received("tools/call"), [""; 0]);
 }
+
+#[tokio::test]
+async fn a_notification_reaches_no_more_than_a_request() {
+    for server in servers() {
+        let upstream = server
+            .tool("open", echo())
+            .tool("hidden", echo())
+            .start()
+            .await;
+        let daemon = daemon_before(&upstream, json!({"disabled_tools": ["hidden"]})).await;
+        let client = daemon.client("/mcp/server/up").await;
+        client.call("open", "{}").await;
+        for params in [
+            r#"{"name":"hidden"}"#,
+            r#"{"name":"open","name":"hidden"}"#,
+            r#"{"n\u0061me":"hidden"}"#,
+        ] {
+            client.notify("tools/call", params).await;
+        }
+        // They go one after the other, so when this has arrived they would have.
+        client.notify("notifications/vendor/x", "{}").await;
+        upstream.wait_for("notifications/vendor/x").await;
+        let calls = upstream.received("tools/call");
+        assert!(
+            calls.iter().all(|call| !call.contains("hidden")),
+            "{calls:?}"
+        );
+        assert_eq!(calls.len(), 1, "the call that was made");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_say_what_it_wants_is_refused() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = daemon_before(&upstream, json!({})).await;
+    for endpoint in ["/mcp/server/up", "/mcp/all"] {
+        let client = daemon.client(endpoint).await;
+        for (method, params, why) in [
+            ("tools/call", "{}", "`name` is missing"),
+            ("tools/call", r#"{"name":7}"#, "`name` is not a string"),
+            (
+                "tools/call",
+                r#"{"name":"echo","name":"up__echo"}"#,
+                "`name` stands there twice",
+            ),
+            (
+                "tools/call",
+                r#"{"name":"echo","arguments":{},"arguments":{}}"#,
+                "`arguments` stands there twice",
+            ),
+            (
+                "prompts/get",
+                r#"{"name":"x","arguments":[]}"#,
+                "`arguments` is not an object",
+            ),
+            ("resources/read", "{}", "`uri` is missing"),
+            ("completion/complete", "{}", "`ref` is missing"),
+            (
+                "completion/complete",
+                r#"{"ref":{"type":"ref/prompt"}}"#,
+                "`name` is missing",
+            ),
+        ] {
+            let reply = client.request(method, params).await;
+            assert_eq!(reply.error_code(), -32602, "{method} {params}");
+            let expected = json!(format!("{method}: {why}")).to_string();
+            assert!(reply.frame.contains(&expected), "{}", reply.frame);
+        }
+    }
+    for method in ["tools/call", "prompts/get", "resources/read"] {
+        assert_eq!(upstream.received(method), [""; 0]);
+    }
+}

@@ -1,10 +1,10 @@
 //! What upstreams ask in the middle of a call: whom it reaches, how, and what comes of it.
 
-use serde_json::{Value, json};
+mod legacy_clients;
+mod modern_clients;
 
 use crate::support::{
     behaviours::*,
-    client::{Exchange, TestClient, call_params},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
     script::HttpAnswers,
@@ -13,10 +13,12 @@ use crate::support::{
 /// With an odd number, a field nobody knows, and an order of its own.
 const FORM: &str = r#"{"message":"Your name?","requestedSchema":{"type":"object","properties":{"user_name":{"type":"string","default":1.10}}},"vendor":{"z":1,"a":2}}"#;
 
-const EVERYTHING: &str = r#"{"sampling":{},"elicitation":{},"roots":{}}"#;
+const SAMPLING: &str = r#"{"messages":[],"maxTokens":7}"#;
 
+/// An answer with a number that must keep its text.
 const ACCEPTED: &str = r#"{"action":"accept","content":{"user_name":"Zoë","n":1.10}}"#;
 
+/// A server on each transport whose tools ask one question and two.
 fn askers() -> [FakeUpstream; 3] {
     [
         FakeUpstream::stdio(),
@@ -24,240 +26,14 @@ fn askers() -> [FakeUpstream; 3] {
         FakeUpstream::http().answering(HttpAnswers::Sse),
     ]
     .map(|upstream| {
-        upstream.tool(
-            "form",
-            ask("elicitation/create", FORM).then(reply_with_answer()),
-        )
+        let form = ask("elicitation/create", FORM);
+        let sampling = ask("sampling/createMessage", SAMPLING);
+        upstream
+            .tool("form", form.clone().then(reply_with_answer()))
+            .tool("two", form.then(sampling).then(reply_with_answer()))
     })
 }
 
 async fn daemon_before(upstream: &Upstream) -> TestDaemon {
     TestDaemon::builder().upstream("up", upstream).start().await
-}
-
-async fn able(daemon: &TestDaemon, path: &str) -> TestClient {
-    TestClient::speaking("2025-11-25")
-        .declaring(EVERYTHING)
-        .connect(daemon, path)
-        .await
-}
-
-/// The next frame, which must be a question: its id and its text.
-async fn question(exchange: &mut Exchange) -> (Value, String) {
-    let frame = exchange.next().await.expect("a question");
-    let read: Value = serde_json::from_str(&frame).expect("JSON");
-    assert!(
-        read["method"].is_string() && !read["id"].is_null(),
-        "{frame}"
-    );
-    (read["id"].clone(), frame)
-}
-
-#[tokio::test]
-async fn a_legacy_client_is_asked_on_the_stream_of_its_call() {
-    for upstream in askers() {
-        let upstream = upstream.start().await;
-        let daemon = daemon_before(&upstream).await;
-        let client = able(&daemon, "/mcp/server/up").await;
-        let mut call = client.start("tools/call", &call_params("form", "{}")).await;
-        let (id, frame) = question(&mut call).await;
-        assert!(frame.contains(FORM), "as it came: {frame}");
-        assert_eq!(client.respond(&id, ACCEPTED).await.status, 202);
-        let reply = call.finish().await;
-        assert!(
-            reply.text().contains(ACCEPTED),
-            "as it was sent: {}",
-            reply.text()
-        );
-    }
-}
-
-#[tokio::test]
-async fn the_user_sees_which_server_asks() {
-    for path in ["/mcp/all", "/mcp/call"] {
-        let [upstream, ..] = askers();
-        let upstream = upstream.start().await;
-        let daemon = daemon_before(&upstream).await;
-        daemon
-            .client("/mcp/all")
-            .await
-            .wait_for_tool("up__form")
-            .await;
-        let client = able(&daemon, path).await;
-        let params = match path {
-            "/mcp/all" => call_params("up__form", "{}"),
-            _ => call_params("call_tool_destructive", r#"{"name":"up:form"}"#),
-        };
-        let mut call = client.start("tools/call", &params).await;
-        let (id, frame) = question(&mut call).await;
-        let signed = FORM.replace("Your name?", "[up] Your name?");
-        assert!(frame.contains(&signed), "{frame}");
-        client.respond(&id, ACCEPTED).await;
-        assert!(call.finish().await.text().contains(ACCEPTED));
-    }
-}
-
-#[tokio::test]
-async fn over_one_stream_questions_and_answers_travel_with_everything_else() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
-    let client = TestClient::speaking("2024-11-05")
-        .over_sse()
-        .declaring(EVERYTHING)
-        .connect(&daemon, "/mcp/server/up/sse")
-        .await;
-    let mut call = client.start("tools/call", &call_params("form", "{}")).await;
-    let (id, _) = question(&mut call).await;
-    client.respond(&id, ACCEPTED).await;
-    assert!(call.finish().await.text().contains(ACCEPTED));
-}
-
-#[tokio::test]
-async fn what_a_client_cannot_answer_is_refused_for_it() {
-    for upstream in askers() {
-        let upstream = upstream.start().await;
-        let daemon = daemon_before(&upstream).await;
-        // It declares nothing; and one that would be able has no stream.
-        let unable = daemon.client("/mcp/server/up").await;
-        let reply = unable.call("form", "{}").await;
-        assert!(reply.text().contains("did not declare"), "{}", reply.text());
-        let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
-        let reply = stateless.call("form", "{}").await;
-        assert!(reply.text().contains("-32601"), "{}", reply.text());
-    }
-}
-
-#[tokio::test]
-async fn a_page_to_open_is_for_clients_that_open_pages() {
-    let page = r#"{"mode":"url","elicitationId":"e1","url":"about:blank","message":"Open it"}"#;
-    let upstream = FakeUpstream::stdio()
-        .tool(
-            "page",
-            ask("elicitation/create", page).then(reply_with_answer()),
-        )
-        .start()
-        .await;
-    let daemon = daemon_before(&upstream).await;
-    let forms_only = able(&daemon, "/mcp/server/up").await;
-    let reply = forms_only.call("page", "{}").await;
-    assert!(reply.text().contains("did not declare"), "{}", reply.text());
-    let client = TestClient::speaking("2025-11-25")
-        .declaring(r#"{"elicitation":{"form":{},"url":{}}}"#)
-        .connect(&daemon, "/mcp/server/up")
-        .await;
-    let mut call = client.start("tools/call", &call_params("page", "{}")).await;
-    let (id, frame) = question(&mut call).await;
-    assert!(frame.contains(page), "{frame}");
-    client.respond(&id, r#"{"action":"decline"}"#).await;
-    assert!(call.finish().await.text().contains("decline"));
-}
-
-#[tokio::test]
-async fn a_question_that_several_clients_could_be_meant_by_reaches_none() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::sse()] {
-        let upstream = upstream
-            .tool("wait", gate("go").then(reply_text("done")))
-            .tool(
-                "form",
-                ask("elicitation/create", FORM).then(reply_with_answer()),
-            )
-            .start()
-            .await;
-        let daemon = daemon_before(&upstream).await;
-        let (a, b) = (
-            able(&daemon, "/mcp/server/up").await,
-            able(&daemon, "/mcp/server/up").await,
-        );
-        let waiting = async {
-            let reply = a.call("wait", "{}").await;
-            assert_eq!(reply.text(), "done");
-            assert!(reply.notices.is_empty(), "{:?}", reply.notices);
-        };
-        let asking = async {
-            upstream.wait_for("tools/call").await;
-            let reply = b.call("form", "{}").await;
-            assert!(reply.text().contains("several clients"), "{}", reply.text());
-            upstream.open("go").await;
-        };
-        tokio::join!(waiting, asking);
-        // Alone again, it is asked.
-        let mut call = b.start("tools/call", &call_params("form", "{}")).await;
-        let (id, _) = question(&mut call).await;
-        b.respond(&id, ACCEPTED).await;
-        assert!(call.finish().await.text().contains(ACCEPTED));
-    }
-}
-
-#[tokio::test]
-async fn over_http_each_client_is_asked_what_its_own_call_asks() {
-    let upstream = FakeUpstream::http()
-        .answering(HttpAnswers::Sse)
-        .tool(
-            "form",
-            ask("elicitation/create", FORM).then(reply_with_answer()),
-        )
-        .start()
-        .await;
-    let daemon = daemon_before(&upstream).await;
-    let (a, b) = (
-        able(&daemon, "/mcp/server/up").await,
-        able(&daemon, "/mcp/server/up").await,
-    );
-    let mut calls = Vec::new();
-    for client in [&a, &b] {
-        let mut call = client.start("tools/call", &call_params("form", "{}")).await;
-        let (id, _) = question(&mut call).await;
-        calls.push((client, call, id));
-    }
-    for (n, (client, call, id)) in calls.into_iter().enumerate().rev() {
-        let answer = format!(r#"{{"action":"accept","content":{{"n":{n}}}}}"#);
-        client.respond(&id, &answer).await;
-        let text = call.finish().await.text();
-        assert!(text.contains(&answer), "{n}: {text}");
-    }
-}
-
-#[tokio::test]
-async fn nobody_answers_a_question_of_another_session() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
-    let (asked, stranger) = (
-        able(&daemon, "/mcp/server/up").await,
-        able(&daemon, "/mcp/server/up").await,
-    );
-    let mut call = asked.start("tools/call", &call_params("form", "{}")).await;
-    let (id, _) = question(&mut call).await;
-    let forged = r#"{"action":"accept","content":{"user_name":"forged"}}"#;
-    assert_eq!(stranger.respond(&id, forged).await.status, 202);
-    asked.respond(&id, ACCEPTED).await;
-    assert!(call.finish().await.text().contains(ACCEPTED));
-}
-
-#[tokio::test]
-async fn a_client_that_leaves_while_it_is_asked_leaves_nothing_running() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
-    let client = able(&daemon, "/mcp/server/up").await;
-    let mut call = client.start("tools/call", &call_params("form", "{}")).await;
-    let _ = question(&mut call).await;
-    client.delete().await;
-    drop(call);
-    upstream.wait_for("notifications/cancelled").await;
-}
-
-#[tokio::test]
-async fn the_operator_is_asked_nothing() {
-    let [upstream, ..] = askers();
-    let upstream = upstream.start().await;
-    let daemon = daemon_before(&upstream).await;
-    let body = json!({ "name": "up:form", "variant": "destructive" }).to_string();
-    let answer = daemon.rest("POST", "/api/v1/call", &body).await;
-    assert!(
-        answer.text().contains("did not declare"),
-        "{}",
-        answer.text()
-    );
 }

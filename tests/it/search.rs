@@ -252,47 +252,6 @@ async fn what_is_too_long_is_cut_and_does_not_come_back_whole() {
 }
 
 #[tokio::test]
-async fn what_is_held_back_is_not_found_but_said() {
-    let (forge, clock) = (forge().await, clock().await);
-    let daemon = TestDaemon::builder()
-        .upstream_with("forge", &forge, json!({ "disabled_tools": ["delete_*"] }))
-        .upstream_with("clock", &clock, json!({ "quarantined": true }))
-        .start()
-        .await;
-    let client = daemon.client("/mcp").await;
-    let found = async || {
-        let answer = search(&client, json!({ "query": "issues" })).await;
-        (names(&answer).len() == 2).then_some(())
-    };
-    until_async("the forge is indexed", found).await;
-    let answer = search(&client, json!({ "query": "delete" })).await;
-    assert_eq!((names(&answer).len(), &answer["total"]), (0, &json!(0)));
-    let notice = answer["notice"].as_str().expect("a notice");
-    assert!(
-        notice.contains("held back") && notice.contains("delete_repo"),
-        "{notice}"
-    );
-    let answer = search(&client, json!({ "query": "delete repository" })).await;
-    assert_eq!(names(&answer), ["forge:create_issue", "forge:list_issues"]);
-    let described = client
-        .call(
-            "describe_tool",
-            r#"{"names":["forge:delete_repo","clock:getTime"]}"#,
-        )
-        .await
-        .value();
-    let unknown = described["structuredContent"]["unknown"]
-        .as_array()
-        .expect("a list");
-    let codes: Vec<&Value> = unknown.iter().map(|one| &one["code"]).collect();
-    assert_eq!(codes, ["tool_disabled", "server_quarantined"]);
-    assert!(
-        !described.to_string().contains("Says what time"),
-        "{described}"
-    );
-}
-
-#[tokio::test]
 async fn a_search_waits_for_nobody_and_says_who_is_missing() {
     let slow = FakeUpstream::stdio()
         .on("initialize", gate("slow").then(reply("{}")))

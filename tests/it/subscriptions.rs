@@ -9,6 +9,7 @@ use crate::support::{
     fake_upstream::{FakeUpstream, Upstream},
     patience::until,
     pipe_client::PipeClient,
+    script::HttpAnswers,
 };
 
 const SUBSCRIBE: &str = "resources/subscribe";
@@ -260,4 +261,17 @@ async fn clients_on_one_stream_hear_of_updates_there() {
     client.request(SUBSCRIBE, NOTE).await.result();
     upstream.push(&update("lib://note")).await;
     assert_eq!(client.notice(UPDATED).await, update("lib://note"));
+}
+
+#[tokio::test]
+async fn a_question_before_the_answer_holds_no_subscription_up() {
+    let upstream = described(FakeUpstream::http().answering(HttpAnswers::Sse))
+        .on(SUBSCRIBE, ask("ping", "{}").then(reply("{}")))
+        .start()
+        .await;
+    let daemon = one(&upstream).start().await;
+    let (client, mut stream) = ready(&daemon, "/mcp/server/up").await;
+    subscribe(&client, "lib://note").await;
+    upstream.push(&update("lib://note")).await;
+    assert_eq!(stream.next_frame(UPDATED).await, update("lib://note"));
 }

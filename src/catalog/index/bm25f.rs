@@ -6,7 +6,7 @@ use super::texts::FIELDS;
 /// How much a field counts: name, description, parameters, server.
 const WEIGHTS: [f32; FIELDS] = [5.0, 1.0, 0.4, 2.0];
 
-/// How soon more of the same term stops counting.
+/// How soon a term's frequency saturates.
 const K1: f32 = 1.6;
 
 /// How much a field's length counts against it.
@@ -15,7 +15,7 @@ const B: f32 = 0.75;
 /// A term that is typed again counts a little more; long requests repeat what they are about.
 const REPETITION: f32 = 0.3;
 
-/// How much a word counts that only stands for the one in the query.
+/// The weight of a synonym, relative to the word in the query.
 const SIMILAR: f32 = 0.2;
 
 /// What a tool that has every word of a query gains over comparable others.
@@ -45,7 +45,7 @@ impl Means {
     }
 }
 
-/// What an occurrence of a similar word weighs, of what one of the word itself would.
+/// The weight of a synonym, relative to the word itself.
 pub(super) const fn similar_share() -> f32 {
     SIMILAR
 }
@@ -66,7 +66,7 @@ pub(super) const fn most() -> f32 {
     K1 + 1.0
 }
 
-/// How much a term counts that stands in the query this often.
+/// The weight of a term that occurs in the query this often.
 pub(super) fn repeated(times: usize) -> f32 {
     1.0 + REPETITION * count(times.max(1)).ln()
 }

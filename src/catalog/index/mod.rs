@@ -1,7 +1,6 @@
-//! The full text index of the tools: one writer, and searchers that are published. The only door to tantivy.
+//! The full text index of the tools: one writer, and searchers that are published. The only module that uses tantivy.
 //!
-//! tantivy keeps the words, who has them how often, and where; the ranking across fields ([`bm25f`]) is ours, because tantivy's own
-//! scores each field by itself.
+//! tantivy keeps the inverted index; the ranking across fields ([`bm25f`]) is ours, because tantivy scores each field separately.
 
 mod bm25f;
 #[cfg(test)]
@@ -13,9 +12,9 @@ mod texts;
 mod writer;
 
 pub use searcher::{Hit, Hits, Searcher};
-pub use writer::{Changes, Writer};
+pub use writer::{IndexChanges, Writer};
 
-/// The index failed. It lives in memory, so this is a fault, not a state of a disk.
+/// The index failed. It is kept in memory, so this is a fault of the program, not of a disk.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {doing}")]
 pub struct IndexError {

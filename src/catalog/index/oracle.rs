@@ -1,5 +1,5 @@
-//! The same ranking by plain means, a hash map over all tools, to hold the index against; and what must be true of the index
-//! whatever is put into it.
+//! The same ranking in the plainest way, with a hash map over all tools, as a reference for the index; and properties of the index that
+//! hold for any tools.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -9,12 +9,12 @@ use std::{
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{Changes, Matching, Searcher, Writer, bm25f, texts};
+use super::{IndexChanges, Matching, Searcher, Writer, bm25f, texts};
 use crate::{
     catalog::{
         Listing, Query, ServerCatalog, Snapshot,
         thesaurus::similar,
-        tokenizer::{Kind, tokens_of},
+        tokenizer::{TokenKind, tokens_of},
     },
     long_work::Stop,
     names::ServerName,
@@ -52,7 +52,7 @@ fn snapshot(tools: Tools<'_>) -> Arc<Snapshot> {
     Arc::new(Snapshot::new(1, ingested.collect()))
 }
 
-fn index(writer: &mut Writer, tools: Tools<'_>) -> (Searcher, Changes) {
+fn index(writer: &mut Writer, tools: Tools<'_>) -> (Searcher, IndexChanges) {
     writer
         .update(snapshot(tools))
         .expect("memory does not fail")
@@ -240,7 +240,10 @@ const SOME: Tools<'static> = &[
 fn only_tools_that_changed_are_indexed_again() {
     let mut writer = Writer::new().expect("memory does not fail");
     let mut check = |tools: Tools<'_>, indexed, removed| {
-        assert_eq!(index(&mut writer, tools).1, Changes { indexed, removed });
+        assert_eq!(
+            index(&mut writer, tools).1,
+            IndexChanges { indexed, removed }
+        );
     };
     check(SOME, 5, 0);
     check(SOME, 0, 0);
@@ -387,12 +390,20 @@ fn words_of_scripts_without_blanks_are_found() {
 
 #[test]
 fn the_kinds_of_tokens_are_told_apart() {
-    let required: Vec<Kind> = tokens_of("GitHub user2 搜索 the")
+    let required: Vec<TokenKind> = tokens_of("GitHub user2 搜索 the")
         .into_iter()
         .map(|t| t.kind)
         .filter(|k| k.is_required())
         .collect();
-    assert_eq!(required, [Kind::Word, Kind::Word, Kind::Word, Kind::Pair]);
+    assert_eq!(
+        required,
+        [
+            TokenKind::Word,
+            TokenKind::Word,
+            TokenKind::Word,
+            TokenKind::Pair
+        ]
+    );
 }
 
 #[test]

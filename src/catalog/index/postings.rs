@@ -1,12 +1,12 @@
-//! Reads what tantivy keeps: who has a term how often, and who has some side by side. Documents become places among the tools of the
-//! published state here; nothing above knows of segments.
+//! Reads the inverted index of tantivy: postings of terms, and phrases. Document ids are translated into positions in the list of
+//! tools here; no other file knows of segments.
 
 use std::collections::{HashMap, HashSet};
 
 use tantivy::{
     DocSet, TERMINATED, Term,
     collector::DocSetCollector,
-    postings::Postings,
+    postings::Postings as _,
     query::{PhraseQuery, Query, TermQuery},
     schema::{Field, IndexRecordOption},
 };
@@ -15,29 +15,29 @@ use super::texts::FIELDS;
 use crate::catalog::tokenizer::tokens_of;
 
 /// The fields of an indexed tool.
-pub(super) struct Fields {
+pub(super) struct IndexFields {
     /// The tool's number in the writer.
     pub(super) number: Field,
     /// The texts, in the order of [`texts::NAMES`].
     pub(super) texts: [Field; FIELDS],
 }
 
-/// The index as it was opened.
-pub(super) struct Opened {
+/// The postings of one state of the index.
+pub(super) struct Postings {
     searcher: tantivy::Searcher,
     texts: [Field; FIELDS],
-    /// For each segment the place of the tool of each of its documents; [`GONE`] where it was deleted.
+    /// For each segment and document, the position of its tool; [`GONE`] if it was deleted.
     places: Vec<Vec<u32>>,
 }
 
-/// The place of a tool that is not there any more.
+/// The position of a tool that was removed.
 const GONE: u32 = u32::MAX;
 
-impl Opened {
-    /// Reads which document is which tool; `by_number` gives the place of each tool of the writer.
+impl Postings {
+    /// Reads which document is which tool; `by_number` has the position of each tool by its number in the writer.
     pub(super) fn new(
         searcher: tantivy::Searcher,
-        fields: &Fields,
+        fields: &IndexFields,
         by_number: &HashMap<u64, u32>,
     ) -> tantivy::Result<Self> {
         Ok(Self {
@@ -47,7 +47,7 @@ impl Opened {
         })
     }
 
-    /// Every place that has a term: the field, the tool's place and how often.
+    /// Calls `see` for every posting of a term, with the field, the position of the tool and the frequency.
     pub(super) fn each_posting(
         &self,
         text: &str,
@@ -73,7 +73,7 @@ impl Opened {
         Ok(())
     }
 
-    /// The tools that have the stems of a phrase side by side in one field.
+    /// The tools that have the stems of a phrase next to each other in one field.
     pub(super) fn with_stemmed(&self, phrase: &[String]) -> tantivy::Result<HashSet<usize>> {
         let mut having = HashSet::new();
         let tokens = tokens_of(&phrase.join(" "));
@@ -103,7 +103,7 @@ impl Opened {
     }
 }
 
-/// For each segment the place of each of its documents.
+/// For each segment, the positions of its documents.
 fn places(
     searcher: &tantivy::Searcher,
     by_number: &HashMap<u64, u32>,

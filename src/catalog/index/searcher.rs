@@ -1,5 +1,5 @@
-//! Searches one published state of the index: adds up what the postings say of every term, ranks across fields, and hands out hits
-//! best first, as many as the caller wants.
+//! Searches one published state of the index: sums the scores of the postings of every term, ranks across fields, and yields hits in
+//! order, as many as the caller takes.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -10,8 +10,8 @@ use std::{
 use super::{
     IndexError, Matching,
     bm25f::{self, Means},
-    postings::{Fields, Opened},
-    terms::{Wanted, wanted},
+    postings::{IndexFields, Postings},
+    terms::{QueryTerm, wanted},
     texts::{self, FIELDS},
 };
 use crate::{
@@ -27,7 +27,7 @@ pub struct Searcher {
     /// Every tool of the snapshot, in its order.
     tools: Vec<Indexed>,
     means: Means,
-    index: Option<Opened>,
+    index: Option<Postings>,
 }
 
 struct Indexed {
@@ -79,7 +79,7 @@ impl Hit {
     }
 }
 
-/// What was found, best first. Sorted as far as it is read.
+/// What was found, best first. Sorted only as far as it is read.
 pub struct Hits<'a> {
     tools: &'a [Indexed],
     heap: BinaryHeap<Ranked>,
@@ -90,7 +90,7 @@ impl Searcher {
     pub(super) fn new(
         snapshot: Arc<Snapshot>,
         searcher: tantivy::Searcher,
-        fields: &Fields,
+        fields: &IndexFields,
         known: impl Fn(&ServerName, &Tool) -> Option<(u64, [u16; FIELDS])>,
     ) -> Result<Self, IndexError> {
         let (mut tools, mut by_number) = (Vec::new(), HashMap::new());
@@ -106,8 +106,8 @@ impl Searcher {
                 }
             }
         }
-        let index =
-            Opened::new(searcher, fields, &by_number).map_err(IndexError::new("open the index"))?;
+        let index = Postings::new(searcher, fields, &by_number)
+            .map_err(IndexError::new("open the index"))?;
         Ok(Self {
             means: Means::of(tools.iter().map(|tool| &tool.lengths)),
             snapshot,
@@ -116,7 +116,7 @@ impl Searcher {
         })
     }
 
-    /// What this is the index of.
+    /// The snapshot that this is an index of.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
     }
@@ -190,7 +190,12 @@ impl Searcher {
     }
 
     /// Every tool's score, term after term.
-    fn scores(&self, index: &Opened, wanted: &[Wanted], stop: &Stop) -> tantivy::Result<Scores> {
+    fn scores(
+        &self,
+        index: &Postings,
+        wanted: &[QueryTerm],
+        stop: &Stop,
+    ) -> tantivy::Result<Scores> {
         let n_tools = self.tools.len();
         let mut scores = Scores {
             of: vec![0.0; n_tools],
@@ -213,7 +218,7 @@ impl Searcher {
             {
                 self.add_postings(index, other, bm25f::similar_share(), &mut term)?;
             }
-            // A word that no tool has is as rare as what stands for it.
+            // A word that no tool has is as rare as its synonyms.
             let n_having = if n_having == 0 {
                 term.having.len()
             } else {
@@ -231,7 +236,7 @@ impl Searcher {
 
     fn add_postings(
         &self,
-        index: &Opened,
+        index: &Postings,
         text: &str,
         share: f32,
         term: &mut Occurrences,
@@ -251,7 +256,7 @@ impl Searcher {
     /// pass and have the stems of all phrases.
     fn with_phrases(
         &self,
-        index: &Opened,
+        index: &Postings,
         query: &Query,
         passes: impl Fn(&usize) -> bool,
         stop: &Stop,
@@ -304,14 +309,14 @@ impl<'a> Filters<'a> {
     }
 }
 
-/// Where one term of the query is, itself or what stands for it.
+/// The occurrences of one term of the query, or of its synonyms.
 struct Occurrences {
     weights: Vec<f32>,
-    /// The places with a weight.
+    /// The positions of tools with a weight.
     having: Vec<usize>,
 }
 
-/// What the postings of a query come to.
+/// The scores that the postings of a query sum up to.
 struct Scores {
     of: Vec<f32>,
     covered: Vec<u64>,
@@ -339,7 +344,7 @@ impl Iterator for Hits<'_> {
 
 impl ExactSizeIterator for Hits<'_> {}
 
-/// A tool's place and score. The greatest is the best; of equals the one that stands first.
+/// A tool's position and score. The greatest is the best; among equal scores it is the first in the list.
 struct Ranked {
     score: f32,
     place: usize,

@@ -1,15 +1,15 @@
-//! The terms of a query: each once, and what a tool must have to have them all. Pure.
+//! The terms of a query, without duplicates, and which of them a tool must have to match the whole query. Pure.
 
 use std::collections::HashMap;
 
-use crate::catalog::tokenizer::{Kind, tokens_of};
+use crate::catalog::tokenizer::{TokenKind, tokens_of};
 
 /// A term of the query.
-pub(super) struct Wanted {
+pub(super) struct QueryTerm {
     pub(super) text: String,
-    /// How often it stands there.
+    /// How often it occurs in the query.
     pub(super) times: usize,
-    /// Which required terms it stands for, as bits.
+    /// Which required terms it covers, as bits.
     pub(super) covers: u64,
 }
 
@@ -17,24 +17,24 @@ pub(super) struct Wanted {
 const MOST: usize = 256;
 
 /// The terms of a query, each once, and the bits of those that a tool must have to have all words.
-pub(super) fn wanted(words: &str) -> (Vec<Wanted>, u64) {
+pub(super) fn wanted(words: &str) -> (Vec<QueryTerm>, u64) {
     let mut tokens = tokens_of(words);
     if tokens.iter().any(|token| token.kind.ranks()) {
         tokens.retain(|token| token.kind.ranks());
     } else {
-        // All that was typed are common words: they have to do.
+        // The query has common words only, so they are searched.
         for token in &mut tokens {
-            token.kind = Kind::Word;
+            token.kind = TokenKind::Word;
         }
     }
-    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut wanted: Vec<QueryTerm> = Vec::new();
     let mut places = HashMap::new();
     for token in &tokens {
         if wanted.len() == MOST && !places.contains_key(&*token.text) {
             continue;
         }
         let place = *places.entry(&*token.text).or_insert_with(|| {
-            wanted.push(Wanted {
+            wanted.push(QueryTerm {
                 text: token.text.clone(),
                 times: 0,
                 covers: 0,
@@ -52,14 +52,14 @@ pub(super) fn wanted(words: &str) -> (Vec<Wanted>, u64) {
     let mut required = 0;
     for (i, token) in tokens.iter().enumerate() {
         let covers = match token.kind {
-            Kind::Word | Kind::Pair => bit(&token.text),
-            // The word at its place and the one after that.
-            Kind::Joined => tokens[i + 1..]
+            TokenKind::Word | TokenKind::Pair => bit(&token.text),
+            // The word at its position and the one after it.
+            TokenKind::Joined => tokens[i + 1..]
                 .iter()
                 .take_while(|part| part.position <= token.position + 1)
-                .filter(|part| part.kind == Kind::Word)
+                .filter(|part| part.kind == TokenKind::Word)
                 .fold(0, |bits, part| bits | bit(&part.text)),
-            Kind::Common | Kind::Piece | Kind::Character => 0,
+            TokenKind::Common | TokenKind::Piece | TokenKind::Character => 0,
         };
         let Some(place) = places.get(&*token.text) else {
             continue;

@@ -1,4 +1,4 @@
-//! What of a tool is searched: the texts of its fields and their lengths. Pure.
+//! The searched texts of a tool, by field, and their lengths. Pure.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use crate::{
 /// How many fields a tool has.
 pub(super) const FIELDS: usize = 4;
 
-/// Their names, in the order of everything else about fields.
+/// Their names. Everything else that is kept per field has the same order.
 pub(super) const NAMES: [&str; FIELDS] = ["name", "description", "parameters", "server"];
 
-/// Limit: longer texts help no search, and a hostile server shall not fill the index.
+/// Limit: longer texts help no search, and a hostile server must not fill the index.
 const LONGEST: usize = 20_000;
 
 /// The texts of a tool's fields.

@@ -1,4 +1,4 @@
-//! The one writer: brings the index to a snapshot, touching only the tools whose hash changed.
+//! The one writer: updates the index to a snapshot, rewriting only the tools whose fingerprint changed.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,7 +12,7 @@ use tantivy::{
 
 use super::{
     IndexError, Searcher,
-    postings::Fields,
+    postings::IndexFields,
     texts::{self, FIELDS},
 };
 use crate::{
@@ -21,20 +21,20 @@ use crate::{
     names::ServerName,
 };
 
-/// Limit: what the writer may hold before it writes a segment; the least that tantivy takes.
+/// Limit: memory in bytes before the writer flushes a segment; the least that tantivy accepts.
 const BUDGET: usize = 15_000_000;
 
-/// Limit: more segments make each search slower, so they become one.
+/// Limit: more segments make each search slower, so they are merged.
 const SEGMENTS: usize = 6;
 
-/// Builds the index. Blocks while it works; belongs on no runtime thread.
+/// Builds the index. Its methods block; call them on a blocking thread.
 pub struct Writer {
     index: Index,
     documents: IndexWriter,
     reader: IndexReader,
-    fields: Fields,
+    fields: IndexFields,
     known: HashMap<Key, Known>,
-    /// Numbers of tools that are gone.
+    /// Numbers of removed tools, to be used again.
     free: Vec<u64>,
 }
 
@@ -49,7 +49,7 @@ struct Known {
 
 /// What an update did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct IndexChanges {
     /// Tools that were indexed, for the first time or anew.
     pub indexed: usize,
     /// Tools that were taken out.
@@ -64,7 +64,7 @@ impl Writer {
         let number = schema.add_u64_field("number", INDEXED | FAST);
         let positions = TextFieldIndexing::default()
             .set_index_option(IndexRecordOption::WithFreqsAndPositions)
-            // The lengths that rank are exact and ours.
+            // Ranking uses exact lengths of our own.
             .set_fieldnorms(false);
         let options = TextOptions::default().set_indexing_options(positions);
         let texts = texts::NAMES.map(|name| schema.add_text_field(name, options.clone()));
@@ -83,7 +83,7 @@ impl Writer {
             .memory_budget_per_thread(BUDGET)
             .build();
         let writer = index.writer_with_options(options).map_err(&failed)?;
-        // Merging is done by `update`, so that it has an end before the searcher is published.
+        // `update` merges, so that merging is done before the searcher is published.
         writer.set_merge_policy(Box::new(NoMergePolicy));
         let reader = index
             .reader_builder()
@@ -94,15 +94,18 @@ impl Writer {
             index,
             documents: writer,
             reader,
-            fields: Fields { number, texts },
+            fields: IndexFields { number, texts },
             known: HashMap::new(),
             free: Vec::new(),
         })
     }
 
-    /// Brings the index to the snapshot.
-    pub fn update(&mut self, snapshot: Arc<Snapshot>) -> Result<(Searcher, Changes), IndexError> {
-        let mut changes = Changes::default();
+    /// Updates the index to the snapshot.
+    pub fn update(
+        &mut self,
+        snapshot: Arc<Snapshot>,
+    ) -> Result<(Searcher, IndexChanges), IndexError> {
+        let mut changes = IndexChanges::default();
         self.remove_unknown(&snapshot, &mut changes);
         for server in snapshot.servers.values() {
             for tool in &server.tools {
@@ -110,7 +113,7 @@ impl Writer {
                     .map_err(IndexError::new("index a tool"))?;
             }
         }
-        if changes != Changes::default() {
+        if changes != IndexChanges::default() {
             self.commit().map_err(IndexError::new("commit the index"))?;
         }
         let known = |server: &ServerName, tool: &Tool| {
@@ -121,7 +124,7 @@ impl Writer {
         Ok((searcher, changes))
     }
 
-    fn remove_unknown(&mut self, snapshot: &Snapshot, changes: &mut Changes) {
+    fn remove_unknown(&mut self, snapshot: &Snapshot, changes: &mut IndexChanges) {
         let (writer, number, free) = (&self.documents, self.fields.number, &mut self.free);
         self.known.retain(|(server, tool), known| {
             let kept = snapshot.tool(server.as_str(), tool).is_some();
@@ -138,7 +141,7 @@ impl Writer {
         &mut self,
         server: &ServerName,
         tool: &Tool,
-        changes: &mut Changes,
+        changes: &mut IndexChanges,
     ) -> tantivy::Result<()> {
         let key = (server.clone(), tool.name.clone());
         let number = match self.known.get(&key) {
@@ -182,7 +185,7 @@ impl Writer {
     }
 }
 
-/// Our terms as tantivy takes them. The text itself is stored nowhere.
+/// Our terms in the form that tantivy takes. The text itself is not stored.
 fn indexed(tokens: Vec<Token>) -> PreTokenizedString {
     let tokens = tokens.into_iter().map(|token| IndexedToken {
         position: token.position,

@@ -6,17 +6,12 @@ use clap::{Args, builder::PossibleValuesParser};
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::{
-    super::{
-        Location,
-        daemon_client::{self, Daemon, Patience},
-        failure::Failure,
-        offline::Files,
-        output,
-    },
-    Changed,
+use super::super::{connection, failure::CommandFailure, location::Location, output};
+use crate::{
+    daemon_client::{self, AnswerDeadline},
+    management::{ServerChange, ServerState},
+    names::{BadServerName, ServerName},
 };
-use crate::names::{BadServerName, ServerName};
 
 /// Add a server: a command that speaks MCP on stdin and stdout, or a URL
 ///
@@ -26,7 +21,7 @@ use crate::names::{BadServerName, ServerName};
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
 #[command(group = clap::ArgGroup::new("target").required(true).args(["url", "command"]))]
-pub(in crate::cli) struct Add {
+pub(in crate::cli) struct AddServer {
     /// The server's name: letters, digits, '.', '_' and '-', at most 64, without "__"
     #[arg(value_parser = server_name)]
     name: ServerName,
@@ -67,44 +62,39 @@ Examples:
   mcpproxy upstream add github --env 'TOKEN=${GITHUB_TOKEN}' -- npx -y some-github-server
   mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'";
 
-impl Add {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
+impl AddServer {
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         let name = self.name.clone();
         let entry = self.entry()?;
-        let files = Files::find(location)?;
-        let Some(mut daemon) = Daemon::running(files.data_dir()).await? else {
-            let fault = files.add(&name, entry)?;
+        let files = location.files()?;
+        let change = if let Some(mut daemon) = connection::open_if_running(files.data_dir()).await?
+        {
+            let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
+            body.extend(entry);
+            let (path, body) = ("/api/v1/servers", Value::Object(body).to_string());
+            let answer = daemon
+                .send(Method::POST, path, body, AnswerDeadline::Daemon)
+                .await?;
+            let change: ServerChange = daemon_client::read("POST /api/v1/servers", &answer)?;
+            let state = change.server.state.as_str();
+            output::note(&format!("added {name:?}; it is now {state}"));
+            change
+        } else {
+            let change = files.add_server(name.as_str(), entry).await?;
             output::note(&format!(
                 "added {name:?} to {}; it will be there when the daemon starts",
                 files.config_file().display()
             ));
-            if let Some(fault) = fault {
-                output::note(&format!("as it is, the server cannot be used: {fault}"));
-            }
-            return Ok(());
+            change
         };
-        let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
-        body.extend(entry);
-        let request = "POST /api/v1/servers";
-        let answer = daemon
-            .send(
-                Method::POST,
-                "/api/v1/servers",
-                Value::Object(body).to_string(),
-                Patience::Short,
-            )
-            .await?;
-        let changed: Changed = daemon_client::read(request, &answer)?;
-        let state = changed
-            .server
-            .map(|row| format!("; it is now {}", row.state))
-            .unwrap_or_default();
-        output::note(&format!("added {name:?}{state}"));
+        if let (ServerState::Error, Some(error)) = (change.server.state, change.server.last_error) {
+            output::note(&format!("as it is, the server cannot be used: {error}"));
+        }
         Ok(())
     }
 
     /// The entry as it stands in the configuration; keys with their default value are left out.
-    fn entry(self) -> Result<Map<String, Value>, Failure> {
+    fn entry(self) -> Result<Map<String, Value>, CommandFailure> {
         let mut entry = Map::new();
         if let Some(kind) = self.kind {
             let is_stdio = kind == "stdio";
@@ -114,10 +104,10 @@ impl Add {
                 } else {
                     "a command"
                 };
-                return Err(
-                    Failure::usage(format!("--type {kind} does not go with {shape}"))
-                        .next("leave --type out, and the shape decides"),
-                );
+                return Err(CommandFailure::usage(format!(
+                    "--type {kind} does not go with {shape}"
+                ))
+                .next("leave --type out, and the shape decides"));
             }
             entry.insert("type".to_owned(), json!(kind));
         }
@@ -163,21 +153,21 @@ fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, S
 }
 
 /// A command given relative to this folder must mean the same to the daemon, which runs elsewhere.
-fn from_here(command: String) -> Result<String, Failure> {
+fn from_here(command: String) -> Result<String, CommandFailure> {
     if command.starts_with("./") || command.starts_with("../") {
         return absolute(&command);
     }
     Ok(command)
 }
 
-fn absolute(path: &str) -> Result<String, Failure> {
+fn absolute(path: &str) -> Result<String, CommandFailure> {
     let absolute = std::path::absolute(Path::new(path)).map_err(|error| {
-        Failure::failed(format!("failed to make {path:?} an absolute path: {error}"))
+        CommandFailure::failed(format!("failed to make {path:?} an absolute path: {error}"))
     })?;
     absolute
         .into_os_string()
         .into_string()
-        .map_err(|path| Failure::failed(format!("the path {} is not UTF-8", path.display())))
+        .map_err(|path| CommandFailure::failed(format!("the path {} is not UTF-8", path.display())))
 }
 
 fn server_name(text: &str) -> Result<ServerName, BadServerName> {

@@ -3,20 +3,15 @@
 use clap::Args;
 use http::Method;
 
-use super::{
-    super::{
-        Location,
-        daemon_client::{self, Daemon, DaemonError, Patience},
-        failure::Failure,
-        offline::Files,
-        output,
-    },
-    Changed,
+use super::super::{connection, failure::CommandFailure, location::Location, output};
+use crate::{
+    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    management::{Enabled, Management, OverFiles, ServerChange},
 };
 
 /// The server that is meant.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Named {
+pub(in crate::cli) struct NamedServer {
     /// The server's name, as `upstream list` shows it
     name: String,
 }
@@ -30,61 +25,68 @@ pub(super) enum Verb {
     Restart,
 }
 
-impl Named {
-    pub(super) async fn run(self, verb: Verb, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
-        match Daemon::connect(files.data_dir()).await {
+impl NamedServer {
+    pub(super) async fn run(self, verb: Verb, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        match connection::open(files.data_dir()).await {
             Ok(daemon) => self.through(daemon, verb).await,
             Err(DaemonError::NotRunning(_)) if !matches!(verb, Verb::Restart) => {
-                self.in_file(&files, verb)
+                self.in_file(&files, verb).await
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    async fn through(self, mut daemon: Daemon, verb: Verb) -> Result<(), Failure> {
+    async fn through(self, mut daemon: DaemonClient, verb: Verb) -> Result<(), CommandFailure> {
         let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
         let (method, path, patience) = match verb {
-            Verb::Remove => (Method::DELETE, server, Patience::Short),
-            Verb::Enable => (Method::POST, format!("{server}/enable"), Patience::Short),
-            Verb::Disable => (Method::POST, format!("{server}/disable"), Patience::Short),
+            Verb::Remove => (Method::DELETE, server, AnswerDeadline::Daemon),
+            Verb::Enable => (
+                Method::POST,
+                format!("{server}/enable"),
+                AnswerDeadline::Daemon,
+            ),
+            Verb::Disable => (
+                Method::POST,
+                format!("{server}/disable"),
+                AnswerDeadline::Daemon,
+            ),
             // The answer comes when the server is up, and a first start may download.
-            Verb::Restart => (Method::POST, format!("{server}/restart"), Patience::Long),
+            Verb::Restart => (
+                Method::POST,
+                format!("{server}/restart"),
+                AnswerDeadline::Upstream,
+            ),
         };
         let request = format!("{method} {path}");
         let answer = daemon.send(method, &path, "", patience).await?;
-        if matches!(verb, Verb::Remove) {
-            output::note(&format!("removed {:?}", self.name));
-            return Ok(());
-        }
-        let changed: Changed = daemon_client::read(&request, &answer)?;
-        let Some(row) = changed.server else {
-            output::note(&format!("{} {:?}", past(verb), self.name));
-            return Ok(());
+        let ServerChange { server, .. } = daemon_client::read(&request, &answer)?;
+        let state = match verb {
+            Verb::Remove => String::new(),
+            _ => format!("; it is now {}", server.state.as_str()),
         };
-        output::note(&format!(
-            "{} {:?}; it is now {}",
-            past(verb),
-            self.name,
-            row.state
-        ));
-        if let (Verb::Restart, Some(error)) = (verb, row.last_error) {
-            let failure = Failure::failed(format!("server {:?}: {error}", self.name));
-            return Err(Failure {
-                next_step: row.next_step,
+        output::note(&format!("{} {:?}{state}", past(verb), self.name));
+        if let (Verb::Restart, Some(error)) = (verb, server.last_error) {
+            let failure = CommandFailure::failed(format!("server {:?}: {error}", self.name));
+            return Err(CommandFailure {
+                next_step: server.next_step,
                 ..failure
             });
         }
         Ok(())
     }
 
-    fn in_file(self, files: &Files, verb: Verb) -> Result<(), Failure> {
+    async fn in_file(
+        self,
+        files: &Management<OverFiles>,
+        verb: Verb,
+    ) -> Result<(), CommandFailure> {
         match verb {
-            Verb::Remove => files.remove(&self.name)?,
-            Verb::Enable => files.enable(&self.name)?,
-            Verb::Disable => files.disable(&self.name)?,
+            Verb::Remove => files.remove_server(&self.name).await?,
+            Verb::Enable => files.set_enabled(&self.name, Enabled::On).await?,
+            Verb::Disable => files.set_enabled(&self.name, Enabled::Off).await?,
             Verb::Restart => return Ok(()),
-        }
+        };
         output::note(&format!(
             "{} {:?} in {}",
             past(verb),

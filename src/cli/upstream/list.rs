@@ -1,80 +1,46 @@
 //! `mcpproxy upstream list`.
 
 use clap::Args;
-use serde::{Deserialize, Serialize};
 
-use super::{
-    super::{
-        Location,
-        daemon_client::{self, Daemon},
-        failure::Failure,
-        offline::Files,
-        output::{self, Format, Output},
-    },
-    ServerRow,
+use super::super::{
+    Location, connection,
+    failure::CommandFailure,
+    output::{self, OutputOption},
 };
+use crate::management::{ServerList, ServerRow};
 
 /// List the servers: transport, state, tools, the last error and what to do about it
 #[derive(Debug, Args)]
-pub(in crate::cli) struct List {
+pub(in crate::cli) struct ListServers {
     #[command(flatten)]
-    output: Output,
+    output: OutputOption,
 }
 
-#[derive(Serialize, Deserialize)]
-struct Servers {
-    servers: Vec<ServerRow>,
-}
-
-impl List {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
-        let files = Files::find(location)?;
-        let (servers, body) = if let Some(mut daemon) = Daemon::running(files.data_dir()).await? {
-            let body = daemon.get("/api/v1/servers").await?;
-            (
-                daemon_client::read("GET /api/v1/servers", &body)?,
-                Some(body),
-            )
+impl ListServers {
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let path = "/api/v1/servers";
+        let body = if let Some(mut daemon) = connection::open_if_running(files.data_dir()).await? {
+            daemon.get(path).await?.to_vec()
         } else {
-            let servers = Servers {
-                servers: files.servers()?,
-            };
+            let body = output::as_json(&files.servers()?)?;
             output::note(&format!(
                 "the daemon is not running; this is what {} says",
                 files.config_file().display()
             ));
-            (servers, None)
+            body
         };
-        match (self.output.format, body) {
-            (Format::Json, Some(body)) => output::json(&body),
-            (Format::Json, None) => output::json_of(&servers),
-            (Format::Table, _) => print(servers.servers),
-        }
+        output::answer(self.output.format, path, &body, print)
     }
 }
 
-fn print(servers: Vec<ServerRow>) -> Result<(), Failure> {
-    if servers.is_empty() {
+fn print(list: ServerList) -> Result<(), CommandFailure> {
+    if list.servers.is_empty() {
         output::note(
             "there are no servers; add one with `mcpproxy upstream add NAME -- COMMAND ARGS…`",
         );
         return Ok(());
     }
-    let rows = servers.into_iter().map(|server| {
-        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-        [
-            server.name,
-            or_dash(server.transport),
-            match server.instances {
-                None | Some(0) => server.state,
-                Some(1) => format!("{} (1 instance)", server.state),
-                Some(instances) => format!("{} ({instances} instances)", server.state),
-            },
-            or_dash(server.tools.map(|tools| tools.to_string())),
-            or_dash(server.last_error),
-            or_dash(server.next_step),
-        ]
-    });
     output::table(
         [
             "NAME",
@@ -84,6 +50,23 @@ fn print(servers: Vec<ServerRow>) -> Result<(), Failure> {
             "LAST ERROR",
             "NEXT STEP",
         ],
-        rows,
+        list.servers.into_iter().map(row),
     )
+}
+
+fn row(server: ServerRow) -> [String; 6] {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let state = server.state.as_str();
+    [
+        server.name,
+        or_dash(server.transport),
+        match server.instances {
+            None | Some(0) => state.to_owned(),
+            Some(1) => format!("{state} (1 instance)"),
+            Some(instances) => format!("{state} ({instances} instances)"),
+        },
+        or_dash(server.tools.map(|tools| tools.to_string())),
+        or_dash(server.last_error),
+        or_dash(server.next_step),
+    ]
 }

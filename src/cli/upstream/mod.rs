@@ -6,9 +6,8 @@ mod list;
 mod logs;
 
 use clap::Subcommand;
-use serde::{Deserialize, Serialize};
 
-use super::{Location, failure::Failure};
+use super::{failure::CommandFailure, location::Location};
 
 /// List, add, remove, switch and look into the servers behind mcpproxy
 ///
@@ -16,18 +15,18 @@ use super::{Location, failure::Failure};
 /// `disable` work on the configuration file.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
-pub(super) enum Upstream {
-    List(list::List),
-    Add(add::Add),
+pub(super) enum UpstreamCommand {
+    List(list::ListServers),
+    Add(add::AddServer),
     /// Remove a server from the configuration, and stop it
-    Remove(change::Named),
+    Remove(change::NamedServer),
     /// Switch a server on
-    Enable(change::Named),
+    Enable(change::NamedServer),
     /// Switch a server off: it is stopped, and its tools are no longer offered
-    Disable(change::Named),
+    Disable(change::NamedServer),
     /// Stop a server, start it anew and read its tools again, even if it was asleep
-    Restart(change::Named),
-    Logs(logs::Logs),
+    Restart(change::NamedServer),
+    Logs(logs::ShowLogs),
 }
 
 const EXAMPLES: &str = "\
@@ -38,8 +37,8 @@ Examples:
   mcpproxy upstream restart time
   mcpproxy upstream logs time --lines 200";
 
-impl Upstream {
-    pub(super) async fn run(self, location: &Location) -> Result<(), Failure> {
+impl UpstreamCommand {
+    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
         match self {
             Self::List(list) => list.run(location).await,
             Self::Add(add) => add.run(location).await,
@@ -50,30 +49,4 @@ impl Upstream {
             Self::Logs(logs) => logs.run(location).await,
         }
     }
-}
-
-/// A server as listings show it.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct ServerRow {
-    pub(super) name: String,
-    /// `stdio`, `http`, `sse` or `auto`.
-    pub(super) transport: Option<String>,
-    pub(super) state: String,
-    #[serde(default)]
-    pub(super) enabled: bool,
-    #[serde(default)]
-    pub(super) quarantined: bool,
-    /// How many tools it is known to have; nothing when that is not known.
-    pub(super) tools: Option<u64>,
-    /// How many instances run, of a server that not all clients share.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) instances: Option<u64>,
-    pub(super) last_error: Option<String>,
-    pub(super) next_step: Option<String>,
-}
-
-/// The daemon's answer to a change.
-#[derive(Deserialize)]
-struct Changed {
-    server: Option<ServerRow>,
 }

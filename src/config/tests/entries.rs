@@ -242,7 +242,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         "`oauth` is not supported by this version",
     );
     check_fault(
-        r#"{"command": "x", "changed_by": "ghost"}"#,
+        r#"{"command": "x", "changed_by": "nobody"}"#,
         "accepted are \"person\", \"agent\"",
     );
 }

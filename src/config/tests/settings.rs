@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use super::{fault, read, server, try_read};
 use crate::config::{
-    ConfigError, Inherit, Management, RoutingMode, Settings, Surroundings, Transport, parse,
+    AgentManagement, ConfigError, Inherit, RoutingMode, Settings, Surroundings, Transport, parse,
 };
 
 #[test]
@@ -41,7 +41,7 @@ fn every_key_of_the_top_level_is_read() {
     assert_eq!(settings.routing_mode, RoutingMode::Direct);
     assert_eq!((settings.tools_limit, settings.top_k), (30, 0));
     assert!(settings.legacy_call_tool && !settings.strict_server_validation);
-    assert_eq!(settings.management, Management::Read);
+    assert_eq!(settings.management, AgentManagement::Read);
     assert_eq!(settings.tool_discovery_interval, None);
     assert_eq!(settings.idle_check_interval, Duration::from_secs(10));
     assert_eq!(settings.health_check_interval, Duration::from_secs(90));
@@ -147,14 +147,17 @@ fn access_control_that_is_not_enforced_refuses_to_start() {
 #[test]
 fn restrictions_of_the_go_program_hold() {
     let management = |text| read(text).management;
-    assert_eq!(management(r#"{"read_only_mode": true}"#), Management::Read);
+    assert_eq!(
+        management(r#"{"read_only_mode": true}"#),
+        AgentManagement::Read
+    );
     assert_eq!(
         management(r#"{"disable_management": true, "management": "full"}"#),
-        Management::Off
+        AgentManagement::Off
     );
     assert_eq!(
         management(r#"{"read_only_mode": true, "management": "off"}"#),
-        Management::Off
+        AgentManagement::Off
     );
     let isolated = read(
         r#"{"docker_isolation": {"enabled": true}, "mcpServers": {"a": {"command": "x"},

@@ -7,9 +7,9 @@ use super::{BuiltIn, Call, required, string, wrong_arguments};
 use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{self, Variant},
-    router::{Refused, Reply, Router},
-    wire::{Edit, Raw, method},
+    gate::Variant,
+    router::{Reply, RequestError, Router},
+    wire::{Edit, Raw},
 };
 
 pub(super) const READ: BuiltIn = BuiltIn {
@@ -204,7 +204,7 @@ fn arguments_of(call: &Call<'_>, asked: &Declared) -> Result<Option<Raw>, String
     Ok(Some(arguments))
 }
 
-async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, Refused> {
+async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let tool = format!("call_tool_{}", variant.as_str());
     let wrong = |why: String| wrong_arguments(&tool, why);
     let asked = Declared::read(&call.arguments).map_err(wrong)?;
@@ -234,7 +234,7 @@ fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
         })
 }
 
-async fn undeclared(call: Call<'_>) -> Result<Reply, Refused> {
+async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| wrong_arguments("call_tool", why);
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
@@ -250,13 +250,9 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, Refused> {
     }
     call.router.ensure_known(server).await?;
     let variant = {
-        let (settings, snapshot) = (call.router.settings(), call.router.snapshot());
-        snapshot.tool(server, tool).map(|known| {
-            gate::call_with(
-                settings.servers.get(server.as_str()).map(AsRef::as_ref),
-                known,
-            )
-        })
+        let now = call.router.0.gate.now();
+        let known = now.snapshot().tool(server, tool);
+        known.map(|known| now.rules().call_with(server, known))
     };
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
@@ -290,21 +286,13 @@ impl Router {
         server: &str,
         tool: &str,
         arguments: Option<Raw>,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         self.ensure_known(server).await?;
-        let admitted = self.admit_as(call.context, variant, server, tool)?;
-        let edits = [
-            ("name", Edit::Set(Raw::author(&tool))),
-            ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
-        ];
-        self.forward(
-            call.context,
-            &admitted,
-            method::TOOLS_CALL,
-            Some(call.params),
-            &edits,
-        )
-        .await
+        let caller = &call.context.caller;
+        let admitted = self.0.gate.admit_as(caller, variant, server, tool)?;
+        let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
+        self.forward(call.context, &admitted, Some(call.params), &edits)
+            .await
     }
 }
 

@@ -1,20 +1,20 @@
 //! `describe_tool`: whole definitions by name, for tools that a search gave only a line of.
 
-use std::{cell::LazyCell, collections::HashSet, sync::Arc};
+use std::{cell::LazyCell, collections::HashSet};
 
 use serde_json::{Value, json};
 
 use super::{BuiltIn, Call, structured, wrong_arguments};
 use crate::{
-    caller::Caller,
-    catalog::{Matching, Snapshot, Tool},
+    access::Caller,
+    catalog::{Matching, Tool},
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{self, Variant, Wanted},
+    gate::{Moment, Rules, Variant},
     long_work::Stop,
     names::{self, ServerName},
-    router::{Refused, Reply, Router, Search},
-    wire::{Edit, Raw, splice},
+    router::{Reply, RequestError, Router, Search},
+    wire::{Edit, Raw, Target, splice},
 };
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
@@ -88,13 +88,12 @@ fn define(_: &Settings) -> Value {
     })
 }
 
-async fn run(call: &Call<'_>) -> Result<Reply, Refused> {
+async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let names = read(&call.arguments).map_err(|why| wrong_arguments(TOOL.name, why))?;
     let asked = Asked {
         router: call.router.clone(),
         caller: call.context.caller.clone(),
-        settings: call.router.settings(),
-        snapshot: call.router.0.catalog.snapshot(),
+        moment: call.router.0.gate.now(),
         names,
     };
     if asked.names.iter().all(|name| asked.is_known(name)) {
@@ -138,8 +137,7 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
 struct Asked {
     router: Router,
     caller: Caller,
-    settings: Arc<Settings>,
-    snapshot: Arc<Snapshot>,
+    moment: Moment,
     names: Vec<String>,
 }
 
@@ -149,7 +147,7 @@ impl Asked {
         let known = LazyCell::new(|| self.known_names());
         for name in self.names.iter().take_while(|_| !stop.is_asked()) {
             match self.find(name) {
-                Ok((server, tool)) => tools.push(described(&self.settings, &server, tool)),
+                Ok((server, tool)) => tools.push(described(self.moment.rules(), &server, tool)),
                 Err(failure) => {
                     let closest = self.closest(name, &known, stop);
                     unknown.push(explanation(name, &failure, &closest));
@@ -165,7 +163,10 @@ impl Asked {
 
     /// Whose tool a name means: `server:tool`, or the one that lists offer.
     fn meant<'a>(&'a self, name: &'a str) -> (&'a str, &'a str) {
-        match (self.snapshot.offered_tool(name), name.split_once(':')) {
+        match (
+            self.moment.snapshot().offered_tool(name),
+            name.split_once(':'),
+        ) {
             (Some((server, tool)), _) => (server.as_str(), &*tool.name),
             (None, Some(pair)) => pair,
             (None, None) => (name, ""),
@@ -174,14 +175,14 @@ impl Asked {
 
     fn is_known(&self, name: &str) -> bool {
         let (server, tool) = self.meant(name);
-        self.snapshot.tool(server, tool).is_some()
+        self.moment.snapshot().tool(server, tool).is_some()
     }
 
     /// The tool, if the caller may have it.
     fn find(&self, name: &str) -> Result<(ServerName, &Tool), Failure> {
         let (server, tool) = self.meant(name);
         self.decide(server, tool)?;
-        let servers = &self.snapshot.servers;
+        let servers = &self.moment.snapshot().servers;
         let known = servers
             .get(server)
             .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
@@ -189,18 +190,18 @@ impl Asked {
     }
 
     fn decide(&self, server: &str, tool: &str) -> Result<(), Failure> {
-        gate::decide(
-            &self.settings,
-            &self.snapshot,
-            &self.caller,
-            server,
-            Wanted::Tool(tool),
-        )
+        let rules = self.moment.rules();
+        rules.decide(&self.caller, server, &Target::tool(tool))
+    }
+
+    fn allows(&self, server: &str, tool: &str) -> bool {
+        let rules = self.moment.rules();
+        rules.allows(&self.caller, server, &Target::tool(tool))
     }
 
     /// Every known tool as `server:tool`.
     fn known_names(&self) -> Vec<String> {
-        let servers = self.snapshot.servers.iter();
+        let servers = self.moment.snapshot().servers.iter();
         servers
             .flat_map(|(server, known)| known.tools.iter().map(move |tool| (server, tool)))
             .map(|(server, tool)| format!("{server}:{}", tool.name))
@@ -211,7 +212,7 @@ impl Asked {
     fn closest(&self, name: &str, known: &[String], stop: &Stop) -> Vec<String> {
         let is_visible = |name: &str| {
             name.split_once(':')
-                .is_some_and(|(server, tool)| self.decide(server, tool).is_ok())
+                .is_some_and(|(server, tool)| self.allows(server, tool))
         };
         let known = known.iter().map(String::as_str);
         let spelt_alike = names::closest_allowed(name, known, is_visible);
@@ -244,8 +245,8 @@ fn unlisted(server: &str, tool: &str) -> Failure {
         .of_tool(tool)
 }
 
-fn described(settings: &Settings, server: &ServerName, tool: &Tool) -> Raw {
-    let variant: Variant = gate::call_with(settings.servers.get(server).map(AsRef::as_ref), tool);
+fn described(rules: Rules<'_>, server: &ServerName, tool: &Tool) -> Raw {
+    let variant = rules.call_with(server.as_str(), tool);
     let edits = [
         (
             "name",

@@ -8,7 +8,7 @@ mod retrieve_tools;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use super::{Refused, Reply, Router};
+use super::{Reply, RequestError, Router};
 use crate::{
     call_context::CallContext,
     config::Settings,
@@ -32,7 +32,7 @@ pub(super) struct BuiltIn {
     pub(super) name: &'static str,
     /// Its definition; limits in it are the configured ones.
     define: fn(&Settings) -> serde_json::Value,
-    run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Reply, Refused>>,
+    run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Reply, RequestError>>,
 }
 
 /// One call of a built-in tool.
@@ -80,7 +80,7 @@ impl BuiltIn {
         router: &Router,
         context: &CallContext,
         params: &Raw,
-    ) -> Result<Reply, Refused> {
+    ) -> Result<Reply, RequestError> {
         let arguments = params
             .get("arguments")
             .filter(|arguments| !arguments.is_null());
@@ -95,7 +95,7 @@ impl BuiltIn {
 }
 
 /// The failure of a call whose arguments are wrong.
-fn wrong_arguments(tool: &str, why: impl std::fmt::Display) -> Refused {
+fn wrong_arguments(tool: &str, why: impl std::fmt::Display) -> RequestError {
     let error = format!("{tool}: {why}");
     Failure::new(
         ErrorCode::InvalidArguments,

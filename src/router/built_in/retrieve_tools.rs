@@ -7,7 +7,7 @@ use crate::{
     catalog::Matching,
     config::Settings,
     gate::Variant,
-    router::{Detail, Refused, Reply, Search},
+    router::{Detail, Reply, RequestError, Search},
     wire::Raw,
 };
 
@@ -92,7 +92,7 @@ fn define(settings: &Settings) -> Value {
     })
 }
 
-async fn run(call: &Call<'_>) -> Result<Reply, Refused> {
+async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why| wrong_arguments(TOOL.name, why);
     let (search, detail) = read(&call.arguments).map_err(wrong)?;
     let answer = call

@@ -9,15 +9,18 @@ use std::{
 use arc_swap::ArcSwap;
 use futures_util::future::FutureExt;
 
-use super::{Connected, Worker, schedule::Schedule};
+use super::{
+    Connected, Worker,
+    schedule::Schedule,
+    state::{ConnectionHealth, HEALTHY_AFTER, StateEvent},
+};
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
     config::Transport,
+    process::Grace,
     upstream::{
+        calls::handle::{Command, Live},
         connect::{self, ConnectError, Open},
-        handle::{Command, Live},
-        process::Grace,
-        state::{Event, HEALTHY_AFTER, Health},
     },
 };
 
@@ -27,7 +30,7 @@ const TURN: Duration = Duration::from_secs(3);
 impl Worker {
     pub(super) fn start_attempt(&mut self) {
         self.life.paused_until = None;
-        let (shared, house) = (self.shared.clone(), self.house.clone());
+        let (shared, context) = (self.shared.clone(), self.context.clone());
         let urgent = self.life.urgent.clone();
         let (known, remembered) = (self.is_known(), self.remembered());
         let (entry, timeouts) = (self.entry.clone(), self.current_entry());
@@ -42,13 +45,19 @@ impl Worker {
         }
         let attempt = async move {
             let turn = tokio::select! {
-                turn = house.discovery.clone().acquire_owned(), if !known => turn.ok(),
+                turn = context.discovery.clone().acquire_owned(), if !known => turn.ok(),
                 () = urgent.notified() => None,
                 () = std::future::ready(()), if known => None,
             };
-            let ground = &house.ground;
-            let connecting =
-                connect::connect(&entry, &settings, ground, &shared, remembered, deadline);
+            let connect_context = &context.connect;
+            let connecting = connect::connect(
+                &entry,
+                &settings,
+                connect_context,
+                &shared,
+                remembered,
+                deadline,
+            );
             let mut connecting = pin!(connecting);
             tokio::select! {
                 result = &mut connecting => return result,
@@ -70,13 +79,13 @@ impl Worker {
                 self.shared
                     .status
                     .send_modify(|status| status.last_error = None);
-                self.event(Event::Opened).await;
+                self.event(StateEvent::Opened).await;
                 for waiter in self.life.waiters.drain(..) {
                     // A caller that left needs no answer.
                     let _ = waiter.send(Ok(live.clone()));
                 }
                 if self.is_for_its_lists_only() {
-                    self.event(Event::Unused).await;
+                    self.event(StateEvent::Unused).await;
                 }
             }
             Err(error) => {
@@ -84,8 +93,8 @@ impl Worker {
                 self.shared
                     .status
                     .send_modify(|status| status.last_error = Some(error.clone()));
-                let wish = self.wish();
-                self.event(Event::NotOpened(wish)).await;
+                let need = self.need();
+                self.event(StateEvent::NotOpened(need)).await;
                 for waiter in self.life.waiters.drain(..) {
                     let _ = waiter.send(Err(error.clone()));
                 }
@@ -104,7 +113,6 @@ impl Worker {
             });
         };
         self.life.incarnation += 1;
-        self.shared.callers.exorcise();
         self.life.in_doubt = false;
         let live = Arc::new(Live {
             incarnation: self.life.incarnation,
@@ -127,11 +135,11 @@ impl Worker {
             due_for: Vec::new(),
             listing_for: Vec::new(),
         });
-        if !self.entry.quarantined {
+        if !self.is_held() {
             self.shared.live.store(Some(live.clone()));
         }
-        self.tell_wishes();
-        self.tell_level();
+        self.sync_subscriptions();
+        self.sync_log_level();
         Ok(live)
     }
 
@@ -140,18 +148,18 @@ impl Worker {
     pub(super) async fn take_in(&mut self, listing: Listing) -> Option<Arc<ServerCatalog>> {
         let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
         let Some(base) = &self.shared.base else {
-            return self.house.catalog.put(name, entry, listing).await;
+            return self.context.catalog.put(name, entry, listing).await;
         };
-        let known = self.house.catalog.glance().servers.get(name).cloned();
+        let known = self.context.catalog.glance().servers.get(name).cloned();
         let known = known.filter(|known| known.listing == listing);
         if let Some(known) = known {
             return Some(known);
         }
         let own = Catalog::read(name, entry, listing).await?;
-        let snapshot = self.house.catalog.glance();
+        let snapshot = self.context.catalog.glance();
         let known = snapshot.servers.get(name);
         if !known.is_some_and(|known| known.has_tools_of(&own)) {
-            // With so much to do already, it will hear of it another time.
+            // If its queue is full, it is told after another listing.
             let _ = base.try_send(Command::Refresh);
         }
         Some(own)
@@ -188,7 +196,7 @@ impl Worker {
         tokio::select! {
             () = goodbye => (),
             // Dropping the process kills its group at once.
-            () = self.house.hurry.cancelled() => (),
+            () = self.context.hurry.cancelled() => (),
         }
         drop(tasks);
     }
@@ -198,9 +206,9 @@ impl Worker {
             return;
         };
         let health = if connected.since.elapsed() >= HEALTHY_AFTER {
-            Health::Proved
+            ConnectionHealth::Proved
         } else {
-            Health::Brief
+            ConnectionHealth::Brief
         };
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
         let (outside, next_step) = match self.entry.transport {
@@ -226,7 +234,7 @@ impl Worker {
             .status
             .send_modify(|status| status.last_error = Some(error));
         self.disconnect().await;
-        let wish = self.wish();
-        self.event(Event::Lost(wish, health)).await;
+        let need = self.need();
+        self.event(StateEvent::Lost(need, health)).await;
     }
 }

@@ -1,4 +1,4 @@
-//! Tells a legacy server which log lines somebody wants. A modern one hears it with each request.
+//! Sets the log level of a legacy server. To a modern one each request says it.
 
 use futures_util::future::FutureExt;
 
@@ -8,20 +8,20 @@ use crate::wire::{Raw, method};
 impl Worker {
     /// Tells the server if it does not know yet. What it was told cannot be taken back, so when nobody wants anything in particular
     /// any more it goes on as it was told last.
-    pub(super) fn tell_level(&mut self) {
+    pub(super) fn sync_log_level(&mut self) {
+        if self.is_held() {
+            return;
+        }
         let life = &mut self.life;
         let Some(connected) = life.open.as_ref().filter(|_| life.levelling.is_none()) else {
             return;
         };
         let catalog = connected.live.catalog.load();
-        let hears = catalog.listing.revision.has_handshake() && catalog.has_capability("logging");
-        let wanted = self.house.log_subscriptions.least(&self.entry.name);
+        let hears = catalog.listing.revision.has_set_level() && catalog.has_capability("logging");
+        let wanted = self.context.log_subscriptions.least(&self.entry.name);
         let Some(level) = wanted.filter(|level| hears && life.level_told != Some(*level)) else {
             return;
         };
-        if self.entry.quarantined {
-            return;
-        }
         life.level_told = Some(level);
         let (link, server) = (connected.open.link.clone(), self.entry.name.clone());
         let telling = async move {

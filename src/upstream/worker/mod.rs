@@ -5,8 +5,10 @@ mod attempt;
 mod log_level;
 mod news;
 mod schedule;
+pub(in crate::upstream) mod state;
 mod subscriptions;
 mod upkeep;
+pub(in crate::upstream) mod usage;
 
 use std::{
     collections::VecDeque,
@@ -22,69 +24,72 @@ use futures_util::{
 use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+pub use self::state::State;
 use self::{
     schedule::{Cadence, Schedule},
-    subscriptions::Told,
-};
-use super::{
-    connect::{ConnectError, Ground, Open},
-    handle::{Command, Live, Shared, Status},
-    link::News,
-    listening::Listening,
-    log_subscriptions::LogSubscriptions,
-    state::{Action, Event, State, Wish},
-    subscriptions::AllSubscriptions,
+    state::{Action, Need, StateEvent},
+    subscriptions::SubscriptionAnswer,
 };
 use crate::{
     catalog::{Catalog, Listing},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
+    gate,
+    link::News,
+    upstream::{
+        calls::{
+            handle::{Command, Live, UpstreamShared},
+            log_subscriptions::LogSubscriptions,
+            subscriptions::AllSubscriptions,
+        },
+        connect::{ConnectContext, ConnectError, Open, listening::ChangeSubscription},
+    },
     wire::{LogLevel, Revision},
 };
 
 /// What all workers of one daemon share.
-pub(super) struct House {
-    pub(super) ground: Ground,
-    pub(super) catalog: Catalog,
+pub(in crate::upstream) struct WorkerContext {
+    pub(in crate::upstream) connect: ConnectContext,
+    pub(in crate::upstream) catalog: Catalog,
     /// Servers that are discovered at the same time, so that a start does not launch everything at once.
-    pub(super) discovery: Arc<Semaphore>,
-    pub(super) subscriptions: AllSubscriptions,
-    pub(super) log_subscriptions: LogSubscriptions,
-    /// No more grace: a second signal came.
-    pub(super) hurry: CancellationToken,
+    pub(in crate::upstream) discovery: Arc<Semaphore>,
+    pub(in crate::upstream) subscriptions: AllSubscriptions,
+    pub(in crate::upstream) log_subscriptions: LogSubscriptions,
+    /// Cancelled by a second signal: children are killed without further waiting.
+    pub(in crate::upstream) hurry: CancellationToken,
 }
 
-pub(super) struct Worker {
+pub(in crate::upstream) struct Worker {
     /// The entry that it was made for. What may change without a new connection is read from the settings.
-    pub(super) entry: Arc<ServerEntry>,
-    pub(super) settings: watch::Receiver<Arc<Settings>>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) house: Arc<House>,
-    pub(super) level_changes: watch::Receiver<()>,
-    pub(super) inbox: mpsc::Receiver<Command>,
-    pub(super) stop: CancellationToken,
-    pub(super) life: Life,
+    pub(in crate::upstream) entry: Arc<ServerEntry>,
+    pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
+    pub(in crate::upstream) shared: Arc<UpstreamShared>,
+    pub(in crate::upstream) context: Arc<WorkerContext>,
+    pub(in crate::upstream) level_changes: watch::Receiver<()>,
+    pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
+    pub(in crate::upstream) stop: CancellationToken,
+    pub(in crate::upstream) life: Life,
 }
 
 /// What changes as the worker lives.
-pub(super) struct Life {
+pub(in crate::upstream) struct Life {
     state: State,
     open: Option<Connected>,
     attempt: Option<BoxFuture<'static, Result<Open, ConnectError>>>,
     waiters: Vec<oneshot::Sender<Result<Arc<Live>, ConnectError>>>,
-    /// Somebody waits for the attempt, so it does not wait for its turn.
+    /// Notified when a call waits for the attempt, which then starts without waiting for its turn.
     urgent: Arc<Notify>,
     relisting: Option<BoxFuture<'static, Result<Listing, String>>>,
     pinging: Option<BoxFuture<'static, Result<(), String>>>,
-    /// Answers to the server's questions that are on their way.
+    /// Answers to the server's questions that are being made or sent.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
-    /// Subscriptions, and their ends, that the server is being told of.
-    telling: FuturesUnordered<BoxFuture<'static, Told>>,
-    /// The server is being told which log lines are wanted.
+    /// Subscription requests that the server has not answered yet.
+    telling: FuturesUnordered<BoxFuture<'static, SubscriptionAnswer>>,
+    /// The request that sets the server's log level.
     levelling: Option<BoxFuture<'static, ()>>,
-    /// What it was told last.
+    /// The log level that it was sent last.
     level_told: Option<LogLevel>,
     paused_until: Option<Instant>,
-    /// An operator wants it met as if for the first time.
+    /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     incarnation: u64,
 }
@@ -92,7 +97,7 @@ pub(super) struct Life {
 /// The connection in use.
 struct Connected {
     open: Open,
-    /// What came before there was anybody to take it.
+    /// News that came while the server was being listed.
     early: VecDeque<News>,
     live: Arc<Live>,
     since: Instant,
@@ -113,7 +118,7 @@ impl Connected {
             .open
             .listening
             .as_ref()
-            .is_none_or(Listening::hears_of_tools);
+            .is_none_or(ChangeSubscription::hears_of_tools);
         !self.unlisted && declares && heard
     }
 }
@@ -127,15 +132,15 @@ enum Step {
     Relisted(Result<Listing, String>),
     Pinged(Result<(), String>),
     Answered,
-    Wished,
+    SubscriptionsChanged,
     LogLevelSubscribed,
-    Told(Told),
+    SubscriptionAnswer(SubscriptionAnswer),
     SettingsChanged,
     Tick,
 }
 
 impl Life {
-    pub(super) fn new() -> Self {
+    pub(in crate::upstream) fn new() -> Self {
         Self {
             state: State::Asleep,
             open: None,
@@ -157,9 +162,9 @@ impl Life {
 
 impl Worker {
     /// Runs until it is stopped, then lets the connection go and returns when nothing of it is left.
-    pub(super) async fn run(mut self) {
-        if self.wish() == Wish::Stay {
-            self.event(Event::Wanted).await;
+    pub(in crate::upstream) async fn run(mut self) {
+        if self.need() == Need::Permanent {
+            self.event(StateEvent::Wanted).await;
         }
         loop {
             match self.next_step().await {
@@ -169,10 +174,10 @@ impl Worker {
                 Step::News(news) => self.news(news).await,
                 Step::Relisted(result) => self.relisted(result).await,
                 Step::Pinged(result) => self.pinged(result).await,
-                Step::Wished => self.tell_wishes(),
-                Step::Told(told) => self.told(told),
-                Step::LogLevelSubscribed => self.tell_level(),
-                // The next wait is reckoned anew.
+                Step::SubscriptionsChanged => self.sync_subscriptions(),
+                Step::SubscriptionAnswer(answer) => self.subscription_answered(answer),
+                Step::LogLevelSubscribed => self.sync_log_level(),
+                // The next wait is computed again.
                 Step::Answered | Step::SettingsChanged => (),
                 Step::Tick => self.tick().await,
             }
@@ -195,8 +200,8 @@ impl Worker {
             result = maybe(&mut life.relisting) => Step::Relisted(result),
             result = maybe(&mut life.pinging) => Step::Pinged(result),
             Some(()) = life.answering.next() => Step::Answered,
-            () = self.shared.subscriptions.changed() => Step::Wished,
-            Some(told) = life.telling.next() => Step::Told(told),
+            () = self.shared.subscriptions.changed() => Step::SubscriptionsChanged,
+            Some(answer) = life.telling.next() => Step::SubscriptionAnswer(answer),
             Ok(()) = self.level_changes.changed() => Step::LogLevelSubscribed,
             () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
@@ -210,7 +215,7 @@ impl Worker {
         let open = life.open.as_ref();
         let due = open.map(|connected| connected.schedule.next(cadence));
         let due = life.paused_until.into_iter().chain(due).min();
-        // With nothing due, an hour is as good as never.
+        // With nothing due, any long time will do.
         due.unwrap_or_else(|| Instant::now() + Duration::from_hours(1))
     }
 
@@ -219,7 +224,7 @@ impl Worker {
         let announces = self.life.open.as_ref().is_some_and(Connected::announces);
         Cadence {
             idle_check: settings.idle_check_interval,
-            // A child's death is seen, a dead socket is not.
+            // The end of a child is noticed at once, a dead socket is not.
             ping: self.is_remote().then_some(settings.health_check_interval),
             // Servers that say when their tools change need no poll.
             poll: settings.tool_discovery_interval.filter(|_| !announces),
@@ -227,13 +232,13 @@ impl Worker {
     }
 
     /// Whether the server should be connected even if nobody calls.
-    fn wish(&self) -> Wish {
+    fn need(&self) -> Need {
         let stays = self.stays() || (self.is_remote() && self.never_idle());
         let is_unknown = !self.is_instance() && !self.is_known();
         if (stays && !self.is_for_its_lists_only()) || self.is_listened_to() || is_unknown {
-            Wish::Stay
+            Need::Permanent
         } else {
-            Wish::OnDemand
+            Need::OnDemand
         }
     }
 
@@ -244,30 +249,35 @@ impl Worker {
 
     /// Whether this is an instance of the server that some clients have to themselves.
     fn is_instance(&self) -> bool {
-        self.shared.tenant.is_some()
+        self.shared.instance_scope.is_some()
+    }
+
+    /// Whether the server waits for approval: nothing of it is executed then. This worker is replaced when that changes.
+    fn is_held(&self) -> bool {
+        !gate::standing(&self.entry).is_usable()
     }
 
     /// A server that waits for approval is not called, and of one that gives each client its own process, nobody uses this one.
     fn is_for_its_lists_only(&self) -> bool {
         let is_never_called = self.shared.scope == SessionScope::Client && !self.is_instance();
-        self.entry.quarantined || (is_never_called && !self.is_remote())
+        self.is_held() || (is_never_called && !self.is_remote())
     }
 
     /// Whether its lists are known, from this configuration of it.
     fn is_known(&self) -> bool {
-        let snapshot = self.house.catalog.glance();
+        let snapshot = self.context.catalog.glance();
         snapshot
             .servers
             .get(&self.entry.name)
             .is_some_and(|known| *known.entry == *self.entry.fingerprint)
     }
 
-    /// What the server spoke when it was last met under this configuration; nothing if that is in doubt.
+    /// The revision of the last connection under this configuration; `None` if it may not hold any more.
     fn remembered(&self) -> Option<Revision> {
         if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
             return None;
         }
-        let snapshot = self.house.catalog.glance();
+        let snapshot = self.context.catalog.glance();
         let known = snapshot.servers.get(&self.entry.name)?;
         (*known.entry == *self.entry.fingerprint).then_some(known.listing.revision)
     }
@@ -295,7 +305,7 @@ impl Worker {
         self.shared.settings.borrow().clone()
     }
 
-    async fn event(&mut self, event: Event) {
+    async fn event(&mut self, event: StateEvent) {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
         let settled = !matches!(state, State::Asleep | State::Connecting { .. });
@@ -325,14 +335,15 @@ impl Worker {
                 // An attempt that hangs is given up; those who wait for it wait for the new one.
                 self.life.attempt = None;
                 self.disconnect().await;
-                (self.life.state, self.life.in_doubt) = (State::Asleep, true);
-                self.wake(answer).await;
+                self.life.in_doubt = true;
+                self.add_waiter(answer);
+                self.event(StateEvent::Restarted).await;
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
             Command::Refresh => match &mut self.life.open {
                 Some(connected) => connected.schedule.list_now(Instant::now()),
-                None => self.event(Event::Wanted).await,
+                None => self.event(StateEvent::Wanted).await,
             },
         }
     }
@@ -354,11 +365,16 @@ impl Worker {
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
+        self.add_waiter(answer);
+        self.event(StateEvent::Wanted).await;
+    }
+
+    /// Somebody waits for the attempt that runs, or is about to.
+    fn add_waiter(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
         // Callers that left, while an attempt takes its time, are forgotten.
         self.life.waiters.retain(|waiter| !waiter.is_closed());
         self.life.waiters.push(answer);
         self.life.urgent.notify_one();
-        self.event(Event::Wanted).await;
     }
 }
 
@@ -380,16 +396,7 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
             if let Some(news) = connected.early.pop_front() {
                 return Some(news);
             }
-            let told = async {
-                match &mut connected.open.listening {
-                    Some(listening) => listening.next().await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                news = connected.open.news.recv() => news,
-                news = told => Some(news),
-            }
+            connected.open.news.recv().await
         }
         None => std::future::pending().await,
     }
@@ -399,14 +406,4 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
 fn jittered(pause: Duration) -> Duration {
     let percent = RandomState::new().hash_one(0_u8) % 26;
     pause + pause * u32::try_from(percent).unwrap_or(0) / 100
-}
-
-impl Status {
-    pub(super) fn new() -> Self {
-        Self {
-            state: State::Asleep,
-            settled: false,
-            last_error: None,
-        }
-    }
 }

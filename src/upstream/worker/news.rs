@@ -2,14 +2,14 @@
 
 use std::time::Instant;
 
-use futures_util::future::FutureExt;
+use futures_util::future::{BoxFuture, FutureExt};
 
 use super::Worker;
 use crate::{
+    link::{News, Unattributed},
     upstream::{
-        callers::Unattributed,
-        link::News,
-        questions::{ANSWERS, deliver, own_answer},
+        calls::questions::{ANSWERS, deliver},
+        connect::own_answers::own_answer,
     },
     wire::{Notification, Outcome, Request, RpcError, bridge, method},
 };
@@ -33,9 +33,9 @@ impl Worker {
                     connected.schedule.list_now(Instant::now());
                 }
                 self.forget_told();
-                self.tell_wishes();
+                self.sync_subscriptions();
                 self.life.level_told = None;
-                self.tell_level();
+                self.sync_log_level();
             }
         }
     }
@@ -78,20 +78,13 @@ impl Worker {
         }
     }
 
-    /// Gives a question to the call that it can only be about.
-    fn attribute(&self, question: &Request) -> Result<(), Unattributed> {
-        self.shared
-            .callers
-            .attribute(question.clone(), Instant::now())
-    }
-
     /// Questions that came with no call: life signs and roots are answered by us; others go to the only caller, or to the client whose
     /// connection this is, or are refused with the reason. A server that takes its time to accept an answer holds nobody up.
     pub(super) fn question(&mut self, question: Request) {
         let Some(connected) = &self.life.open else {
             return;
         };
-        let asks_nobody = !connected.open.listing.revision.has_handshake();
+        let asks_nobody = !connected.open.listing.revision.has_server_requests();
         let known = |outcome| std::future::ready(outcome).boxed();
         let outcome = match own_answer(&question, &self.shared.roots()) {
             _ if asks_nobody => {
@@ -99,15 +92,9 @@ impl Worker {
                 known(Outcome::Error(RpcError::invalid_request(why).to_raw()))
             }
             Some(outcome) => known(outcome),
-            None => match (self.attribute(&question), self.shared.ask_client(&question)) {
-                (Ok(()), _) => return,
-                (Err(_), Some(asking)) => asking,
-                (Err(why), None) => {
-                    let method = &*question.method;
-                    tracing::info!(server = %self.entry.name, method, %why, "a question of the server was refused");
-                    let refusal = bridge::refused_question(method, &why.to_string());
-                    known(Outcome::Error(refusal.to_raw()))
-                }
+            None => match connected.open.link.attribute(question.clone()) {
+                Ok(()) => return,
+                Err(why) => self.unattributed(&question, why),
             },
         };
         if self.life.answering.len() >= ANSWERS {
@@ -116,5 +103,16 @@ impl Worker {
         }
         let answering = deliver(connected.open.link.clone(), question.id, outcome);
         self.life.answering.push(answering.boxed());
+    }
+
+    /// A question that cannot be attributed to a call. If only one client uses the connection, that client is asked.
+    fn unattributed(&self, question: &Request, why: Unattributed) -> BoxFuture<'static, Outcome> {
+        if let Some(asking) = self.shared.ask_client(question) {
+            return asking;
+        }
+        let method = &*question.method;
+        tracing::info!(server = %self.entry.name, method, %why, "a question of the server was refused");
+        let refusal = bridge::refused_question(method, &why.to_string());
+        std::future::ready(Outcome::Error(refusal.to_raw())).boxed()
     }
 }

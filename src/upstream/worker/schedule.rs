@@ -35,7 +35,7 @@ pub(super) enum Due {
     IdleCheck,
 }
 
-/// When things were done last, and what is wished for.
+/// When things were done last, and what is requested.
 #[derive(Debug)]
 pub(super) struct Schedule {
     relist_at: Option<Instant>,
@@ -45,7 +45,7 @@ pub(super) struct Schedule {
     pause: Duration,
     /// When a listing that was asked for ended last.
     relisted: Option<Instant>,
-    /// A listing is running. What is wished for meanwhile waits for its end.
+    /// A listing is running. What is requested meanwhile waits for its end.
     listing: bool,
     listed: Instant,
     pinged: Instant,

@@ -1,4 +1,4 @@
-//! Sees to it that the server knows which resources somebody wants to hear of: on each connection, whatever it was before.
+//! Tells the server which resources are subscribed to, on each new connection and whenever that changes.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -7,12 +7,12 @@ use futures_util::future::FutureExt;
 use super::Worker;
 use crate::{
     error_code::{ErrorCode, Failure},
+    link::Link,
     upstream::{
-        link::{Incoming, Link, LinkError},
-        listening::ListenError,
-        subscriptions::{NotSubscribed, Wish},
+        calls::subscriptions::{NotSubscribed, SubscriptionRequest},
+        connect::{listening::ListenError, own_requests},
     },
-    wire::{Id, Outcome, Raw, method},
+    wire::{Outcome, Raw, method},
 };
 
 /// How long a server may take to answer one of these.
@@ -21,10 +21,10 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// Limit: of these requests in flight at once.
 const AT_ONCE: usize = 16;
 
-/// What became of wishes.
-pub(super) enum Told {
+/// What the server answered.
+pub(super) enum SubscriptionAnswer {
     /// The server was told one at a time, as those with a handshake are.
-    One(Wish, Result<(), NotSubscribed>),
+    One(SubscriptionRequest, Result<(), NotSubscribed>),
     /// It was told all at once, and agreed to so much.
     All {
         asked: BTreeSet<String>,
@@ -33,17 +33,17 @@ pub(super) enum Told {
 }
 
 impl Worker {
-    /// Whether somebody wants to hear of a resource, so that the server must be connected.
+    /// Whether a resource is subscribed to, so that the server must be connected.
     pub(super) fn is_listened_to(&self) -> bool {
-        !self.entry.quarantined && !self.shared.subscriptions.is_empty()
+        !self.is_held() && !self.shared.subscriptions.is_empty()
     }
 
-    /// Asks for what is wanted and not had, and ends what is had and not wanted.
-    pub(super) fn tell_wishes(&mut self) {
+    /// Sends the requests that make the server's subscriptions those that are wanted.
+    pub(super) fn sync_subscriptions(&mut self) {
         let Some(connected) = &self.life.open else {
             return;
         };
-        if self.entry.quarantined {
+        if self.is_held() {
             return;
         }
         let subscriptions = &self.shared.subscriptions;
@@ -54,37 +54,37 @@ impl Worker {
                 .filter(|_| self.life.telling.is_empty())
             {
                 let agreed = listening.listen(asked.clone());
-                let telling = agreed.map(|agreed| Told::All { asked, agreed });
+                let telling = agreed.map(|agreed| SubscriptionAnswer::All { asked, agreed });
                 self.life.telling.push(telling.boxed());
             }
             return;
         }
         while self.life.telling.len() < AT_ONCE
-            && let Some(wish) = subscriptions.next_wish()
+            && let Some(request) = subscriptions.next_request()
         {
             let link = connected.open.link.clone();
             let telling = async move {
-                let told = ask(&link, &wish).await;
-                Told::One(wish, told)
+                let told = ask(&link, &request).await;
+                SubscriptionAnswer::One(request, told)
             };
             self.life.telling.push(telling.boxed());
         }
     }
 
-    pub(super) fn told(&mut self, told: Told) {
+    pub(super) fn subscription_answered(&mut self, answer: SubscriptionAnswer) {
         let (server, subscriptions) = (&self.entry.name, &self.shared.subscriptions);
-        match told {
-            Told::One(wish, outcome) => {
+        match answer {
+            SubscriptionAnswer::One(request, outcome) => {
                 if let Err(error) = &outcome {
-                    tracing::debug!(%server, ?wish, ?error, "the server refused a subscription, or its end");
+                    tracing::debug!(%server, ?request, ?error, "the server refused a subscription, or its end");
                 }
-                subscriptions.done(&wish, outcome);
+                subscriptions.done(&request, outcome);
             }
-            Told::All {
+            SubscriptionAnswer::All {
                 asked,
                 agreed: Ok(agreed),
             } => subscriptions.agreed(&asked, &agreed),
-            Told::All {
+            SubscriptionAnswer::All {
                 asked,
                 agreed: Err(error),
             } => {
@@ -93,7 +93,7 @@ impl Worker {
                 subscriptions.not_agreed(&asked, &why);
             }
         }
-        self.tell_wishes();
+        self.sync_subscriptions();
     }
 
     /// The connection that knew of them is gone, or has forgotten them.
@@ -103,33 +103,22 @@ impl Worker {
     }
 }
 
-async fn ask(link: &Link, wish: &Wish) -> Result<(), NotSubscribed> {
-    let (name, uri) = match wish {
-        Wish::Subscribe(uri) => (method::RESOURCES_SUBSCRIBE, uri),
-        Wish::Unsubscribe(uri) => (method::RESOURCES_UNSUBSCRIBE, uri),
+async fn ask(link: &Link, request: &SubscriptionRequest) -> Result<(), NotSubscribed> {
+    let (name, uri) = match request {
+        SubscriptionRequest::Subscribe(uri) => (method::RESOURCES_SUBSCRIBE, uri),
+        SubscriptionRequest::Unsubscribe(uri) => (method::RESOURCES_UNSUBSCRIBE, uri),
     };
     let params = Raw::author(&serde_json::json!({ "uri": uri }));
     answered(link, name, &params).await
 }
 
-/// Sends a request on nobody's behalf; only whether it succeeds is of interest.
+/// Sends a request of our own; only whether it succeeds is of interest.
 pub(super) async fn answered(link: &Link, method: &str, params: &Raw) -> Result<(), NotSubscribed> {
-    match tokio::time::timeout(ANSWER, answer(link, method, params)).await {
+    match tokio::time::timeout(ANSWER, own_requests::ask(link, method, params)).await {
         Ok(Ok(Outcome::Result(_))) => Ok(()),
         Ok(Ok(Outcome::Error(error))) => Err(NotSubscribed::Refused(error.detached())),
         Ok(Err(error)) => Err(failed(ErrorCode::BadUpstreamAnswer, &error.outside())),
         Err(_) => Err(failed(ErrorCode::TimedOut, "it did not answer in time")),
-    }
-}
-
-async fn answer(link: &Link, method: &str, params: &Raw) -> Result<Outcome, LinkError> {
-    let mut exchange = link
-        .call(Id::next_number(), method, Some(params), &[])
-        .await?;
-    loop {
-        if let Incoming::Answer(outcome) = exchange.next().await? {
-            return Ok(outcome);
-        }
     }
 }
 

@@ -5,14 +5,13 @@ use std::time::{Duration, Instant};
 use futures_util::future::FutureExt;
 use tokio::sync::oneshot;
 
-use super::{Worker, schedule::Due};
+use super::{Worker, schedule::Due, state::StateEvent};
 use crate::{
     catalog::Listing,
-    upstream::{
-        connect::LISTING,
-        link::Link,
+    link::Link,
+    upstream::connect::{
+        LISTING,
         lists::{self, ListError},
-        state::Event,
     },
     wire::{Raw, Revision},
 };
@@ -66,7 +65,7 @@ impl Worker {
         let now = Instant::now();
         if self.life.paused_until.is_some_and(|until| until <= now) {
             self.life.paused_until = None;
-            self.event(Event::PauseOver).await;
+            self.event(StateEvent::PauseOver).await;
         }
         let cadence = self.cadence();
         while let Some(connected) = &mut self.life.open {
@@ -114,13 +113,13 @@ impl Worker {
         {
             return;
         }
-        // From here on calls wait for the worker. One that took the connection just before has counted itself before that.
+        // From here on calls wait for the worker. A call that took the connection before this line has been counted before that.
         self.shared.live.store(None);
         if usage.in_flight() > 0 {
             self.shared.live.store(Some(connected.live.clone()));
             return;
         }
-        self.event(Event::Unused).await;
+        self.event(StateEvent::Unused).await;
     }
 }
 

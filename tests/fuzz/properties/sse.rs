@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcpproxy::upstream::link::remote::sse::{Parser, TooLarge};
+use mcpproxy::link::remote::sse::{Parser, TooLarge};
 
 /// Larger than any input with all that the parser counts.
 const ROOMY: usize = 1 << 24;

@@ -7,7 +7,7 @@ fn a_call_passes_its_arguments_on_as_they_are_written() {
     let place = Place::new();
     let daemon = Playback::answering(&place, 200, r#"{"result":{"content":[]}}"#);
     let args = r#"{ "n":1.10, "big":12345678901234567890123 }"#;
-    let file = place.folder.path().join("args.json");
+    let file = place.folder().join("args.json");
     std::fs::write(&file, args).expect("written");
     let from_file = format!("@{}", file.display());
     let asked =

@@ -1,16 +1,13 @@
 //! What the commands do with the files alone, while no daemon runs.
 
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 
-use mcpproxy::{
-    catalog::{Listing, last_known},
-    config::{Keeper, Overrides},
-    names::ServerName,
-    wire::{Raw, Revision},
-};
 use serde_json::json;
 
 use super::Place;
+use crate::support::{
+    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
+};
 
 const SERVERS: &str = r#"{
   // My servers.
@@ -23,34 +20,43 @@ const SERVERS: &str = r#"{
 }
 "#;
 
-/// Leaves a list behind as if the server had been asked once.
-fn remember(place: &Place, server: &str, tools: &[&str]) {
-    let file = place.config_file();
-    let (keeper, _) =
-        Keeper::open(&file, Overrides::default(), Arc::new(|_| None)).expect("a sound file");
-    let server = ServerName::parse(server).expect("a good name");
-    let settings = keeper.settings();
-    let raw = |text: &&str| Raw::parse_str(text).expect("JSON");
-    let listing = Listing {
-        initialize: Raw::empty_object(),
-        revision: Revision::parse("2025-06-18").expect("a revision"),
-        tools: tools.iter().map(raw).collect(),
-        prompts: Vec::new(),
-        resources: Vec::new(),
-        templates: Vec::new(),
-    };
-    let entry = &settings.servers[&server].fingerprint;
-    last_known::save(place.folder.path(), &server, entry, &listing).expect("the list can be saved");
+fn offering(tools: &[&str]) -> FakeUpstream {
+    let offer = |server: FakeUpstream, tool: &&str| server.raw_tool(tool, echo());
+    tools.iter().fold(FakeUpstream::stdio(), offer)
 }
 
-#[test]
-fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
-    let place = Place::configured(SERVERS);
-    remember(
-        &place,
-        "time",
-        &[r#"{"name":"now"}"#, r#"{"name":"convert"}"#],
-    );
+/// The servers of [`SERVERS`], two of which a daemon has listed before it ended.
+async fn listed(time: &[&str], held: &[&str]) -> Place {
+    let n_tools = time.len() + held.len();
+    let time = offering(time).start().await;
+    let held = offering(held).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("time", &time)
+        .entry(
+            "docs",
+            json!({ "url": "https://example.com/mcp", "enabled": false }),
+        )
+        .upstream_with("held", &held, json!({ "quarantined": true }))
+        .entry("broken", json!({ "command": 7 }))
+        .start()
+        .await;
+    until_async("every tool to be listed", async || {
+        let tools = daemon.rest("GET", "/api/v1/tools", "").await.json();
+        (tools["total"] == n_tools).then_some(())
+    })
+    .await;
+    let home = daemon.shutdown().await;
+    Place { home }
+}
+
+#[tokio::test]
+async fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
+    let tools = [
+        r#"{"name":"now","inputSchema":{}}"#,
+        r#"{"name":"convert","inputSchema":{}}"#,
+    ];
+    let secret = r#"{"name":"secret","inputSchema":{}}"#;
+    let place = listed(&tools, &[secret]).await;
     let ran = place
         .run(&["upstream", "list", "-o", "json"])
         .ended(0)
@@ -74,7 +80,7 @@ fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
         [
             ("broken", "Error", unknown),
             ("docs", "Disabled", unknown),
-            ("held", "Quarantined", unknown),
+            ("held", "Quarantined", &json!(1)),
             ("time", "Disconnected", &json!(2)),
         ]
     );
@@ -178,7 +184,7 @@ fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
     place
         .run(&["upstream", "remove", "tme"])
         .ended(1)
-        .says(&["\"tme\"", "did you mean \"time\"?"]);
+        .says(&["\"tme\"", "closest configured name is \"time\""]);
     place
         .run(&["upstream", "enable", "zebra"])
         .ended(1)
@@ -200,10 +206,8 @@ fn the_path_is_that_of_the_file_that_counts() {
     );
     let json = place.run(&["config", "path", "-o", "json"]).json();
     assert_eq!(json["config_file"], path.to_str().expect("text"));
-    assert_eq!(
-        json["data_dir"],
-        place.folder.path().to_str().expect("text")
-    );
+    let data_dir = place.home.data_dir();
+    assert_eq!(json["data_dir"], data_dir.to_str().expect("text"));
     assert_eq!(json["exists"], false);
 }
 
@@ -268,7 +272,7 @@ fn a_folder_named_by_the_file_is_where_the_daemon_is_looked_for() {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
     command
         .env_clear()
-        .env("HOME", place.folder.path())
+        .env("HOME", place.folder())
         .arg("--config")
         .arg(place.config_file());
     let ran = command.arg("status").output().expect("the program runs");
@@ -278,16 +282,11 @@ fn a_folder_named_by_the_file_is_where_the_daemon_is_looked_for() {
     assert!(said.contains(socket.to_str().expect("text")), "{said}");
 }
 
-#[test]
-fn tools_are_known_from_the_last_lists() {
-    let place = Place::configured(SERVERS);
+#[tokio::test]
+async fn tools_are_known_from_the_last_lists() {
     let definition = r#"{"name":"now","description":"The time.","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object","x":1.10}}"#;
-    remember(&place, "time", &[definition]);
-    remember(
-        &place,
-        "held",
-        &[r#"{"name":"secret","inputSchema":{"type":"object"}}"#],
-    );
+    let held = r#"{"name":"secret","inputSchema":{"type":"object"}}"#;
+    let place = listed(&[definition], &[held]).await;
     let ran = place
         .run(&["tools", "list"])
         .ended(0)
@@ -297,7 +296,7 @@ fn tools_are_known_from_the_last_lists() {
         "read",
         "The time.",
         "held:secret",
-        "no: the server is quarantined",
+        "no: the server \"held\" is quarantined",
     ]);
     let json = place
         .run(&["tools", "list", "--server", "time", "-o", "json"])
@@ -319,26 +318,20 @@ fn tools_are_known_from_the_last_lists() {
     place
         .run(&["tools", "show", "time:nw"])
         .ended(1)
-        .says(&["time:nw", "did you mean time:now?"]);
+        .says(&["time:nw", "closest known name is time:now"]);
     place
         .run(&["tools", "list", "--server", "tim"])
         .ended(1)
-        .says(&["did you mean \"time\"?"]);
+        .says(&["closest configured name is \"time\""]);
 }
 
-#[test]
-fn the_last_lists_are_searched_as_the_daemon_would() {
-    let place = Place::configured(SERVERS);
+#[tokio::test]
+async fn the_last_lists_are_searched_as_the_daemon_would() {
     let tools = [
         r#"{"name":"now","description":"Says the time.","inputSchema":{}}"#,
         r#"{"name":"ring","description":"Rings.","inputSchema":{}}"#,
     ];
-    remember(&place, "time", &tools);
-    remember(
-        &place,
-        "held",
-        &[r#"{"name":"time_bomb","inputSchema":{}}"#],
-    );
+    let place = listed(&tools, &[r#"{"name":"time_bomb","inputSchema":{}}"#]).await;
     let ran = place
         .run(&["tools", "search", "what", "time"])
         .ended(0)

@@ -22,7 +22,7 @@ impl Playback {
     }
 
     pub(super) fn of_version(version: &str, place: &Place, status: u16, body: &str) -> Self {
-        let socket = place.folder.path().join("mcpproxy.sock");
+        let socket = place.socket();
         let listener = UnixListener::bind(socket).expect("the socket can be bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
         let record = Arc::clone(&requests);

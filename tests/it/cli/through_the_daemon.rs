@@ -12,7 +12,7 @@ use super::{
 #[test]
 fn something_else_on_the_socket_is_not_taken_for_the_daemon() {
     let place = Place::new();
-    let listener = UnixListener::bind(place.folder.path().join("mcpproxy.sock")).expect("bound");
+    let listener = UnixListener::bind(place.socket()).expect("bound");
     thread::spawn(move || {
         for stream in listener.incoming() {
             let _ = stream.expect("a connection").write_all(b"220 hello\r\n");
@@ -140,7 +140,8 @@ fn a_server_is_added_with_what_was_given_and_nothing_else() {
 #[test]
 fn a_command_and_a_folder_relative_to_here_are_made_absolute() {
     let place = Place::new();
-    let daemon = Playback::answering(&place, 200, "{}");
+    let answer = r#"{"server":{"name":"a","state":"Connecting"}}"#;
+    let daemon = Playback::answering(&place, 200, answer);
     place
         .run(&[
             "upstream",
@@ -153,7 +154,7 @@ fn a_command_and_a_folder_relative_to_here_are_made_absolute() {
             "./data",
         ])
         .ended(0);
-    let here = place.folder.path().canonicalize().expect("it exists");
+    let here = place.folder().canonicalize().expect("it exists");
     let asked = daemon.asked();
     let body: Value =
         serde_json::from_str(asked.split_once("servers ").expect("a body").1).expect("JSON");

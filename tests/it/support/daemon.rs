@@ -8,8 +8,8 @@ use std::{
 
 use mcpproxy::{
     config::{Places, Why},
-    daemon::{self, LogFormat, Running, ServeOptions, Tcp},
-    upstream::process::LoginPath,
+    daemon::{self, LogFormat, RunningDaemon, ServeOptions, Tcp},
+    process::LoginPath,
 };
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -32,6 +32,12 @@ pub struct Home {
 }
 
 impl Home {
+    /// An empty one.
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { folder }
+    }
+
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -115,8 +121,7 @@ impl Builder {
 
     /// A home with this configuration in which nothing runs yet.
     pub fn home(&self) -> Home {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let home = Home { folder };
+        let home = Home::new();
         home.write_config(&self.text());
         home
     }
@@ -129,6 +134,14 @@ impl Builder {
     /// Starts the real program and waits until it serves.
     pub async fn spawn(self) -> DaemonProcess {
         DaemonProcess::spawn_in(self.home()).await
+    }
+
+    /// [`Builder::spawn`], with more on the command line.
+    pub async fn spawn_with_args(self, args: &[&str]) -> DaemonProcess {
+        let home = self.home();
+        let mut command = serve(&home);
+        command.args(args);
+        DaemonProcess::wait_until_it_serves(command, home).await
     }
 
     /// [`Builder::spawn`], with one more variable in the daemon's environment.
@@ -151,7 +164,7 @@ fn merge(entry: &mut Value, more: Value) {
 pub struct TestDaemon {
     home: Home,
     address: SocketAddr,
-    running: Running,
+    running: RunningDaemon,
 }
 
 impl TestDaemon {

@@ -15,6 +15,15 @@ use tokio::{
 
 use super::patience::within;
 
+/// A request that every endpoint answers.
+pub const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+/// The header of a body as MCP wants it.
+pub const JSON: (&str, &str) = ("content-type", "application/json");
+
+/// The header of a client that takes an answer or a stream.
+pub const BOTH: (&str, &str) = ("accept", "application/json, text/event-stream");
+
 /// Something that listens on a TCP address.
 pub trait Reachable {
     fn address(&self) -> SocketAddr;

@@ -1,0 +1,69 @@
+//! `/api/v1/call`: one call of a tool, through the same gate as an MCP client's.
+
+use axum::{
+    Extension, Router as HttpRouter,
+    extract::{State, rejection::BytesRejection},
+    routing::post,
+};
+use bytes::Bytes;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tracing::Instrument;
+
+use super::{Answer, Api, json_response, wrong};
+use crate::{
+    access::Caller,
+    call_context::CallContext,
+    gate::Variant,
+    wire::{Outcome, Raw, method},
+};
+
+pub(super) fn routes() -> HttpRouter<Api> {
+    HttpRouter::new().route("/api/v1/call", post(call))
+}
+
+#[derive(Deserialize)]
+struct CallBody<'a> {
+    variant: String,
+    name: String,
+    #[serde(borrow)]
+    args: Option<&'a RawValue>,
+}
+
+async fn call(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body = body.map_err(wrong)?;
+    let request: CallBody<'_> = serde_json::from_slice(&body).map_err(wrong)?;
+    let Some((server, tool)) = request.name.split_once(':') else {
+        return Err(wrong(format!(
+            "the name {:?} is not of the form server:tool",
+            request.name
+        )));
+    };
+    let args = request.args.map(Raw::from);
+    if args.as_ref().is_some_and(|args| !args.is_object()) {
+        return Err(wrong("`args` is not an object"));
+    }
+    if args.as_ref().is_some_and(Raw::is_too_deep) {
+        return Err(wrong("`args` nests deeper than 512 levels"));
+    }
+    let variant = Variant::parse(&request.variant).ok_or_else(|| {
+        wrong(format!(
+            "the variant {:?} is not read, write or destructive",
+            request.variant
+        ))
+    })?;
+    let context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    let router = &api.0.router;
+    let answering = router.call_tool(&context, variant, server, tool, args.as_ref());
+    let (key, payload) = match answering.instrument(context.span.clone()).await? {
+        Outcome::Result(result) => ("result", result),
+        Outcome::Error(error) => ("rpc_error", error),
+    };
+    // Put together by hand: what the upstream answered stays as it is.
+    let text = [format!("{{\"{key}\":").as_bytes(), payload.as_bytes(), b"}"].concat();
+    Ok(json_response(text.into()))
+}

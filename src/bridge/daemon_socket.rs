@@ -1,0 +1,143 @@
+//! The daemon's local socket as a bridge uses it: one connection, taken over for lines after a single HTTP exchange.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Request, StatusCode, header};
+use http_body_util::{BodyExt, Empty, Limited};
+use hyper::{
+    body::Incoming,
+    client::conn::http1,
+    upgrade::{self, Upgraded},
+};
+use hyper_util::rt::TokioIo;
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::{
+    daemon_client::{self, open_socket},
+    inbound::LINES,
+    secret::Secret,
+};
+
+/// How long the upgrade may take: the daemon answers out of what it knows.
+const UPGRADE_WITHIN: Duration = Duration::from_secs(5);
+
+/// Limit: the body of a refusal.
+const LARGEST_REFUSAL: usize = 64 << 10;
+
+/// Where the daemon is, and who we are.
+pub struct DaemonSocket {
+    /// The local socket.
+    pub path: PathBuf,
+    /// The MCP endpoint, as in `/mcp/all`.
+    pub endpoint: String,
+    /// What shows the daemon who the client is.
+    pub token: Option<Secret>,
+}
+
+/// Lines both ways.
+pub(super) type DaemonConnection = TokioIo<Upgraded>;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DaemonSocketError {
+    /// No daemon, or one that is just ending.
+    #[error("no daemon answers on {}", .0.display())]
+    NotRunning(PathBuf),
+    #[error("the daemon on {} did not answer within {} seconds", .0.display(), UPGRADE_WITHIN.as_secs())]
+    TimedOut(PathBuf),
+    #[error("{0}")]
+    Refused(String),
+    #[error("the daemon on {} cannot be reached: {reason}", socket.display())]
+    Unreachable { socket: PathBuf, reason: String },
+}
+
+impl DaemonSocket {
+    /// Connects. A daemon of another version comes with a note about it.
+    pub(super) async fn connect(
+        &self,
+    ) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+        match timeout(UPGRADE_WITHIN, self.upgrade()).await {
+            Ok(opened) => opened,
+            Err(_) => Err(DaemonSocketError::TimedOut(self.path.clone())),
+        }
+    }
+
+    async fn upgrade(&self) -> Result<(DaemonConnection, Option<String>), DaemonSocketError> {
+        let stream = open_socket(&self.path)
+            .await
+            .map_err(|error| match error.kind() {
+                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => self.not_running(),
+                _ => self.unreachable(&error),
+            })?;
+        // What breaks off before an answer belongs to a daemon that ends.
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|_| self.not_running())?;
+        let connection = connection.with_upgrades();
+        let _carried = AbortOnDropHandle::new(tokio::spawn(async move { drop(connection.await) }));
+        let answer = sender
+            .send_request(self.request()?)
+            .await
+            .map_err(|_| self.not_running())?;
+        match answer.status() {
+            StatusCode::SWITCHING_PROTOCOLS => (),
+            StatusCode::SERVICE_UNAVAILABLE => return Err(self.not_running()),
+            _ => return Err(self.refused(answer).await),
+        }
+        let note = version_of(answer.headers()).and_then(daemon_client::version_note);
+        let upgraded = upgrade::on(answer).await.map_err(|_| self.not_running())?;
+        Ok((TokioIo::new(upgraded), note))
+    }
+
+    fn request(&self) -> Result<Request<Empty<Bytes>>, DaemonSocketError> {
+        let mut request = Request::get(&self.endpoint)
+            .header(header::HOST, "mcpproxy")
+            .header(header::CONNECTION, "upgrade")
+            .header(header::UPGRADE, LINES);
+        if let Some(token) = &self.token {
+            let value = HeaderValue::from_str(&format!("Bearer {}", token.reveal()));
+            let mut value = value.map_err(|error| self.unreachable(&error))?;
+            value.set_sensitive(true);
+            request = request.header(header::AUTHORIZATION, value);
+        }
+        request
+            .body(Empty::new())
+            .map_err(|error| self.unreachable(&error))
+    }
+
+    async fn refused(&self, answer: http::Response<Incoming>) -> DaemonSocketError {
+        let status = answer.status();
+        let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect();
+        let body = body.await.map(http_body_util::Collected::to_bytes);
+        let refusal = daemon_client::refusal(status, &body.unwrap_or_default());
+        let why = match (status, refusal.code) {
+            (StatusCode::NOT_FOUND, None) => {
+                "it has no such endpoint, or is of another version and has to be restarted"
+                    .to_owned()
+            }
+            _ => refusal.to_string(),
+        };
+        DaemonSocketError::Refused(format!(
+            "the daemon does not serve {}: {why}",
+            self.endpoint
+        ))
+    }
+
+    fn not_running(&self) -> DaemonSocketError {
+        DaemonSocketError::NotRunning(self.path.clone())
+    }
+
+    fn unreachable(&self, error: &dyn std::error::Error) -> DaemonSocketError {
+        DaemonSocketError::Unreachable {
+            socket: self.path.clone(),
+            reason: error.to_string(),
+        }
+    }
+}
+
+fn version_of(headers: &HeaderMap) -> Option<&str> {
+    let server = headers.get(header::SERVER)?.to_str().ok()?;
+    server.strip_prefix("mcpproxy/")
+}

@@ -1,0 +1,44 @@
+//! Which configuration and data folder a command means.
+
+use std::path::PathBuf;
+
+use super::failure::CommandFailure;
+use crate::{
+    config::{self, Places, RequestedPlaces},
+    management::{Management, OverFiles},
+};
+
+/// Which configuration and data folder is meant. Commands and daemon find each other through the data folder.
+#[derive(Debug, clap::Args)]
+pub(super) struct Location {
+    /// The configuration file, instead of `$MCPPROXY_CONFIG`, `$MCP_CONFIG_PATH` or the usual place
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Options of every command"
+    )]
+    config: Option<PathBuf>,
+    /// The folder for the local socket, logs and last-known lists, instead of the usual place
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        help_heading = "Options of every command"
+    )]
+    data_dir: Option<PathBuf>,
+}
+
+impl Location {
+    /// The operator's verbs over the files there.
+    pub(super) fn files(&self) -> Result<Management<OverFiles>, CommandFailure> {
+        let asked = RequestedPlaces {
+            config_file: self.config.clone(),
+            data_dir: self.data_dir.clone(),
+        };
+        let variables = config::process_environment();
+        let places = Places::find(&asked, &*variables)
+            .map_err(|error| CommandFailure::failed(error.to_string()))?;
+        Ok(Management::over_files(places, variables))
+    }
+}

@@ -1,0 +1,92 @@
+//! How often, and for how long, the client of one call may be asked.
+
+use std::time::Duration;
+
+/// How long a client may take to answer a question on the stream of its request.
+pub(super) const LIVE_ANSWER: Duration = Duration::from_mins(10);
+
+/// How long a client may take to call again with its answers.
+const ROUND: Duration = Duration::from_mins(2);
+
+/// How long a call may wait, over all rounds, for its client to call again.
+const ALL_ROUNDS: Duration = Duration::from_mins(10);
+
+/// Limit: rounds of one call.
+const ROUNDS: usize = 16;
+
+/// What is left of the rounds of one call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct RoundBudget {
+    /// How often its client was asked.
+    rounds: usize,
+    /// How long it has waited for its client to call again; a round that runs counts in full.
+    waited: Duration,
+}
+
+impl RoundBudget {
+    /// Whether the client may be asked once more.
+    pub(super) fn has_round(self) -> bool {
+        self.rounds < ROUNDS && self.waited < ALL_ROUNDS
+    }
+
+    /// A round begins in which the client is asked on its stream.
+    pub(super) fn begin_live(&mut self) {
+        self.rounds += 1;
+    }
+
+    /// A round begins for which the client has to call again. How long it may take.
+    pub(super) fn begin_parked(&mut self) -> Duration {
+        self.rounds += 1;
+        let round = ROUND.min(ALL_ROUNDS.saturating_sub(self.waited));
+        self.waited += round;
+        round
+    }
+
+    /// The client came back before the round was over.
+    pub(super) fn give_back(&mut self, unused: Duration) {
+        self.waited = self.waited.saturating_sub(unused);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_counted() {
+        let mut budget = RoundBudget::default();
+        for _ in 0..ROUNDS {
+            assert!(budget.has_round());
+            let round = budget.begin_parked();
+            budget.give_back(round);
+        }
+        assert!(!budget.has_round());
+        let mut live = RoundBudget::default();
+        (0..ROUNDS).for_each(|_| live.begin_live());
+        assert!(!live.has_round());
+    }
+
+    #[test]
+    fn no_call_waits_longer_than_all_rounds() {
+        let mut budget = RoundBudget::default();
+        let mut rounds = Duration::ZERO;
+        while budget.has_round() {
+            let round = budget.begin_parked();
+            assert!(!round.is_zero() && round <= ROUND);
+            rounds += round;
+        }
+        assert_eq!(rounds, ALL_ROUNDS);
+    }
+
+    #[test]
+    fn what_a_client_does_not_use_of_a_round_is_left() {
+        let mut budget = RoundBudget::default();
+        for _ in 0..6 {
+            budget.begin_parked();
+            budget.give_back(Duration::from_secs(30));
+        }
+        assert!(budget.has_round());
+        assert_eq!(budget.begin_parked(), Duration::from_mins(1));
+        assert!(!budget.has_round());
+    }
+}

@@ -1,0 +1,367 @@
+//! One forwarded request from its first step to its answer, carried on by the task of whoever waits for it: what happens goes through
+//! [`CallState`], and what that decides is done here.
+
+use std::{
+    pin::Pin,
+    time::{Duration, Instant},
+};
+
+use futures_util::{
+    future::{BoxFuture, FutureExt},
+    stream::{FuturesUnordered, StreamExt},
+};
+use tokio::time::Sleep;
+
+use super::{
+    instances, label,
+    log_lines::is_wanted,
+    parked::{self, CollectedQuestion, ParkedCall, ParkedCalls, RetryKey, SentCall},
+    progress::ProgressTokens,
+    questions,
+    request::{EndpointKind, ForwardRequest, RequestError, RoundReplies},
+    state::{CallAction, CallEvent, CallState, RoundQuestions},
+};
+use crate::{
+    call_context::CallContext,
+    error_code::{ErrorCode, Failure},
+    gate::Admitted,
+    link::Incoming,
+    names::ServerName,
+    upstream::{Outgoing, Requestor, Upstreams},
+    wire::{
+        Id, Notification, Outcome, Raw, Request, RpcError, bridge,
+        input_required::{self, InputRequest},
+    },
+};
+
+/// Servers often ask several things at once: so long further questions are waited for before a result asks them together.
+const GATHERING: Duration = Duration::from_millis(30);
+
+/// A request of a client that is being forwarded, and what that takes.
+#[derive(Clone, Copy)]
+pub(super) struct Forwarding<'a> {
+    pub(super) upstreams: &'a Upstreams,
+    pub(super) parked: &'a ParkedCalls,
+    pub(super) context: &'a CallContext,
+    pub(super) admitted: &'a Admitted,
+    pub(super) request: ForwardRequest<'a>,
+}
+
+/// A call in progress.
+pub(super) struct ForwardedCall<'a> {
+    of: Forwarding<'a>,
+    sent: SentCall,
+    wait: ClientWait<'a>,
+    /// What the next result asks.
+    collected: Vec<CollectedQuestion>,
+}
+
+/// What a call waits for beside its server.
+enum ClientWait<'a> {
+    Nothing,
+    /// Answers to questions that its client was asked on the stream of its request.
+    Replies(FuturesUnordered<BoxFuture<'a, (Id, Outcome)>>),
+    /// Further questions.
+    Gathering(Pin<Box<Sleep>>),
+    /// The answers to all that a result asks.
+    Round(BoxFuture<'a, Result<RoundReplies, Failure>>),
+}
+
+impl Forwarding<'_> {
+    /// Sends the request, for the first time or with the answers of a round.
+    pub(super) async fn send(
+        self,
+        token: Option<Raw>,
+        state: CallState,
+        replies: &RoundReplies,
+    ) -> Result<SentCall, RequestError> {
+        let (context, admitted, request) = (self.context, self.admitted, self.request);
+        let upstream =
+            instances::choose(self.upstreams, context, admitted, request.endpoint).await?;
+        let number = upstream.next_number();
+        let has_token = token.is_some();
+        let token = token.filter(|_| context.to_client.is_open());
+        let progress = ProgressTokens::new(number, token);
+        let message = request.message(admitted, has_token.then(|| progress.edit()), replies)?;
+        let outgoing = Outgoing {
+            number,
+            message: &message,
+            sender: context.sender(),
+            requestor: match &context.session {
+                Some(session) => Requestor::Session(session.key().clone()),
+                None => Requestor::Unidentified,
+            },
+            stream: &context.to_client,
+            deadline: context.deadline,
+        };
+        Ok(SentCall {
+            active: upstream.call(outgoing).await?,
+            progress,
+            state,
+        })
+    }
+
+    /// Goes on with a parked call: its server gets the answers that the request brings.
+    pub(super) async fn resume(
+        self,
+        handle: &str,
+        token: Option<Raw>,
+    ) -> Result<Outcome, RequestError> {
+        let parked = self.parked.take(handle, &self.retry_key()?, Instant::now());
+        let Some(ParkedCall { call, questions }) = parked else {
+            let why = "`requestState` is unknown, used, expired, or of another request. Send the request again without it and without `inputResponses`.";
+            return Err(RpcError::invalid_params(why).into());
+        };
+        let mut call = ForwardedCall::new(self, call);
+        call.sent.progress.set_client(token);
+        let params = self.request.params;
+        let responses = params.and_then(|params| params.get(input_required::RESPONSES));
+        for question in questions {
+            match question.request.answer_in(responses.as_ref()) {
+                Some(outcome) => call.sent.active.answer(&question.id, &outcome).await?,
+                None => call.collected.push(question),
+            }
+        }
+        let missing = call.collected.len();
+        let action = call.sent.state.on(CallEvent::Resumed { missing });
+        call.run(action).await
+    }
+
+    fn retry_key(&self) -> Result<RetryKey, RpcError> {
+        Ok(RetryKey {
+            caller: self.admitted.caller().clone(),
+            server: self.admitted.server().clone(),
+            method: self.admitted.method().into(),
+            params: self.request.fingerprint(self.admitted)?,
+        })
+    }
+}
+
+impl<'a> ForwardedCall<'a> {
+    /// A request that was sent.
+    pub(super) fn new(of: Forwarding<'a>, sent: SentCall) -> Self {
+        Self {
+            of,
+            sent,
+            wait: ClientWait::Nothing,
+            collected: Vec::new(),
+        }
+    }
+
+    /// Carries the call to its end, or to where its client has to call again.
+    pub(super) async fn run(mut self, first: CallAction) -> Result<Outcome, RequestError> {
+        let mut action = first;
+        loop {
+            // Few calls come to most of these: what has to be waited for there is no part of every call's future.
+            match action {
+                CallAction::Wait => (),
+                CallAction::Relay(notice) => self.relay(&notice),
+                CallAction::Ask(question) => self.ask(question),
+                CallAction::Collect(question) => self.collect(&question),
+                CallAction::AskRound(round) => self.ask_round(round),
+                CallAction::Refuse(question, why) => {
+                    Box::pin(self.refuse(&question.id, &question.method, &why)).await?;
+                }
+                CallAction::RefuseMissing => Box::pin(self.refuse_missing()).await?,
+                CallAction::Reply(id, outcome) => {
+                    Box::pin(self.sent.active.answer(&id, &outcome)).await?;
+                }
+                CallAction::SendAgain(replies) => {
+                    self = Box::pin(self.send_again(replies)).await?;
+                }
+                CallAction::Park => return self.park(),
+                CallAction::Finish(outcome) => return self.finish(outcome),
+                CallAction::Fail(why) => {
+                    return Err(questions::unanswered(self.server(), why).into());
+                }
+            }
+            if self.sent.state.holds_clock() {
+                self.sent.active.hold();
+            } else {
+                self.sent.active.resume();
+            }
+            let event = self.next().await?;
+            action = self.sent.state.on(event);
+        }
+    }
+
+    fn server(&self) -> &'a ServerName {
+        self.of.admitted.server()
+    }
+
+    /// What happens next. Cancel-safe.
+    async fn next(&mut self) -> Result<CallEvent, Failure> {
+        let has_server = self.sent.state.has_server();
+        let arrived = tokio::select! {
+            biased;
+            event = self.wait.next() => return event,
+            arrived = self.sent.active.next(), if has_server => arrived?,
+        };
+        let (context, method) = (self.of.context, self.of.admitted.method());
+        Ok(match arrived {
+            Incoming::Notice(notice) => CallEvent::Notice(notice),
+            Incoming::Question(question) => {
+                let route = questions::route(context, method, &question);
+                CallEvent::Question(question, route)
+            }
+            Incoming::Answer(Outcome::Result(result))
+                if bridge::asks_by_requests(
+                    context.revision,
+                    self.sent.active.revision(),
+                    &result,
+                ) =>
+            {
+                CallEvent::InputRequired(RoundQuestions {
+                    requests: input_required::requests(&result),
+                    state: result.get(input_required::STATE),
+                })
+            }
+            Incoming::Answer(outcome) => CallEvent::Answer(outcome),
+        })
+    }
+
+    fn relay(&self, notice: &Notification) {
+        if is_wanted(self.of.context, notice)
+            && let Some(frame) = self.sent.progress.frame_for_client(notice)
+        {
+            self.of.context.to_client.send(frame);
+        }
+    }
+
+    fn ask(&mut self, question: Request) {
+        let (context, endpoint) = (self.of.context, self.of.request.endpoint);
+        let asking = questions::ask(context, endpoint, self.server().clone(), question);
+        self.wait.for_reply(asking.boxed());
+    }
+
+    fn collect(&mut self, question: &Request) {
+        let others = self.collected.iter().map(|other| &other.request);
+        let mut request = InputRequest::of_legacy(question, others);
+        let (endpoint, params) = (self.of.request.endpoint, request.params.as_ref());
+        request.params = label::question(endpoint, self.server(), &request.method, params);
+        self.collected.push(CollectedQuestion {
+            id: question.id.detached(),
+            request,
+        });
+        self.wait.for_more();
+    }
+
+    fn ask_round(&mut self, round: RoundQuestions) {
+        let (context, endpoint) = (self.of.context, self.of.request.endpoint);
+        let asking = questions::ask_round(context, endpoint, self.server().clone(), round);
+        self.wait = ClientWait::Round(asking.boxed());
+    }
+
+    async fn refuse(&mut self, id: &Id, method: &str, why: &RpcError) -> Result<(), Failure> {
+        let server = self.server();
+        tracing::info!(%server, method, why = why.message, "a question of the server was refused");
+        let refusal = Outcome::Error(why.to_raw());
+        self.sent.active.answer(id, &refusal).await
+    }
+
+    async fn refuse_missing(&mut self) -> Result<(), Failure> {
+        for CollectedQuestion { id, request } in std::mem::take(&mut self.collected) {
+            let why = "the client did not answer it";
+            let why = bridge::refused_question(&request.method, why);
+            self.refuse(&id, &request.method, &why).await?;
+        }
+        Ok(())
+    }
+
+    async fn send_again(self, replies: RoundReplies) -> Result<Self, RequestError> {
+        let SentCall {
+            active,
+            progress,
+            state,
+        } = self.sent;
+        // It has its answer; the place that it holds at a server which has few may be the one that the next needs.
+        drop(active);
+        let sent = self.of.send(progress.into_client(), state, &replies);
+        Ok(Self::new(self.of, sent.await?))
+    }
+
+    /// Keeps the call, and hands what was collected to its client.
+    fn park(mut self) -> Result<Outcome, RequestError> {
+        self.sent.active.hold();
+        let handle = parked::new_handle();
+        let requests = self.collected.iter().map(|question| &question.request);
+        let result = input_required::result(requests, Some(&handle));
+        let call = ParkedCall {
+            call: self.sent,
+            questions: self.collected,
+        };
+        let key = self.of.retry_key()?;
+        match self.of.parked.park(&handle, call, key, Instant::now()) {
+            Ok(()) => Ok(Outcome::Result(result)),
+            Err(full) => {
+                let hint = "Answer or abandon what is open, then try again.";
+                Err(Failure::new(ErrorCode::Overloaded, full.to_string(), hint).into())
+            }
+        }
+    }
+
+    /// The upstream's answer as this client must get it.
+    fn finish(self, outcome: Outcome) -> Result<Outcome, RequestError> {
+        let (client, upstream) = (self.of.context.revision, self.sent.active.revision());
+        let server = self.of.admitted.server();
+        let outcome = match outcome {
+            Outcome::Result(result)
+                if self.of.request.endpoint == EndpointKind::ManyServers
+                    && client.has_result_types()
+                    && upstream.has_result_types()
+                    && input_required::is_input_required(&result) =>
+            {
+                let labelled = label::result(server, &result);
+                Outcome::Result(labelled.ok_or_else(|| asks_too_much(server))?)
+            }
+            outcome => outcome,
+        };
+        bridge::answer_for(client, upstream, self.of.admitted.method(), outcome)
+            .map_err(|kind| unpromised(server, &kind).into())
+    }
+}
+
+impl<'a> ClientWait<'a> {
+    /// Pending for ever where there is nothing to wait for. Cancel-safe.
+    async fn next(&mut self) -> Result<CallEvent, Failure> {
+        match self {
+            Self::Nothing => std::future::pending().await,
+            Self::Replies(replies) => match replies.next().await {
+                Some((id, outcome)) => Ok(CallEvent::Reply(id, outcome)),
+                None => std::future::pending().await,
+            },
+            Self::Gathering(end) => {
+                end.await;
+                Ok(CallEvent::Collected)
+            }
+            Self::Round(replies) => replies.await.map(CallEvent::RoundAnswered),
+        }
+    }
+
+    fn for_reply(&mut self, asking: BoxFuture<'a, (Id, Outcome)>) {
+        match self {
+            Self::Replies(replies) => replies.push(asking),
+            _ => *self = Self::Replies(FuturesUnordered::from_iter([asking])),
+        }
+    }
+
+    fn for_more(&mut self) {
+        if !matches!(self, Self::Gathering(_)) {
+            *self = Self::Gathering(Box::pin(tokio::time::sleep(GATHERING)));
+        }
+    }
+}
+
+/// A result that asks more than anybody can answer.
+fn asks_too_much(server: &ServerName) -> Failure {
+    let error = format!("the server {server:?} asks too much at once");
+    let hint = "The server is at fault; tell its authors.";
+    Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
+}
+
+/// A result of a kind that the client was not promised to know.
+fn unpromised(server: &ServerName, kind: &bridge::UnpromisedResult) -> Failure {
+    let error = format!("the server {server:?} answered with {kind}");
+    let hint = "The server breaks the protocol; tell its authors.";
+    Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(server)
+}

@@ -1,0 +1,187 @@
+//! Which instance of a server a request goes to: the one that all share, the client's own, or that of its workspace. The one place
+//! that decides this, whatever a client wants of the server.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::future::FutureExt;
+
+use super::{label, questions::answer_or_refusal, request::EndpointKind};
+use crate::{
+    access::Caller,
+    call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
+    config::{Root, SessionScope},
+    error_code::Failure,
+    gate::Admitted,
+    names::ServerName,
+    upstream::{Ask, InstanceScope, SessionKey, Upstream, Upstreams},
+    wire::{Outcome, Raw, bridge, method},
+};
+
+/// How long a client may take to name its roots. A call waits for it.
+const ROOTS: Duration = Duration::from_secs(10);
+
+/// Limit: roots of one client. Nobody opens more folders.
+const MAX_ROOTS: usize = 256;
+
+/// Where an admitted request goes.
+pub(super) async fn choose(
+    upstreams: &Upstreams,
+    context: &CallContext,
+    admitted: &Admitted,
+    endpoint: EndpointKind,
+) -> Result<Upstream, Failure> {
+    let base = upstreams.of(admitted)?;
+    match base.scope() {
+        SessionScope::Shared => Ok(base),
+        // Few servers are not shared: these futures are no part of every call's.
+        SessionScope::Client => Box::pin(own(upstreams, context, base.name(), endpoint)).await,
+        SessionScope::Workspace => Box::pin(of_workspace(upstreams, context, base)).await,
+    }
+}
+
+/// The client's own instance. Requests that belong to no session share one with those of the same subject.
+async fn own(
+    upstreams: &Upstreams,
+    context: &CallContext,
+    server: &ServerName,
+    endpoint: EndpointKind,
+) -> Result<Upstream, Failure> {
+    let session = context.session.as_ref();
+    let session_key = session_key(&context.caller, session);
+    if let Some(upstream) = upstreams.of_session(server, &session_key) {
+        return Ok(upstream);
+    }
+    let scope = match session.filter(|_| context.revision.has_server_requests()) {
+        Some(session) => InstanceScope::Client {
+            session_key: session_key.clone(),
+            capabilities: context.client.capabilities.clone(),
+            ask: asking(session, &context.client, server, endpoint),
+        },
+        None => InstanceScope::Apart(session_key.clone()),
+    };
+    let ended = session.map(|session| session.ended().clone());
+    upstreams.enter(server, session_key, ended, scope).await
+}
+
+/// The instance of the workspace that the client is in; without roots the one that all such clients share.
+async fn of_workspace(
+    upstreams: &Upstreams,
+    context: &CallContext,
+    base: Upstream,
+) -> Result<Upstream, Failure> {
+    let session = context.session.as_ref();
+    let Some(session) = session.filter(|_| context.revision.has_server_requests()) else {
+        return Ok(base);
+    };
+    let (server, session_key) = (base.name(), session_key(&context.caller, Some(session)));
+    if let Some(upstream) = upstreams.of_session(server, &session_key) {
+        return Ok(upstream);
+    }
+    let roots = roots_of(context, session).await;
+    if roots.is_empty() {
+        return Ok(base);
+    }
+    let (scope, ended) = (InstanceScope::Workspace(roots), session.ended().clone());
+    upstreams
+        .enter(server, session_key, Some(ended), scope)
+        .await
+}
+
+/// The instance that a client uses already, if it uses one.
+pub(super) fn in_use(
+    upstreams: &Upstreams,
+    caller: &Caller,
+    session: Option<&ClientSession>,
+    server: &ServerName,
+) -> Option<Upstream> {
+    let base = upstreams.get(server.as_str())?;
+    let own = || upstreams.of_session(server, &session_key(caller, session));
+    match base.scope() {
+        SessionScope::Shared => Some(base),
+        SessionScope::Client => own(),
+        SessionScope::Workspace => own().or(Some(base)),
+    }
+}
+
+/// The instances that a client has to itself.
+pub(super) fn own_of(
+    upstreams: &Upstreams,
+    caller: &Caller,
+    session: &ClientSession,
+) -> Vec<Upstream> {
+    let mut all = upstreams.all_of_session(&session_key(caller, Some(session)));
+    all.retain(|upstream| upstream.scope() == SessionScope::Client);
+    all
+}
+
+/// The client has other roots: where its workspace decides, its instance is chosen anew.
+pub(super) async fn roots_changed(upstreams: &Upstreams, caller: &Caller, session: &ClientSession) {
+    session.forget_roots();
+    upstreams.moved(session_key(caller, Some(session))).await;
+}
+
+fn session_key(caller: &Caller, session: Option<&ClientSession>) -> SessionKey {
+    match session {
+        Some(session) => SessionKey::Session(session.key().clone()),
+        None => SessionKey::Subject(caller.subject().into()),
+    }
+}
+
+/// The roots that a client names, which it is asked for once. One that cannot be asked now is asked again the next time.
+async fn roots_of(context: &CallContext, session: &ClientSession) -> Arc<[Root]> {
+    if !context.client.can_answer(method::ROOTS_LIST, None) {
+        return Arc::default();
+    }
+    let asked = async {
+        let asking = session.ask(&context.to_client, method::ROOTS_LIST, None);
+        let named = match tokio::time::timeout(ROOTS, asking).await {
+            Ok(Ok(Outcome::Result(result))) => result.get("roots").map(|roots| roots.detached()),
+            Ok(Ok(Outcome::Error(_))) | Err(_) => None,
+            Ok(Err(why)) => return Err(why),
+        };
+        Ok(named.unwrap_or_else(|| Raw::array(&[])))
+    };
+    match session.roots(asked).await {
+        Ok(named) => read(&named).collect(),
+        Err(why) => {
+            tracing::debug!(%why, "the roots of a client are unknown");
+            Arc::default()
+        }
+    }
+}
+
+fn read(named: &Raw) -> impl Iterator<Item = Root> {
+    let text = |root: &Raw, key: &str| root.get(key).and_then(|value| value.string());
+    let roots = named.elements().take(MAX_ROOTS);
+    roots.filter_map(move |root| {
+        Some(Root {
+            uri: text(&root, "uri")?,
+            name: text(&root, "name"),
+        })
+    })
+}
+
+/// The way to ask a client what its own instance of a server wants to know outside of its calls.
+fn asking(
+    session: &ClientSession,
+    client: &Arc<ClientIdentity>,
+    server: &ServerName,
+    endpoint: EndpointKind,
+) -> Ask {
+    let (session, client, server) = (session.clone(), client.clone(), server.clone());
+    Arc::new(move |question, stream| {
+        let (session, client, server) = (session.clone(), client.clone(), server.clone());
+        let asking = async move {
+            let (method, params) = (&*question.method, question.params.as_ref());
+            if !client.can_answer(method, params) {
+                return Outcome::Error(
+                    bridge::refused_question(method, &Unasked::Unable.to_string()).to_raw(),
+                );
+            }
+            let params = label::question(endpoint, &server, method, params);
+            let asked = session.ask(&stream, method, params.as_ref());
+            answer_or_refusal(&server, method, asked).await
+        };
+        asking.boxed()
+    })
+}

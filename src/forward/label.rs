@@ -1,0 +1,97 @@
+//! The server's name before what people and models read, where a client sees many servers as one.
+
+use super::request::EndpointKind;
+use crate::{
+    names::ServerName,
+    wire::{
+        Edit, Raw,
+        input_required::{self, MAX_REQUESTS},
+        method, splice,
+    },
+};
+
+/// `[server] ` and the text, which itself stays as it is written.
+pub fn prefixed(server: &ServerName, text: Option<&Raw>) -> Raw {
+    let written = text
+        .map(Raw::as_bytes)
+        .and_then(|text| text.strip_prefix(b"\""));
+    match written {
+        // What follows the opening quote, the closing one included. A server's name needs no escapes.
+        Some(rest) if rest != b"\"" => {
+            let text = [format!("\"[{server}] ").as_bytes(), rest].concat();
+            Raw::parse(&text.into()).unwrap_or_else(|_| Raw::author(&format!("[{server}]")))
+        }
+        _ => Raw::author(&format!("[{server}]")),
+    }
+}
+
+/// The params of a question as the user of this endpoint must see them.
+pub(super) fn question(
+    endpoint: EndpointKind,
+    server: &ServerName,
+    method: &str,
+    params: Option<&Raw>,
+) -> Option<Raw> {
+    match endpoint {
+        EndpointKind::OneServer => params.cloned(),
+        EndpointKind::ManyServers => labelled(server, method, params),
+    }
+}
+
+fn labelled(server: &ServerName, method: &str, params: Option<&Raw>) -> Option<Raw> {
+    let params = params?;
+    if method != method::ELICITATION || !params.is_object() {
+        return Some(params.clone());
+    }
+    let message = prefixed(server, params.get("message").as_ref());
+    let edits = [("message", Edit::Set(message))];
+    Some(splice(params, &edits).unwrap_or_else(|_| params.clone()))
+}
+
+/// The same for every question of an upstream's result that asks; `None` if it asks too much.
+pub(super) fn result(server: &ServerName, result: &Raw) -> Option<Raw> {
+    if input_required::requests(result).len() > MAX_REQUESTS {
+        return None;
+    }
+    Some(input_required::with_params(result, |request| {
+        let asks_user = &*request.method == method::ELICITATION;
+        let params = request.params.as_ref().filter(|_| asks_user);
+        labelled(server, &request.method, params)
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn raw(text: &str) -> Raw {
+        Raw::parse_str(text).expect("JSON")
+    }
+
+    #[test]
+    fn the_user_sees_who_asks() {
+        let server = ServerName::parse("s").expect("a name");
+        let upstream = raw(
+            r#"{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"m","x":1.10}},"b":{"method":"roots/list"}},"z":1}"#,
+        );
+        let labelled = result(&server, &upstream).expect("few questions");
+        assert_eq!(
+            labelled.as_str(),
+            upstream.as_str().replace(r#""m""#, r#""[s] m""#)
+        );
+        let none = raw(r#"{"inputRequests":{"b":{"method":"roots/list"}}}"#);
+        assert_eq!(result(&server, &none), Some(none));
+    }
+
+    #[test]
+    fn nobody_is_asked_without_bound() {
+        let server = ServerName::parse("s").expect("a name");
+        let labelled = |count: usize| {
+            let one = |n| format!(r#""{n}":{{"method":"elicitation/create","params":{{}}}}"#);
+            let all: Vec<_> = (0..count).map(one).collect();
+            let asking = format!(r#"{{"inputRequests":{{{}}}}}"#, all.join(","));
+            result(&server, &raw(&asking)).is_some()
+        };
+        assert!(labelled(MAX_REQUESTS) && !labelled(MAX_REQUESTS + 1));
+    }
+}

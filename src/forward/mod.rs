@@ -1,0 +1,118 @@
+//! Carries an admitted request to its upstream and to its end, over as many rounds of questions as it takes. The one place where a
+//! forwarded call has a state: `state` decides, `call` acts in the task of whoever waits for the answer, and `parked` keeps the
+//! calls whose clients have to call again.
+//!
+//! Knows nothing of lists and offered names: which server, and what is changed in the params, is the router's to say.
+
+mod budget;
+mod call;
+mod instances;
+mod label;
+mod log_lines;
+mod parked;
+mod progress;
+mod questions;
+mod request;
+mod state;
+
+use self::{
+    call::{ForwardedCall, Forwarding},
+    parked::ParkedCalls,
+    request::RoundReplies,
+    state::{CallAction, CallState},
+};
+pub use self::{
+    label::prefixed,
+    request::{EndpointKind, ForwardRequest, RequestError},
+};
+use crate::{
+    access::Caller,
+    call_context::{CallContext, ClientSession},
+    error_code::Failure,
+    gate::Admitted,
+    names::ServerName,
+    upstream::{Upstream, Upstreams},
+    wire::{Outcome, Raw},
+};
+
+/// Forwards requests to the upstreams of one daemon.
+pub struct Forwarder {
+    upstreams: Upstreams,
+    parked: ParkedCalls,
+}
+
+impl Forwarder {
+    /// Over these upstreams.
+    pub fn new(upstreams: Upstreams) -> Self {
+        Self {
+            upstreams,
+            parked: ParkedCalls::default(),
+        }
+    }
+
+    /// Forwards a request and gives the answer as this client must get it. Dropping the future withdraws the request upstream.
+    pub async fn forward(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        request: ForwardRequest<'_>,
+    ) -> Result<Outcome, RequestError> {
+        let forwarding = Forwarding {
+            upstreams: &self.upstreams,
+            parked: &self.parked,
+            context,
+            admitted,
+            request,
+        };
+        let token = progress::token_in(request.params)?;
+        if let Some(handle) = parked::handle_in(context.revision, request.params) {
+            return Box::pin(forwarding.resume(&handle, token)).await;
+        }
+        let none = RoundReplies::NONE;
+        let sent = forwarding.send(token, CallState::sent(), &none).await?;
+        let call = ForwardedCall::new(forwarding, sent);
+        call.run(CallAction::Wait).await
+    }
+
+    /// Gives up the parked call that a request which was refused would have gone on with.
+    pub fn abandon(&self, context: &CallContext, params: Option<&Raw>) {
+        if let Some(handle) = parked::handle_in(context.revision, params) {
+            self.parked.forget(&handle);
+        }
+    }
+
+    /// Gives up parked calls whose clients do not come back in time, for ever.
+    pub async fn forget_expired(&self) {
+        self.parked.forget_expired().await;
+    }
+
+    /// The instance of a server that an admitted request goes to.
+    pub async fn upstream(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        endpoint: EndpointKind,
+    ) -> Result<Upstream, Failure> {
+        instances::choose(&self.upstreams, context, admitted, endpoint).await
+    }
+
+    /// The instance that a client uses already, if it uses one.
+    pub fn upstream_in_use(
+        &self,
+        caller: &Caller,
+        session: Option<&ClientSession>,
+        server: &ServerName,
+    ) -> Option<Upstream> {
+        instances::in_use(&self.upstreams, caller, session, server)
+    }
+
+    /// The instances that a client has to itself.
+    pub fn own_upstreams(&self, caller: &Caller, session: &ClientSession) -> Vec<Upstream> {
+        instances::own_of(&self.upstreams, caller, session)
+    }
+
+    /// The client has other roots now: where its workspace decides, its instance is chosen anew.
+    pub async fn roots_changed(&self, caller: &Caller, session: &ClientSession) {
+        instances::roots_changed(&self.upstreams, caller, session).await;
+    }
+}

@@ -1,0 +1,136 @@
+//! Asking a client what an upstream asks: by which route, what is sent, and what the upstream hears where nobody answers.
+
+use futures_util::future;
+
+use super::{
+    budget::LIVE_ANSWER,
+    label,
+    request::{EndpointKind, RoundReplies},
+    state::{QuestionRoute, RoundQuestions},
+};
+use crate::{
+    call_context::{CallContext, Unasked, capability_for},
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+    wire::{Id, Outcome, Raw, Request, Revision, RpcError, bridge, input_required::InputRequest},
+};
+
+/// By which route a client can be asked during a request of this method, or the error that the upstream gets instead of an answer.
+pub(super) fn route(
+    context: &CallContext,
+    method: &str,
+    question: &Request,
+) -> Result<QuestionRoute, RpcError> {
+    let refused = |why: &str| Err(bridge::refused_question(&question.method, why));
+    if !context
+        .client
+        .can_answer(&question.method, question.params.as_ref())
+    {
+        return Err(incapable(context.revision, &question.method));
+    }
+    if context.revision.has_server_requests() {
+        return match &context.questions {
+            Some(_) if context.to_client.is_heard() => Ok(QuestionRoute::Stream),
+            _ => refused(&Unasked::NoWay.to_string()),
+        };
+    }
+    if bridge::may_ask(method) {
+        Ok(QuestionRoute::Result)
+    } else {
+        refused("nobody can be asked during such a request")
+    }
+}
+
+/// The client did not say that it can answer such a thing. A modern client whose call fails of it must be told what it takes, and
+/// the server often passes our words on.
+fn incapable(client: Revision, method: &str) -> RpcError {
+    match capability_for(method).filter(|_| client.has_missing_capability_error()) {
+        Some(capability) => {
+            let data = serde_json::json!({ "requiredCapabilities": { capability: {} } });
+            let text = format!("the client did not declare the capability {capability:?}");
+            RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
+        }
+        None => RpcError {
+            code: RpcError::METHOD_NOT_FOUND,
+            ..bridge::refused_question(method, &Unasked::Unable.to_string())
+        },
+    }
+}
+
+/// Asks a client on the stream of its request.
+pub(super) async fn ask(
+    context: &CallContext,
+    endpoint: EndpointKind,
+    server: ServerName,
+    question: Request,
+) -> (Id, Outcome) {
+    let method = &*question.method;
+    let params = label::question(endpoint, &server, method, question.params.as_ref());
+    let asking = context.ask(method, params.as_ref());
+    let outcome = answer_or_refusal(&server, method, asking).await;
+    (question.id, outcome)
+}
+
+/// What comes of asking a client, or the error that the server gets instead.
+pub(super) async fn answer_or_refusal(
+    server: &ServerName,
+    method: &str,
+    asking: impl Future<Output = Result<Outcome, Unasked>>,
+) -> Outcome {
+    let why = match tokio::time::timeout(LIVE_ANSWER, asking).await {
+        Ok(Ok(outcome)) => return outcome,
+        Ok(Err(why)) => why.to_string(),
+        Err(_) => LATE.to_owned(),
+    };
+    tracing::info!(%server, method, why, "a question of the server was not answered");
+    Outcome::Error(bridge::refused_question(method, &why).to_raw())
+}
+
+/// Said of a client that is given up.
+const LATE: &str = "the client did not answer in time";
+
+/// Asks a client, on the stream of its request, all that an upstream's result asks.
+pub(super) async fn ask_round(
+    context: &CallContext,
+    endpoint: EndpointKind,
+    server: ServerName,
+    round: RoundQuestions,
+) -> Result<RoundReplies, Failure> {
+    let asking = round
+        .requests
+        .iter()
+        .map(|request| ask_of_round(context, endpoint, &server, request));
+    let responses = tokio::time::timeout(LIVE_ANSWER, future::try_join_all(asking))
+        .await
+        .map_err(|_| unanswered(&server, LATE))??;
+    let keys = round.requests.into_iter().map(|request| request.key);
+    Ok(RoundReplies {
+        responses: keys.zip(responses).collect(),
+        state: round.state,
+    })
+}
+
+async fn ask_of_round(
+    context: &CallContext,
+    endpoint: EndpointKind,
+    server: &ServerName,
+    request: &InputRequest,
+) -> Result<Raw, Failure> {
+    let params = request.params_for(context.revision);
+    let params = label::question(endpoint, server, &request.method, params.as_ref());
+    let outcome = context.ask(&request.method, params.as_ref()).await;
+    let outcome = outcome.map_err(|why| unanswered(server, &why.to_string()))?;
+    request.response(outcome).map_err(|error| {
+        let said = error.get("message").and_then(|message| message.string());
+        let why = format!("the client refused: {}", said.unwrap_or_default());
+        unanswered(server, &why)
+    })
+}
+
+/// The failure of a call whose server was not answered what it asked.
+pub(super) fn unanswered(server: &ServerName, why: &str) -> Failure {
+    let error = format!("the server {server:?} asked something that was not answered: {why}");
+    let hint =
+        "Use a client that can answer questions of servers, or call in a way that needs none.";
+    Failure::new(ErrorCode::QuestionUnanswered, error, hint).of_server(server)
+}

@@ -1,0 +1,331 @@
+//! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
+
+use super::{Standing, Variant, call_with, standing};
+use crate::{
+    access::Caller,
+    catalog::{Snapshot, Tool},
+    config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
+    error_code::{ErrorCode, Failure},
+    fingerprint::Fingerprint,
+    names::{self, ServerName},
+    wire::{Target, Thing},
+};
+
+/// What decides, over one state of settings and catalog. A list asks it once for each of its things.
+#[derive(Clone, Copy)]
+pub struct Rules<'a> {
+    settings: &'a Settings,
+    snapshot: &'a Snapshot,
+}
+
+/// Why something may not be had. Cheap: most refusals are never shown to anybody.
+enum Refusal<'a> {
+    /// No such server, or its entry is broken.
+    NoEntry(Option<&'a BrokenEntry>),
+    Disabled,
+    Quarantined,
+    /// The configuration of the server switches the tool off.
+    ToolOff(&'a str),
+    UnknownTool(&'a str),
+}
+
+impl<'a> Rules<'a> {
+    /// The rules of this state.
+    pub fn new(settings: &'a Settings, snapshot: &'a Snapshot) -> Self {
+        Self { settings, snapshot }
+    }
+
+    /// Whether `caller` may have what it wants of `server`, and why not. `server` is text: callers write what they like.
+    pub fn decide(self, caller: &Caller, server: &str, target: &Target<'_>) -> Result<(), Failure> {
+        match self.judge(caller, server, target) {
+            Ok(_) => Ok(()),
+            Err(refusal) => Err(self.explained(server, &refusal)),
+        }
+    }
+
+    /// The same where nobody hears why not.
+    pub fn allows(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
+        self.judge(caller, server, target).is_ok()
+    }
+
+    /// Whether a server of this name is configured and may be used, by whomever.
+    pub fn is_usable(self, server: &str) -> bool {
+        let entry = self.settings.servers.get(server);
+        entry.is_some_and(|entry| standing(entry).is_usable())
+    }
+
+    /// The entry of a server, usable or not, or why there is none.
+    pub fn entry(self, server: &str) -> Result<&'a ServerEntry, Failure> {
+        let entry = self.find(server);
+        entry.map_err(|refusal| self.explained(server, &refusal))
+    }
+
+    /// The variant that a tool of this server is to be called with.
+    pub fn call_with(self, server: &str, tool: &Tool) -> Variant {
+        call_with(self.find(server).ok(), tool)
+    }
+
+    /// The entry of the server that the target may be had of. `_caller` is not asked about yet: whoever is let in may have the same.
+    fn judge<'t>(
+        self,
+        _caller: &Caller,
+        server: &str,
+        target: &'t Target<'_>,
+    ) -> Result<&'a ServerEntry, Refusal<'t>>
+    where
+        'a: 't,
+    {
+        let entry = self.find(server)?;
+        match standing(entry) {
+            Standing::Usable => (),
+            Standing::Disabled => return Err(Refusal::Disabled),
+            Standing::Quarantined => return Err(Refusal::Quarantined),
+        }
+        let Thing::Tool(tool) = target.thing() else {
+            return Ok(entry);
+        };
+        if !entry.tools.allows(tool) {
+            return Err(Refusal::ToolOff(tool));
+        }
+        let is_known = self.snapshot.tool(server, tool).is_some();
+        if is_known || entry.tool_changes == ToolChanges::Allow {
+            Ok(entry)
+        } else {
+            Err(Refusal::UnknownTool(tool))
+        }
+    }
+
+    /// The server's own name and the definition that a call is bound to, where the target may be had.
+    pub(super) fn admit(
+        self,
+        caller: &Caller,
+        server: &str,
+        target: &Target<'_>,
+    ) -> Result<(&'a ServerName, Option<Fingerprint>), Failure> {
+        let judged = self.judge(caller, server, target);
+        let entry = judged.map_err(|refusal| self.explained(server, &refusal))?;
+        let known = match target.thing() {
+            Thing::Tool(tool) => self.snapshot.tool(server, tool),
+            _ => None,
+        };
+        let held = known.filter(|_| entry.tool_changes == ToolChanges::Hold);
+        Ok((&entry.name, held.map(|tool| tool.fingerprint)))
+    }
+
+    /// Whether a tool may be called as this variant: no milder than what is known of it, unless the settings leave that to the
+    /// caller.
+    pub(super) fn check_variant(
+        self,
+        variant: Variant,
+        server: &str,
+        tool: &str,
+    ) -> Result<(), Failure> {
+        let Some(known) = self.snapshot.tool(server, tool) else {
+            return Ok(());
+        };
+        let declared = super::variant::declared(variant, self.find(server).ok(), known);
+        let Err((needed, why)) = declared else {
+            return Ok(());
+        };
+        if self.settings.strict_server_validation {
+            return Err(super::variant::too_mild(
+                variant,
+                (needed, why),
+                server,
+                tool,
+            ));
+        }
+        tracing::warn!(
+            server,
+            tool,
+            declared = variant.as_str(),
+            needed = needed.as_str(),
+            why,
+            "a call was declared too mild"
+        );
+        Ok(())
+    }
+
+    fn find(self, server: &str) -> Result<&'a ServerEntry, Refusal<'a>> {
+        let broken = || {
+            self.settings
+                .broken
+                .iter()
+                .find(|entry| entry.name == server)
+        };
+        let entry = self.settings.servers.get(server);
+        entry
+            .map(AsRef::as_ref)
+            .ok_or_else(|| Refusal::NoEntry(broken()))
+    }
+
+    fn explained(self, server: &str, refusal: &Refusal<'_>) -> Failure {
+        let failure = match refusal {
+            Refusal::NoEntry(broken) => self.no_entry(server, *broken),
+            Refusal::Disabled => disabled(server),
+            Refusal::Quarantined => quarantined(server),
+            Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
+            Refusal::UnknownTool(tool) => self.unknown_tool(server, tool).of_tool(*tool),
+        };
+        failure.of_server(server)
+    }
+
+    fn no_entry(self, server: &str, broken: Option<&BrokenEntry>) -> Failure {
+        if let Some(broken) = broken {
+            let error = format!(
+                "the configuration of server {server:?} is wrong: {}",
+                broken.reason
+            );
+            let hint =
+                "Ask the user to correct the entry; `mcpproxy config check` shows every mistake.";
+            return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
+        }
+        let known = self.settings.servers.keys().map(ServerName::as_str);
+        let hint = match names::closest(server, known) {
+            Some(close) => format!("The closest configured name is {close:?}."),
+            None => "`mcpproxy upstream list` shows the configured servers.".to_owned(),
+        };
+        let error = format!("no server {server:?} is configured");
+        Failure::new(ErrorCode::UnknownServer, error, hint)
+    }
+
+    fn unknown_tool(self, server: &str, tool: &str) -> Failure {
+        let known = self.snapshot.servers.get(server);
+        let known = known.map(|known| &known.tools[..]).unwrap_or_default();
+        let hint = match names::closest(tool, known.iter().map(|tool| &*tool.name)) {
+            Some(close) => format!("The closest known name is {server}:{close}."),
+            None if known.is_empty() => {
+                format!(
+                    "The server lists no tools; `mcpproxy upstream restart {server}` lists again."
+                )
+            }
+            None => "Look the name up in the list of tools.".to_owned(),
+        };
+        let error = format!("the server {server:?} has no tool {tool:?}");
+        Failure::new(ErrorCode::UnknownTool, error, hint)
+    }
+}
+
+fn disabled(server: &str) -> Failure {
+    let error = format!("the server {server:?} is disabled");
+    let hint = format!("Ask the user to run `mcpproxy upstream enable {server}`.");
+    Failure::new(ErrorCode::ServerDisabled, error, hint)
+}
+
+fn quarantined(server: &str) -> Failure {
+    let error = format!(
+        "the server {server:?} is quarantined: nothing of it is executed until a person approves it"
+    );
+    let hint = "Ask the user to review the server and to set \"quarantined\": false in the configuration file.";
+    Failure::new(ErrorCode::ServerQuarantined, error, hint)
+}
+
+fn tool_off(server: &str, tool: &str) -> Failure {
+    let error =
+        format!("the tool {tool:?} of server {server:?} is switched off by the configuration");
+    let hint =
+        "Use another tool; the user can change enabled_tools and disabled_tools of the server.";
+    Failure::new(ErrorCode::ToolDisabled, error, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, sync::Arc};
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{
+        catalog::{Listing, ServerCatalog},
+        config::{self, Surroundings},
+        wire::{Raw, Revision},
+    };
+
+    /// A server "s" whose entry also has these members, and which lists the tool "a".
+    fn state(entry: &Value) -> (Settings, Snapshot) {
+        let mut entry = entry.clone();
+        entry["command"] = "c".into();
+        let text = json!({ "mcpServers": { "s": entry, "bad name!": {} } }).to_string();
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let settings = config::parse(&text, &surroundings).expect("a configuration");
+        let listing = Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools: vec![Raw::author(&json!({ "name": "a", "inputSchema": {} }))],
+            prompts: vec![],
+            resources: vec![],
+            templates: vec![],
+        };
+        let name = ServerName::parse("s").expect("a name");
+        let known = Arc::new(ServerCatalog::ingest(&name, "e", listing));
+        (settings, Snapshot::new(1, [(name, known)].into()))
+    }
+
+    #[track_caller]
+    fn check(entry: &Value, server: &str, target: &Target<'_>, expected: Result<(), ErrorCode>) {
+        let (settings, snapshot) = state(entry);
+        let (rules, caller) = (Rules::new(&settings, &snapshot), Caller::named("anyone"));
+        let decided = rules.decide(&caller, server, target);
+        assert_eq!(rules.allows(&caller, server, target), decided.is_ok());
+        let admitted = rules.admit(&caller, server, target).map(drop);
+        assert_eq!(admitted, decided, "the same is admitted");
+        let code = decided.map_err(|failure| {
+            assert_eq!(failure.server.as_deref(), Some(server));
+            failure.code
+        });
+        assert_eq!(code, expected, "{entry} {server} {target:?}");
+    }
+
+    #[test]
+    fn what_is_usable_may_be_had() {
+        for target in [
+            Target::tool("a"),
+            Target::prompt("p"),
+            Target::resource("a://b"),
+            Target::subscription("a://b"),
+            Target::method_alone("vendor/do"),
+        ] {
+            check(&json!({}), "s", &target, Ok(()));
+            let disabled = Err(ErrorCode::ServerDisabled);
+            check(&json!({"enabled": false}), "s", &target, disabled);
+            let both = json!({"enabled": false, "quarantined": true});
+            check(&both, "s", &target, disabled);
+            let quarantined = Err(ErrorCode::ServerQuarantined);
+            check(&json!({"quarantined": true}), "s", &target, quarantined);
+            check(&json!({}), "t", &target, Err(ErrorCode::UnknownServer));
+            let broken = Err(ErrorCode::ServerMisconfigured);
+            check(&json!({}), "bad name!", &target, broken);
+        }
+    }
+
+    #[test]
+    fn of_tools_only_those_that_are_on_and_listed() {
+        let off = json!({"disabled_tools": ["a", "b"], "tool_changes": "allow"});
+        check(&off, "s", &Target::tool("a"), Err(ErrorCode::ToolDisabled));
+        let unknown = Err(ErrorCode::UnknownTool);
+        check(&json!({}), "s", &Target::tool("b"), unknown);
+        let changing = json!({"tool_changes": "allow"});
+        check(&changing, "s", &Target::tool("b"), Ok(()));
+    }
+
+    #[test]
+    fn a_call_is_bound_to_the_definition_that_is_known() {
+        let bound = |entry: &Value, target: &Target<'_>| {
+            let (settings, snapshot) = state(entry);
+            let rules = Rules::new(&settings, &snapshot);
+            let admitted = rules.admit(&Caller::named("anyone"), "s", target);
+            let (server, fingerprint) = admitted.expect("admitted");
+            assert_eq!(server.as_str(), "s");
+            let known = snapshot.tool("s", "a").expect("known").fingerprint;
+            fingerprint.map(|fingerprint| fingerprint == known)
+        };
+        assert_eq!(bound(&json!({}), &Target::tool("a")), Some(true));
+        assert_eq!(bound(&json!({}), &Target::prompt("a")), None);
+        let changing = json!({"tool_changes": "allow"});
+        assert_eq!(bound(&changing, &Target::tool("a")), None);
+        assert_eq!(bound(&changing, &Target::tool("b")), None);
+    }
+}

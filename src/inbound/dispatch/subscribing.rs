@@ -1,0 +1,99 @@
+//! Requests of legacy clients to be told of more than answers: of resources, and of log lines from a level on.
+
+use std::sync::Arc;
+
+use super::ServedClient;
+use crate::{
+    call_context::CallContext,
+    error_code::{ErrorCode, Failure},
+    inbound::{session::LegacySession, subscriptions::MAX_SUBSCRIPTIONS},
+    router::Tell,
+    wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
+};
+
+/// Whether a request of this method begins or ends a subscription, or sets the log level. Modern clients do neither this way.
+pub(super) fn is_subscription(name: &str) -> bool {
+    matches!(
+        name,
+        method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE | method::SET_LEVEL
+    )
+}
+
+impl ServedClient {
+    /// Begins or ends a subscription, or sets the log level.
+    pub(super) async fn subscribe(&self, context: &CallContext, request: &Request) -> Outcome {
+        match self.subscribed(context, request).await {
+            Ok(()) => Outcome::Result(Raw::empty_object()),
+            Err(error) => Outcome::Error(error),
+        }
+    }
+
+    async fn subscribed(&self, context: &CallContext, request: &Request) -> Result<(), Raw> {
+        let wrong = |why: &str| RpcError::invalid_params(format!("{}: {why}", request.method));
+        let params = request.params.as_ref();
+        let text = |key: &str| params.and_then(|params| params.get(key)?.string());
+        if &*request.method == method::SET_LEVEL {
+            return self.set_log_level(text("level").as_deref());
+        }
+        let uri = text("uri").ok_or_else(|| wrong("`uri` is missing").to_raw())?;
+        let Some(session) = &self.session else {
+            let error = RpcError::invalid_request(format!(
+                "{} needs a session; send initialize first",
+                request.method
+            ));
+            return Err(error.to_raw());
+        };
+        if &*request.method == method::RESOURCES_UNSUBSCRIBE {
+            session.unsubscribe(&uri);
+            return Ok(());
+        }
+        if !session.has_room_for_subscription(&uri) {
+            return Err(too_many());
+        }
+        let router = &self.inbound.0.router;
+        let subscribed = router.subscribe(context, &self.view, &uri, telling(session));
+        session.keep_subscription(&uri, subscribed.await?);
+        Ok(())
+    }
+
+    /// A client without a session has no further requests that this could hold for.
+    fn set_log_level(&self, level: Option<&str>) -> Result<(), Raw> {
+        let Some(level) = level.and_then(LogLevel::parse) else {
+            let error = format!("{}: `level` is no log level", method::SET_LEVEL);
+            return Err(RpcError::invalid_params(error).to_raw());
+        };
+        match self.inbound.0.router.subscribe_to_log(&self.view, level) {
+            None => Err(RpcError::method_not_found(method::SET_LEVEL).to_raw()),
+            Some(subscription) => {
+                if let Some(session) = &self.session {
+                    session.keep_log_subscription(subscription);
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Onto the session's own stream.
+fn telling(session: &Arc<LegacySession>) -> Tell {
+    // The session holds the subscription, not the other way round.
+    let session = Arc::downgrade(session);
+    Arc::new(move |notice| {
+        if let Some(session) = session.upgrade() {
+            let frame = notification_frame(&notice.method, notice.params.as_ref());
+            session.to_client().send(frame);
+        }
+    })
+}
+
+fn too_many() -> Raw {
+    let error = format!("the session is subscribed to {MAX_SUBSCRIPTIONS} resources already");
+    let failure = Failure::new(
+        ErrorCode::Overloaded,
+        error,
+        "End other subscriptions first.",
+    );
+    RpcError::new(RpcError::INTERNAL, failure.error.clone())
+        .with_data(Raw::author(&failure))
+        .to_raw()
+}

@@ -1,0 +1,48 @@
+//! What a legacy client is told besides answers: the resources that its session is subscribed to, and its log level.
+
+use std::collections::HashMap;
+
+use crate::{
+    router::{LogSubscription, Subscription},
+    wire::LogLevel,
+};
+
+/// Limit: resources that one session is subscribed to.
+pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
+
+/// The subscriptions of one session. What is taken out of it ends where it is dropped, which must not be under a lock.
+#[derive(Default)]
+pub(super) struct SessionSubscriptions {
+    by_uri: HashMap<Box<str>, Subscription>,
+    log: Option<LogSubscription>,
+}
+
+impl SessionSubscriptions {
+    /// The least grave log lines that the client wants to see, if it said so.
+    pub(super) fn log_level(&self) -> Option<LogLevel> {
+        self.log.as_ref().map(LogSubscription::level)
+    }
+
+    /// Sets the log level, and takes out what was there before.
+    #[must_use]
+    pub(super) fn set_log(&mut self, subscription: LogSubscription) -> Option<LogSubscription> {
+        self.log.replace(subscription)
+    }
+
+    /// Whether one more is allowed. A client that subscribes twice is subscribed once.
+    pub(super) fn has_room_for(&self, uri: &str) -> bool {
+        self.by_uri.len() < MAX_SUBSCRIPTIONS || self.by_uri.contains_key(uri)
+    }
+
+    /// Adds one, and takes out that which was there before.
+    #[must_use]
+    pub(super) fn add(&mut self, uri: &str, subscription: Subscription) -> Option<Subscription> {
+        self.by_uri.insert(uri.into(), subscription)
+    }
+
+    /// Takes one out.
+    #[must_use]
+    pub(super) fn remove(&mut self, uri: &str) -> Option<Subscription> {
+        self.by_uri.remove(uri)
+    }
+}

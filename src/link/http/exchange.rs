@@ -1,0 +1,154 @@
+//! One forwarded request: the stream of what comes back for it, and its withdrawal when the caller leaves before the answer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tracing::Instrument;
+
+use super::{HttpLink, pull::Pull, session::HttpSession};
+use crate::{
+    link::{Incoming, LinkError, WITHDRAWAL, in_flight::Slot, withdrawal_frame},
+    wire::method,
+};
+
+/// The stream of one request. Dropping it before the answer cancels the request upstream.
+pub struct HttpExchange {
+    pull: Pull,
+    withdrawal: Withdrawal,
+}
+
+impl HttpExchange {
+    pub(super) fn new(pull: Pull, withdrawal: Withdrawal) -> Self {
+        Self { pull, withdrawal }
+    }
+
+    /// The next message; see [`crate::link::Exchange::next`].
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
+        let shared = &self.withdrawal.link.shared;
+        let message = loop {
+            let arrived = arrived(&mut self.pull, self.withdrawal.slot.as_deref());
+            match shared.unless_closed(arrived).await {
+                // Some servers say on the stream of a call what concerns everybody.
+                Ok(Incoming::Notice(notice))
+                    if !self.pull.is_stateless() && concerns_all(&notice.method) =>
+                {
+                    shared.sort_notice(notice).await;
+                }
+                // Such a server has nobody to ask, and there is no way to answer it.
+                Ok(Incoming::Question(_)) if self.pull.is_stateless() => {
+                    tracing::debug!(
+                        "a question of the server was passed over: its revision has none"
+                    );
+                }
+                message => break message,
+            }
+        };
+        match &message {
+            Ok(Incoming::Answer(_)) => self.withdrawal.settle(),
+            Ok(_) => (),
+            Err(error) => self.withdrawal.failed(error),
+        }
+        message
+    }
+}
+
+async fn arrived(pull: &mut Pull, slot: Option<&Slot>) -> Result<Incoming, LinkError> {
+    let Some(slot) = slot else {
+        return pull.next().await;
+    };
+    tokio::select! {
+        biased;
+        question = slot.next() => question,
+        message = pull.next() => message,
+    }
+}
+
+/// Whether a notification is about the server, whatever stream it comes on.
+fn concerns_all(name: &str) -> bool {
+    matches!(
+        name,
+        method::TOOLS_CHANGED
+            | method::PROMPTS_CHANGED
+            | method::RESOURCES_CHANGED
+            | method::RESOURCE_UPDATED
+    )
+}
+
+/// Stands for a request that the server may be working on. It is made before the request is sent, because a caller may leave while
+/// the head of the response is awaited.
+pub(super) struct Withdrawal {
+    link: HttpLink,
+    number: u64,
+    /// Its place among the requests in flight, where questions arrive that came on another stream. None where there are no questions.
+    slot: Option<Arc<Slot>>,
+    /// The session in which the server knows the request; none if there is nothing to withdraw.
+    pub(super) sent_in: Option<Arc<HttpSession>>,
+}
+
+impl Withdrawal {
+    pub(super) fn new(link: HttpLink, number: u64, slot: Option<Arc<Slot>>) -> Self {
+        Self {
+            link,
+            number,
+            slot,
+            sent_in: None,
+        }
+    }
+
+    /// The request is over: there is nothing to withdraw any more.
+    fn settle(&mut self) {
+        self.sent_in = None;
+        if self.slot.take().is_some() {
+            self.link.shared.in_flight.ended(self.number);
+        }
+    }
+
+    /// The request has failed. When it is not known to be over, the server should stop working on it.
+    pub(super) fn failed(&mut self, error: &LinkError) {
+        match error {
+            LinkError::NotDelivered(_) | LinkError::HeaderMismatch(_) => {
+                self.sent_in = None;
+                if self.slot.take().is_some() {
+                    self.link.shared.in_flight.not_sent(self.number);
+                }
+            }
+            LinkError::Status { .. } => self.settle(),
+            LinkError::Lost(_) | LinkError::Broken(_) => (),
+        }
+    }
+}
+
+impl Drop for Withdrawal {
+    fn drop(&mut self) {
+        if self.slot.is_some() {
+            self.link.shared.in_flight.withdraw(self.number);
+        }
+        // A stateless request is withdrawn by closing its stream, as whoever drops it does.
+        let Some(session) = self
+            .sent_in
+            .take()
+            .filter(|session| !session.is_stateless())
+        else {
+            return;
+        };
+        let frame = withdrawal_frame(self.number);
+        let withdrawal = withdraw(self.link.clone(), session, frame);
+        self.link.shared.spawn(withdrawal.in_current_span());
+    }
+}
+
+/// Takes the whole link, which must not end before this is done.
+async fn withdraw(link: HttpLink, session: Arc<HttpSession>, frame: Bytes) {
+    let shared = &link.shared;
+    let sent = async {
+        let _turn = shared.withdrawals.acquire().await;
+        // A session that was lost has taken its requests with it.
+        if shared.session().number != session.number {
+            return Ok(());
+        }
+        shared.tell(&session, frame).await
+    };
+    if let Ok(Err(error)) = tokio::time::timeout(WITHDRAWAL, sent).await {
+        tracing::debug!(%error, "a withdrawn request could not be cancelled");
+    }
+}

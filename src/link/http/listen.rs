@@ -1,0 +1,127 @@
+//! The server's stream of notifications (Streamable HTTP, "Listening for Messages from the Server"), and where messages go that
+//! belong to no call.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use tokio::sync::oneshot;
+
+use super::{session::HttpSession, shared::HttpShared};
+use crate::{
+    link::{
+        News,
+        remote::{Events, ServerBody, is_event_stream},
+    },
+    wire::{Message, Notification, Response as Answer, method, notification_frame},
+};
+
+/// How long to wait before the stream is opened again where the server does not say.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Limit: the longest of the waits, which double while the stream brings nothing.
+const MAX_RETRY: Duration = Duration::from_mins(1);
+
+/// How long to wait for a server to say that it speaks on the stream. Some say nothing before they have something to tell.
+const OPENED: Duration = Duration::from_millis(500);
+
+impl HttpShared {
+    /// Listens in the session of the moment, and no more in any other. Comes back when the server can be heard, because what it
+    /// says on this stream while nobody listens is lost with many: a question of the very first call, for example.
+    pub(super) async fn listen(self: &Arc<Self>) {
+        let (shared, session) = (self.clone(), self.session());
+        let (open, opened) = oneshot::channel();
+        let listener = self.spawn(async move { shared.keep_listening(&session, open).await });
+        let earlier = std::mem::replace(&mut *self.listener.lock(), listener);
+        if let Some(earlier) = earlier {
+            earlier.abort();
+        }
+        let _ = tokio::time::timeout(OPENED, opened).await;
+    }
+
+    /// Returns when the server has no such stream, or does not know the session: the next request will find out.
+    async fn keep_listening(&self, session: &HttpSession, open: oneshot::Sender<()>) {
+        let (mut last_id, mut backoff) = (None::<Bytes>, RETRY);
+        let mut open = Some(open);
+        loop {
+            let opened = Instant::now();
+            let mut wait = backoff;
+            let response = self.server.get(session, last_id.as_ref()).await;
+            drop(open.take());
+            match response {
+                Ok(response) if is_stream(&response) => {
+                    let mut events = Events::of(response, last_id.take());
+                    while let Ok(frame) = events.next().await {
+                        self.arrived(&frame).await;
+                    }
+                    if events.has_moved() || opened.elapsed() > MAX_RETRY {
+                        backoff = RETRY;
+                        wait = events.retry().unwrap_or(RETRY);
+                    } else {
+                        wait = wait.max(events.retry().unwrap_or_default());
+                    }
+                    last_id = events.last_id().cloned();
+                }
+                Ok(response) if is_final(response.status()) => return,
+                Ok(_) | Err(_) => (),
+            }
+            tokio::time::sleep(wait.min(MAX_RETRY)).await;
+            backoff = (backoff * 2).min(MAX_RETRY);
+        }
+    }
+
+    /// Sorts a message from the stream of notifications.
+    async fn arrived(&self, frame: &Bytes) {
+        match Message::parse(frame) {
+            Ok(Message::Notification(notice)) => self.sort_notice(notice).await,
+            Ok(Message::Request(question)) => self.news.post(News::Question(question)),
+            Ok(Message::Response(Answer { id: Some(id), .. })) if id.our_number().is_none() => {
+                self.to_control(frame.clone()).await;
+            }
+            Ok(Message::Response(_)) => {
+                tracing::debug!(
+                    "an answer came over the stream of notifications; it is passed over"
+                );
+            }
+            Err(error) => {
+                let why = self.server.excerpt(error.to_string().as_bytes());
+                tracing::debug!(why, "a message of the server could not be read");
+            }
+        }
+    }
+
+    /// Hands a notification to the worker; the rmcp client hears of changed lists too.
+    pub(super) async fn sort_notice(&self, notice: Notification) {
+        let changed = matches!(
+            &*notice.method,
+            method::TOOLS_CHANGED | method::PROMPTS_CHANGED | method::RESOURCES_CHANGED
+        );
+        if changed {
+            let frame = notification_frame(&notice.method, notice.params.as_ref());
+            self.to_control(frame).await;
+        }
+        self.news.post(News::Notification(notice));
+    }
+
+    /// Hands a frame to the rmcp client, which always reads.
+    pub(super) async fn to_control(&self, frame: Bytes) {
+        // It is gone, and the link with it, if this fails.
+        let _ = self.control.send(frame).await;
+    }
+}
+
+fn is_stream(response: &Response<ServerBody>) -> bool {
+    response.status().is_success() && is_event_stream(response.headers())
+}
+
+/// Whether asking again is of no use.
+fn is_final(status: StatusCode) -> bool {
+    let passing = matches!(
+        status,
+        StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
+    );
+    !status.is_server_error() && !passing || status == StatusCode::NOT_IMPLEMENTED
+}

@@ -1,0 +1,158 @@
+//! The link over Streamable HTTP, to servers with sessions (revisions 2025-03-26 to 2025-11-25) and to stateless ones (2026-07-28).
+//!
+//! A call is one POST whose response is its stream. The task of the caller reads it, so there is no reader task; the table of requests
+//! in flight only decides which client gets a question that comes outside of the calls' streams. Other tasks read the stream of
+//! notifications and answers on the control lane, renew the session and withdraw requests; all end with the link.
+
+mod control;
+mod exchange;
+mod headers;
+mod listen;
+mod post;
+mod pull;
+mod renewal;
+mod server;
+mod session;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use hyper_util::client::proxy::matcher::Matcher;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use self::{control::HttpControl, exchange::HttpExchange};
+use self::{exchange::Withdrawal, server::Server, session::HttpSession, shared::HttpShared};
+use super::{
+    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    Unattributed, in_flight::Purpose, news_queue,
+};
+use crate::wire::{
+    Id, Outcome, Raw, Request, RequestNumbers, Revision, error_frame, header_params::HeaderParam,
+    notification_frame, request_frame, result_frame,
+};
+
+/// The link. Cheap to clone; when the last clone is gone, its tasks end.
+#[derive(Clone)]
+pub struct HttpLink {
+    shared: Arc<HttpShared>,
+    /// Tasks of the link hold `shared` only, so this goes when nobody uses the link any more.
+    _alive: Arc<DropGuard>,
+}
+
+/// A new link with everything that hangs on it: the raw lane, the control lane with its inbox, and what belongs to no request.
+pub type HttpConnection = (
+    HttpLink,
+    HttpControl,
+    mpsc::Receiver<Bytes>,
+    mpsc::Receiver<News>,
+);
+
+/// Prepares a link. Nothing is sent yet: the first frame of the control lane opens the connection. Proxies are those of the
+/// environment (`HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY`, `NO_PROXY`).
+pub fn connect(
+    endpoint: &Endpoint,
+    numbers: RequestNumbers,
+) -> Result<HttpConnection, EndpointError> {
+    connect_through(endpoint, &Matcher::from_env(), numbers)
+}
+
+fn connect_through(
+    endpoint: &Endpoint,
+    proxies: &Matcher,
+    numbers: RequestNumbers,
+) -> Result<HttpConnection, EndpointError> {
+    let server = Server::new(endpoint, proxies)?;
+    let (control, inbox) = mpsc::channel(CONTROL_CAPACITY);
+    let (news, news_inbox) = news_queue();
+    let closed = CancellationToken::new();
+    let alive = closed.clone().drop_guard();
+    let link = HttpLink {
+        shared: Arc::new(HttpShared::new(server, control, news, numbers, closed)),
+        _alive: Arc::new(alive),
+    };
+    Ok((link.clone(), HttpControl::new(link), inbox, news_inbox))
+}
+
+impl HttpLink {
+    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a session
+    /// that the control lane is to open.
+    pub fn speak(&self, revision: Option<Revision>) {
+        let session = HttpSession::speaking(&self.shared.session(), revision);
+        self.shared.session.store(Arc::new(session));
+    }
+
+    /// Sends a request; see [`super::Link::call`].
+    pub async fn call(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        mirrored: &[HeaderParam],
+        requestor: Option<Requestor>,
+    ) -> Result<HttpExchange, LinkError> {
+        let id = Id::ours(number);
+        let frame = request_frame(&id, method, params);
+        // Where requests are stateless, nothing comes but on their own streams.
+        let (headers, slot) = if self.shared.session().is_stateless() {
+            (headers::of_request(method, params, mirrored), None)
+        } else {
+            let purpose = Purpose::of(requestor);
+            let slot = self.shared.in_flight.insert(number, purpose)?;
+            (HeaderMap::new(), Some(slot))
+        };
+        let mut withdrawal = Withdrawal::new(self.clone(), number, slot);
+        let request = self
+            .shared
+            .request(&id, frame, &headers, &mut withdrawal.sent_in);
+        match self.shared.unless_closed(request).await {
+            Ok(pull) => Ok(HttpExchange::new(pull, withdrawal)),
+            Err(error) => {
+                withdrawal.failed(&error);
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a notification; comes back when the server has taken it.
+    pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
+        let frame = notification_frame(method, params);
+        self.shared.unless_closed(self.shared.notify(frame)).await
+    }
+
+    /// See [`super::Link::next_number`].
+    pub fn next_number(&self) -> u64 {
+        self.shared.in_flight.next_number()
+    }
+
+    /// See [`super::Link::news`].
+    pub fn news(&self) -> &NewsSender {
+        &self.shared.news
+    }
+
+    /// The HTTP status with which the server refused to open a session, be it with or without a JSON-RPC error. Servers of the older
+    /// transport refuse with 400, 404 or 405.
+    pub fn refused_with(&self) -> Option<u16> {
+        self.shared.refused_with()
+    }
+
+    /// See [`super::Link::attribute`].
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        self.shared.in_flight.attribute_question(question)
+    }
+
+    /// Answers a question. A question dies with its session, so the answer is not sent in another.
+    pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
+        let frame = match outcome {
+            Outcome::Result(result) => result_frame(id, result),
+            Outcome::Error(error) => error_frame(Some(id), error),
+        };
+        let session = self.shared.session();
+        let told = self.shared.tell(&session, frame);
+        self.shared.unless_closed(told).await
+    }
+}

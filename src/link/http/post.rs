@@ -1,0 +1,119 @@
+//! Sending messages in the session of the moment. What a server refused because it does not know the session was not read, so it
+//! is sent once more in the next one.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+
+use super::{pull::Pull, renewal::session_unknown, session::HttpSession, shared::HttpShared};
+use crate::{
+    link::{
+        ACCEPTANCE, LinkError,
+        remote::{HttpRefusal, Posted, linger},
+    },
+    wire::{Id, RpcError},
+};
+
+/// What became of a message that wants no answer.
+enum Delivery {
+    Accepted,
+    SessionUnknown,
+}
+
+impl HttpShared {
+    /// Posts a request and gives what comes back. `sent_in` is kept true while this waits: the session in which the server may be
+    /// working on the request.
+    pub(super) async fn request(
+        self: &Arc<Self>,
+        id: &Id,
+        frame: Bytes,
+        headers: &HeaderMap,
+        sent_in: &mut Option<Arc<HttpSession>>,
+    ) -> Result<Pull, LinkError> {
+        let session = self.session();
+        *sent_in = Some(session.clone());
+        let posted = self.server.post(&session, frame.clone(), headers).await?;
+        if let Some(refusal) = header_mismatch(&posted, &session) {
+            let why = self.server.excerpt(&refusal.body);
+            return Err(LinkError::HeaderMismatch(why));
+        }
+        if !is_refused_unread(&posted, &session) {
+            return Pull::of(self, id, session, posted);
+        }
+        *sent_in = None;
+        // Boxed, because it is large and seldom.
+        let again = Box::pin(async {
+            self.renew(session.number).await?;
+            let session = self.session();
+            *sent_in = Some(session.clone());
+            let posted = self.server.post(&session, frame, headers).await?;
+            if is_refused_unread(&posted, &session) {
+                return Err(unknown_again());
+            }
+            Pull::of(self, id, session, posted)
+        });
+        again.await
+    }
+
+    /// Posts a message that wants no answer. A session that is lost is renewed.
+    pub(super) async fn notify(self: &Arc<Self>, frame: Bytes) -> Result<(), LinkError> {
+        let session = self.session();
+        match self.deliver(&session, frame.clone()).await? {
+            Delivery::Accepted => Ok(()),
+            Delivery::SessionUnknown => {
+                self.renew(session.number).await?;
+                self.tell(&self.session(), frame).await
+            }
+        }
+    }
+
+    /// The same for a message that means something in the given session only.
+    pub(super) async fn tell(&self, session: &HttpSession, frame: Bytes) -> Result<(), LinkError> {
+        match self.deliver(session, frame).await? {
+            Delivery::Accepted => Ok(()),
+            Delivery::SessionUnknown => Err(unknown_again()),
+        }
+    }
+
+    async fn deliver(&self, session: &HttpSession, frame: Bytes) -> Result<Delivery, LinkError> {
+        let none = HeaderMap::new();
+        let post = self.server.post(session, frame, &none);
+        let Ok(posted) = tokio::time::timeout(ACCEPTANCE, post).await else {
+            let why = "the message was not accepted within 30 s";
+            return Err(LinkError::Lost(why.to_owned()));
+        };
+        match posted? {
+            Posted::Accepted(response) => {
+                if let Some(rest) = linger(response.into_body()) {
+                    self.spawn(rest);
+                }
+                Ok(Delivery::Accepted)
+            }
+            Posted::Refused(refusal) if session_unknown(&refusal, session) => {
+                Ok(Delivery::SessionUnknown)
+            }
+            Posted::Refused(refusal) => Err(refusal.into_error()),
+        }
+    }
+}
+
+fn is_refused_unread(posted: &Posted, session: &HttpSession) -> bool {
+    matches!(posted, Posted::Refused(refusal) if session_unknown(refusal, session))
+}
+
+/// The refusal, if the server finds that headers and body do not match.
+fn header_mismatch<'a>(posted: &'a Posted, session: &HttpSession) -> Option<&'a HttpRefusal> {
+    match posted {
+        Posted::Refused(refusal)
+            if session.is_stateless() && refusal.code() == Some(RpcError::HEADER_MISMATCH) =>
+        {
+            Some(refusal)
+        }
+        _ => None,
+    }
+}
+
+fn unknown_again() -> LinkError {
+    LinkError::NotDelivered("the server does not know the session".to_owned())
+}

@@ -1,0 +1,86 @@
+//! The session that a server's answer to `initialize` opened, or that there is none to open.
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tokio::sync::watch;
+
+use crate::{
+    link::{LinkError, remote::SESSION_ID},
+    sync::Guarded,
+    wire::{Id, Raw, Revision},
+};
+
+/// Says which revision was agreed (revision 2025-06-18 and later).
+const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+
+/// A session, never changed: when it is lost, another takes its place. Its number tells a caller whose session is gone whether
+/// somebody has renewed it meanwhile.
+#[derive(Default)]
+pub(super) struct HttpSession {
+    pub(super) number: u64,
+    id: Option<HeaderValue>,
+    revision: Option<HeaderValue>,
+    /// Requests are stateless: headers say what is in the body, closing the stream withdraws the request, and nothing is asked back.
+    stateless: bool,
+}
+
+impl HttpSession {
+    /// The session after `previous`: its id from the head of the answer to `initialize`, its revision from the result.
+    pub(super) fn after(previous: &Self, id: Option<HeaderValue>, initialized: &Raw) -> Self {
+        let revision = initialized.get("protocolVersion").and_then(|r| r.string());
+        Self {
+            number: previous.number + 1,
+            id,
+            revision: revision.and_then(|r| HeaderValue::try_from(r).ok()),
+            stateless: false,
+        }
+    }
+
+    /// What comes after `previous` where this revision is spoken without a handshake; with `None`, where nothing is agreed yet.
+    pub(super) fn speaking(previous: &Self, revision: Option<Revision>) -> Self {
+        Self {
+            number: previous.number + 1,
+            id: None,
+            revision: revision.map(|revision| HeaderValue::from_static(revision.as_str())),
+            stateless: revision.is_some(),
+        }
+    }
+
+    /// Whether requests are stateless.
+    pub(super) fn is_stateless(&self) -> bool {
+        self.stateless
+    }
+
+    /// Whether the server gave it an id: only then can it be lost, and a cut stream be resumed.
+    pub(super) fn has_id(&self) -> bool {
+        self.id.is_some()
+    }
+
+    /// Marks a request as belonging to this session.
+    pub(super) fn stamp(&self, headers: &mut HeaderMap) {
+        for (name, value) in [(SESSION_ID, &self.id), (REVISION, &self.revision)] {
+            if let Some(value) = value {
+                headers.insert(name, value.clone());
+            }
+        }
+    }
+}
+
+/// What there is to know about renewing the session of a link.
+#[derive(Default)]
+pub(super) struct Renewals {
+    /// The `initialize` request that opened the first session.
+    pub(super) opening: Guarded<Option<(Id, Bytes)>>,
+    pub(super) newest: Guarded<Option<Renewal>>,
+    /// The HTTP status with which the first `initialize` was refused.
+    pub(super) refused: OnceLock<u16>,
+}
+
+/// A renewal under way or done.
+pub(super) struct Renewal {
+    /// The number of the session that was lost.
+    pub(super) lost: u64,
+    pub(super) outcome: watch::Receiver<Option<Result<(), LinkError>>>,
+}

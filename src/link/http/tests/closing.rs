@@ -1,0 +1,83 @@
+//! The end of a link.
+
+use std::sync::Arc;
+
+use super::{
+    Client,
+    odd_server::{OddServer, Seen, empty, open_events},
+    soon,
+};
+use crate::link::LinkError;
+
+/// A server whose every stream stays open.
+async fn endless() -> OddServer {
+    OddServer::start(|seen: Seen| async move {
+        match seen.what().as_str() {
+            "GET" | "tools/call" | "tools/list" => open_events([": hello\n\n".to_owned()]),
+            _ => seen.handshake().expect("nothing else is sent"),
+        }
+    })
+    .await
+}
+
+const LIST: &str = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+
+#[tokio::test]
+async fn closing_ends_every_task_every_call_and_the_session() {
+    let mut server = endless().await;
+    let client = Client::opened(&server.url).await;
+    client.send(LIST).await.expect("taken");
+    server.sees("GET").await;
+    let mut exchange = client.call(1, "x").await.expect("taken");
+    let (end, ()) = soon(async { tokio::join!(exchange.next(), client.control.close()) }).await;
+    assert!(matches!(end, Err(LinkError::Lost(_))), "{end:?}");
+    assert!(client.link.shared.is_idle());
+    let goodbye = server.sees("DELETE").await;
+    assert_eq!(goodbye.session(), Some("s1"));
+
+    let late = client.call(2, "x").await.err();
+    assert!(matches!(late, Some(LinkError::NotDelivered(_))), "{late:?}");
+    let late = client.send(LIST).await;
+    assert!(matches!(late, Err(LinkError::NotDelivered(_))), "{late:?}");
+    client.control.close().await;
+    drop(exchange);
+    assert!(server.rest().is_empty());
+}
+
+#[tokio::test]
+async fn the_last_clone_takes_the_tasks_with_it() {
+    let mut server = endless().await;
+    let client = Client::opened(&server.url).await;
+    client.send(LIST).await.expect("taken");
+    server.sees("GET").await;
+    let shared = Arc::clone(&client.link.shared);
+    assert!(!shared.is_idle());
+    drop(client);
+    soon(shared.idle()).await;
+}
+
+#[tokio::test]
+async fn an_exchange_keeps_its_link_and_takes_its_leave() {
+    let mut server = endless().await;
+    let client = Client::opened(&server.url).await;
+    let exchange = client.call(1, "x").await.expect("taken");
+    let shared = Arc::clone(&client.link.shared);
+    drop(client);
+    assert!(!shared.is_idle());
+    drop(exchange);
+    server.sees("notifications/cancelled").await;
+    soon(shared.idle()).await;
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_a_goodbye_is_left() {
+    let server = OddServer::start(|seen: Seen| async move {
+        match seen.what().as_str() {
+            "DELETE" => std::future::pending().await,
+            _ => seen.handshake().unwrap_or_else(|| empty(500)),
+        }
+    })
+    .await;
+    let client = Client::opened(&server.url).await;
+    soon(client.control.close()).await;
+}

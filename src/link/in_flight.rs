@@ -1,0 +1,382 @@
+//! Requests that wait for their answers on one connection: callers insert them, the reader removes them. The same table decides which
+//! client gets a question or a log line that names no request.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::Instant,
+};
+
+use tokio::sync::Notify;
+
+use super::{
+    Incoming, LinkError,
+    attribution::{EndedCalls, Requestor, Unattributed},
+};
+use crate::{
+    sync::Guarded,
+    wire::{Notification, Outcome, Request, RequestNumbers},
+};
+
+/// Limit: messages that one request may have waiting for its caller. A caller that reads slower loses notices, never the answer,
+/// and never slows the reader down for others.
+const WAITING: usize = 8192;
+
+/// Limit: their bytes. One alone may be larger.
+const WAITING_BYTES: usize = 16 << 20;
+
+/// Limit: questions among them. A server that asks more is refused.
+const WAITING_QUESTIONS: usize = 16;
+
+/// What a request is for.
+#[derive(Debug)]
+pub(super) enum Purpose {
+    /// A client waits for its answer.
+    Call(Requestor),
+    /// It is one of our own.
+    Own,
+    /// It stays open for what the server has to tell.
+    Listening,
+}
+
+impl Purpose {
+    /// The purpose of a request that this client makes; with `None`, of one of our own.
+    pub(super) fn of(requestor: Option<Requestor>) -> Self {
+        requestor.map_or(Self::Own, Self::Call)
+    }
+}
+
+/// The table of one link.
+#[derive(Default)]
+pub(super) struct RequestsInFlight {
+    table: Guarded<Table>,
+    numbers: RequestNumbers,
+}
+
+#[derive(Default)]
+struct Table {
+    open: HashMap<u64, Open>,
+    ended: EndedCalls,
+    /// Set once, when the link is over: nothing is inserted any more.
+    over: Option<LinkError>,
+}
+
+struct Open {
+    slot: Arc<Slot>,
+    purpose: Purpose,
+}
+
+impl Table {
+    /// A request has been answered, or has failed.
+    fn end(&mut self, number: u64) -> Option<Arc<Slot>> {
+        // An answered call leaves no doubt: a client would hear nothing of a shared server for a minute after any other had used it.
+        let Some(Open { slot, .. }) = self.open.remove(&number) else {
+            self.ended.forget_withdrawn(number);
+            return None;
+        };
+        Some(slot)
+    }
+}
+
+impl RequestsInFlight {
+    /// An empty table. The numbers are those of all links to one server, one after the other.
+    pub(super) fn new(numbers: RequestNumbers) -> Self {
+        let table = Guarded::default();
+        Self { table, numbers }
+    }
+
+    /// A number for a request of our own.
+    pub(super) fn next_number(&self) -> u64 {
+        self.numbers.take()
+    }
+
+    /// A place for a request that is about to be sent. Fails when the link is over.
+    pub(super) fn insert(&self, number: u64, purpose: Purpose) -> Result<Arc<Slot>, LinkError> {
+        let mut table = self.table.lock();
+        if let Some(reason) = &table.over {
+            return Err(LinkError::NotDelivered(reason.to_string()));
+        }
+        let slot = Arc::new(Slot::default());
+        let open = Open {
+            slot: slot.clone(),
+            purpose,
+        };
+        table.open.insert(number, open);
+        Ok(slot)
+    }
+
+    /// Forgets a request that the server has not seen.
+    pub(super) fn not_sent(&self, number: u64) {
+        self.table.lock().open.remove(&number);
+    }
+
+    /// Forgets a request that nobody waits for any more; whether it was there.
+    pub(super) fn withdraw(&self, number: u64) -> bool {
+        let mut table = self.table.lock();
+        let Some(open) = table.open.remove(&number) else {
+            return false;
+        };
+        if let Purpose::Call(requestor) = open.purpose {
+            table.ended.withdrawn(number, requestor, Instant::now());
+        }
+        true
+    }
+
+    /// Notes that a request has its answer, or the reason why there is none.
+    pub(super) fn ended(&self, number: u64) {
+        self.table.lock().end(number);
+    }
+
+    /// Hands a request its answer, or the reason why there is none.
+    pub(super) fn finish(&self, number: u64, end: Result<Outcome, LinkError>) {
+        let slot = self.table.lock().end(number);
+        if let Some(slot) = slot {
+            slot.push(end.map(Incoming::Answer));
+        }
+    }
+
+    /// Hands a notice to a request; gives it back if there is no such request.
+    pub(super) fn notice(&self, number: u64, notice: Notification) -> Result<(), Notification> {
+        let slot = self.table.lock().open.get(&number).map(|o| o.slot.clone());
+        match slot {
+            Some(slot) => {
+                slot.push(Ok(Incoming::Notice(notice)));
+                Ok(())
+            }
+            None => Err(notice),
+        }
+    }
+
+    /// Hands a question to the newest call of the only client that can be meant.
+    pub(super) fn attribute_question(&self, question: Request) -> Result<(), Unattributed> {
+        self.attributed()?.push_question(question)
+    }
+
+    /// The same with a notice; gives it back if it may concern somebody else.
+    pub(super) fn attribute_notice(&self, notice: Notification) -> Result<(), Notification> {
+        match self.attributed() {
+            Ok(slot) => {
+                slot.push(Ok(Incoming::Notice(notice)));
+                Ok(())
+            }
+            Err(_) => Err(notice),
+        }
+    }
+
+    fn attributed(&self) -> Result<Arc<Slot>, Unattributed> {
+        let table = self.table.lock();
+        let calls = table.open.iter().filter_map(|(number, open)| {
+            let Purpose::Call(requestor) = &open.purpose else {
+                return None;
+            };
+            Some((*number, requestor))
+        });
+        let number = table.ended.attribute(calls, Instant::now())?;
+        let found = table.open.get(&number).map(|open| open.slot.clone());
+        found.ok_or(Unattributed::NoCall)
+    }
+
+    /// Whether this is the number of a request that listens.
+    pub(super) fn is_listening(&self, number: u64) -> bool {
+        let table = self.table.lock();
+        let open = table.open.get(&number);
+        open.is_some_and(|open| matches!(open.purpose, Purpose::Listening))
+    }
+
+    /// The only request in flight that waits for an answer, if there is exactly one.
+    pub(super) fn only(&self) -> Option<u64> {
+        let table = self.table.lock();
+        let waits = |open: &Open| !matches!(open.purpose, Purpose::Listening);
+        let mut waiting = table.open.iter().filter(|(_, open)| waits(open));
+        let (only, more) = (waiting.next(), waiting.next());
+        only.filter(|_| more.is_none()).map(|(number, _)| *number)
+    }
+
+    /// Whether nothing waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.table.lock().open.is_empty()
+    }
+
+    /// Fails everything in flight and refuses what comes later.
+    pub(super) fn close(&self, reason: &str) {
+        let open = {
+            let mut table = self.table.lock();
+            table
+                .over
+                .get_or_insert_with(|| LinkError::Lost(reason.to_owned()));
+            std::mem::take(&mut table.open)
+        };
+        for open in open.into_values() {
+            open.slot.push(Err(LinkError::Lost(reason.to_owned())));
+        }
+    }
+}
+
+/// What has arrived for one request and was not read yet.
+#[derive(Default)]
+pub(super) struct Slot {
+    arrived: Guarded<Arrived>,
+    news: Notify,
+}
+
+#[derive(Default)]
+struct Arrived {
+    messages: VecDeque<Result<Incoming, LinkError>>,
+    /// What the notices among them hold.
+    bytes: usize,
+}
+
+impl Slot {
+    fn push(&self, message: Result<Incoming, LinkError>) {
+        let size = size_of_notice(&message);
+        let mut arrived = self.arrived.lock();
+        let full = arrived.messages.len() >= WAITING
+            || (arrived.bytes > 0 && arrived.bytes + size > WAITING_BYTES);
+        if full && matches!(message, Ok(Incoming::Notice(_))) {
+            tracing::debug!("a notice was dropped: its caller reads too slowly");
+            return;
+        }
+        arrived.bytes += size;
+        arrived.messages.push_back(message);
+        drop(arrived);
+        self.news.notify_one();
+    }
+
+    fn push_question(&self, question: Request) -> Result<(), Unattributed> {
+        let mut arrived = self.arrived.lock();
+        let is_question = |message: &&_| matches!(message, Ok(Incoming::Question(_)));
+        if arrived.messages.iter().filter(is_question).count() >= WAITING_QUESTIONS {
+            return Err(Unattributed::TooMany);
+        }
+        arrived.messages.push_back(Ok(Incoming::Question(question)));
+        drop(arrived);
+        self.news.notify_one();
+        Ok(())
+    }
+
+    /// Returns when something has arrived.
+    pub(super) async fn stirred(&self) {
+        while self.arrived.lock().messages.is_empty() {
+            self.news.notified().await;
+        }
+    }
+
+    /// The failure that has arrived before anything else, if one has.
+    pub(super) fn failure(&self) -> Option<LinkError> {
+        let mut arrived = self.arrived.lock();
+        match arrived.messages.pop_front()? {
+            Err(error) => Some(error),
+            message => {
+                arrived.messages.push_front(message);
+                None
+            }
+        }
+    }
+
+    fn take(&self) -> Option<Result<Incoming, LinkError>> {
+        let mut arrived = self.arrived.lock();
+        let message = arrived.messages.pop_front()?;
+        arrived.bytes -= size_of_notice(&message);
+        Some(message)
+    }
+
+    /// The next message. Cancel-safe.
+    pub(super) async fn next(&self) -> Result<Incoming, LinkError> {
+        loop {
+            match self.take() {
+                Some(message) => return message,
+                None => self.news.notified().await,
+            }
+        }
+    }
+}
+
+fn size_of_notice(message: &Result<Incoming, LinkError>) -> usize {
+    match message {
+        Ok(Incoming::Notice(notice)) => {
+            notice.method.len() + notice.params.as_ref().map_or(0, |p| p.as_bytes().len())
+        }
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::wire::{Id, Raw};
+
+    fn question() -> Request {
+        Request {
+            id: Id::ours(1),
+            method: "elicitation/create".into(),
+            params: None,
+        }
+    }
+
+    fn line() -> Notification {
+        Notification {
+            method: "notifications/message".into(),
+            params: None,
+        }
+    }
+
+    fn call(in_flight: &RequestsInFlight, number: u64, session: &str) -> Arc<Slot> {
+        let requestor = Requestor::Session(session.into());
+        let slot = in_flight.insert(number, Purpose::Call(requestor));
+        slot.expect("it is open")
+    }
+
+    fn answer(in_flight: &RequestsInFlight, number: u64) {
+        let answer = Outcome::Result(Raw::empty_object());
+        in_flight.finish(number, Ok(answer));
+    }
+
+    #[test]
+    fn questions_and_lines_go_to_the_same_call() {
+        let in_flight = RequestsInFlight::default();
+        let _own = in_flight.insert(1, Purpose::Own).expect("it is open");
+        let _heard = in_flight.insert(2, Purpose::Listening).expect("open");
+        assert!(in_flight.attribute_notice(line()).is_err(), "no call");
+        let (_older, newer) = (call(&in_flight, 3, "a"), call(&in_flight, 4, "a"));
+        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert!(in_flight.attribute_notice(line()).is_ok());
+        let arrived = || newer.next().now_or_never().expect("it is there");
+        assert!(matches!(arrived(), Ok(Incoming::Question(_))));
+        assert!(matches!(arrived(), Ok(Incoming::Notice(_))));
+        let _stranger = call(&in_flight, 5, "b");
+        let several = in_flight.attribute_question(question());
+        assert_eq!(several, Err(Unattributed::Several));
+        assert!(in_flight.attribute_notice(line()).is_err());
+    }
+
+    #[test]
+    fn a_call_that_was_withdrawn_leaves_doubt_until_it_is_answered() {
+        let ended = |end: fn(&RequestsInFlight, u64)| {
+            let in_flight = RequestsInFlight::default();
+            let _first = call(&in_flight, 1, "a");
+            end(&in_flight, 1);
+            let _second = call(&in_flight, 2, "b");
+            in_flight.attribute_question(question())
+        };
+        assert_eq!(ended(answer), Ok(()));
+        assert_eq!(ended(RequestsInFlight::ended), Ok(()));
+        let withdraw = |table: &RequestsInFlight, number| assert!(table.withdraw(number));
+        assert_eq!(ended(withdraw), Err(Unattributed::MaybeWithdrawn));
+        let answered_late = |table: &RequestsInFlight, number| {
+            table.withdraw(number);
+            answer(table, number);
+        };
+        assert_eq!(ended(answered_late), Ok(()), "nothing more comes of it");
+        assert_eq!(ended(RequestsInFlight::not_sent), Ok(()));
+    }
+
+    #[test]
+    fn questions_to_one_call_are_bounded() {
+        let in_flight = RequestsInFlight::default();
+        let _call = call(&in_flight, 1, "a");
+        let given = (0..=WAITING_QUESTIONS).map(|_| in_flight.attribute_question(question()));
+        assert_eq!(given.last(), Some(Err(Unattributed::TooMany)));
+    }
+}

@@ -1,0 +1,89 @@
+//! One forwarded request: the stream of what comes back for it, and its withdrawal when the caller leaves before the answer.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::Instrument;
+
+use super::shared::LegacySseShared;
+use crate::{
+    link::{
+        Incoming, LinkError,
+        in_flight::{Purpose, Slot},
+    },
+    wire::{Id, Raw, request_frame},
+};
+
+/// A withdrawal waits so long for its request to arrive first. Not longer, because some servers take a request only when it is done.
+const HEAD_START: Duration = Duration::from_secs(1);
+
+/// How long a caller waits for the server to take the request. Later the request may still be answered, but it is too late to send it
+/// again elsewhere; longer than a connection may take.
+const TAKING: Duration = Duration::from_secs(15);
+
+/// The stream of one request. Dropping it before the answer cancels the request upstream.
+pub struct LegacySseExchange {
+    shared: Arc<LegacySseShared>,
+    number: u64,
+    slot: Arc<Slot>,
+    /// Cancelled when the request has been posted.
+    delivered: CancellationToken,
+    /// Ends the posting when the request is over.
+    _settled: DropGuard,
+}
+
+impl LegacySseExchange {
+    pub(super) async fn begin(
+        shared: &Arc<LegacySseShared>,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        purpose: Purpose,
+    ) -> Result<Self, LinkError> {
+        let slot = shared.in_flight.insert(number, purpose)?;
+        let (delivered, settled) = (CancellationToken::new(), CancellationToken::new());
+        let exchange = Self {
+            shared: shared.clone(),
+            number,
+            slot,
+            delivered: delivered.clone(),
+            _settled: settled.clone().drop_guard(),
+        };
+        let frame = request_frame(&Id::ours(number), method, params);
+        let posting = shared
+            .clone()
+            .post_request(number, frame, delivered, settled);
+        shared.spawn(posting.in_current_span());
+        tokio::select! {
+            biased;
+            () = exchange.slot.stirred() => (),
+            () = exchange.delivered.cancelled() => (),
+            () = tokio::time::sleep(TAKING) => (),
+        }
+        match exchange.slot.failure() {
+            None => Ok(exchange),
+            Some(error) => Err(error),
+        }
+    }
+
+    /// The next message; see [`crate::link::Exchange::next`].
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
+        self.slot.next().await
+    }
+}
+
+impl Drop for LegacySseExchange {
+    fn drop(&mut self) {
+        // A request that was answered, or has failed, is not in the table any more.
+        if !self.shared.in_flight.withdraw(self.number) {
+            return;
+        }
+        let (shared, number) = (self.shared.clone(), self.number);
+        let delivered = self.delivered.clone();
+        let withdrawal = async move {
+            let _ = tokio::time::timeout(HEAD_START, delivered.cancelled()).await;
+            shared.withdraw(number).await;
+        };
+        self.shared.spawn(withdrawal.in_current_span());
+    }
+}

@@ -1,0 +1,162 @@
+//! The link over HTTP+SSE, the remote transport of revision 2024-11-05: one stream on which everything comes, and an address, named
+//! by the stream, to which everything is posted.
+//!
+//! Like a pipe it has a table of requests in flight and a reader that sorts; each POST is a task, because some servers answer one
+//! only when the request is done. The stream is the session: when it ends, the link is over.
+
+mod address;
+mod exchange;
+mod post;
+mod reader;
+mod shared;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper_util::client::proxy::matcher::Matcher;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+pub use self::exchange::LegacySseExchange;
+use self::{reader::StreamReader, shared::LegacySseShared};
+use super::{
+    CONTROL_CAPACITY, Endpoint, EndpointError, LinkError, News, NewsSender, Requestor,
+    Unattributed,
+    in_flight::{Purpose, RequestsInFlight},
+    news_queue,
+    remote::HttpClient,
+    sorter::Sorter,
+};
+use crate::wire::{
+    Id, Message, Outcome, Raw, Request, RequestNumbers, error_frame, notification_frame,
+    result_frame,
+};
+
+/// The link. Cheap to clone.
+#[derive(Clone)]
+pub struct LegacySseLink {
+    shared: Arc<LegacySseShared>,
+}
+
+/// What belongs to a new link over HTTP+SSE.
+pub struct LegacySseConnection {
+    /// Both lanes.
+    pub link: LegacySseLink,
+    /// Answers for the control lane.
+    pub control: mpsc::Receiver<Bytes>,
+    /// What belongs to no request.
+    pub news: mpsc::Receiver<News>,
+    /// Reads the stream; dropping it ends the link.
+    pub reader: AbortOnDropHandle<()>,
+}
+
+/// Why there is no stream.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StreamOpenError {
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The server did not open one.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+}
+
+/// Opens the stream and waits for the address to post to. Proxies are those of the environment, as for Streamable HTTP.
+pub async fn connect(
+    endpoint: &Endpoint,
+    numbers: RequestNumbers,
+) -> Result<LegacySseConnection, StreamOpenError> {
+    connect_through(endpoint, &Matcher::from_env(), numbers).await
+}
+
+async fn connect_through(
+    endpoint: &Endpoint,
+    proxies: &Matcher,
+    numbers: RequestNumbers,
+) -> Result<LegacySseConnection, StreamOpenError> {
+    let (client, uri) = HttpClient::new(endpoint, proxies)?;
+    let (events, address) = reader::open(&client, &uri).await?;
+    let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
+    let (news_in, news) = news_queue();
+    let (answered, answers) = mpsc::channel(CONTROL_CAPACITY);
+    let shared = Arc::new(LegacySseShared::new(
+        client,
+        uri,
+        address,
+        answered,
+        news_in.clone(),
+        RequestsInFlight::new(numbers),
+    ));
+    let reader = StreamReader::new(
+        shared.clone(),
+        events,
+        answers,
+        Sorter::new(control_in, news_in),
+    );
+    Ok(LegacySseConnection {
+        link: LegacySseLink { shared },
+        control,
+        news,
+        reader: AbortOnDropHandle::new(tokio::spawn(reader.run())),
+    })
+}
+
+impl LegacySseLink {
+    /// Sends a request; see [`super::Link::call`]. Comes back when the server has taken it, or when something has come for it.
+    pub async fn call(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        requestor: Option<Requestor>,
+    ) -> Result<LegacySseExchange, LinkError> {
+        let purpose = Purpose::of(requestor);
+        LegacySseExchange::begin(&self.shared, number, method, params, purpose).await
+    }
+
+    /// Sends a notification; comes back when the server has taken it.
+    pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
+        self.shared.tell(notification_frame(method, params)).await
+    }
+
+    /// See [`super::Link::attribute`].
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        self.shared.in_flight.attribute_question(question)
+    }
+
+    /// Answers a question.
+    pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
+        let frame = match outcome {
+            Outcome::Result(result) => result_frame(id, result),
+            Outcome::Error(error) => error_frame(Some(id), error),
+        };
+        self.shared.tell(frame).await
+    }
+
+    /// See [`super::Link::next_number`].
+    pub fn next_number(&self) -> u64 {
+        self.shared.in_flight.next_number()
+    }
+
+    /// See [`super::Link::news`].
+    pub fn news(&self) -> &NewsSender {
+        &self.shared.news
+    }
+
+    /// Sends a frame of the control lane; comes back when the server has taken it.
+    pub async fn send_control(&self, frame: Bytes) -> Result<(), LinkError> {
+        match Message::parse(&frame) {
+            Ok(Message::Request(request)) => self.shared.ask(&request.id, frame).await,
+            Ok(_) => self.shared.tell(frame).await,
+            Err(error) => Err(LinkError::NotDelivered(error.to_string())),
+        }
+    }
+
+    /// Ends the stream, and with it the session. Requests in flight fail.
+    pub async fn close(&self) {
+        self.shared.end("the link was closed");
+        self.shared.idle().await;
+    }
+}

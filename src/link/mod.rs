@@ -1,0 +1,361 @@
+//! A connection to one upstream that carries frames, with two lanes on it: the control lane, which an rmcp client drives, and the
+//! raw lane, on which forwarded requests travel as they are.
+//!
+//! A link knows nothing of tools, names or callers. It never reconnects by itself: when it is over, its worker makes a new one.
+
+mod attribution;
+pub mod http;
+mod in_flight;
+pub mod legacy_sse;
+mod news;
+mod outbox;
+pub mod remote;
+mod sorter;
+pub mod stdio;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+use self::news::news_queue;
+pub use self::{
+    attribution::{Requestor, Unattributed},
+    news::{NEWS_CAPACITY, News, NewsSender},
+    remote::{Endpoint, EndpointError},
+};
+use crate::wire::{
+    Id, Notification, Outcome, Raw, Request, Revision, header_params::HeaderParam, method,
+    notification_frame,
+};
+
+/// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
+pub const MAX_FRAME: usize = 64 << 20;
+
+/// What is said of a larger one.
+const TOO_LARGE: &str = "it is larger than 64 MiB";
+
+/// Limit: frames waiting for the rmcp client, which has a few requests in flight at most.
+const CONTROL_CAPACITY: usize = 64;
+
+/// A connection. Cheap to clone.
+#[derive(Clone)]
+pub enum Link {
+    /// To a child process.
+    Stdio(stdio::StdioLink),
+    /// To a Streamable HTTP endpoint.
+    Http(http::HttpLink),
+    /// To an HTTP+SSE server.
+    LegacySse(legacy_sse::LegacySseLink),
+}
+
+impl Link {
+    /// From here on requests of the raw lane are stateless, as this revision wants it; with `None`, they belong to a
+    /// connection that the control lane is to open. The requests themselves say so too, and that is the caller's part.
+    pub fn speak(&self, revision: Option<Revision>) {
+        match self {
+            Self::Http(link) => link.speak(revision),
+            // What is written there says everything.
+            Self::Stdio(_) | Self::LegacySse(_) => (),
+        }
+    }
+
+    /// The HTTP status with which the server refused to open a session; see [`http::HttpLink::refused_with`].
+    pub fn refused_with(&self) -> Option<u16> {
+        match self {
+            Self::Http(link) => link.refused_with(),
+            Self::Stdio(_) | Self::LegacySse(_) => None,
+        }
+    }
+
+    /// A number for a request of our own.
+    pub fn next_number(&self) -> u64 {
+        match self {
+            Self::Stdio(link) => link.next_number(),
+            Self::Http(link) => link.next_number(),
+            Self::LegacySse(link) => link.next_number(),
+        }
+    }
+
+    /// Where goes what the upstream says that belongs to no request.
+    pub fn news(&self) -> &NewsSender {
+        match self {
+            Self::Stdio(link) => link.news(),
+            Self::Http(link) => link.news(),
+            Self::LegacySse(link) => link.news(),
+        }
+    }
+
+    /// Whether requests have headers.
+    pub fn has_headers(&self) -> bool {
+        matches!(self, Self::Http(_))
+    }
+
+    /// Sends a request with the id [`Id::ours`]`(number)` and gives the stream of what comes back for it. No other request has the
+    /// number. `mirrored` are the arguments that go into headers as well. With a `requestor`, a question or log line that names no
+    /// request may be attributed to this one; a request of our own has none.
+    /// May be dropped at any time; a request that was sent is then cancelled upstream.
+    pub async fn call(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        mirrored: &[HeaderParam],
+        requestor: Option<Requestor>,
+    ) -> Result<Exchange, LinkError> {
+        match self {
+            Self::Stdio(link) => link
+                .call(number, method, params, requestor)
+                .map(Exchange::Stdio),
+            Self::Http(link) => link
+                .call(number, method, params, mirrored, requestor)
+                .await
+                .map(|exchange| Exchange::Http(Box::new(exchange))),
+            Self::LegacySse(link) => link
+                .call(number, method, params, requestor)
+                .await
+                .map(Exchange::LegacySse),
+        }
+    }
+
+    /// Sends a `subscriptions/listen`, which stands beside the calls: what is attributed to one of them passes it by.
+    pub async fn listen(&self, number: u64, params: &Raw) -> Result<Exchange, LinkError> {
+        match self {
+            Self::Stdio(link) => link.listen(number, params).map(Exchange::Stdio),
+            // What is heard comes on a stream of its own.
+            Self::Http(_) | Self::LegacySse(_) => {
+                self.call(number, method::LISTEN, Some(params), &[], None)
+                    .await
+            }
+        }
+    }
+
+    /// Sends a notification.
+    pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
+        match self {
+            Self::Stdio(link) => link.notify(method, params),
+            Self::Http(link) => link.notify(method, params).await,
+            Self::LegacySse(link) => link.notify(method, params).await,
+        }
+    }
+
+    /// Hands a question that named no request to the newest call of the only client that can be meant.
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        match self {
+            Self::Stdio(link) => link.attribute(question),
+            Self::Http(link) => link.attribute(question),
+            Self::LegacySse(link) => link.attribute(question),
+        }
+    }
+
+    /// Answers a question of the upstream.
+    pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
+        match self {
+            Self::Stdio(link) => link.answer(id, outcome),
+            Self::Http(link) => link.answer(id, outcome).await,
+            Self::LegacySse(link) => link.answer(id, outcome).await,
+        }
+    }
+}
+
+/// What comes back for one request, in order, pulled by the caller's own task. Dropping it before the answer cancels the request
+/// upstream.
+pub enum Exchange {
+    /// From a child process.
+    Stdio(stdio::StdioExchange),
+    /// From a Streamable HTTP endpoint.
+    Http(Box<http::HttpExchange>),
+    /// From an HTTP+SSE server.
+    LegacySse(legacy_sse::LegacySseExchange),
+}
+
+impl Exchange {
+    /// Nobody has to be told when this is dropped: for requests whose withdrawal may be more than the server understands.
+    pub fn leave_quietly(&mut self) {
+        if let Self::Stdio(exchange) = self {
+            exchange.leave_quietly();
+        }
+    }
+
+    /// The next message of this request; the answer is the last. Cancel-safe.
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
+        match self {
+            Self::Stdio(exchange) => exchange.next().await,
+            Self::Http(exchange) => exchange.next().await,
+            Self::LegacySse(exchange) => exchange.next().await,
+        }
+    }
+}
+
+/// A message that belongs to one request.
+#[derive(Debug)]
+pub enum Incoming {
+    /// Progress, a log line, or anything else that wants no answer.
+    Notice(Notification),
+    /// The upstream asks something on behalf of this request.
+    Question(Request),
+    /// The end.
+    Answer(Outcome),
+}
+
+/// Why a request got no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LinkError {
+    /// It certainly did not reach the upstream's program: it may be sent again over another connection.
+    #[error("the request could not be delivered: {0}")]
+    NotDelivered(String),
+    /// The connection ended after it was sent; whether it was processed is unknown.
+    #[error("the connection was lost: {0}")]
+    Lost(String),
+    /// The upstream answered, but not with a message of the protocol, or with one that is too large.
+    #[error("the answer was unusable: {0}")]
+    Broken(String),
+    /// The upstream finds that the request's headers do not say what its body says. It was not processed.
+    #[error("the server finds that headers and body of the request do not match: {0}")]
+    HeaderMismatch(String),
+    /// The upstream refused over HTTP, without a JSON-RPC error.
+    #[error("the server answered HTTP {status}: {text}")]
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// The beginning of the body.
+        text: String,
+    },
+}
+
+impl LinkError {
+    /// What a client may read: nothing in the server's own words.
+    pub fn outside(&self) -> String {
+        match self {
+            Self::NotDelivered(_) => "it cannot be reached".to_owned(),
+            Self::Lost(_) => "the connection was lost".to_owned(),
+            Self::Broken(_) => "its answer was unusable".to_owned(),
+            Self::HeaderMismatch(_) => {
+                "it finds that headers and body of the request do not match".to_owned()
+            }
+            Self::Status {
+                status: status @ (401 | 403),
+                ..
+            } => format!("it answered HTTP {status}: it wants other credentials"),
+            Self::Status { status, .. } => format!("it answered HTTP {status}"),
+        }
+    }
+}
+
+/// What the rmcp client sees of a link: frames in, frames out. [`ControlSender::send`] returns before an answer is read.
+pub struct ControlLane {
+    /// Where frames of the control lane go.
+    pub outgoing: ControlSender,
+    /// Answers to requests of the control lane, and whatever else rmcp should see.
+    pub incoming: mpsc::Receiver<Bytes>,
+}
+
+/// The sending half of a control lane. Cheap to clone.
+#[derive(Clone)]
+pub enum ControlSender {
+    /// To a child process.
+    Stdio(stdio::StdioLink),
+    /// To a Streamable HTTP endpoint.
+    Http(http::HttpControl),
+    /// To an HTTP+SSE server.
+    LegacySse(legacy_sse::LegacySseLink),
+}
+
+impl ControlSender {
+    /// Sends one frame. Comes back before the answer is read: in its handshake rmcp awaits this before it reads.
+    pub async fn send(&self, frame: Bytes) -> Result<(), LinkError> {
+        match self {
+            Self::Stdio(link) => link.send_control(&frame),
+            Self::Http(control) => control.send(frame).await,
+            Self::LegacySse(link) => link.send_control(frame).await,
+        }
+    }
+
+    /// Says goodbye in the transport's way: closes the child's input, or deletes the session.
+    pub async fn close(&self) {
+        match self {
+            Self::Stdio(link) => link.close(),
+            Self::Http(control) => control.close().await,
+            Self::LegacySse(link) => link.close().await,
+        }
+    }
+}
+
+/// A link that was just made, and everything that hangs on it.
+pub struct Connection {
+    /// The raw lane.
+    pub link: Link,
+    /// The control lane.
+    pub control: ControlLane,
+    /// What belongs to no request.
+    pub news: mpsc::Receiver<News>,
+    /// Tasks of the link; dropping them ends it.
+    pub tasks: Vec<AbortOnDropHandle<()>>,
+}
+
+impl From<stdio::StdioConnection> for Connection {
+    fn from(made: stdio::StdioConnection) -> Self {
+        Self {
+            control: ControlLane {
+                outgoing: ControlSender::Stdio(made.link.clone()),
+                incoming: made.control,
+            },
+            link: Link::Stdio(made.link),
+            news: made.news,
+            tasks: made.tasks,
+        }
+    }
+}
+
+impl From<http::HttpConnection> for Connection {
+    fn from((link, control, incoming, news): http::HttpConnection) -> Self {
+        Self {
+            control: ControlLane {
+                outgoing: ControlSender::Http(control),
+                incoming,
+            },
+            link: Link::Http(link),
+            news,
+            // They end with the last clone of the link.
+            tasks: Vec::new(),
+        }
+    }
+}
+
+impl From<legacy_sse::LegacySseConnection> for Connection {
+    fn from(made: legacy_sse::LegacySseConnection) -> Self {
+        Self {
+            control: ControlLane {
+                outgoing: ControlSender::LegacySse(made.link.clone()),
+                incoming: made.control,
+            },
+            link: Link::LegacySse(made.link),
+            news: made.news,
+            tasks: vec![made.reader],
+        }
+    }
+}
+
+/// How long a server over HTTP may take to accept a message that wants no answer.
+const ACCEPTANCE: Duration = Duration::from_secs(30);
+
+/// How long telling a server over HTTP of a withdrawal may take; later it is of no use.
+const WITHDRAWAL: Duration = Duration::from_secs(5);
+
+/// Limit: such withdrawals on their way at once. Further ones wait for their turn, or their deadline.
+const WITHDRAWALS: usize = 16;
+
+/// How long a goodbye may take.
+pub const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Tells a server that nobody waits for the answer to a request of ours any more.
+fn withdrawal_frame(number: u64) -> Bytes {
+    let params = Raw::author(&serde_json::json!({
+        "requestId": format!("p{number}"),
+        "reason": "the client withdrew the request",
+    }));
+    notification_frame(method::CANCELLED, Some(&params))
+}

@@ -1,0 +1,98 @@
+//! What a connection says that belongs to no request: one bounded queue to whoever looks after the connection.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tokio::sync::mpsc;
+
+use crate::wire::{Notification, Raw, Request};
+
+/// Limit: messages that wait in the queue. A worker only sorts them, so this fills up only under attack; further ones are dropped
+/// and counted.
+pub const NEWS_CAPACITY: usize = 1024;
+
+/// Limit: the largest message that may wait for the worker, which has little use for large ones.
+const NEWS_SIZE: usize = 64 << 10;
+
+/// A message that belongs to no request of the raw lane.
+#[derive(Debug)]
+pub enum News {
+    /// A list changed, a resource was updated, a log line nobody asked for.
+    Notification(Notification),
+    /// The upstream asks something, and does not say for which request.
+    Question(Request),
+    /// The session had expired and was opened again: the worker lists anew. Carries the raw result of `initialize`.
+    Renewed(Raw),
+    /// For a while nothing was heard of changes: the worker lists anew.
+    Missed,
+    /// The link is over; the reason, for the operator.
+    Closed(String),
+}
+
+impl News {
+    /// The same with memory of its own, so that it does not keep the buffer it came in; nothing if it is too large to wait.
+    fn small(self) -> Option<Self> {
+        let fits = |params: &Option<Raw>| {
+            let size = params.as_ref().map_or(0, |params| params.as_bytes().len());
+            size <= NEWS_SIZE
+        };
+        match self {
+            Self::Notification(notice) => fits(&notice.params).then(|| {
+                Self::Notification(Notification {
+                    params: notice.params.map(|params| params.detached()),
+                    ..notice
+                })
+            }),
+            Self::Question(question) => fits(&question.params).then(|| {
+                Self::Question(Request {
+                    id: question.id.detached(),
+                    params: question.params.map(|params| params.detached()),
+                    ..question
+                })
+            }),
+            other => Some(other),
+        }
+    }
+}
+
+/// The writing end of the queue. Cheap to clone.
+#[derive(Clone)]
+pub struct NewsSender {
+    queue: mpsc::Sender<News>,
+    /// Messages so far that found no room.
+    dropped: Arc<AtomicU64>,
+}
+
+/// A queue for one connection.
+pub(super) fn news_queue() -> (NewsSender, mpsc::Receiver<News>) {
+    let (queue, news) = mpsc::channel(NEWS_CAPACITY);
+    let sender = NewsSender {
+        queue,
+        dropped: Arc::default(),
+    };
+    (sender, news)
+}
+
+impl NewsSender {
+    /// Hands a message over unless too many wait or it is too large. Never waits.
+    pub fn post(&self, news: News) {
+        let sent = news.small().map(|news| self.queue.try_send(news));
+        if matches!(sent, None | Some(Err(mpsc::error::TrySendError::Full(_)))) {
+            let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
+            if dropped.is_power_of_two() {
+                tracing::warn!(
+                    dropped,
+                    "messages of the server were dropped: too many or too large"
+                );
+            }
+        }
+    }
+
+    /// Hands over what must not be lost, however busy the worker is.
+    pub(super) async fn send(&self, news: News) {
+        // The worker is gone, and the connection with it, if this fails.
+        let _ = self.queue.send(news).await;
+    }
+}

@@ -1,0 +1,192 @@
+//! HTTP requests to one server: what all of them bear, and why one failed.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Uri, header, uri};
+use http_body_util::Full;
+use hyper_util::client::proxy::matcher::Matcher;
+
+use super::{
+    Endpoint, EndpointError, HttpRefusal, Posted, ServerBody,
+    connection::{Http1Connection, Unanswered},
+    dial::Dialer,
+    pool::Pool,
+    reply::chain,
+};
+use crate::{link::LinkError, secret::Secret};
+
+/// Limit: characters of an error page that an operator gets to see.
+const EXCERPT: usize = 200;
+
+/// The way to a server, with what every request to it bears.
+pub(crate) struct HttpClient {
+    dialer: Dialer,
+    idle: Arc<Pool>,
+    headers: HeaderMap,
+    /// What must not show in texts, should the server repeat it.
+    secrets: Vec<Secret>,
+}
+
+impl HttpClient {
+    /// Prepares the way to an endpoint, whose address comes back without user and password.
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        proxies: &Matcher,
+    ) -> Result<(Self, Uri), EndpointError> {
+        let (uri, mut headers) = endpoint.parse()?;
+        let dialer = Dialer::new(endpoint, &uri, proxies)?;
+        if let Some(credentials) = dialer.proxy_credentials(&uri) {
+            headers.insert(header::PROXY_AUTHORIZATION, credentials.clone());
+        }
+        headers.entry(header::HOST).or_insert(host(&uri)?);
+        let client = Self {
+            dialer,
+            idle: Arc::default(),
+            headers,
+            secrets: secrets(endpoint),
+        };
+        Ok((client, uri))
+    }
+
+    /// A request with the headers that every request bears.
+    pub(crate) fn request(&self, method: Method, uri: &Uri, body: Bytes) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        request
+    }
+
+    /// A request that posts one message.
+    pub(crate) fn message(&self, uri: &Uri, message: Bytes) -> Request<Full<Bytes>> {
+        let mut request = self.request(Method::POST, uri, message);
+        request.headers_mut().insert(
+            header::CONTENT_TYPE,
+            HeaderValue::from_static("application/json"),
+        );
+        request
+    }
+
+    /// A request for a stream of events.
+    pub(crate) fn stream(&self, uri: &Uri) -> Request<Full<Bytes>> {
+        let mut request = self.request(Method::GET, uri, Bytes::new());
+        request.headers_mut().insert(
+            header::ACCEPT,
+            HeaderValue::from_static("text/event-stream"),
+        );
+        request
+    }
+
+    /// Sends a request and tells success from refusal.
+    pub(crate) async fn submit(&self, request: Request<Full<Bytes>>) -> Result<Posted, LinkError> {
+        let response = self.send(request).await?;
+        if response.status().is_success() {
+            return Ok(Posted::Accepted(response));
+        }
+        // Boxed, because it is large and seldom.
+        let refusal = Box::pin(HttpRefusal::read(response, |text| self.excerpt(text)));
+        Ok(Posted::Refused(refusal.await))
+    }
+
+    /// Sends a request: over a connection that is open, if there is one.
+    pub(crate) async fn send(
+        &self,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<ServerBody>, LinkError> {
+        let address = request.uri().clone();
+        while let Some(connection) = self.idle.take().await {
+            match self.send_over(connection, request, &address).await {
+                Ok(response) => return Ok(response),
+                // It was closed this moment: the request is as good as new.
+                Err(Unanswered { unsent, error }) => match unsent {
+                    Some(unsent) => request = unsent,
+                    None => return Err(LinkError::Lost(chain(&error))),
+                },
+            }
+        }
+        let connection = self.connect(&address).await?;
+        let sent = self.send_over(connection, request, &address).await;
+        sent.map_err(|unanswered| LinkError::Lost(chain(&unanswered.error)))
+    }
+
+    /// Only a connection that never came about leaves no doubt that the request was not processed.
+    async fn connect(&self, address: &Uri) -> Result<Box<Http1Connection>, LinkError> {
+        // Boxed, because it is large and seldom.
+        let dialled = Box::pin(self.dialer.dial(address.clone())).await;
+        let stream = dialled.map_err(|error| LinkError::NotDelivered(chain(&*error)))?;
+        let connection = Http1Connection::over(stream).await;
+        let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;
+        Ok(Box::new(connection))
+    }
+
+    async fn send_over(
+        &self,
+        mut connection: Box<Http1Connection>,
+        mut request: Request<Full<Bytes>>,
+        address: &Uri,
+    ) -> Result<Response<ServerBody>, Unanswered> {
+        *request.uri_mut() = if connection.is_forwarded() {
+            address.clone()
+        } else {
+            path_of(address)
+        };
+        let response = connection.exchange(request).await?;
+        Ok(response.map(|body| ServerBody::new(body, connection, self.idle.clone())))
+    }
+
+    /// The beginning of a text of the server's, without our secrets.
+    pub(crate) fn excerpt(&self, text: &[u8]) -> String {
+        let beginning = text.get(..EXCERPT * 64).unwrap_or(text);
+        let mut text = String::from_utf8_lossy(beginning).into_owned();
+        for secret in &self.secrets {
+            if text.contains(secret.reveal()) {
+                text = text.replace(secret.reveal(), crate::secret::MASK);
+            }
+        }
+        let visible = |c: char| if c.is_control() { ' ' } else { c };
+        let mut short: String = text.trim().chars().map(visible).take(EXCERPT + 1).collect();
+        if short.chars().count() > EXCERPT {
+            short.pop();
+            short.push('…');
+        }
+        short
+    }
+}
+
+/// The values of the configured headers, also without the word before them (`Bearer …`), longest first.
+fn secrets(endpoint: &Endpoint) -> Vec<Secret> {
+    let values = endpoint.headers.iter().map(|(_, value)| value.reveal());
+    let mut secrets: Vec<Secret> = values
+        .flat_map(|value| {
+            let bare = value.split_once(' ').map_or(value, |(_, bare)| bare);
+            [value, bare]
+        })
+        // Shorter ones are no secrets, and would be found in any text.
+        .filter(|value| value.len() >= 6)
+        .map(Secret::new)
+        .collect();
+    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.reveal().len()));
+    secrets
+}
+
+/// The `Host` of requests to an address.
+fn host(address: &Uri) -> Result<HeaderValue, EndpointError> {
+    let host = address.host().unwrap_or_default();
+    let usual = match address.scheme_str() {
+        Some("https") => 443,
+        _ => 80,
+    };
+    let text = match address.port_u16().filter(|port| *port != usual) {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    };
+    HeaderValue::try_from(text).map_err(|_| EndpointError::Url("no host".to_owned()))
+}
+
+/// An address as its own server wants it: path and query.
+fn path_of(address: &Uri) -> Uri {
+    let mut parts = uri::Parts::default();
+    parts.path_and_query = address.path_and_query().cloned();
+    Uri::from_parts(parts).unwrap_or_default()
+}

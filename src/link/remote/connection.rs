@@ -1,0 +1,91 @@
+//! One HTTP/1.1 connection, driven by whoever uses it at the moment: its request, its response and its body are the business of one
+//! task, so no message has to change hands between tasks, let alone threads.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::{
+    body::Incoming,
+    client::conn::http1::{self, SendRequest},
+};
+use hyper_util::client::legacy::connect::Connection as _;
+
+use super::dial::Stream;
+
+/// A connection that is open, as far as is known.
+pub(super) struct Http1Connection {
+    sender: SendRequest<Full<Bytes>>,
+    /// Reads and writes; gone when the connection has ended.
+    driver: Option<http1::Connection<Stream, Full<Bytes>>>,
+    /// The other end is a proxy that takes whole requests.
+    forwarded: bool,
+}
+
+/// Why a request has no response.
+pub(super) struct Unanswered {
+    /// The request, if nothing of it was sent.
+    pub(super) unsent: Option<Request<Full<Bytes>>>,
+    pub(super) error: hyper::Error,
+}
+
+impl Http1Connection {
+    /// Speaks HTTP over a stream.
+    pub(super) async fn over(stream: Stream) -> hyper::Result<Self> {
+        let forwarded = stream.connected().is_proxied();
+        let (sender, driver) = http1::handshake(stream).await?;
+        Ok(Self {
+            sender,
+            driver: Some(driver),
+            forwarded,
+        })
+    }
+
+    /// Whether requests are to bear the whole address.
+    pub(super) fn is_forwarded(&self) -> bool {
+        self.forwarded
+    }
+
+    /// Sends a request and waits for the head of the response. The body comes as this is driven on.
+    pub(super) async fn exchange(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, Unanswered> {
+        let mut response = pin!(self.sender.try_send_request(request));
+        let driver = &mut self.driver;
+        let response = poll_fn(|context| {
+            drive(driver, context);
+            response.as_mut().poll(context)
+        });
+        response.await.map_err(|mut error| Unanswered {
+            unsent: error.take_message(),
+            error: error.into_error(),
+        })
+    }
+
+    /// Reads and writes what can be read and written now.
+    pub(super) fn drive(&mut self, context: &mut Context<'_>) {
+        drive(&mut self.driver, context);
+    }
+
+    /// Whether it can take a request now. Finds out if the other side has closed it.
+    pub(super) fn is_free(&mut self, context: &mut Context<'_>) -> bool {
+        self.drive(context);
+        self.driver.is_some() && matches!(self.sender.poll_ready(context), Poll::Ready(Ok(())))
+    }
+}
+
+fn drive(driver: &mut Option<http1::Connection<Stream, Full<Bytes>>>, context: &mut Context<'_>) {
+    // Why it has ended is told to the request or the body that suffers from it, when the driver is dropped at the latest.
+    let ended = driver
+        .as_mut()
+        .is_some_and(|driver| Pin::new(driver).poll(context).is_ready());
+    if ended {
+        *driver = None;
+    }
+}

@@ -1,0 +1,137 @@
+//! Responses whose status is no success, and what they mean for the request: an answer after all, a lost session, or neither.
+
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode, Uri, header};
+
+use super::{ServerBody, Whole};
+use crate::{
+    link::LinkError,
+    wire::{Id, Message, Outcome, Response as Answer, RpcError},
+};
+
+/// Where in the body of a 400 the word is looked for.
+const SAID_WITHIN: usize = 4096;
+
+/// What became of a message that was posted.
+pub(crate) enum Posted {
+    /// The server took it; what it says is in the response.
+    Accepted(Response<ServerBody>),
+    /// The server did not.
+    Refused(HttpRefusal),
+}
+
+/// A response whose status is no success.
+pub(crate) struct HttpRefusal {
+    status: StatusCode,
+    pub(crate) body: Bytes,
+    text: String,
+}
+
+impl HttpRefusal {
+    /// Reads the rest of a response that is one. `excerpt` makes what may be shown of its body.
+    pub(super) async fn read(
+        response: Response<ServerBody>,
+        excerpt: impl Fn(&[u8]) -> String,
+    ) -> Self {
+        let status = response.status();
+        let target = response.headers().get(header::LOCATION).cloned();
+        // The status is what counts: a body that cannot be read says nothing more.
+        let body = Whole::of(response).read().await.unwrap_or_default();
+        let text = match target.filter(|_| status.is_redirection()) {
+            Some(target) => excerpt(redirected(&target).as_bytes()),
+            None => excerpt(&body),
+        };
+        Self { status, body, text }
+    }
+
+    /// Whether it is a JSON-RPC error for the request `id`: that is an answer, whatever the status. Only a missing login or
+    /// permission is for the operator, in whatever words it comes.
+    pub(crate) fn is_answer_to(&self, id: &Id) -> bool {
+        if matches!(self.status.as_u16(), 401 | 403) {
+            return false;
+        }
+        match Message::parse(&self.body) {
+            Ok(Message::Response(answer)) => {
+                matches!(&answer.outcome, Outcome::Error(error) if error.is_object())
+                    && answers(&answer, id)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it says that the server does not know the session: 404, in older servers 400 with a word about it.
+    pub(crate) fn means_no_session(&self) -> bool {
+        match self.status {
+            StatusCode::NOT_FOUND => !is_unknown_method(&self.body),
+            StatusCode::BAD_REQUEST => {
+                let beginning = self.body.get(..SAID_WITHIN).unwrap_or(&self.body);
+                memchr::memmem::find(&beginning.to_ascii_lowercase(), b"session").is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// The code of the JSON-RPC error that it is, if it is one.
+    pub(crate) fn code(&self) -> Option<i64> {
+        match Message::parse(&self.body) {
+            Ok(Message::Response(answer)) => code(&answer),
+            _ => None,
+        }
+    }
+
+    /// The HTTP status.
+    pub(crate) fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
+    /// The refusal as an error.
+    pub(crate) fn into_error(self) -> LinkError {
+        LinkError::Status {
+            status: self.status.as_u16(),
+            text: self.text,
+        }
+    }
+}
+
+/// Where a server that moved is now. Without user and query, which may hold secrets.
+fn redirected(target: &HeaderValue) -> String {
+    let target = target.to_str().ok().and_then(|t| t.parse::<Uri>().ok());
+    let Some(target) = target else {
+        return "it redirects, which is not followed".to_owned();
+    };
+    let origin = match (target.scheme_str(), target.host(), target.port()) {
+        (Some(scheme), Some(host), Some(port)) => format!("{scheme}://{host}:{port}"),
+        (Some(scheme), Some(host), None) => format!("{scheme}://{host}"),
+        _ => String::new(),
+    };
+    format!(
+        "it redirects to {origin}{}, which is not followed",
+        target.path()
+    )
+}
+
+/// Whether this is the answer to the request `id`. A server that could not read a request answers without id.
+pub(crate) fn answers(answer: &Answer, id: &Id) -> bool {
+    match (&answer.id, &answer.outcome) {
+        (Some(theirs), _) => theirs == id,
+        (None, Outcome::Error(error)) => error.is_object(),
+        (None, Outcome::Result(_)) => false,
+    }
+}
+
+/// A server that says of a request's method that it does not know it has accepted the session.
+fn is_unknown_method(body: &Bytes) -> bool {
+    match Message::parse(body) {
+        Ok(Message::Response(answer)) => {
+            answer.id.is_some() && code(&answer) == Some(RpcError::METHOD_NOT_FOUND)
+        }
+        _ => false,
+    }
+}
+
+fn code(answer: &Answer) -> Option<i64> {
+    match &answer.outcome {
+        Outcome::Error(error) => error.get("code")?.read().ok(),
+        Outcome::Result(_) => None,
+    }
+}

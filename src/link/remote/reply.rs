@@ -1,0 +1,242 @@
+//! The body of a response, read piece by piece. Whoever reads may stop at any time and go on later.
+
+use std::{error::Error, time::Duration};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures_util::FutureExt;
+use http::{HeaderMap, HeaderValue, Response, header};
+use http_body_util::BodyExt;
+use hyper::body::Body;
+use tokio::time::Instant;
+
+use super::{ServerBody, sse};
+use crate::link::MAX_FRAME;
+
+/// How long the rest of an answered stream may take to end. Read to its end, its connection serves again.
+const LINGER: Duration = Duration::from_millis(50);
+
+/// Why a body gives nothing more.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// It ended, with or without an error.
+    Cut(String),
+    /// A message in it is larger than [`MAX_FRAME`].
+    TooLarge,
+}
+
+/// What a response to a request holds.
+pub(crate) enum Reply {
+    /// One message.
+    Whole(Whole),
+    /// A stream of them.
+    Events(Events),
+}
+
+impl Reply {
+    pub(crate) fn of(response: Response<ServerBody>) -> Self {
+        if is_event_stream(response.headers()) {
+            Self::Events(Events::of(response, None))
+        } else {
+            Self::Whole(Whole::of(response))
+        }
+    }
+}
+
+/// A body that is one message.
+pub(crate) struct Whole {
+    body: ServerBody,
+    kind: Option<HeaderValue>,
+    /// The first piece, as it came: most bodies have no other.
+    first: Bytes,
+    /// All pieces, once there are several.
+    joined: BytesMut,
+}
+
+impl Whole {
+    pub(crate) fn of(response: Response<ServerBody>) -> Self {
+        let kind = response.headers().get(header::CONTENT_TYPE).cloned();
+        Self {
+            body: response.into_body(),
+            kind,
+            first: Bytes::new(),
+            joined: BytesMut::new(),
+        }
+    }
+
+    /// What the server says the body is.
+    pub(crate) fn kind(&self) -> &str {
+        let kind = self.kind.as_ref().and_then(|kind| kind.to_str().ok());
+        kind.unwrap_or("a body without a type")
+    }
+
+    /// Reads to the end.
+    pub(crate) async fn read(&mut self) -> Result<Bytes, End> {
+        while let Some(piece) = self.body.frame().await {
+            let piece = piece.map_err(|error| End::Cut(chain(&error)))?;
+            let Ok(piece) = piece.into_data() else {
+                continue;
+            };
+            let promised = usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX);
+            let so_far = self.first.len().max(self.joined.len()) + piece.len();
+            if so_far.saturating_add(promised) > MAX_FRAME {
+                return Err(End::TooLarge);
+            }
+            self.add(piece, promised);
+        }
+        if self.joined.is_empty() {
+            return Ok(std::mem::take(&mut self.first));
+        }
+        Ok(std::mem::take(&mut self.joined).freeze())
+    }
+
+    fn add(&mut self, piece: Bytes, promised: usize) {
+        if self.joined.is_empty() {
+            if self.first.is_empty() {
+                self.first = piece;
+                return;
+            }
+            self.joined
+                .reserve(self.first.len() + piece.len() + promised);
+            self.joined.put(std::mem::take(&mut self.first));
+        }
+        self.joined.put(piece);
+    }
+}
+
+/// A body that is a stream of events.
+pub(crate) struct Events {
+    body: ServerBody,
+    parser: sse::Parser,
+    /// The id after which the stream was resumed.
+    after: Option<Bytes>,
+    /// Something has come over it.
+    fruitful: bool,
+    /// When the last bytes came, comments included.
+    heard: Instant,
+}
+
+impl Events {
+    /// Begins to read; `after` is the id that the stream was asked to continue from.
+    pub(crate) fn of(response: Response<ServerBody>, after: Option<Bytes>) -> Self {
+        Self {
+            body: response.into_body(),
+            parser: sse::Parser::new(MAX_FRAME),
+            after,
+            fruitful: false,
+            heard: Instant::now(),
+        }
+    }
+
+    /// Remembers a wait that the server asked for earlier.
+    pub(crate) fn with_retry(mut self, retry: Duration) -> Self {
+        self.parser.remember_retry(retry);
+        self
+    }
+
+    /// The next message.
+    pub(crate) async fn next(&mut self) -> Result<Bytes, End> {
+        loop {
+            let event = self.next_event().await?;
+            // Old servers open a stream with blank data; other kinds of events are not ours.
+            if event.is_message() && !event.data.trim_ascii().is_empty() {
+                self.fruitful = true;
+                return Ok(event.data);
+            }
+        }
+    }
+
+    /// The next event of any kind.
+    pub(crate) async fn next_event(&mut self) -> Result<sse::Event, End> {
+        loop {
+            match self.parser.next_event() {
+                Ok(Some(event)) => return Ok(event),
+                Ok(None) => self.more().await?,
+                Err(sse::TooLarge) => return Err(End::TooLarge),
+            }
+        }
+    }
+
+    /// After [`End::TooLarge`], passes over the rest of that event, so that the next one can be read; gives the beginning of its
+    /// data.
+    pub(crate) fn skip(&mut self) -> Bytes {
+        self.parser.skip()
+    }
+
+    /// When the last bytes came, of whatever.
+    pub(crate) fn heard(&self) -> Instant {
+        self.heard
+    }
+
+    async fn more(&mut self) -> Result<(), End> {
+        match self.body.frame().await {
+            None => Err(End::Cut("the stream ended".to_owned())),
+            Some(Err(error)) => Err(End::Cut(chain(&error))),
+            Some(Ok(piece)) => {
+                self.heard = Instant::now();
+                if let Ok(data) = piece.into_data() {
+                    self.parser.feed(&data);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The id of the last event, from which the stream can be continued.
+    pub(crate) fn last_id(&self) -> Option<&Bytes> {
+        self.parser.last_id().or(self.after.as_ref())
+    }
+
+    /// How long the server asks a client to wait before it does.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.parser.retry()
+    }
+
+    /// Whether it has come further than it was when it was opened.
+    pub(crate) fn has_moved(&self) -> bool {
+        self.fruitful
+            || self
+                .parser
+                .last_id()
+                .is_some_and(|id| Some(id) != self.after.as_ref())
+    }
+
+    /// What was not read yet.
+    pub(crate) fn into_body(self) -> ServerBody {
+        self.body
+    }
+}
+
+/// Lets a body that nobody wants any more end on its own, for a moment; `None` if it has.
+pub(crate) fn linger(mut body: ServerBody) -> Option<impl Future<Output = ()> + Send> {
+    if matches!(body.frame().now_or_never(), Some(None | Some(Err(_)))) {
+        return None;
+    }
+    Some(async move {
+        let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+        // Dropped in the middle, its connection is closed; nothing else is lost.
+        let _ = tokio::time::timeout(LINGER, rest).await;
+    })
+}
+
+/// An error with its causes, none said twice.
+pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+/// Whether a response says that it is an event stream.
+pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
+    const KIND: &[u8] = b"text/event-stream";
+    headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|kind| kind.as_bytes().get(..KIND.len()))
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
+}

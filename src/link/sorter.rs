@@ -1,0 +1,161 @@
+//! Sorts what arrives on a connection that all requests share: to the request it belongs to, to the control lane, or to the worker.
+//! Knows no transport.
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight};
+use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
+
+/// Where messages go that belong to no request of the raw lane.
+pub(super) struct Sorter {
+    control: mpsc::Sender<Bytes>,
+    news: NewsSender,
+    /// What has come so far that was no message.
+    strays: u64,
+}
+
+impl Sorter {
+    /// Answers of the control lane go to `control`, everything that belongs to no request to `news`.
+    pub(super) fn new(control: mpsc::Sender<Bytes>, news: NewsSender) -> Self {
+        Self {
+            control,
+            news,
+            strays: 0,
+        }
+    }
+
+    /// Takes what should be one message. What is none is counted and passed over; what is broken fails the request whose id it
+    /// bears.
+    pub(super) fn sort(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
+        let trimmed = text.trim_ascii();
+        if trimmed.is_empty() {
+            return;
+        }
+        match Message::parse(&text.slice_ref(trimmed)) {
+            Ok(message) => self.message(in_flight, message, text),
+            // Revision 2025-03-26 lets servers send several at once.
+            Err(_) if trimmed.first() == Some(&b'[') => {
+                self.batch(in_flight, &text.slice_ref(trimmed));
+            }
+            Err(error) if trimmed.first() == Some(&b'{') => {
+                let mut finder = IdFinder::default();
+                finder.feed(trimmed);
+                self.broken(in_flight, finder.finish().as_ref(), &error.to_string());
+            }
+            Err(_) => self.stray(),
+        }
+    }
+
+    fn batch(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
+        let Ok(batch) = Raw::parse(text) else {
+            return self.stray();
+        };
+        for element in batch.elements() {
+            match Message::parse(element.bytes()) {
+                Ok(message) => self.message(in_flight, message, element.bytes()),
+                Err(_) => self.stray(),
+            }
+        }
+    }
+
+    /// Fails the request whose answer cannot be read. Whether it could be told which.
+    pub(super) fn broken(
+        &mut self,
+        in_flight: &RequestsInFlight,
+        id: Option<&Id>,
+        why: &str,
+    ) -> bool {
+        let number = id.and_then(Id::our_number);
+        match number {
+            Some(number) => {
+                let error = LinkError::Broken(format!("a message could not be read: {why}"));
+                in_flight.finish(number, Err(error));
+            }
+            None => self.stray(),
+        }
+        number.is_some()
+    }
+
+    /// Tells the worker that the connection is over.
+    pub(super) async fn close(&self, reason: String) {
+        self.news.send(News::Closed(reason)).await;
+    }
+
+    fn message(&mut self, in_flight: &RequestsInFlight, message: Message, frame: &Bytes) {
+        match message {
+            Message::Response(Response {
+                id: Some(id),
+                outcome,
+            }) => match id.our_number() {
+                Some(number) => in_flight.finish(number, Ok(outcome)),
+                None => drop(self.control.try_send(frame.clone())),
+            },
+            Message::Response(Response { id: None, .. }) => self.unattributed_error(in_flight),
+            Message::Notification(notice) => self.notice(in_flight, notice),
+            Message::Request(question) => self.news.post(News::Question(question)),
+        }
+    }
+
+    /// Progress belongs to the request that its token names; what came of a subscription to that; news of lists and resources to the
+    /// worker; log lines, and what we do not know, to the only client that can be meant.
+    fn notice(&mut self, in_flight: &RequestsInFlight, notice: Notification) {
+        let number = match &*notice.method {
+            method::PROGRESS => progress_token(&notice),
+            _ => listener(&notice).filter(|number| in_flight.is_listening(*number)),
+        };
+        let stranger = match number {
+            Some(number) => in_flight.notice(number, notice),
+            None => Err(notice),
+        };
+        let Err(notice) = stranger else { return };
+        let unattributed = match &*notice.method {
+            // Nobody waits for it any more.
+            method::PROGRESS => return,
+            method::TOOLS_CHANGED
+            | method::PROMPTS_CHANGED
+            | method::RESOURCES_CHANGED
+            | method::RESOURCE_UPDATED => Err(notice),
+            _ => in_flight.attribute_notice(notice),
+        };
+        if let Err(notice) = unattributed {
+            self.news.post(News::Notification(notice));
+        }
+    }
+
+    /// The server could not read a request and does not say which. With one in flight it is that one.
+    fn unattributed_error(&mut self, in_flight: &RequestsInFlight) {
+        match in_flight.only() {
+            Some(number) => {
+                let error =
+                    LinkError::Broken("the server rejected the request as unreadable".to_owned());
+                in_flight.finish(number, Err(error));
+            }
+            None => self.stray(),
+        }
+    }
+
+    fn stray(&mut self) {
+        self.strays += 1;
+        if self.strays == 1 {
+            tracing::warn!(
+                "the server writes what is no message of the protocol; it is passed over"
+            );
+        }
+    }
+}
+
+fn progress_token(notice: &Notification) -> Option<u64> {
+    let token = notice.params.as_ref()?.get("progressToken")?.string()?;
+    token.strip_prefix('p')?.parse().ok()
+}
+
+/// The request of a subscription that a notification came of, or ends.
+fn listener(notice: &Notification) -> Option<u64> {
+    let params = notice.params.as_ref()?;
+    let id = match &*notice.method {
+        method::CANCELLED => params.get("requestId")?,
+        _ => params.get(meta::META)?.get(meta::SUBSCRIPTION_ID)?,
+    };
+    Id::from_raw(&id)?.our_number()
+}

@@ -1,0 +1,267 @@
+//! The link over a child's pipes: one message a line.
+//!
+//! A reader task sorts what arrives, a writer task writes what waits; both end with the connection. Lines that are no messages
+//! (banners, log lines on stdout) are counted and passed over; a message that is broken or too large fails the request whose id
+//! it bears.
+
+#[cfg(test)]
+mod tests;
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::mpsc,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{
+    CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, Requestor, TOO_LARGE,
+    Unattributed,
+    in_flight::{Purpose, RequestsInFlight, Slot},
+    news_queue,
+    outbox::Outbox,
+    sorter::Sorter,
+    withdrawal_frame,
+};
+use crate::{
+    lines::{Line, Lines},
+    wire::{
+        Id, Outcome, Raw, Request, RequestNumbers, error_frame, method, notification_frame,
+        request_frame, result_frame,
+    },
+};
+
+/// How long the reason of an end is waited for.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long a server may still answer after it has closed its input.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+
+/// The link. Cheap to clone.
+#[derive(Clone)]
+pub struct StdioLink(Arc<StdioShared>);
+
+struct StdioShared {
+    outbox: Outbox,
+    in_flight: RequestsInFlight,
+    news: NewsSender,
+}
+
+/// What belongs to a new link over pipes.
+pub struct StdioConnection {
+    /// The raw lane.
+    pub link: StdioLink,
+    /// Answers for the control lane.
+    pub control: mpsc::Receiver<Bytes>,
+    /// What belongs to no request.
+    pub news: mpsc::Receiver<News>,
+    /// Reader and writer; dropping them ends the link.
+    pub tasks: Vec<AbortOnDropHandle<()>>,
+}
+
+/// Takes the pipes of a child. `ended` is awaited, for half a second at most, when the output ends: it says why
+/// ("exit code 3").
+pub fn connect(
+    stdin: impl AsyncWrite + Unpin + Send + 'static,
+    stdout: impl AsyncRead + Unpin + Send + 'static,
+    ended: impl Future<Output = String> + Send + 'static,
+    numbers: RequestNumbers,
+) -> StdioConnection {
+    let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
+    let (news_in, news) = news_queue();
+    let link = StdioLink(Arc::new(StdioShared {
+        outbox: Outbox::default(),
+        in_flight: RequestsInFlight::new(numbers),
+        news: news_in.clone(),
+    }));
+    let reader = StdoutReader {
+        shared: link.0.clone(),
+        sorter: Sorter::new(control_in, news_in),
+    };
+    let tasks = vec![
+        AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),
+        AbortOnDropHandle::new(tokio::spawn(write(link.0.clone(), stdin))),
+    ];
+    StdioConnection {
+        link,
+        control,
+        news,
+        tasks,
+    }
+}
+
+/// Writes until the link is closed. A server that reads no more is of no use, but may still have answers to give: usually it has
+/// ended, and the reader says why.
+async fn write(shared: Arc<StdioShared>, stdin: impl AsyncWrite + Unpin + Send + 'static) {
+    let Err(error) = shared.outbox.write_to(stdin).await else {
+        return;
+    };
+    tracing::debug!(%error, "writing to the server failed");
+    shared.outbox.close();
+    tokio::time::sleep(LAST_ANSWERS).await;
+    let reason = "the server closed its input".to_owned();
+    shared.in_flight.close(&reason);
+    shared.news.send(News::Closed(reason)).await;
+}
+
+impl StdioLink {
+    /// Sends a request; see [`super::Link::call`].
+    pub fn call(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        requestor: Option<Requestor>,
+    ) -> Result<StdioExchange, LinkError> {
+        self.send(number, method, params, Purpose::of(requestor))
+    }
+
+    /// Sends a `subscriptions/listen`; see [`super::Link::listen`].
+    pub fn listen(&self, number: u64, params: &Raw) -> Result<StdioExchange, LinkError> {
+        self.send(number, method::LISTEN, Some(params), Purpose::Listening)
+    }
+
+    fn send(
+        &self,
+        number: u64,
+        method: &str,
+        params: Option<&Raw>,
+        purpose: Purpose,
+    ) -> Result<StdioExchange, LinkError> {
+        let slot = self.0.in_flight.insert(number, purpose)?;
+        let frame = request_frame(&Id::ours(number), method, params);
+        let sent = self.0.outbox.push(&frame);
+        sent.inspect_err(|_| self.0.in_flight.not_sent(number))?;
+        Ok(StdioExchange {
+            link: self.clone(),
+            number,
+            slot,
+            open: true,
+            quiet: false,
+        })
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
+        self.0.outbox.push(&notification_frame(method, params))
+    }
+
+    /// See [`super::Link::attribute`].
+    pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
+        self.0.in_flight.attribute_question(question)
+    }
+
+    /// Answers a question.
+    pub fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
+        self.0.outbox.push(&match outcome {
+            Outcome::Result(result) => result_frame(id, result),
+            Outcome::Error(error) => error_frame(Some(id), error),
+        })
+    }
+
+    /// See [`super::Link::next_number`].
+    pub fn next_number(&self) -> u64 {
+        self.0.in_flight.next_number()
+    }
+
+    /// See [`super::Link::news`].
+    pub fn news(&self) -> &NewsSender {
+        &self.0.news
+    }
+
+    /// Sends a frame of the control lane.
+    pub fn send_control(&self, frame: &Bytes) -> Result<(), LinkError> {
+        self.0.outbox.push(frame)
+    }
+
+    /// Writes what waits, then closes the child's input.
+    pub fn close(&self) {
+        self.0.outbox.close();
+    }
+}
+
+/// The stream of one request.
+pub struct StdioExchange {
+    link: StdioLink,
+    number: u64,
+    slot: Arc<Slot>,
+    /// Not answered yet, so leaving means cancelling.
+    open: bool,
+    /// The server does not hear of it.
+    quiet: bool,
+}
+
+impl StdioExchange {
+    /// See [`super::Exchange::leave_quietly`].
+    pub fn leave_quietly(&mut self) {
+        self.quiet = true;
+    }
+
+    /// The next message; see [`super::Exchange::next`].
+    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
+        let message = self.slot.next().await;
+        if matches!(message, Ok(Incoming::Answer(_)) | Err(_)) {
+            self.open = false;
+        }
+        message
+    }
+}
+
+impl Drop for StdioExchange {
+    fn drop(&mut self) {
+        if self.open && self.link.0.in_flight.withdraw(self.number) && !self.quiet {
+            // An error says that the link is over, and the request with it.
+            let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
+        }
+    }
+}
+
+/// The task that sorts what arrives.
+struct StdoutReader {
+    shared: Arc<StdioShared>,
+    sorter: Sorter,
+}
+
+impl Drop for StdoutReader {
+    /// However it ends, nobody waits for it any longer. Where the reason is known already it is said first.
+    fn drop(&mut self) {
+        let reason = "the connection was closed";
+        self.shared.outbox.close();
+        self.shared.in_flight.close(reason);
+        self.shared.news.post(News::Closed(reason.to_owned()));
+    }
+}
+
+impl StdoutReader {
+    async fn run(mut self, stdout: impl AsyncRead + Unpin, ended: impl Future<Output = String>) {
+        let failure = self.read_lines(stdout).await.err();
+        // The pipe ends a moment before the exit status is known.
+        let exit = tokio::time::timeout(LAST_WORDS, ended).await.ok();
+        let reason = match (exit, failure) {
+            (Some(exit), _) => format!("the server ended: {exit}"),
+            (None, Some(error)) => format!("reading the server's output failed: {error}"),
+            (None, None) => "the server closed its output".to_owned(),
+        };
+        self.shared.outbox.close();
+        self.shared.in_flight.close(&reason);
+        self.sorter.close(reason).await;
+    }
+
+    async fn read_lines(&mut self, stdout: impl AsyncRead + Unpin) -> std::io::Result<()> {
+        let mut lines = Lines::new(stdout, MAX_FRAME);
+        let in_flight = &self.shared.in_flight;
+        while let Some(line) = lines.next().await? {
+            match line {
+                // The end of the connection says more than a message that was torn off.
+                Line::Text(text) if lines.is_over() && Raw::parse(&text).is_err() => (),
+                Line::Text(text) => self.sorter.sort(in_flight, &text),
+                Line::TooLarge(id) => {
+                    self.sorter.broken(in_flight, id.as_ref(), TOO_LARGE);
+                }
+            }
+        }
+        Ok(())
+    }
+}

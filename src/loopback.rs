@@ -1,0 +1,35 @@
+//! Which hosts are this machine, whatever a name server says.
+
+use std::net::IpAddr;
+
+/// Whether a host, as it stands in an address, is `localhost` or a loopback address, in brackets or not.
+pub fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .trim_matches(['[', ']'])
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn this_machine_has_few_names() {
+        for host in [
+            "localhost",
+            "LocalHost",
+            "127.0.0.1",
+            "127.9.9.9",
+            "::1",
+            "[::1]",
+            "[::ffff:127.0.0.1]",
+        ] {
+            assert!(is_loopback(host), "{host}");
+        }
+        for host in ["", "localhost.example", "10.0.0.1", "[::2]", "0.0.0.0"] {
+            assert!(!is_loopback(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! What the verbs stand on.
+
+use std::{path::Path, sync::Arc};
+
+use crate::{
+    catalog::Snapshot,
+    config::{Change, Settings, WriteError},
+    error_code::Failure,
+    upstream::Status,
+};
+
+/// The facts behind the verbs, and the one way to change them.
+pub trait Backing: Send + Sync {
+    /// How many tools a server has of which no list is known: none, or nobody can tell.
+    const TOOLS_UNLISTED: Option<usize>;
+
+    /// The settings that count.
+    fn settings(&self) -> Result<Arc<Settings>, Failure>;
+
+    /// The configuration file.
+    fn config_file(&self) -> &Path;
+
+    /// Why the file as it stands cannot be used, or is not in force.
+    fn config_error(&self) -> Option<String>;
+
+    /// The last lists of these servers.
+    fn lists(&self, settings: &Settings) -> Arc<Snapshot>;
+
+    /// How the connections of a server are.
+    fn connections(&self, server: &str) -> Connections;
+
+    /// Writes changes to the file, all or none, and puts them in force where anything is.
+    fn change(&self, changes: Vec<Change>) -> impl Future<Output = Result<(), WriteError>> + Send;
+}
+
+/// The connections of one server.
+#[derive(Debug, Default)]
+pub struct Connections {
+    /// The one that lists it, and serves everybody where it is shared.
+    pub base: Option<Status>,
+    /// One for each client or workspace that has its own.
+    pub instances: Vec<Status>,
+}
+
+impl Connections {
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Status> {
+        self.base.iter().chain(&self.instances)
+    }
+}

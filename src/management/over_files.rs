@@ -1,0 +1,136 @@
+//! The verbs over the configuration file and the last known lists, for when no daemon runs.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Backing, Connections, Management};
+use crate::{
+    catalog::{ServerCatalog, Snapshot, last_known},
+    config::{self, BrokenEntry, Change, Places, Settings, Variables, WriteError},
+    error_code::{ErrorCode, Failure},
+};
+
+/// The configuration file, which is read whenever it is asked for, and the data folder.
+pub struct OverFiles {
+    places: Places,
+    data_dir: PathBuf,
+    variables: Variables,
+}
+
+/// What a check of the configuration file found.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ConfigReport {
+    /// The file.
+    pub config_file: String,
+    /// Whether a daemon would use all of it.
+    pub ok: bool,
+    /// How many servers can be used.
+    pub servers: usize,
+    /// Why the file as a whole cannot be used.
+    pub error: Option<String>,
+    /// The servers whose entries cannot be used.
+    pub broken: Vec<BrokenEntry>,
+    /// What would be ignored.
+    pub warnings: Vec<String>,
+}
+
+impl Management<OverFiles> {
+    /// Verbs over these places. The file may name the data folder.
+    pub fn over_files(places: Places, variables: Variables) -> Self {
+        let settings = config::load(&places.config_file, &variables);
+        let data_dir = match &settings {
+            Ok(settings) => places.data_folder(settings),
+            // A daemon may run all the same, on what it last understood.
+            Err(_) => &places.data_dir,
+        };
+        Self(Arc::new(OverFiles {
+            data_dir: data_dir.to_owned(),
+            places,
+            variables,
+        }))
+    }
+
+    /// Where things are.
+    pub fn places(&self) -> &Places {
+        &self.0.places
+    }
+
+    /// The data folder in use.
+    pub fn data_dir(&self) -> &Path {
+        &self.0.data_dir
+    }
+
+    /// What a daemon would refuse of the file, and what it would ignore.
+    pub fn check(&self) -> ConfigReport {
+        let config_file = self.config_file().display().to_string();
+        match self.settings() {
+            Ok(settings) => ConfigReport {
+                config_file,
+                ok: settings.broken.is_empty(),
+                servers: settings.servers.len(),
+                error: None,
+                broken: settings.broken.clone(),
+                warnings: settings.warnings.clone(),
+            },
+            Err(failure) => ConfigReport {
+                config_file,
+                ok: false,
+                servers: 0,
+                error: Some(failure.error),
+                broken: Vec::new(),
+                warnings: Vec::new(),
+            },
+        }
+    }
+}
+
+impl Backing for OverFiles {
+    /// Its list may have been deleted, or be one of another configuration.
+    const TOOLS_UNLISTED: Option<usize> = None;
+
+    fn settings(&self) -> Result<Arc<Settings>, Failure> {
+        let read = config::load(&self.places.config_file, &self.variables);
+        read.map(Arc::new).map_err(|error| {
+            let hint = "`mcpproxy config check` shows the mistake.";
+            Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint)
+        })
+    }
+
+    fn config_file(&self) -> &Path {
+        &self.places.config_file
+    }
+
+    fn config_error(&self) -> Option<String> {
+        self.settings().err().map(|failure| failure.error)
+    }
+
+    fn lists(&self, settings: &Settings) -> Arc<Snapshot> {
+        let known = settings.servers.values().filter_map(|entry| {
+            let listing = last_known::load(&self.data_dir, &entry.name, &entry.fingerprint)?;
+            let server = ServerCatalog::ingest(&entry.name, &entry.fingerprint, listing);
+            Some((entry.name.clone(), Arc::new(server)))
+        });
+        Arc::new(Snapshot::new(0, known.collect()))
+    }
+
+    fn connections(&self, _: &str) -> Connections {
+        Connections::default()
+    }
+
+    async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
+        let file = self.places.config_file.clone();
+        let written = tokio::task::spawn_blocking(move || config::write(&file, &changes)).await;
+        match written {
+            Ok(written) => written.map(drop),
+            Err(ended) => Err(WriteError::Io {
+                doing: "write",
+                file: self.places.config_file.clone(),
+                reason: std::io::Error::other(ended),
+            }),
+        }
+    }
+}

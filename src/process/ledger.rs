@@ -1,0 +1,198 @@
+//! The ledger: which children are ours, on disk, so that the next daemon finds those that a killed one left behind.
+//!
+//! One file a child, named after the mark in the child's environment. Two lines: before the start whose it will be, after the
+//! start what it is. Lines are only ever appended, so a daemon killed at any point leaves a file that can be read.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::process_table;
+use crate::{names::ServerName, storage};
+
+/// The variable that every child carries. Its value is the name of the child's file in the ledger.
+pub(super) const MARK: &str = "MCPPROXY_CHILD";
+
+/// The folder within the data folder.
+const FOLDER: &str = "children";
+
+/// The ledger of one daemon. Clones are the same ledger.
+#[derive(Debug, Clone)]
+pub struct ChildLedger {
+    pub(super) shared: Arc<LedgerShared>,
+}
+
+#[derive(Debug)]
+pub(super) struct LedgerShared {
+    pub(super) folder: PathBuf,
+    /// Begins the name of every file of this daemon's.
+    pub(super) run: String,
+    pub(super) daemon: DaemonRecord,
+    next: AtomicU64,
+}
+
+/// Which daemon wrote an entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DaemonRecord {
+    /// Where its process number is valid.
+    pub(super) numbering: String,
+    pub(super) pid: u32,
+    pub(super) start: Option<String>,
+}
+
+/// The first line of an entry. Fields are only ever added: the file may be another version's.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Announced {
+    #[serde(deserialize_with = "server_name")]
+    pub(super) server: ServerName,
+    pub(super) daemon: DaemonRecord,
+}
+
+/// The second line of an entry.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Started {
+    pub(super) pid: u32,
+    pub(super) group: u32,
+    pub(super) start: Option<String>,
+}
+
+/// The ledger's folder cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("failed to open the ledger of child processes in {folder:?}")]
+pub struct LedgerError {
+    folder: PathBuf,
+    source: io::Error,
+}
+
+impl ChildLedger {
+    /// Opens the ledger in the data folder and makes its folder if need be. Reads nothing yet.
+    pub fn open(data_dir: &Path) -> Result<Self, LedgerError> {
+        let pid = std::process::id();
+        let daemon = DaemonRecord {
+            numbering: process_table::numbering(),
+            pid,
+            start: process_table::start_of(pid),
+        };
+        Self::open_as(data_dir, daemon)
+    }
+
+    pub(super) fn open_as(data_dir: &Path, daemon: DaemonRecord) -> Result<Self, LedgerError> {
+        let folder = data_dir.join(FOLDER);
+        if let Err(source) = storage::create_private_dir(&folder) {
+            return Err(LedgerError { folder, source });
+        }
+        Ok(Self {
+            shared: Arc::new(LedgerShared {
+                folder,
+                run: uuid::Uuid::new_v4().simple().to_string(),
+                daemon,
+                next: AtomicU64::new(0),
+            }),
+        })
+    }
+
+    /// Enters a child that is about to start. A ledger that cannot be written does not stop servers from starting: the entry
+    /// then protects from nothing, and the log says so.
+    pub(super) fn announce(&self, server: &ServerName) -> Entry {
+        let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}", self.shared.run);
+        let path = self.shared.folder.join(&name);
+        let announced = Announced {
+            server: server.clone(),
+            daemon: self.shared.daemon.clone(),
+        };
+        let mut options = File::options();
+        options.append(true).create_new(true);
+        let written = storage::open_private_file(&path, &mut options).and_then(|mut file| {
+            append(&mut file, &announced)?;
+            Ok(file)
+        });
+        if let Err(error) = &written {
+            tracing::warn!(%server, path = %path.display(), %error, "the ledger of child processes cannot be written");
+        }
+        Entry {
+            name,
+            path,
+            file: written.ok(),
+        }
+    }
+}
+
+/// A child's place in the ledger. It stays on disk until it is cleared, even if this value is lost.
+pub(super) struct Entry {
+    name: String,
+    path: PathBuf,
+    file: Option<File>,
+}
+
+impl Entry {
+    /// The value of [`MARK`] for this child.
+    pub(super) fn mark(&self) -> &str {
+        &self.name
+    }
+
+    /// Adds what has started. The child leads its group.
+    pub(super) fn record(&mut self, pid: u32) {
+        let started = Started {
+            pid,
+            group: pid,
+            start: process_table::start_of(pid),
+        };
+        if let Some(Err(error)) = self.file.as_mut().map(|file| append(file, &started)) {
+            tracing::warn!(pid, path = %self.path.display(), %error, "the ledger of child processes cannot be written");
+        }
+        self.file = None;
+    }
+
+    /// The child's group is gone, or the child never started.
+    pub(super) fn clear(self) {
+        remove(&self.path);
+    }
+}
+
+/// Removes an entry's file.
+pub(super) fn remove(path: &Path) {
+    if let Err(error) = fs::remove_file(path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be removed");
+    }
+}
+
+/// Reads an entry; nothing if not even its first line is whole.
+pub(super) fn parse(text: &str) -> Option<(Announced, Option<Started>)> {
+    let mut lines = text.lines();
+    let announced = serde_json::from_str(lines.next()?).ok()?;
+    let started = lines
+        .next()
+        .and_then(|line| serde_json::from_str(line).ok());
+    Some((announced, started))
+}
+
+fn server_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ServerName, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    ServerName::parse(&text).map_err(serde::de::Error::custom)
+}
+
+/// One line in one write, so that being killed does not cut it.
+fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    file.write_all(&text)
+}
+
+/// Reads an entry that is ours; another user's could name any process.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = storage::open_private_file(path, File::options().read(true))?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,160 @@
+//! A log file that rotates, written in the background: whoever adds lines never waits for the disk.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use crate::{storage, sync::Guarded};
+
+/// Limit: the size at which a file is set aside.
+const ROTATE_AT: u64 = 5 * 1024 * 1024;
+
+/// How many files are kept that were set aside: `NAME.1` is the newest.
+const KEPT: u32 = 2;
+
+/// Limit: what may wait for the disk, in bytes. Beyond that lines are dropped and counted.
+const WAITING: usize = 1024 * 1024;
+
+/// A handle to the file; clones are the same file.
+#[derive(Clone)]
+pub(super) struct LogFile {
+    shared: Arc<LogFileShared>,
+}
+
+struct LogFileShared {
+    path: PathBuf,
+    queue: Guarded<Queue>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<u8>,
+    dropped: u64,
+    /// Invariant: a writer is running exactly while this is set, so there is never more than one.
+    writing: bool,
+}
+
+impl LogFile {
+    /// Nothing is opened before the first line.
+    pub(super) fn new(path: PathBuf) -> Self {
+        let queue = Guarded::default();
+        Self {
+            shared: Arc::new(LogFileShared { path, queue }),
+        }
+    }
+
+    /// Queues the lines for the disk. Must be called within a tokio runtime.
+    pub(super) fn append(&self, lines: &[String]) {
+        let mut queue = self.shared.queue.lock();
+        for line in lines {
+            if queue.waiting.len() + line.len() >= WAITING {
+                queue.dropped += 1;
+                continue;
+            }
+            queue.waiting.extend_from_slice(line.as_bytes());
+            queue.waiting.push(b'\n');
+        }
+        if !queue.writing && !lines.is_empty() {
+            queue.writing = true;
+            let shared = Arc::clone(&self.shared);
+            tokio::task::spawn_blocking(move || shared.write_out());
+        }
+    }
+}
+
+impl LogFileShared {
+    /// Writes until nothing waits any more.
+    fn write_out(&self) {
+        while let Some(batch) = self.next_batch() {
+            if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT) {
+                tracing::warn!(path = %self.path.display(), %error, "lines of a server's log were lost");
+            }
+        }
+    }
+
+    fn next_batch(&self) -> Option<Vec<u8>> {
+        let mut queue = self.queue.lock();
+        let mut batch = std::mem::take(&mut queue.waiting);
+        let dropped = std::mem::take(&mut queue.dropped);
+        if dropped > 0 {
+            let notice = format!("… {dropped} lines are missing here: the disk was too slow\n");
+            batch.extend_from_slice(notice.as_bytes());
+        }
+        queue.writing = !batch.is_empty();
+        queue.writing.then_some(batch)
+    }
+}
+
+/// Opened anew each time, so that a file which somebody moved away or deleted is made again.
+fn append_rotating(path: &Path, batch: &[u8], rotate_at: u64) -> io::Result<()> {
+    let mut file = open(path)?;
+    let size = file.metadata()?.len();
+    if size > 0 && size + batch.len() as u64 > rotate_at {
+        rotate(path)?;
+        file = open(path)?;
+    }
+    file.write_all(batch)
+}
+
+fn rotate(path: &Path) -> io::Result<()> {
+    for number in (1..KEPT).rev() {
+        match fs::rename(set_aside(path, number), set_aside(path, number + 1)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    fs::rename(path, set_aside(path, 1))
+}
+
+fn set_aside(path: &Path, number: u32) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(format!(".{number}"));
+    name.into()
+}
+
+/// Readable by the owner alone: servers print what they please.
+fn open(path: &Path) -> io::Result<File> {
+    if let Some(folder) = path.parent() {
+        storage::create_private_dir(folder)?;
+    }
+    storage::append_to_private_file(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{append_rotating, set_aside};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_planted_link_is_not_appended_to() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (victim, path) = (
+            folder.path().join("victim"),
+            folder.path().join("server-a.log"),
+        );
+        fs::write(&victim, "whole").expect("writable");
+        std::os::unix::fs::symlink(&victim, &path).expect("a link");
+        assert!(append_rotating(&path, b"line\n", 8).is_err());
+        assert_eq!(fs::read(&victim).expect("readable"), b"whole");
+    }
+
+    #[test]
+    fn a_full_file_is_set_aside_and_two_of_them_are_kept() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("logs").join("server-a.log");
+        for batch in ["1111\n", "2222\n", "3333\n", "4444\n", "5\n"] {
+            append_rotating(&path, batch.as_bytes(), 8).expect("writable");
+        }
+        let read = |path| fs::read_to_string(path).expect("a file");
+        assert_eq!(read(path.clone()), "4444\n5\n");
+        assert_eq!(read(set_aside(&path, 1)), "3333\n");
+        assert_eq!(read(set_aside(&path, 2)), "2222\n");
+        assert!(!set_aside(&path, 3).exists());
+    }
+}

@@ -1,0 +1,69 @@
+//! The `PATH` of the person's login shell, found once for the whole daemon. A service manager starts us with a bare one, on which
+//! no `npx` or `uvx` is found.
+
+use std::{
+    ffi::OsString,
+    sync::{Arc, OnceLock},
+};
+
+use tokio::sync::watch;
+
+/// Nothing yet, or what the shell said.
+type Answer = Option<Option<OsString>>;
+
+/// Finds the login shell's `PATH` once, when first asked. Clones share the answer.
+#[derive(Debug, Clone, Default)]
+pub struct LoginPath {
+    found: Arc<OnceLock<watch::Receiver<Answer>>>,
+}
+
+impl LoginPath {
+    /// One that asks nobody: for a daemon whose own `PATH` is the right one.
+    pub fn unasked() -> Self {
+        let (answer, answered) = watch::channel(Some(None));
+        drop(answer);
+        Self {
+            found: Arc::new(OnceLock::from(answered)),
+        }
+    }
+
+    /// The `PATH`, or nothing if there is no login shell to ask, or it does not answer. The first call asks, for at most
+    /// 5 s, and others wait for it; a daemon that calls it at its start, beside other things, has the answer when a child needs
+    /// it. The question is asked to its end even when nobody waits for the answer any more: a shell that is killed in the
+    /// middle of its start-up files leaves their locks behind.
+    pub async fn get(&self) -> Option<OsString> {
+        let asked = || {
+            let (answer, answered) = watch::channel(None);
+            tokio::spawn(async move { answer.send_replace(Some(ask().await)) });
+            answered
+        };
+        let mut answered = self.found.get_or_init(asked).clone();
+        // Gone without an answer: the runtime is ending.
+        let answer = answered.wait_for(Option::is_some).await.ok()?;
+        answer.clone().flatten()
+    }
+}
+
+#[cfg(not(unix))]
+async fn ask() -> Option<OsString> {
+    None
+}
+
+#[cfg(unix)]
+async fn ask() -> Option<OsString> {
+    // A daemon with a terminal was started from a shell and has its PATH already. And an interactive shell would stop at once:
+    // its group is not that terminal's foreground group.
+    if std::fs::File::open("/dev/tty").is_ok() {
+        return None;
+    }
+    let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty())?;
+    let path =
+        super::login_shell::path_of(&shell, None, super::login_shell::SHELL_ANSWERS_WITHIN).await;
+    if path.is_none() {
+        tracing::warn!(
+            shell = %shell.display(),
+            "the login shell did not tell its PATH; commands are searched on our own"
+        );
+    }
+    path
+}

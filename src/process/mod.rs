@@ -1,0 +1,211 @@
+//! Child processes of stdio upstreams: started in a group of their own, watched, and ended with everything they started.
+//!
+//! Knows nothing of MCP: stdin and stdout go to the caller as they are, stderr into a log, and when to start again is the
+//! caller's decision.
+
+mod environment;
+mod ladder;
+mod launch;
+mod ledger;
+mod line_cutter;
+mod log_file;
+mod login_path;
+#[cfg(unix)]
+mod login_shell;
+mod members;
+mod process_table;
+mod stderr_log;
+mod sweep;
+
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod group;
+#[cfg(windows)]
+#[path = "windows.rs"]
+mod group;
+
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::{fmt, time::Duration};
+
+use tokio::{
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    sync::watch,
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use self::group::Group;
+pub use self::{
+    environment::BaseEnvironment,
+    launch::{Launch, SpawnError},
+    ledger::{ChildLedger, LedgerError},
+    login_path::LoginPath,
+    stderr_log::StderrLog,
+};
+
+/// How long a dead child's stderr may stay open (a process that left the group can hold it) before we stop reading it.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// How long [`Process::stop`] waits beyond its grace for what was killed to be gone. Only a process stuck in the kernel
+/// needs it.
+const REAPING: Duration = Duration::from_secs(5);
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It ended by itself with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+    /// It is gone, and nobody can say how.
+    Unknown,
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => write!(f, "signal {signal}"),
+            Self::Unknown => f.write_str("unknown exit"),
+        }
+    }
+}
+
+/// How much time a child gets to end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grace {
+    /// From the end of its input to SIGTERM.
+    pub after_eof: Duration,
+    /// From SIGTERM to SIGKILL.
+    pub after_term: Duration,
+}
+
+impl Grace {
+    /// No time at all.
+    pub const NONE: Self = Self {
+        after_eof: Duration::ZERO,
+        after_term: Duration::ZERO,
+    };
+}
+
+impl Default for Grace {
+    fn default() -> Self {
+        Self {
+            after_eof: Duration::from_secs(2),
+            after_term: Duration::from_secs(3),
+        }
+    }
+}
+
+/// A running child and everything that it started, also in groups and sessions of their own. Dropping it kills all of them at once;
+/// [`Process::stop`] asks first.
+///
+/// A task of its own waits for the child, so it never stays as a zombie.
+pub struct Process {
+    pid: u32,
+    /// The grace to stop with; dropped, it means "kill now".
+    stop_request: watch::Sender<Option<Grace>>,
+    exit: watch::Receiver<Option<Exit>>,
+    task: JoinHandle<()>,
+}
+
+/// Starts the child in a process group of its own, enters it in the ledger and begins to read its stderr.
+///
+/// Must be called within a tokio runtime. The child's stdin and stdout go to the caller; dropping stdin is how a child is told
+/// to end.
+pub fn spawn(
+    launch: &Launch,
+    base_env: &BaseEnvironment,
+    ledger: &ChildLedger,
+    stderr: &StderrLog,
+) -> Result<(Process, ChildStdin, ChildStdout), SpawnError> {
+    let mut command = launch.command(base_env)?;
+    let mut entry = ledger.announce(&launch.server);
+    command.env(ledger::MARK, entry.mark());
+    let exit = watch::Sender::new(None);
+    let watched = exit.subscribe();
+    let mut group = match Group::spawn(command, Some(entry.mark()), exit) {
+        Ok(group) => group,
+        Err(source) => {
+            entry.clear();
+            return Err(launch.refused(source));
+        }
+    };
+    let pid = group.pid();
+    entry.record(pid);
+    let leader = group.leader();
+    let piped = "the stream is set to be piped and taken once";
+    let stdin = leader.stdin.take().expect(piped);
+    let stdout = leader.stdout.take().expect(piped);
+    let errors = leader.stderr.take().expect(piped);
+    tracing::debug!(server = %launch.server, pid, "child process started");
+
+    let stop_request = watch::Sender::new(None);
+    let stop_requests = stop_request.subscribe();
+    let log = stderr.clone();
+    let server = launch.server.clone();
+    let task = tokio::spawn(async move {
+        let gone = CancellationToken::new();
+        tokio::join!(
+            async {
+                let exit = ladder::follow(&mut group, stop_requests).await;
+                entry.clear();
+                tracing::debug!(%server, pid, %exit, "child process ended");
+                gone.cancel();
+            },
+            read_errors(&log, errors, &gone),
+        );
+    });
+    let process = Process {
+        pid,
+        stop_request,
+        exit: watched,
+        task,
+    };
+    Ok((process, stdin, stdout))
+}
+
+/// Reads stderr to its end, or a little beyond the end of the group: a process that left the group may hold it open for ever.
+async fn read_errors(log: &StderrLog, errors: ChildStderr, gone: &CancellationToken) {
+    let too_long = async {
+        gone.cancelled().await;
+        tokio::time::sleep(LAST_WORDS).await;
+    };
+    tokio::select! {
+        () = log.follow(errors) => {}
+        () = too_long => {}
+    }
+}
+
+impl Process {
+    /// The process id of the child, which is also the id of its group.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// Resolves when the child itself has ended, however that came. What else it started is killed then.
+    pub fn exited(&self) -> impl Future<Output = Exit> + Send + 'static + use<> {
+        let mut exit = self.exit.clone();
+        async move {
+            let ended = exit.wait_for(Option::is_some).await;
+            ended.ok().and_then(|exit| *exit).unwrap_or(Exit::Unknown)
+        }
+    }
+
+    /// Ends the child with all that it started and returns when nothing of it is left: waits for the child to end by itself, for
+    /// which the caller drops its stdin first; then SIGTERM to all; then SIGKILL.
+    ///
+    /// A caller that drops this future has all of them killed at once.
+    pub async fn stop(mut self, grace: Grace) {
+        self.stop_request.send_replace(Some(grace));
+        let longest = grace.after_eof + grace.after_term + REAPING;
+        if tokio::time::timeout(longest, &mut self.task).await.is_err() {
+            tracing::warn!(
+                pid = self.pid,
+                "child process is stuck in the kernel; it was killed and no longer waited for"
+            );
+        }
+    }
+}

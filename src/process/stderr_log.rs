@@ -1,0 +1,88 @@
+//! What a server prints on stderr: the last lines in memory, all of it in a rotated file. For the operator only; nothing here
+//! may be put into an error that a client reads.
+
+use std::{collections::VecDeque, path::Path, sync::Arc};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::{line_cutter::LineCutter, log_file::LogFile};
+use crate::{names::ServerName, sync::Guarded};
+
+/// Limit: the lines kept in memory.
+const LINES: usize = 500;
+
+/// Limit: their bytes, because 500 lines of the longest kind would be 8 MB a server.
+const BYTES: usize = 512 * 1024;
+
+/// Limit: what is read at once. Each child has a buffer of that size.
+const CHUNK: usize = 16 * 1024;
+
+/// The stderr of one server, over all restarts of its child. Clones are the same log.
+#[derive(Clone)]
+pub struct StderrLog {
+    last: Arc<Guarded<Last>>,
+    file: LogFile,
+}
+
+#[derive(Default)]
+struct Last {
+    lines: VecDeque<String>,
+    bytes: usize,
+}
+
+impl StderrLog {
+    /// The log of this server: `logs/server-NAME.log` in the data folder. Nothing is opened before the first line.
+    pub fn new(data_dir: &Path, server: &ServerName) -> Self {
+        let path = data_dir.join("logs").join(format!("server-{server}.log"));
+        Self {
+            last: Arc::default(),
+            file: LogFile::new(path),
+        }
+    }
+
+    /// The last lines, at most `n`, oldest first. A line is at most 16 KiB long; of a longer one the rest is `…`.
+    pub fn tail(&self, n: usize) -> Vec<String> {
+        let last = self.last.lock();
+        let skipped = last.lines.len().saturating_sub(n);
+        last.lines.iter().skip(skipped).cloned().collect()
+    }
+
+    /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied.
+    pub(super) async fn follow(&self, mut stderr: impl AsyncRead + Unpin) {
+        let mut cutter = LineCutter::default();
+        let mut chunk = Vec::with_capacity(CHUNK);
+        let mut lines = Vec::new();
+        loop {
+            chunk.clear();
+            // A stream that cannot be read has ended.
+            if stderr.read_buf(&mut chunk).await.unwrap_or(0) == 0 {
+                break;
+            }
+            cutter.feed(&chunk, &mut lines);
+            self.add(&mut lines);
+        }
+        cutter.finish(&mut lines);
+        self.add(&mut lines);
+    }
+
+    fn add(&self, lines: &mut Vec<String>) {
+        self.file.append(lines);
+        let mut last = self.last.lock();
+        for line in lines.drain(..) {
+            last.push(line);
+        }
+    }
+}
+
+impl Last {
+    fn push(&mut self, line: String) {
+        self.bytes += line.len();
+        self.lines.push_back(line);
+        while self.lines.len() > LINES || self.bytes > BYTES {
+            let Some(oldest) = self.lines.pop_front() else {
+                return;
+            };
+            self.bytes -= oldest.len();
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The sweep: ends what a dead daemon left running. A process is ours only if its number *and* its start time are in the ledger,
+//! if it is in the group of such a process, or if it bears the mark that we put into its environment, whatever its group.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, DirEntry},
+    path::PathBuf,
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{
+    ledger::{self, ChildLedger, DaemonRecord, Started},
+    members::Running,
+    process_table::{self, Seen, Signal},
+};
+use crate::names::ServerName;
+
+/// From SIGTERM to SIGKILL. The input of these processes ended with their daemon, so they have had time already; but
+/// `docker run` takes its container along only when it is asked.
+const AFTER_TERM: Duration = Duration::from_secs(2);
+
+/// How long the killed are waited for.
+const AFTER_KILL: Duration = Duration::from_secs(2);
+
+/// How long to wait before looking again.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// An entry whose daemon is gone.
+struct Left {
+    path: PathBuf,
+    mark: String,
+    server: ServerName,
+    /// Absent if the daemon was killed while it started the child.
+    started: Option<Started>,
+}
+
+/// What the sweep does with a file.
+enum Verdict {
+    Left(Left),
+    Meaningless,
+    NotOurs,
+}
+
+impl ChildLedger {
+    /// Ends every group that a dead daemon left in this ledger, and says how many there were of each server. Entries of living
+    /// daemons and processes that only look like ours are left alone.
+    ///
+    /// Blocks, up to 4 s if something is left: call it where blocking is allowed. Children may be started meanwhile.
+    pub fn sweep(&self) -> BTreeMap<ServerName, usize> {
+        let left = self.left_behind();
+        let mut swept = BTreeMap::new();
+        if left.is_empty() {
+            return swept;
+        }
+        let running = Running::look();
+        for entry in &left {
+            let processes = entry.processes(&running);
+            for process in &processes {
+                process_table::signal(process, Signal::Terminate);
+            }
+            if !processes.is_empty() {
+                tracing::warn!(server = %entry.server, processes = processes.len(), "ending what a dead daemon left running");
+                *swept.entry(entry.server.clone()).or_default() += 1;
+            }
+        }
+        wait_until_gone(&left, AFTER_TERM, |_| {});
+        wait_until_gone(&left, AFTER_KILL, |process| {
+            process_table::signal(process, Signal::Kill);
+        });
+        for entry in left {
+            ledger::remove(&entry.path);
+        }
+        swept
+    }
+
+    /// The entries of daemons that no longer run. Removes those that mean nothing.
+    fn left_behind(&self) -> Vec<Left> {
+        let files = match fs::read_dir(&self.shared.folder) {
+            Ok(files) => files,
+            Err(error) => {
+                tracing::warn!(folder = %self.shared.folder.display(), %error, "the ledger of child processes cannot be read");
+                return Vec::new();
+            }
+        };
+        let mut left = Vec::new();
+        for file in files.filter_map(Result::ok) {
+            match self.judge(&file) {
+                Verdict::Left(entry) => left.push(entry),
+                Verdict::Meaningless => ledger::remove(&file.path()),
+                Verdict::NotOurs => {}
+            }
+        }
+        left
+    }
+
+    fn judge(&self, file: &DirEntry) -> Verdict {
+        let path = file.path();
+        let Ok(mark) = file.file_name().into_string() else {
+            return Verdict::Meaningless;
+        };
+        // Ours are running, or being written right now.
+        if mark.starts_with(&self.shared.run) {
+            return Verdict::NotOurs;
+        }
+        let text = match ledger::read(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be read");
+                return Verdict::NotOurs;
+            }
+        };
+        // What was cut off in its first line was cut off before its child was started.
+        let Some((announced, started)) = ledger::parse(&text) else {
+            return Verdict::Meaningless;
+        };
+        if !self.is_near(&announced.daemon) {
+            return Verdict::Meaningless;
+        }
+        if is_alive(&announced.daemon) {
+            return Verdict::NotOurs;
+        }
+        Verdict::Left(Left {
+            path,
+            mark,
+            server: announced.server,
+            started,
+        })
+    }
+
+    /// Whether process numbers of that daemon mean anything here: not after a reboot, nor from another container.
+    fn is_near(&self, daemon: &DaemonRecord) -> bool {
+        daemon.numbering == self.shared.daemon.numbering
+    }
+}
+
+/// In doubt, yes: a second daemon's children are not ours to end. A zombie is dead, however long its parent leaves it there.
+fn is_alive(daemon: &DaemonRecord) -> bool {
+    process_table::find(daemon.pid).is_some_and(|found| {
+        let is_same = daemon
+            .start
+            .as_ref()
+            .is_none_or(|start| *start == found.start);
+        is_same && found.living
+    })
+}
+
+/// Looks again until nothing is left or the time is up, and does `each` to what it sees.
+fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
+    let begun = Instant::now();
+    loop {
+        let running = Running::look();
+        let remaining: Vec<&Seen> = left
+            .iter()
+            .flat_map(|entry| entry.processes(&running))
+            .collect();
+        for process in &remaining {
+            each(process);
+        }
+        if remaining.is_empty() || begun.elapsed() > timeout {
+            return;
+        }
+        thread::sleep(LOOK_AGAIN);
+    }
+}
+
+impl Left {
+    /// Those of the running processes that are certainly this child's.
+    fn processes<'a>(&self, running: &'a Running) -> Vec<&'a Seen> {
+        // As long as its leader exists, even as a zombie, the group is the one that we made. Afterwards its number can be a
+        // stranger's, and only the mark tells.
+        let group = self.started.as_ref().filter(|started| {
+            started.start.is_some()
+                && running.processes.iter().any(|process| {
+                    process.pid == started.pid && Some(&process.start) == started.start.as_ref()
+                })
+        });
+        let is_ours = |process: &&Seen| {
+            group.is_some_and(|started| started.group == process.group)
+                || running.bears(process, &self.mark)
+        };
+        let living = running.processes.iter().filter(|process| process.living);
+        living.filter(is_ours).collect()
+    }
+}

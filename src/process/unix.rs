@@ -1,0 +1,236 @@
+//! A process group on unix: its leader is our child, every signal goes to all of its members, and to the processes that left the
+//! group and still bear the child's mark.
+
+use std::{io, time::Duration};
+
+use rustix::{
+    io::Errno,
+    process::{Pid, WaitId, WaitIdOptions, kill_process_group, waitid},
+};
+use tokio::{
+    process::{Child, Command},
+    signal::unix::{Signal as SignalStream, SignalKind, signal},
+    sync::watch,
+};
+
+use super::{
+    Exit, members,
+    process_table::{self, Seen, Signal},
+};
+
+/// How long to wait before looking again whether members are left, at first and at most.
+const LOOK_AGAIN: (Duration, Duration) = (Duration::from_millis(4), Duration::from_millis(100));
+
+/// What the pipes to a child hold, where that can be said. Messages are often larger than the system's 64 KiB, and each time that a
+/// pipe is full its two ends take turns. Ordinary users may have 64 MiB of pipes in all.
+#[cfg(target_os = "linux")]
+const PIPE_SIZE: usize = 256 << 10;
+
+#[cfg(target_os = "linux")]
+fn widen_pipes(child: &Child) {
+    // A pipe that stays as it is does the same, only slower.
+    if let Some(stdin) = &child.stdin {
+        let _ = rustix::pipe::fcntl_setpipe_size(stdin, PIPE_SIZE);
+    }
+    if let Some(stdout) = &child.stdout {
+        let _ = rustix::pipe::fcntl_setpipe_size(stdout, PIPE_SIZE);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn widen_pipes(_: &Child) {}
+
+/// A child that leads a process group. Dropped before [`Group::reap`], the group is killed.
+pub(super) struct Group {
+    leader: Child,
+    id: Pid,
+    /// What all that the leader starts bears in its environment, if that is to end with it.
+    mark: Option<String>,
+    /// Members outside of the group that were seen so far.
+    strays: Vec<Seen>,
+    /// Children ended. Listened to from before the start, so that no end is missed.
+    ends: SignalStream,
+    exit: watch::Sender<Option<Exit>>,
+    /// Invariant: signals go to the group only before the leader is reaped. Until then its zombie keeps the number of the group
+    /// from being given to a stranger.
+    reaped: bool,
+}
+
+impl Group {
+    /// Starts the command as the leader of a new group; `exit` learns how the leader ended. Members are also those outside of the
+    /// group that bear `mark`.
+    pub(super) fn spawn(
+        mut command: Command,
+        mark: Option<&str>,
+        exit: watch::Sender<Option<Exit>>,
+    ) -> io::Result<Self> {
+        let ends = signal(SignalKind::child())?;
+        let leader = command.process_group(0).kill_on_drop(true).spawn()?;
+        widen_pipes(&leader);
+        let id = leader
+            .id()
+            .and_then(|id| Pid::from_raw(id.cast_signed()))
+            .ok_or_else(|| io::Error::other("the new process has no id"))?;
+        Ok(Self {
+            leader,
+            id,
+            mark: mark.map(str::to_owned),
+            strays: Vec::new(),
+            ends,
+            exit,
+            reaped: false,
+        })
+    }
+
+    /// The id of the leader and of the group.
+    pub(super) fn pid(&self) -> u32 {
+        self.id.as_raw_pid().cast_unsigned()
+    }
+
+    /// The child itself, to take its streams from.
+    pub(super) fn leader(&mut self) -> &mut Child {
+        &mut self.leader
+    }
+
+    /// Waits for the leader to end, without reaping it. Cancel-safe.
+    pub(super) async fn leader_exit(&mut self) -> Exit {
+        loop {
+            if let Some(exit) = *self.exit.borrow() {
+                return exit;
+            }
+            if let Some(exit) = self.look() {
+                self.exit.send_replace(Some(exit));
+            } else if self.ends.recv().await.is_none() {
+                self.exit.send_replace(Some(Exit::Unknown));
+            }
+        }
+    }
+
+    fn look(&mut self) -> Option<Exit> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(self.id), options) {
+            Ok(Some(status)) => Some(
+                status
+                    .exit_status()
+                    .map(Exit::Code)
+                    .or_else(|| status.terminating_signal().map(Exit::Signal))
+                    .unwrap_or(Exit::Unknown),
+            ),
+            Ok(None) | Err(Errno::INTR) => None,
+            Err(_) => {
+                // It is not our child any more, so its number may be a stranger's by now.
+                self.reaped = true;
+                Some(Exit::Unknown)
+            }
+        }
+    }
+
+    /// Sends the signal to every member.
+    pub(super) async fn signal(&mut self, signal: Signal) {
+        self.signal_group(signal);
+        let strays = self.living().await.into_iter();
+        let strays: Vec<Seen> = strays.filter(|member| !self.is_in_group(member)).collect();
+        signal_each(strays, signal).await;
+    }
+
+    /// Reaps the leader, which has ended, and of the members those that became our children because we are process 1 of a
+    /// container, where nobody else would.
+    pub(super) async fn reap(&mut self) {
+        // Fails only if it was reaped already.
+        let _ = self.leader.wait().await;
+        self.reaped = true;
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+        while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.id)), options) {}
+        for stray in &self.strays {
+            let is_same =
+                process_table::find(stray.pid).is_some_and(|seen| seen.start == stray.start);
+            if let (true, Some(pid)) = (is_same, Pid::from_raw(stray.pid.cast_signed())) {
+                // Fails if it is not our child.
+                let _ = waitid(WaitId::Pid(pid), options);
+            }
+        }
+    }
+
+    /// Whether a member is left that is not a zombie.
+    pub(super) async fn has_living(&mut self) -> bool {
+        !self.living().await.is_empty()
+    }
+
+    /// Resolves when no member is left. Has no deadline: the caller sets one.
+    pub(super) async fn nobody_living(&mut self) {
+        let (mut pause, longest) = LOOK_AGAIN;
+        while self.has_living().await {
+            tokio::time::sleep(pause).await;
+            pause = longest.min(pause * 2);
+        }
+    }
+
+    /// Kills every member that is seen until none is left: one may have started another meanwhile. Has no deadline.
+    pub(super) async fn kill_all(&mut self) {
+        let (mut pause, longest) = LOOK_AGAIN;
+        loop {
+            let members = self.living().await;
+            if members.is_empty() {
+                return;
+            }
+            signal_each(members, Signal::Kill).await;
+            tokio::time::sleep(pause).await;
+            pause = longest.min(pause * 2);
+        }
+    }
+
+    /// The members that are not zombies, wherever they are.
+    async fn living(&mut self) -> Vec<Seen> {
+        let (group, mark) = (self.group(), self.mark.clone());
+        let looking = tokio::task::spawn_blocking(move || members::living(group, mark.as_deref()));
+        let living = looking.await.unwrap_or_default();
+        for member in &living {
+            if !self.is_in_group(member) && !self.strays.contains(member) {
+                self.strays.push(member.clone());
+            }
+        }
+        living
+    }
+
+    fn is_in_group(&self, member: &Seen) -> bool {
+        Some(member.group) == self.group()
+    }
+
+    /// The number of the group, as long as it is ours.
+    fn group(&self) -> Option<u32> {
+        (!self.reaped).then(|| self.pid())
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        if !self.reaped {
+            // The only failure is that nobody is left.
+            let _ = kill_process_group(self.id, signal.number());
+        }
+    }
+}
+
+async fn signal_each(members: Vec<Seen>, signal: Signal) {
+    if members.is_empty() {
+        return;
+    }
+    let sending = tokio::task::spawn_blocking(move || {
+        for member in &members {
+            process_table::signal(member, signal);
+        }
+    });
+    // Fails only when the runtime ends, and then the group is dropped.
+    let _ = sending.await;
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
+        // Reached when the runtime ends or a task is aborted. The ledger keeps its entry: the next start looks once more.
+        self.signal_group(Signal::Kill);
+        for member in members::living(self.group(), self.mark.as_deref()) {
+            process_table::signal(&member, Signal::Kill);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! One request in flight at an upstream: its messages in order, its deadlines, its withdrawal.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::handle::Upstream;
+use crate::{
+    call_context::ClientSender,
+    config::duration,
+    error_code::{ErrorCode, Failure},
+    link::{Exchange, Incoming, Link},
+    names::ServerName,
+    upstream::connect::own_answers::own_answer,
+    wire::{Id, Outcome, Raw, Revision, method, result_type},
+};
+
+/// Counts a call from its first step to its last, so that a server is not put to sleep under it.
+pub(in crate::upstream) struct Counted(Upstream);
+
+impl Counted {
+    pub(in crate::upstream) fn begin(upstream: Upstream) -> Self {
+        upstream.0.usage.begin(Instant::now());
+        Self(upstream)
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.0.usage.end(Instant::now());
+    }
+}
+
+/// Stands for a call on whose stream its client can be asked what comes outside of calls.
+pub(in crate::upstream) struct AskedOnStream {
+    upstream: Upstream,
+    number: u64,
+}
+
+impl AskedOnStream {
+    pub(in crate::upstream) fn begin(
+        upstream: &Upstream,
+        number: u64,
+        stream: &ClientSender,
+    ) -> Self {
+        upstream.0.client_streams.enter(number, stream.clone());
+        Self {
+            upstream: upstream.clone(),
+            number,
+        }
+    }
+}
+
+impl Drop for AskedOnStream {
+    fn drop(&mut self) {
+        self.upstream.0.client_streams.leave(self.number);
+    }
+}
+
+/// A request in flight. Dropping it before the answer cancels it upstream.
+pub struct ActiveCall {
+    pub(in crate::upstream) exchange: Exchange,
+    pub(in crate::upstream) revision: Revision,
+    pub(in crate::upstream) link: Link,
+    pub(in crate::upstream) counted: Counted,
+    pub(in crate::upstream) _asked: Option<AskedOnStream>,
+    /// Since when the clock stands still.
+    pub(in crate::upstream) held: Option<Instant>,
+    pub(in crate::upstream) _permit: Option<OwnedSemaphorePermit>,
+    pub(in crate::upstream) timeout: Duration,
+    pub(in crate::upstream) deadline: Instant,
+    pub(in crate::upstream) end: Instant,
+}
+
+impl ActiveCall {
+    /// What the upstream speaks.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The next message; the answer is the last. The clock restarts at each progress notification. Questions that no client has
+    /// to be asked are answered here.
+    pub async fn next(&mut self) -> Result<Incoming, Failure> {
+        loop {
+            let inbound = self.arrival().await?;
+            match &inbound {
+                Incoming::Notice(notice) if &*notice.method == method::PROGRESS => {
+                    self.deadline = Instant::now() + self.timeout;
+                }
+                Incoming::Question(question) => {
+                    if let Some(outcome) = own_answer(question, &self.counted.0.0.roots()) {
+                        // Boxed, because it is large and seldom.
+                        Box::pin(self.answer(&question.id, &outcome)).await?;
+                        continue;
+                    }
+                }
+                Incoming::Answer(Outcome::Result(result)) => self.check(result)?,
+                Incoming::Notice(_) | Incoming::Answer(Outcome::Error(_)) => (),
+            }
+            return Ok(inbound);
+        }
+    }
+
+    /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
+    fn check(&self, result: &Raw) -> Result<(), Failure> {
+        if !self.revision.has_result_types() || result_type::is_known(result) {
+            return Ok(());
+        }
+        let name = self.server();
+        let error = format!("the server {name:?} answered with a result of an unknown type");
+        let hint = "It speaks an extension that mcpproxy does not know; tell its authors.";
+        Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(name))
+    }
+
+    async fn arrival(&mut self) -> Result<Incoming, Failure> {
+        let upstream = &self.counted.0;
+        let arriving = self.exchange.next();
+        let arrived = if self.held.is_some() {
+            arriving.await
+        } else {
+            let deadline = self.deadline.min(self.end).into();
+            let Ok(arrived) = tokio::time::timeout_at(deadline, arriving).await else {
+                return Err(overdue(upstream.name(), self.timeout));
+            };
+            arrived
+        };
+        arrived.map_err(|error| upstream.failure(&error))
+    }
+
+    /// Stops the clock: the call waits for its client, not for the server.
+    pub fn hold(&mut self) {
+        self.held.get_or_insert_with(Instant::now);
+    }
+
+    /// Lets the clock go on.
+    pub fn resume(&mut self) {
+        if let Some(since) = self.held.take() {
+            let pause = since.elapsed();
+            self.deadline += pause;
+            self.end += pause;
+        }
+    }
+
+    /// The server that it runs at.
+    pub fn server(&self) -> &ServerName {
+        self.counted.0.name()
+    }
+
+    /// Answers a question that came as part of this call.
+    pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result<(), Failure> {
+        self.link
+            .answer(id, outcome)
+            .await
+            .map_err(|error| self.counted.0.failure(&error))
+    }
+}
+
+/// The failure of a call whose time is over.
+pub(in crate::upstream) fn overdue(server: &ServerName, timeout: Duration) -> Failure {
+    let time = duration::show(timeout);
+    let error = format!("the server {server:?} did not answer within {time}");
+    let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";
+    Failure::new(ErrorCode::TimedOut, error, hint).of_server(server)
+}

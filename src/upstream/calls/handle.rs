@@ -1,0 +1,255 @@
+//! What other rooms hold of one upstream: its name and status, the live connection, and the way to its worker.
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+
+use super::{client_streams::ClientStreams, subscriptions::Subscriptions};
+use crate::{
+    catalog::ServerCatalog,
+    config::{SessionScope, Settings},
+    error_code::{ErrorCode, Failure},
+    link::{Link, LinkError},
+    names::ServerName,
+    process::StderrLog,
+    upstream::{
+        connect::ConnectError,
+        fleet::instance_scope::InstanceScope,
+        worker::{state::State, usage::Usage},
+    },
+    wire::RequestNumbers,
+};
+
+/// Limit: requests to a worker that wait. It answers them as fast as it connects.
+pub(in crate::upstream) const COMMANDS: usize = 1024;
+
+/// One upstream. Cheap to clone.
+#[derive(Clone)]
+pub struct Upstream(pub(in crate::upstream) Arc<UpstreamShared>);
+
+pub(in crate::upstream) struct UpstreamShared {
+    pub(in crate::upstream) name: ServerName,
+    pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
+    pub(in crate::upstream) commands: mpsc::Sender<Command>,
+    pub(in crate::upstream) status: watch::Sender<Status>,
+    pub(in crate::upstream) live: ArcSwapOption<Live>,
+    pub(in crate::upstream) usage: Usage,
+    pub(in crate::upstream) slots: Slots,
+    pub(in crate::upstream) subscriptions: Subscriptions,
+    pub(in crate::upstream) stderr: StderrLog,
+    pub(in crate::upstream) client_streams: ClientStreams,
+    pub(in crate::upstream) numbers: RequestNumbers,
+    /// Who shares a connection to this server.
+    pub(in crate::upstream) scope: SessionScope,
+    /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
+    pub(in crate::upstream) instance_scope: Option<InstanceScope>,
+    /// The way from an instance to that one.
+    pub(in crate::upstream) base: Option<mpsc::Sender<Command>>,
+}
+
+/// What the worker is asked.
+pub(in crate::upstream) enum Command {
+    /// Connect if need be; the answer comes when it is connected or the attempt failed.
+    Wake(oneshot::Sender<Result<Arc<Live>, ConnectError>>),
+    /// Connect anew, even if it is connected.
+    Restart(oneshot::Sender<Result<Arc<Live>, ConnectError>>),
+    /// Calls found this connection dead.
+    Suspect(u64),
+    /// A call found the lists of this connection out of date; the answer comes when they have been read again.
+    Relist(u64, oneshot::Sender<()>),
+    /// An instance of the server lists something else than what is known.
+    Refresh,
+}
+
+/// A connection that is ready for calls.
+pub(in crate::upstream) struct Live {
+    pub(in crate::upstream) incarnation: u64,
+    pub(in crate::upstream) link: Link,
+    pub(in crate::upstream) catalog: ArcSwap<ServerCatalog>,
+}
+
+/// Where an upstream stands.
+#[derive(Debug, Clone)]
+pub struct Status {
+    /// Its state.
+    pub state: State,
+    /// Whether an attempt has come to an end, well or not.
+    pub settled: bool,
+    /// Why the last attempt failed or the last connection ended; cleared by the next one that is ready.
+    pub last_error: Option<ConnectError>,
+}
+
+impl Status {
+    pub(in crate::upstream) fn new() -> Self {
+        Self {
+            state: State::Asleep,
+            settled: false,
+            last_error: None,
+        }
+    }
+}
+
+/// The places for requests, where the settings bound them. Made anew when the bound changes; requests in flight keep theirs.
+#[derive(Default)]
+pub(in crate::upstream) struct Slots(ArcSwapOption<(usize, Arc<Semaphore>)>);
+
+impl Slots {
+    pub(super) fn bounded_by(&self, bound: Option<usize>) -> Option<Arc<Semaphore>> {
+        let bound = bound?;
+        if let Some(slots) = &*self.0.load()
+            && slots.0 == bound
+        {
+            return Some(slots.1.clone());
+        }
+        let made = Arc::new((bound, Arc::new(Semaphore::new(bound))));
+        // Whoever else makes them now makes the same: the first counts.
+        let before = self.0.rcu(|current| match current {
+            Some(slots) if slots.0 == bound => Some(slots.clone()),
+            _ => Some(made.clone()),
+        });
+        Some(match before {
+            Some(slots) if slots.0 == bound => slots.1.clone(),
+            _ => made.1.clone(),
+        })
+    }
+}
+
+impl Upstream {
+    /// The server's name.
+    pub fn name(&self) -> &ServerName {
+        &self.0.name
+    }
+
+    /// A number for the next request.
+    pub fn next_number(&self) -> u64 {
+        self.0.numbers.take()
+    }
+
+    /// Who shares a connection to the server.
+    pub fn scope(&self) -> SessionScope {
+        self.0.scope
+    }
+
+    /// Where it stands.
+    pub fn status(&self) -> Status {
+        self.0.status.borrow().clone()
+    }
+
+    /// Returns when the first attempt has come to an end.
+    pub async fn settled(&self) {
+        let mut status = self.0.status.subscribe();
+        // The sender lives as long as we do.
+        let _ = status.wait_for(|status| status.settled).await;
+    }
+
+    /// Its latest log lines.
+    pub fn stderr(&self) -> &StderrLog {
+        &self.0.stderr
+    }
+
+    /// Connects it if it sleeps, so that its lists are known.
+    pub async fn wake(&self) -> Result<(), Failure> {
+        self.live().await.map(drop)
+    }
+
+    /// Connects it anew and lists it.
+    pub async fn restart(&self) -> Result<(), Failure> {
+        let (answer, answered) = oneshot::channel();
+        self.ask(Command::Restart(answer), answered).await.map(drop)
+    }
+
+    pub(super) async fn live(&self) -> Result<Arc<Live>, Failure> {
+        match self.0.live.load_full() {
+            Some(live) => Ok(live),
+            None => self.connected().await,
+        }
+    }
+
+    pub(super) async fn connected(&self) -> Result<Arc<Live>, Failure> {
+        let (answer, answered) = oneshot::channel();
+        self.ask(Command::Wake(answer), answered).await
+    }
+
+    async fn ask(
+        &self,
+        command: Command,
+        answered: oneshot::Receiver<Result<Arc<Live>, ConnectError>>,
+    ) -> Result<Arc<Live>, Failure> {
+        let gone = || {
+            let error = format!("the server {:?} was stopped or replaced", self.name());
+            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(self.name())
+        };
+        self.0.commands.send(command).await.map_err(|_| gone())?;
+        match answered.await {
+            Ok(Ok(live)) => Ok(live),
+            Ok(Err(error)) => {
+                let text = format!(
+                    "the server {:?} is not available: {}",
+                    self.name(),
+                    error.outside
+                );
+                let hint = format!(
+                    "Use something else or try again later; the user can see the cause with `mcpproxy upstream list` and \
+                     `mcpproxy upstream logs {}`.",
+                    self.name()
+                );
+                Err(Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name()))
+            }
+            Err(_) => Err(gone()),
+        }
+    }
+
+    /// How long a call may go without a sign, and how many may be in flight.
+    pub(super) fn limits(&self) -> (Duration, Option<usize>) {
+        let settings = self.0.settings.borrow();
+        match settings.servers.get(self.name()) {
+            Some(entry) => (entry.call_tool_timeout, entry.max_concurrent_requests),
+            None => (Duration::from_mins(2), None),
+        }
+    }
+
+    pub(in crate::upstream) fn failure(&self, error: &LinkError) -> Failure {
+        let name = self.name();
+        let (code, text, hint) = match error {
+            LinkError::NotDelivered(_) => (
+                ErrorCode::ServerUnavailable,
+                format!("the request could not be delivered to server {name:?}"),
+                "It was not processed; try again later.".to_owned(),
+            ),
+            LinkError::Lost(why) => (
+                ErrorCode::ConnectionLost,
+                format!("the connection to server {name:?} was lost during the call: {why}"),
+                "Whether it was processed is unknown; the next call connects again.".to_owned(),
+            ),
+            LinkError::Broken(why) => (
+                ErrorCode::BadUpstreamAnswer,
+                format!("the answer of server {name:?} was unusable: {why}"),
+                "The call may have been processed; try with a smaller request.".to_owned(),
+            ),
+            LinkError::HeaderMismatch(_) => (
+                ErrorCode::BadUpstreamAnswer,
+                format!(
+                    "the server {name:?} finds that headers and body of the request do not match"
+                ),
+                "Look the tool up again; its definition may have changed.".to_owned(),
+            ),
+            LinkError::Status {
+                status: status @ (401 | 403),
+                ..
+            } => (
+                ErrorCode::ServerUnavailable,
+                format!(
+                    "the server {name:?} refused with HTTP {status}: it wants other credentials"
+                ),
+                "Ask the user to check the server's headers in the configuration.".to_owned(),
+            ),
+            LinkError::Status { status, .. } => (
+                ErrorCode::BadUpstreamAnswer,
+                format!("the server {name:?} answered HTTP {status}"),
+                "Try again later.".to_owned(),
+            ),
+        };
+        Failure::new(code, text, hint).of_server(name)
+    }
+}

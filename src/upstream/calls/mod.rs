@@ -1,0 +1,17 @@
+//! What is asked of one upstream, and what comes back for it: requests in flight, subscriptions, and questions of the server.
+
+mod active_call;
+pub(in crate::upstream) mod client_streams;
+pub(in crate::upstream) mod handle;
+pub(in crate::upstream) mod log_subscriptions;
+pub(in crate::upstream) mod questions;
+mod sending;
+pub(in crate::upstream) mod subscriptions;
+
+pub use self::{
+    active_call::ActiveCall,
+    handle::{Status, Upstream},
+    log_subscriptions::{LogSubscription, LogSubscriptions},
+    sending::Outgoing,
+    subscriptions::{NotSubscribed, Subscription, Tell},
+};

@@ -1,0 +1,211 @@
+//! Sends what was admitted to one upstream: requests, notifications and subscriptions.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::{
+    active_call::{ActiveCall, AskedOnStream, Counted, overdue},
+    handle::{Command, Live, Upstream},
+    subscriptions::{NotSubscribed, Subscription, Tell},
+};
+use crate::{
+    call_context::ClientSender,
+    error_code::{ErrorCode, Failure},
+    gate::{Admitted, AdmittedMessage},
+    link::{LinkError, Requestor},
+    names::ServerName,
+    wire::{
+        Thing,
+        bridge::{self, Sender},
+    },
+};
+
+/// A request to be sent.
+pub struct Outgoing<'a> {
+    /// Its number, from [`Upstream::next_number`]; see [`crate::wire::Id::ours`]. Also the progress token, where the params have one.
+    pub number: u64,
+    /// What is sent, but for what differs between the eras.
+    pub message: &'a AdmittedMessage<'a>,
+    /// What the client is.
+    pub sender: Sender<'a>,
+    /// The client that it is sent for.
+    pub requestor: Requestor,
+    /// The way back to the client.
+    pub stream: &'a ClientSender,
+    /// When it is given up, however much progress it reports; but not before the server had the time for one answer.
+    pub deadline: Instant,
+}
+
+impl Upstream {
+    /// Sends a request. An upstream that sleeps is woken first; the wait is part of the call.
+    ///
+    /// A request that certainly was not delivered is sent once more over a new connection.
+    pub async fn call(&self, outgoing: Outgoing<'_>) -> Result<ActiveCall, Failure> {
+        let message = outgoing.message;
+        let admitted = message.admitted();
+        self.check_recipient(admitted)?;
+        let counted = Counted::begin(self.clone());
+        let (timeout, bound) = self.limits();
+        let permit = self.slot(bound, timeout).await?;
+        let asks = self.0.asks_its_client();
+        let asked = asks.then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
+        let mut live = self.live().await?;
+        for first in [true, false] {
+            self.check(admitted, &live)?;
+            let now = Instant::now();
+            let catalog = live.catalog.load_full();
+            let revision = catalog.listing.revision;
+            let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
+            let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
+            let params = bridge::params_for(revision, &outgoing.sender, message.params());
+            let requestor = Some(outgoing.requestor.clone());
+            let (number, method) = (outgoing.number, message.method());
+            let sent = live
+                .link
+                .call(number, method, params.as_ref(), mirrored, requestor);
+            // Over HTTP nothing may come back before the answer, and that may never come.
+            let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
+                return Err(overdue(self.name(), timeout));
+            };
+            match sent {
+                Ok(exchange) => {
+                    return Ok(ActiveCall {
+                        exchange,
+                        revision,
+                        link: live.link.clone(),
+                        counted,
+                        _asked: asked,
+                        held: None,
+                        _permit: permit,
+                        timeout,
+                        deadline: now + timeout,
+                        end: outgoing.deadline.max(now + timeout),
+                    });
+                }
+                Err(LinkError::NotDelivered(_)) if first => {
+                    // The worker is gone only while shutting down; then the next line says so.
+                    let _ = self
+                        .0
+                        .commands
+                        .send(Command::Suspect(live.incarnation))
+                        .await;
+                    // Asked of the worker, not looked up: what is published may still be what has just failed.
+                    live = self.connected().await?;
+                }
+                // Nothing was processed; what the server wants in headers stands in its definitions.
+                Err(LinkError::HeaderMismatch(why)) if first => {
+                    tracing::debug!(server = %self.name(), why, "the server is listed again: its definitions may have changed");
+                    self.relisted(live.incarnation, timeout).await;
+                }
+                Err(error) => return Err(self.failure(&error)),
+            }
+        }
+        Err(self.failure(&LinkError::NotDelivered("it was refused twice".to_owned())))
+    }
+
+    /// Sends a notification to a server that is awake; a sleeping one has nothing to be notified of.
+    pub async fn notify(&self, message: &AdmittedMessage<'_>) -> Result<(), Failure> {
+        self.check_recipient(message.admitted())?;
+        match self.0.live.load_full() {
+            Some(live) => {
+                let sent = live.link.notify(message.method(), message.params()).await;
+                sent.map_err(|error| self.failure(&error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has `tell` called at each update of the admitted resource until the subscription is dropped. An upstream that sleeps is woken,
+    /// and sleeps no more.
+    pub async fn subscribe(
+        &self,
+        admitted: &Admitted,
+        tell: Tell,
+    ) -> Result<Subscription, NotSubscribed> {
+        self.check_recipient(admitted)
+            .map_err(NotSubscribed::Failed)?;
+        let Thing::Resource(uri) = admitted.target().thing() else {
+            return Err(NotSubscribed::Failed(misdirected(self.name())));
+        };
+        // Until it is in the table it has to be counted elsewhere.
+        let _counted = Counted::begin(self.clone());
+        let (timeout, _) = self.limits();
+        let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
+        let subscription = self.0.subscriptions.add(uri, tell).map_err(of_us)?;
+        self.live().await.map_err(NotSubscribed::Failed)?;
+        match subscription.settled(timeout).await {
+            Ok(()) => Ok(subscription),
+            Err(NotSubscribed::Failed(failure)) => Err(of_us(failure)),
+            Err(refused) => Err(refused),
+        }
+    }
+
+    /// What was admitted to one server reaches no other.
+    fn check_recipient(&self, admitted: &Admitted) -> Result<(), Failure> {
+        if admitted.server() == self.name() {
+            Ok(())
+        } else {
+            Err(misdirected(self.name()))
+        }
+    }
+
+    /// The definition that was admitted must be the one that the connected server lists: a server that was asleep may have woken
+    /// with another.
+    fn check(&self, admitted: &Admitted, live: &Live) -> Result<(), Failure> {
+        let (Some(tool), Some(fingerprint)) = (admitted.tool(), admitted.fingerprint()) else {
+            return Ok(());
+        };
+        let catalog = live.catalog.load();
+        if catalog
+            .tool(tool)
+            .is_some_and(|listed| listed.fingerprint == fingerprint)
+        {
+            return Ok(());
+        }
+        let error = format!(
+            "the tool {tool:?} of server {:?} is not the one that was asked for: its definition changed",
+            self.name()
+        );
+        let hint = "Look the tool up again and call it with its new definition.";
+        Err(Failure::new(ErrorCode::ToolChanged, error, hint)
+            .of_server(self.name())
+            .of_tool(tool))
+    }
+
+    /// Has the lists of a connection read again, and waits for that.
+    async fn relisted(&self, incarnation: u64, timeout: Duration) {
+        let (done, listed) = oneshot::channel();
+        let command = Command::Relist(incarnation, done);
+        if self.0.commands.send(command).await.is_ok() {
+            // Whatever comes of it, what is known now counts.
+            let _ = tokio::time::timeout(timeout, listed).await;
+        }
+    }
+
+    /// Waits for a free place where the settings bound them.
+    async fn slot(
+        &self,
+        bound: Option<usize>,
+        timeout: Duration,
+    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
+        let Some(semaphore) = self.0.slots.bounded_by(bound) else {
+            return Ok(None);
+        };
+        if let Ok(permit) = tokio::time::timeout(timeout, semaphore.acquire_owned()).await {
+            return Ok(permit.ok());
+        }
+        let error = format!(
+            "the server {:?} is busy with as many requests as it may have",
+            self.name()
+        );
+        Err(Failure::new(ErrorCode::Overloaded, error, "Try again later.").of_server(self.name()))
+    }
+}
+
+/// A fault of ours: a message for something else than what was admitted.
+fn misdirected(server: &ServerName) -> Failure {
+    let error = format!("the server {server:?} was to be sent what was not admitted to it");
+    let hint = "This is a mistake in mcpproxy; report it.";
+    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
+}

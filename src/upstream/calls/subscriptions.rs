@@ -1,0 +1,481 @@
+//! The subscriptions to resources of one upstream, and which of them the server knows of. Counts subscribers and knows no connection:
+//! the worker sends the requests. Outlives connections and workers.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, MutexGuard},
+    time::Duration,
+};
+
+use tokio::sync::{Notify, watch};
+
+use crate::{
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+    sync::Guarded,
+    wire::{Notification, Raw},
+};
+
+/// Limit: resources of one upstream that are subscribed to at a time.
+const MAX_RESOURCES: usize = 10_000;
+
+/// Takes the updates of a resource. Called by the worker: must not wait.
+pub type Tell = Arc<dyn Fn(&Notification) + Send + Sync>;
+
+/// Why a subscription did not come about.
+#[derive(Debug, Clone)]
+pub enum NotSubscribed {
+    /// The server's own error object.
+    Refused(Raw),
+    /// We could not ask it.
+    Failed(Failure),
+}
+
+/// The subscriptions of one upstream. Cheap to clone.
+#[derive(Clone, Default)]
+pub(in crate::upstream) struct Subscriptions(Arc<SharedSubscriptions>);
+
+#[derive(Default)]
+struct SharedSubscriptions {
+    table: Guarded<Table>,
+    /// For the worker: what is wanted may have changed.
+    wanted: Notify,
+    /// For subscribers: what the server was told may have changed.
+    told: watch::Sender<()>,
+}
+
+#[derive(Default)]
+struct Table {
+    by_uri: BTreeMap<Box<str>, Resource>,
+    last: u64,
+}
+
+#[derive(Default)]
+struct Resource {
+    subscribers: BTreeMap<u64, Tell>,
+    state: SubscriptionState,
+}
+
+/// What the server knows of one resource, on the current connection.
+#[derive(Default)]
+enum SubscriptionState {
+    #[default]
+    Nothing,
+    Asking,
+    Subscribed,
+    Withdrawing,
+    Refused(NotSubscribed),
+}
+
+/// What the server has to be asked next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::upstream) enum SubscriptionRequest {
+    /// To tell of updates of this URI.
+    Subscribe(Box<str>),
+    /// To do so no more.
+    Unsubscribe(Box<str>),
+}
+
+/// The subscriptions of all upstreams, by name: one whose entry is edited keeps its own.
+#[derive(Default)]
+pub(in crate::upstream) struct AllSubscriptions(Guarded<HashMap<ServerName, Subscriptions>>);
+
+impl AllSubscriptions {
+    pub(in crate::upstream) fn of(&self, server: &ServerName) -> Subscriptions {
+        let mut all = self.0.lock();
+        all.entry(server.clone()).or_default().clone()
+    }
+}
+
+/// Keeps a subscription alive; the last one of a resource ends it at the server.
+pub struct Subscription {
+    of: Subscriptions,
+    uri: Box<str>,
+    number: u64,
+}
+
+impl Resource {
+    /// It has no subscriber, and the server knows nothing of it.
+    fn is_of_no_use(&self) -> bool {
+        self.subscribers.is_empty()
+            && matches!(
+                self.state,
+                SubscriptionState::Nothing | SubscriptionState::Refused(_)
+            )
+    }
+}
+
+impl Table {
+    fn tidy(&mut self) {
+        self.by_uri.retain(|_, resource| !resource.is_of_no_use());
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        let mut table = self.of.lock();
+        if let Some(resource) = table.by_uri.get_mut(&self.uri) {
+            resource.subscribers.remove(&self.number);
+            if resource.is_of_no_use() {
+                table.by_uri.remove(&self.uri);
+            }
+        }
+        drop(table);
+        self.of.0.wanted.notify_one();
+    }
+}
+
+impl Subscriptions {
+    /// Adds a subscriber, and notifies the worker.
+    pub(in crate::upstream) fn add(&self, uri: &str, tell: Tell) -> Result<Subscription, Failure> {
+        let mut table = self.lock();
+        if table.by_uri.len() >= MAX_RESOURCES && !table.by_uri.contains_key(uri) {
+            let error =
+                format!("{MAX_RESOURCES} resources of the server are subscribed to already");
+            return Err(Failure::new(
+                ErrorCode::Overloaded,
+                error,
+                "End other subscriptions first.",
+            ));
+        }
+        table.last += 1;
+        let number = table.last;
+        let resource = table.by_uri.entry(uri.into()).or_default();
+        resource.subscribers.insert(number, tell);
+        // What was refused is asked for anew: it may be there by now.
+        if matches!(resource.state, SubscriptionState::Refused(_)) {
+            resource.state = SubscriptionState::Nothing;
+        }
+        drop(table);
+        self.0.wanted.notify_one();
+        Ok(Subscription {
+            of: self.clone(),
+            uri: uri.into(),
+            number,
+        })
+    }
+
+    /// Whether there is no subscriber.
+    pub(in crate::upstream) fn is_empty(&self) -> bool {
+        let table = self.lock();
+        table.by_uri.values().all(|r| r.subscribers.is_empty())
+    }
+
+    /// Returns when what is wanted may have changed. For the worker alone; cancel-safe.
+    pub(in crate::upstream) async fn changed(&self) {
+        self.0.wanted.notified().await;
+    }
+
+    /// The next request to a server that takes one subscription at a time; it counts as sent.
+    pub(in crate::upstream) fn next_request(&self) -> Option<SubscriptionRequest> {
+        self.lock().by_uri.iter_mut().find_map(|(uri, resource)| {
+            match (&resource.state, resource.subscribers.is_empty()) {
+                (SubscriptionState::Nothing, false) => {
+                    resource.state = SubscriptionState::Asking;
+                    Some(SubscriptionRequest::Subscribe(uri.clone()))
+                }
+                (SubscriptionState::Subscribed, true) => {
+                    resource.state = SubscriptionState::Withdrawing;
+                    Some(SubscriptionRequest::Unsubscribe(uri.clone()))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// Notes what the server answered to a request.
+    pub(in crate::upstream) fn done(
+        &self,
+        request: &SubscriptionRequest,
+        outcome: Result<(), NotSubscribed>,
+    ) {
+        let (SubscriptionRequest::Subscribe(uri) | SubscriptionRequest::Unsubscribe(uri)) = request;
+        let mut table = self.lock();
+        if let Some(resource) = table.by_uri.get_mut(uri) {
+            resource.state = match (request, outcome) {
+                (SubscriptionRequest::Subscribe(_), Ok(())) => SubscriptionState::Subscribed,
+                (SubscriptionRequest::Subscribe(_), Err(error)) => {
+                    SubscriptionState::Refused(error)
+                }
+                (SubscriptionRequest::Unsubscribe(_), _) => SubscriptionState::Nothing,
+            };
+        }
+        table.tidy();
+        drop(table);
+        self.0.told.send_replace(());
+    }
+
+    /// All resources with subscribers, for a server that takes them in one request; it counts as sent.
+    pub(in crate::upstream) fn wanted(&self) -> BTreeSet<String> {
+        let mut table = self.lock();
+        table.by_uri.retain(|_, r| !r.subscribers.is_empty());
+        for resource in table.by_uri.values_mut() {
+            if matches!(resource.state, SubscriptionState::Nothing) {
+                resource.state = SubscriptionState::Asking;
+            }
+        }
+        table.by_uri.keys().map(ToString::to_string).collect()
+    }
+
+    /// The same, if the server does not know all of them, or knows more.
+    pub(in crate::upstream) fn unheard(&self) -> Option<BTreeSet<String>> {
+        let has_changed = {
+            let table = self.lock();
+            table.by_uri.values().any(|resource| match resource.state {
+                SubscriptionState::Nothing => !resource.subscribers.is_empty(),
+                SubscriptionState::Subscribed => resource.subscribers.is_empty(),
+                _ => false,
+            })
+        };
+        has_changed.then(|| self.wanted())
+    }
+
+    /// The request with all resources failed; earlier subscriptions stay.
+    pub(in crate::upstream) fn not_agreed(&self, asked: &BTreeSet<String>, why: &NotSubscribed) {
+        let mut table = self.lock();
+        for (uri, resource) in &mut table.by_uri {
+            if asked.contains(&**uri) && !matches!(resource.state, SubscriptionState::Subscribed) {
+                resource.state = SubscriptionState::Refused(why.clone());
+            }
+        }
+        table.tidy();
+        drop(table);
+        self.0.told.send_replace(());
+    }
+
+    /// The server accepted these resources of those in the request.
+    pub(in crate::upstream) fn agreed(
+        &self,
+        asked: &BTreeSet<String>,
+        accepted: &BTreeSet<String>,
+    ) {
+        let mut table = self.lock();
+        for (uri, resource) in &mut table.by_uri {
+            if !asked.contains(&**uri) {
+                continue;
+            }
+            resource.state = if accepted.contains(&**uri) {
+                SubscriptionState::Subscribed
+            } else {
+                let error = format!("the server does not tell of updates of {uri:?}");
+                let hint = "Read the resource when its contents are needed.";
+                let failure = Failure::new(ErrorCode::UnknownResource, error, hint);
+                SubscriptionState::Refused(NotSubscribed::Failed(failure))
+            };
+        }
+        table.tidy();
+        drop(table);
+        self.0.told.send_replace(());
+    }
+
+    /// There is a new connection, or will be, on which the server knows of no subscription.
+    pub(in crate::upstream) fn forgotten(&self) {
+        let mut table = self.lock();
+        for resource in table.by_uri.values_mut() {
+            resource.state = SubscriptionState::Nothing;
+        }
+        table.tidy();
+    }
+
+    /// Tells whom it concerns; to how many that was. An update may be of a part of what is subscribed to ("Resource Updated
+    /// Notification").
+    pub(in crate::upstream) fn updated(&self, notice: &Notification) -> usize {
+        let uri = notice.params.as_ref().and_then(|params| params.get("uri"));
+        let Some(uri) = uri.and_then(|uri| uri.string()) else {
+            return 0;
+        };
+        let tells: Vec<Tell> = {
+            let table = self.lock();
+            let all = table.by_uri.iter();
+            let concerned = all.filter(|(known, _)| is_within(&uri, known));
+            concerned
+                .flat_map(|(_, resource)| resource.subscribers.values().cloned())
+                .collect()
+        };
+        for tell in &tells {
+            tell(notice);
+        }
+        tells.len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Table> {
+        self.0.table.lock()
+    }
+}
+
+impl Subscription {
+    /// Waits until the server has agreed, and says why if it does not.
+    pub(in crate::upstream) async fn settled(
+        &self,
+        timeout: Duration,
+    ) -> Result<(), NotSubscribed> {
+        let mut told = self.of.0.told.subscribe();
+        let settled = async {
+            loop {
+                match self.of.lock().by_uri.get(&self.uri).map(|r| &r.state) {
+                    Some(SubscriptionState::Subscribed) => return Ok(()),
+                    Some(SubscriptionState::Refused(error)) => return Err(error.clone()),
+                    _ => (),
+                }
+                // The sender lives as long as we do.
+                let _ = told.changed().await;
+            }
+        };
+        let settled = tokio::time::timeout(timeout, settled).await;
+        settled.unwrap_or_else(|_| {
+            let error = "the server did not answer the subscription in time";
+            let failure = Failure::new(ErrorCode::TimedOut, error, "Try again later.");
+            Err(NotSubscribed::Failed(failure))
+        })
+    }
+}
+
+/// Whether a URI is that of a resource or of a part of it.
+fn is_within(uri: &str, resource: &str) -> bool {
+    match uri.strip_prefix(resource) {
+        Some(rest) => {
+            rest.is_empty() || rest.starts_with(['/', '?', '#']) || resource.ends_with('/')
+        }
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn silent() -> Tell {
+        Arc::new(|_| ())
+    }
+
+    fn add(table: &Subscriptions, uri: &str) -> Subscription {
+        table.add(uri, silent()).expect("room")
+    }
+
+    fn settled(subscription: &Subscription) -> Option<Result<(), NotSubscribed>> {
+        let settled = subscription.settled(Duration::from_mins(1));
+        settled.now_or_never()
+    }
+
+    #[tokio::test]
+    async fn the_first_subscribes_and_the_last_ends_it() {
+        let table = Subscriptions::default();
+        let first = add(&table, "a://1");
+        let request = table.next_request().expect("a request");
+        assert_eq!(request, SubscriptionRequest::Subscribe("a://1".into()));
+        assert_eq!(table.next_request(), None, "it is being asked already");
+        assert!(settled(&first).is_none());
+        let second = add(&table, "a://1");
+        table.done(&request, Ok(()));
+        assert!(matches!(settled(&first), Some(Ok(()))));
+        assert!(matches!(settled(&second), Some(Ok(()))));
+        drop(first);
+        assert_eq!(table.next_request(), None);
+        drop(second);
+        assert!(table.is_empty());
+        let request = table.next_request().expect("a request");
+        assert_eq!(request, SubscriptionRequest::Unsubscribe("a://1".into()));
+        let again = add(&table, "a://1");
+        assert_eq!(table.next_request(), None, "one thing at a time");
+        table.done(&request, Ok(()));
+        assert_eq!(
+            table.next_request(),
+            Some(SubscriptionRequest::Subscribe("a://1".into()))
+        );
+        drop(again);
+    }
+
+    #[tokio::test]
+    async fn a_new_connection_is_told_everything_again() {
+        let table = Subscriptions::default();
+        let (a, _b) = (add(&table, "a://1"), add(&table, "b://1"));
+        while let Some(request) = table.next_request() {
+            table.done(&request, Ok(()));
+        }
+        table.forgotten();
+        drop(a);
+        assert_eq!(
+            table.next_request(),
+            Some(SubscriptionRequest::Subscribe("b://1".into()))
+        );
+        assert_eq!(table.next_request(), None);
+    }
+
+    #[tokio::test]
+    async fn a_refusal_holds_for_those_who_asked() {
+        let table = Subscriptions::default();
+        let first = add(&table, "a://1");
+        let request = table.next_request().expect("a request");
+        table.done(&request, Err(NotSubscribed::Refused(Raw::empty_object())));
+        assert!(matches!(
+            settled(&first),
+            Some(Err(NotSubscribed::Refused(_)))
+        ));
+        drop(first);
+        assert_eq!(table.next_request(), None);
+        let _second = add(&table, "a://1");
+        assert!(table.next_request().is_some(), "asked anew");
+    }
+
+    #[tokio::test]
+    async fn everything_may_be_told_at_once() {
+        let table = Subscriptions::default();
+        let (a, b) = (add(&table, "a://1"), add(&table, "b://1"));
+        let asked = table.wanted();
+        let late = add(&table, "c://1");
+        table.agreed(&asked, &BTreeSet::from(["a://1".to_owned()]));
+        assert!(matches!(settled(&a), Some(Ok(()))));
+        assert!(matches!(settled(&b), Some(Err(NotSubscribed::Failed(_)))));
+        assert!(settled(&late).is_none());
+    }
+
+    #[test]
+    fn who_leaves_before_the_server_was_told_leaves_nothing() {
+        let table = Subscriptions::default();
+        let known = || table.lock().by_uri.len();
+        drop(add(&table, "a://1"));
+        assert_eq!(known(), 0, "never told");
+        let left = add(&table, "a://1");
+        let asked = table.wanted();
+        drop(left);
+        assert_eq!(known(), 1, "the server is hearing of it");
+        assert_eq!(table.unheard(), None, "one thing at a time");
+        table.agreed(&asked, &asked);
+        assert_eq!(table.unheard(), Some(BTreeSet::new()), "it is told at once");
+        assert_eq!(known(), 0);
+        let (left, asked) = (add(&table, "a://1"), table.wanted());
+        drop(left);
+        table.agreed(&asked, &BTreeSet::new());
+        assert_eq!(known(), 0, "it did not agree");
+    }
+
+    #[test]
+    fn an_update_finds_whom_it_concerns() {
+        let check = |subscribed: &str, updated: &str, expected: usize| {
+            let (table, heard) = (Subscriptions::default(), Arc::new(AtomicUsize::new(0)));
+            let count = heard.clone();
+            let tell: Tell = Arc::new(move |_| {
+                count.fetch_add(1, Ordering::Relaxed);
+            });
+            let _kept = table.add(subscribed, tell).expect("room");
+            let _other = add(&table, "zz://other");
+            let notice = Notification {
+                method: "notifications/resources/updated".into(),
+                params: Some(Raw::author(&serde_json::json!({ "uri": updated }))),
+            };
+            assert_eq!(table.updated(&notice), expected, "{subscribed} {updated}");
+            assert_eq!(heard.load(Ordering::Relaxed), expected);
+        };
+        check("a://x", "a://x", 1);
+        check("a://x", "a://x/part", 1);
+        check("a://x", "a://x#part", 1);
+        check("a://x", "a://xy", 0);
+        check("a://x/", "a://x/y", 1);
+        check("a://x/y", "a://x", 0);
+        check("b://x", "a://x", 0);
+    }
+}

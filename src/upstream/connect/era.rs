@@ -1,0 +1,179 @@
+//! Finds out whether a server is opened with a handshake: asks it to describe itself, which those with one do not understand
+//! (revision 2026-07-28, versioning, "Backward Compatibility").
+
+use std::time::Duration;
+
+use super::own_requests;
+use crate::{
+    link::{Link, LinkError},
+    wire::{Outcome, Raw, Revision, RpcError, method},
+};
+
+/// How long a server may take that was never met before. Many with a handshake say nothing to what they do not know.
+pub(in crate::upstream) const PROBE: Duration = Duration::from_secs(2);
+
+/// What a server turned out to be.
+#[derive(Debug)]
+pub(in crate::upstream) enum Era {
+    /// Its requests are stateless.
+    Modern(Description),
+    /// It wants a handshake, or says nothing that we understand.
+    Legacy,
+}
+
+/// What a server says of itself without a handshake.
+#[derive(Debug)]
+pub(in crate::upstream) struct Description {
+    /// The result of `server/discover`, as it came.
+    pub(in crate::upstream) text: Raw,
+    /// The newest revision that both of us speak.
+    pub(in crate::upstream) revision: Revision,
+}
+
+/// Why it could not be found out.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(in crate::upstream) enum ProbeError {
+    /// The connection failed.
+    #[error("{0}")]
+    Link(LinkError),
+    /// The server is stateless, but in no revision of ours.
+    #[error(
+        "it speaks the protocol revisions {theirs}; mcpproxy speaks {}",
+        ours()
+    )]
+    Foreign {
+        /// What it speaks.
+        theirs: String,
+    },
+    /// The server is stateless and does not want to say.
+    #[error("it refused server/discover: {message} ({code})")]
+    Refused {
+        /// The error's code.
+        code: i64,
+        /// The error's message, in the server's words.
+        message: String,
+    },
+}
+
+/// Asks. Has no deadline of its own; may be dropped at any time, and a late answer goes nowhere.
+pub(in crate::upstream) async fn probe(link: &Link) -> Result<Era, ProbeError> {
+    let Some(mut revision) = Revision::without_handshake().last() else {
+        return Ok(Era::Legacy);
+    };
+    let mut asked_twice = false;
+    loop {
+        link.speak(Some(revision));
+        match verdict(link, revision).await? {
+            Verdict::Is(Era::Legacy) => {
+                link.speak(None);
+                return Ok(Era::Legacy);
+            }
+            Verdict::Is(era) => return Ok(era),
+            // It refused what it says that it speaks: once may be a slip.
+            Verdict::SpeakInstead(same) if same == revision => {
+                if std::mem::replace(&mut asked_twice, true) {
+                    return Err(ProbeError::Foreign {
+                        theirs: same.to_string(),
+                    });
+                }
+            }
+            // Always an older one, so there is an end to it.
+            Verdict::SpeakInstead(older) => revision = older,
+        }
+    }
+}
+
+enum Verdict {
+    Is(Era),
+    SpeakInstead(Revision),
+}
+
+async fn verdict(link: &Link, revision: Revision) -> Result<Verdict, ProbeError> {
+    let params = own_requests::params(revision, &[]);
+    match own_requests::try_to_ask(link, method::DISCOVER, &params).await {
+        Ok(Outcome::Result(text)) => described(&text, revision),
+        Ok(Outcome::Error(error)) => refused(&error, revision),
+        Err(LinkError::HeaderMismatch(message)) => Err(ProbeError::Refused {
+            code: RpcError::HEADER_MISMATCH,
+            message,
+        }),
+        Err(
+            error @ (LinkError::NotDelivered(_)
+            | LinkError::Lost(_)
+            | LinkError::Status { status: 401, .. }),
+        ) => Err(ProbeError::Link(error)),
+        Err(LinkError::Broken(_) | LinkError::Status { .. }) => Ok(Verdict::Is(Era::Legacy)),
+    }
+}
+
+fn described(text: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
+    // Some servers answer whatever they are asked.
+    let Some(versions) = text.get("supportedVersions").and_then(|v| names(&v)) else {
+        return Ok(Verdict::Is(Era::Legacy));
+    };
+    if versions.iter().any(|version| version == revision.as_str()) {
+        return Ok(Verdict::Is(Era::Modern(Description {
+            text: text.detached(),
+            revision,
+        })));
+    }
+    chosen(&versions, revision)
+}
+
+fn refused(error: &Raw, revision: Revision) -> Result<Verdict, ProbeError> {
+    let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+    match code {
+        Some(RpcError::UNSUPPORTED_REVISION) => {
+            let supported = error.get("data").and_then(|data| data.get("supported"));
+            let versions = supported.and_then(|v| names(&v)).unwrap_or_default();
+            chosen(&versions, revision)
+        }
+        Some(code @ (RpcError::HEADER_MISMATCH | RpcError::MISSING_CAPABILITY)) => {
+            let message = error.get("message").and_then(|message| message.string());
+            Err(ProbeError::Refused {
+                code,
+                message: message.unwrap_or_default(),
+            })
+        }
+        _ => Ok(Verdict::Is(Era::Legacy)),
+    }
+}
+
+/// The newest revision of ours among those that a server names, which did not take `refused`.
+fn chosen(versions: &[String], refused: Revision) -> Result<Verdict, ProbeError> {
+    let known = versions.iter().filter_map(|name| Revision::parse(name));
+    match known.filter(|revision| *revision <= refused).max() {
+        Some(revision) if revision.has_handshake() => Ok(Verdict::Is(Era::Legacy)),
+        Some(revision) => Ok(Verdict::SpeakInstead(revision)),
+        None => Err(ProbeError::Foreign {
+            theirs: if versions.is_empty() {
+                "that it does not name".to_owned()
+            } else {
+                versions.join(", ")
+            },
+        }),
+    }
+}
+
+fn names(list: &Raw) -> Option<Vec<String>> {
+    let names: Vec<_> = list.read().ok()?;
+    Some(names)
+}
+
+fn ours() -> String {
+    let names: Vec<_> = Revision::all().map(Revision::as_str).collect();
+    names.join(", ")
+}
+
+impl ProbeError {
+    /// What a client may read: nothing in the server's own words but the names of revisions, if they look like that.
+    pub(in crate::upstream) fn outside(&self) -> String {
+        match self {
+            Self::Link(error) => error.outside(),
+            Self::Foreign { .. } => "it speaks no protocol revision of ours".to_owned(),
+            Self::Refused { code, .. } => {
+                format!("it refused server/discover with the error {code}")
+            }
+        }
+    }
+}

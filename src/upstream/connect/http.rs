@@ -1,0 +1,175 @@
+//! Reaches a remote server over the transport that it speaks, the configured one, or the newer one and then the older; and opens
+//! the connection with or without a handshake as it wants it.
+
+use super::{
+    ConnectError, Ready,
+    control::{self, Declared, Opened},
+    era::{Description, Era, PROBE, ProbeError, probe},
+    logs_hint, shake_hands,
+};
+use crate::{
+    config::{Remote, RemoteKind, ServerEntry},
+    link::{self, Connection, Endpoint, LinkError},
+    wire::{RequestNumbers, Revision},
+};
+
+/// Connects. `remembered` is what this server spoke when it was last met under this configuration.
+pub(in crate::upstream) async fn reach(
+    entry: &ServerEntry,
+    remote: &Remote,
+    declared: &Declared,
+    remembered: Option<Revision>,
+    numbers: &RequestNumbers,
+) -> Result<Ready, ConnectError> {
+    let endpoint = Endpoint {
+        url: remote.url.clone(),
+        headers: remote.headers.clone(),
+        ca_file: remote.ca_file.clone(),
+        client_cert: remote.client_cert.clone(),
+    };
+    match remote.kind {
+        RemoteKind::Http => streamable(entry, &endpoint, declared, remembered, numbers)
+            .await
+            .map_err(|failed| failed.error),
+        RemoteKind::Sse => legacy_sse(entry, &endpoint, declared, numbers).await,
+        RemoteKind::Auto => match streamable(entry, &endpoint, declared, remembered, numbers).await
+        {
+            Ok(ready) => Ok(ready),
+            Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint, declared, numbers)
+                .await
+                .map_err(|second| neither(entry, &failed.error, &second)),
+            Err(failed) => Err(failed.error),
+        },
+    }
+}
+
+/// Why there is no connection over Streamable HTTP.
+struct Failed {
+    error: ConnectError,
+    /// The server refused in the way of those that speak HTTP+SSE only (revision 2025-11-25, transports, "Backwards
+    /// Compatibility").
+    may_be_older: bool,
+}
+
+impl Failed {
+    fn finally(error: ConnectError) -> Self {
+        Self {
+            error,
+            may_be_older: false,
+        }
+    }
+}
+
+/// Asks what the server speaks unless a handshake has worked before, and asks after all when it refuses one.
+async fn streamable(
+    entry: &ServerEntry,
+    endpoint: &Endpoint,
+    declared: &Declared,
+    remembered: Option<Revision>,
+    numbers: &RequestNumbers,
+) -> Result<Ready, Failed> {
+    let connection = prepared(endpoint, numbers)?;
+    let answer = match remembered {
+        Some(revision) if revision.has_handshake() => None,
+        // One that was met before may take its time.
+        Some(_) => Some(probe(&connection.link).await),
+        None => tokio::time::timeout(PROBE, probe(&connection.link))
+            .await
+            .ok(),
+    };
+    let was_asked = answer.is_some();
+    match answer.transpose() {
+        Ok(Some(Era::Modern(description))) => {
+            return Ok(without_handshake(connection, description));
+        }
+        Ok(Some(Era::Legacy)) => (),
+        // It does not like the question, or says nothing to it.
+        Ok(None) | Err(ProbeError::Link(LinkError::Lost(_))) => connection.link.speak(None),
+        Err(error) => return Err(Failed::finally(ConnectError::of_probe(entry, &error))),
+    }
+    let link = connection.link.clone();
+    let error = match shake_hands(connection, declared).await {
+        Ok(ready) => return Ok(ready),
+        Err(error) => error,
+    };
+    if !was_asked && is_refusal(&error) {
+        let connection = prepared(endpoint, numbers)?;
+        if let Ok(Era::Modern(description)) = probe(&connection.link).await {
+            return Ok(without_handshake(connection, description));
+        }
+    }
+    Err(Failed {
+        error: ConnectError::of_handshake(entry, &error),
+        may_be_older: matches!(link.refused_with(), Some(400 | 404 | 405)),
+    })
+}
+
+/// Whether the server has answered that it wants no handshake, perhaps.
+fn is_refusal(error: &control::OpenError) -> bool {
+    match error {
+        control::OpenError::Refused { .. } => true,
+        control::OpenError::Link(LinkError::Status { status, .. }) => {
+            !matches!(status, 401 | 403 | 500..)
+        }
+        _ => false,
+    }
+}
+
+fn prepared(endpoint: &Endpoint, numbers: &RequestNumbers) -> Result<Connection, Failed> {
+    let made = link::http::connect(endpoint, numbers.clone());
+    made.map(Into::into)
+        .map_err(|error| Failed::finally(misconfigured(&error)))
+}
+
+fn without_handshake(connection: Connection, description: Description) -> Ready {
+    let Connection {
+        link,
+        control,
+        news,
+        tasks,
+    } = connection;
+    Ready {
+        opened: Opened::without_handshake(link.clone(), control.outgoing, description),
+        link,
+        news,
+        tasks,
+    }
+}
+
+async fn legacy_sse(
+    entry: &ServerEntry,
+    endpoint: &Endpoint,
+    declared: &Declared,
+    numbers: &RequestNumbers,
+) -> Result<Ready, ConnectError> {
+    use link::legacy_sse::StreamOpenError;
+
+    let made = match link::legacy_sse::connect(endpoint, numbers.clone()).await {
+        Ok(made) => made,
+        Err(StreamOpenError::Endpoint(error)) => return Err(misconfigured(&error)),
+        Err(StreamOpenError::Link(error)) => {
+            let error = control::OpenError::Link(error);
+            return Err(ConnectError::of_handshake(entry, &error));
+        }
+    };
+    let shaken = shake_hands(made.into(), declared).await;
+    shaken.map_err(|error| ConnectError::of_handshake(entry, &error))
+}
+
+fn misconfigured(error: &link::EndpointError) -> ConnectError {
+    ConnectError {
+        reason: error.to_string(),
+        outside: "its configuration cannot be used".to_owned(),
+        next_step: "correct the entry in the configuration".to_owned(),
+    }
+}
+
+fn neither(entry: &ServerEntry, first: &ConnectError, second: &ConnectError) -> ConnectError {
+    let text =
+        |first: &str, second: &str| format!("over Streamable HTTP {first}; over HTTP+SSE {second}");
+    ConnectError {
+        reason: text(&first.reason, &second.reason),
+        outside: text(&first.outside, &second.outside),
+        next_step: logs_hint(entry),
+    }
+}

@@ -1,0 +1,415 @@
+//! Hears of changes at a stateless server: one `subscriptions/listen` at a time, opened again when it
+//! ends (revision 2026-07-28, patterns, "Subscriptions"). What comes on it goes into the queue of the link; what it means is not known
+//! here.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use futures_util::FutureExt;
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::own_requests;
+use crate::{
+    link::{Exchange, Incoming, Link, LinkError, News},
+    wire::{Edit, Notification, Outcome, Raw, Revision, RpcError, meta, method, splice},
+};
+
+/// How long a server may take to acknowledge a subscription.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a server is waited for before it is listed without knowing whether it tells of changes.
+const BEGUN_WITHIN: Duration = Duration::from_secs(1);
+
+/// How long to wait before a subscription that ended is made again; doubles while that comes to nothing.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Limit: the longest of these waits.
+const MAX_RETRY: Duration = Duration::from_mins(1);
+
+/// A subscription that lasted this long has proved itself. Much that stands between us and a server cuts what is silent for half a
+/// minute: waiting for longer than it lasted, we would miss more than we hear.
+const PROVED: Duration = Duration::from_secs(10);
+
+/// Limit: requests that wait while one is carried out. The worker sends one at a time.
+const REQUESTS: usize = 16;
+
+/// A subscription as somebody else sees it. Dropping it ends the subscription.
+pub(in crate::upstream) struct ChangeSubscription {
+    requests: mpsc::Sender<ListenRequest>,
+    hears: Arc<AtomicBool>,
+    /// Says when the first attempt has come to an end.
+    begun: Option<oneshot::Receiver<()>>,
+    _task: AbortOnDropHandle<()>,
+}
+
+/// Resources to hear of, and where to say which of them the server agrees to.
+struct ListenRequest {
+    resources: BTreeSet<String>,
+    done: oneshot::Sender<Result<BTreeSet<String>, ListenError>>,
+}
+
+/// Why a server does not tell of changes.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(in crate::upstream) enum ListenError {
+    /// It does not know how to.
+    #[error("the server has no subscriptions")]
+    Unknown,
+    /// It answered with an error.
+    #[error("the server refused the subscription: {0}")]
+    Refused(String),
+    /// It has ended the subscription before it was one.
+    #[error("the server ended the subscription before it acknowledged it")]
+    Ended,
+    /// It said nothing.
+    #[error("the server did not acknowledge the subscription in time")]
+    Silent,
+    /// The connection failed.
+    #[error("{0}")]
+    Link(LinkError),
+}
+
+impl ChangeSubscription {
+    /// Begins to hear of changes of the lists of a server that says this of itself.
+    pub(in crate::upstream) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
+        let (requests, inbox) = mpsc::channel(REQUESTS);
+        let hears = Arc::new(AtomicBool::new(false));
+        let (first, begun) = oneshot::channel();
+        let listener = Listener {
+            link,
+            revision,
+            lists: declared(description),
+            resources: BTreeSet::new(),
+            inbox,
+            hears: hears.clone(),
+            first: Some(first),
+        };
+        Self {
+            requests,
+            hears,
+            begun: Some(begun),
+            _task: AbortOnDropHandle::new(tokio::spawn(listener.run())),
+        }
+    }
+
+    /// Waits until the server tells of changes, or is known not to: whatever is listed from then on is whole. A server that takes
+    /// too long is not waited for; what may have been missed by then comes as [`News::Missed`].
+    pub(in crate::upstream) async fn begun(&mut self) {
+        if let Some(begun) = self.begun.take() {
+            // However it went.
+            let _ = tokio::time::timeout(BEGUN_WITHIN, begun).await;
+        }
+    }
+
+    /// Hears of updates of exactly these resources from now on, instead of those before. The server is asked for a new subscription,
+    /// and only when it has acknowledged that the old one is let go. Gives the resources that the server agreed to.
+    pub(in crate::upstream) fn listen(
+        &self,
+        resources: BTreeSet<String>,
+    ) -> impl Future<Output = Result<BTreeSet<String>, ListenError>> + Send + use<> {
+        let requests = self.requests.clone();
+        async move {
+            let over = || ListenError::Link(LinkError::Lost("the link was closed".to_owned()));
+            let (done, answered) = oneshot::channel();
+            let request = ListenRequest { resources, done };
+            requests.send(request).await.map_err(|_| over())?;
+            answered.await.unwrap_or_else(|_| Err(over()))
+        }
+    }
+
+    /// Whether changes of the tools are heard of now.
+    pub(in crate::upstream) fn hears_of_tools(&self) -> bool {
+        self.hears.load(Ordering::Relaxed)
+    }
+}
+
+/// The task.
+struct Listener {
+    link: Link,
+    revision: Revision,
+    /// What a filter calls the lists that the server has.
+    lists: Vec<&'static str>,
+    resources: BTreeSet<String>,
+    inbox: mpsc::Receiver<ListenRequest>,
+    hears: Arc<AtomicBool>,
+    /// For who waits for the first attempt.
+    first: Option<oneshot::Sender<()>>,
+}
+
+/// A subscription that the server has acknowledged.
+struct Subscription {
+    exchange: Exchange,
+    /// What the server agreed to tell of.
+    accepted: Raw,
+    since: Instant,
+}
+
+/// What woke the listener.
+enum Step {
+    Request(Option<ListenRequest>),
+    Message(Result<Incoming, LinkError>),
+    Retry,
+}
+
+impl Listener {
+    async fn run(mut self) {
+        let mut subscription = None;
+        let (mut retry, mut pause) = (Some(Instant::now()), RETRY);
+        // Whether something was listed without one, so that a change of it may have been missed.
+        let mut missing = false;
+        loop {
+            self.note(subscription.as_ref());
+            match self.next_step(&mut subscription, retry).await {
+                Step::Request(None) => return,
+                Step::Request(Some(request)) => {
+                    self.resources = request.resources;
+                    let result = self.renew(&mut subscription).await;
+                    missing |= !self.has_begun();
+                    if result.is_ok() {
+                        retry = None;
+                        self.catch_up(&mut missing);
+                    }
+                    // Nobody may wait for it any more.
+                    let _ = request.done.send(result);
+                }
+                Step::Message(Ok(Incoming::Notice(notice))) if !is_end(&notice) => {
+                    self.hand_on(notice);
+                }
+                Step::Message(Ok(Incoming::Question(_))) => (),
+                Step::Message(end) => {
+                    let lasted = subscription.take().map(|ended| ended.since.elapsed());
+                    if lasted.is_some_and(|lasted| lasted >= PROVED) {
+                        pause = RETRY;
+                    }
+                    tracing::debug!(?end, "the server ended the subscription");
+                    (retry, missing) = (Some(Instant::now() + pause), true);
+                    pause = (pause * 2).min(MAX_RETRY);
+                }
+                Step::Retry => {
+                    retry = None;
+                    let result = self.renew(&mut subscription).await;
+                    missing |= !self.has_begun() || result.is_err();
+                    match result {
+                        Ok(_) => self.catch_up(&mut missing),
+                        Err(error) => {
+                            tracing::debug!(%error, "changes of the server are not heard of");
+                            if !error.is_final() {
+                                retry = Some(Instant::now() + pause);
+                                pause = (pause * 2).min(MAX_RETRY);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Every branch may be dropped.
+    async fn next_step(
+        &mut self,
+        subscription: &mut Option<Subscription>,
+        retry: Option<Instant>,
+    ) -> Step {
+        let message = async {
+            match subscription {
+                Some(subscription) => subscription.exchange.next().await,
+                None => std::future::pending().await,
+            }
+        };
+        let due = async {
+            match retry {
+                Some(at) => tokio::time::sleep_until(at.into()).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            request = self.inbox.recv() => Step::Request(request),
+            message = message => Step::Message(message),
+            () = due => Step::Retry,
+        }
+    }
+
+    /// Makes a subscription as it is wanted now, takes it in the place of the old one, and gives the resources in it. A filter is
+    /// never changed, so the old one goes when the new one stands.
+    async fn renew(
+        &mut self,
+        current: &mut Option<Subscription>,
+    ) -> Result<BTreeSet<String>, ListenError> {
+        let Some(filter) = self.filter() else {
+            *current = None;
+            return Ok(BTreeSet::new());
+        };
+        let asking = self.subscribe(&filter);
+        let Ok(asked) = tokio::time::timeout(ACKNOWLEDGED_WITHIN, asking).await else {
+            return Err(ListenError::Silent);
+        };
+        let new = asked?;
+        let accepted = new.accepted.get("resourceSubscriptions");
+        let accepted = accepted.and_then(|list| list.read().ok());
+        if let Some(mut old) = current.replace(new) {
+            // What came on it before is not said again on the new one.
+            while let Some(Ok(Incoming::Notice(notice))) = old.exchange.next().now_or_never() {
+                self.hand_on(notice);
+            }
+        }
+        Ok(accepted.unwrap_or_default())
+    }
+
+    /// What to hear of; `None` if nothing is wanted.
+    fn filter(&self) -> Option<Raw> {
+        let mut filter = serde_json::Map::new();
+        for key in &self.lists {
+            filter.insert((*key).to_owned(), json!(true));
+        }
+        if !self.resources.is_empty() {
+            filter.insert("resourceSubscriptions".to_owned(), json!(self.resources));
+        }
+        (!filter.is_empty()).then(|| Raw::author(&filter))
+    }
+
+    async fn subscribe(&mut self, filter: &Raw) -> Result<Subscription, ListenError> {
+        let params = own_requests::params(self.revision, &[("notifications", filter.clone())]);
+        let asked = self.link.listen(self.link.next_number(), &params).await;
+        let mut exchange = asked.map_err(ListenError::Link)?;
+        loop {
+            match exchange.next().await.map_err(ListenError::Link)? {
+                Incoming::Notice(notice) if &*notice.method == method::LISTEN_ACKNOWLEDGED => {
+                    let accepted = notice.params.and_then(|params| params.get("notifications"));
+                    return Ok(Subscription {
+                        exchange,
+                        accepted: accepted.map_or_else(Raw::empty_object, |a| a.detached()),
+                        since: Instant::now(),
+                    });
+                }
+                Incoming::Notice(notice) if is_end(&notice) => return Err(ListenError::Ended),
+                // Too early, but no less true.
+                Incoming::Notice(notice) => self.hand_on(notice),
+                Incoming::Question(_) => (),
+                Incoming::Answer(Outcome::Result(_)) => return Err(ListenError::Ended),
+                Incoming::Answer(Outcome::Error(error)) => return Err(ListenError::of(&error)),
+            }
+        }
+    }
+
+    fn note(&self, subscription: Option<&Subscription>) {
+        let told = subscription.and_then(|s| s.accepted.get("toolsListChanged"));
+        let hears = told.is_some_and(|told| told.as_bytes() == b"true");
+        self.hears.store(hears, Ordering::Relaxed);
+    }
+
+    /// Notes that an attempt has come to an end. False if that was the first, and the server was listed without it.
+    fn has_begun(&mut self) -> bool {
+        self.first.take().is_none_or(|first| first.send(()).is_ok())
+    }
+
+    /// Says that something may have been missed, if so.
+    fn catch_up(&self, missing: &mut bool) {
+        if std::mem::take(missing) {
+            self.link.news().post(News::Missed);
+        }
+    }
+
+    /// Hands a notification on as if it had come of itself.
+    fn hand_on(&self, notice: Notification) {
+        let params = notice.params.map(|params| without_subscription(&params));
+        let notice = Notification { params, ..notice };
+        self.link.news().post(News::Notification(notice));
+    }
+}
+
+/// The lists of a server by what it says of itself, as a filter calls them.
+fn declared(description: &Raw) -> Vec<&'static str> {
+    let capabilities = description.get("capabilities");
+    let has = |list: &str| {
+        let declared = capabilities.as_ref().and_then(|all| all.get(list));
+        declared.is_some_and(|value| !value.is_null() && value.as_bytes() != b"false")
+    };
+    let lists = [
+        ("tools", "toolsListChanged"),
+        ("prompts", "promptsListChanged"),
+        ("resources", "resourcesListChanged"),
+    ];
+    let all = lists.into_iter();
+    all.filter(|(list, _)| has(list))
+        .map(|(_, key)| key)
+        .collect()
+}
+
+/// A server need not end a subscription with an answer (patterns, "Cancellation").
+fn is_end(notice: &Notification) -> bool {
+    &*notice.method == method::CANCELLED
+}
+
+fn without_subscription(params: &Raw) -> Raw {
+    let only_that = params
+        .get(meta::META)
+        .is_some_and(|inner| inner.members().count() == 1);
+    let inner = [(meta::SUBSCRIPTION_ID, Edit::Remove)];
+    let edit = if only_that {
+        Edit::Remove
+    } else {
+        Edit::Within(&inner)
+    };
+    splice(params, &[(meta::META, edit)]).unwrap_or_else(|_| params.clone())
+}
+
+impl ListenError {
+    fn of(error: &Raw) -> Self {
+        let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+        if code == Some(RpcError::METHOD_NOT_FOUND) {
+            return Self::Unknown;
+        }
+        let message = error.get("message").and_then(|message| message.string());
+        Self::Refused(message.unwrap_or_default())
+    }
+
+    /// What a client may read: nothing in the server's own words.
+    pub(in crate::upstream) fn outside(&self) -> String {
+        match self {
+            Self::Refused(_) => "it refused the subscription".to_owned(),
+            Self::Link(error) => error.outside(),
+            Self::Unknown | Self::Ended | Self::Silent => self.to_string(),
+        }
+    }
+
+    /// Whether asking again is of no use.
+    fn is_final(&self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Link(LinkError::Status { status, .. }) => {
+                matches!(status, 400..=499 | 501) && !matches!(status, 408 | 429)
+            }
+            Self::Refused(_) | Self::Ended | Self::Silent | Self::Link(_) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_the_subscription_stays_here() {
+        let check = |params: &str, expected: &str| {
+            let params = Raw::parse_str(params).expect("JSON");
+            assert_eq!(without_subscription(&params).as_str(), expected);
+        };
+        let id = r#""io.modelcontextprotocol/subscriptionId":"p7""#;
+        check(
+            &format!(r#"{{"uri":"a:1","_meta":{{{id}}}}}"#),
+            r#"{"uri":"a:1"}"#,
+        );
+        check(
+            &format!(r#"{{"_meta":{{{id},"x":1.10}},"uri":"a:1"}}"#),
+            r#"{"_meta":{"x":1.10},"uri":"a:1"}"#,
+        );
+        check(r#"{"uri":"a:1"}"#, r#"{"uri":"a:1"}"#);
+    }
+}

@@ -1,0 +1,221 @@
+//! Makes a connection to one server: starts or dials it, opens the connection as it wants that, reads its lists.
+
+pub(in crate::upstream) mod control;
+mod era;
+mod error;
+mod http;
+pub(in crate::upstream) mod listening;
+pub(in crate::upstream) mod lists;
+pub(in crate::upstream) mod own_answers;
+pub(in crate::upstream) mod own_requests;
+mod stdio;
+
+use std::{path::PathBuf, time::Duration};
+
+use tokio::sync::mpsc;
+use tokio_util::task::AbortOnDropHandle;
+
+pub use self::error::ConnectError;
+use self::{
+    control::{Control, Declared, OpenError},
+    era::ProbeError,
+    listening::ChangeSubscription,
+    stdio::StartParts,
+};
+use crate::{
+    catalog::Listing,
+    config::{ServerEntry, Settings, Transport, duration},
+    link::{Connection, Link, News},
+    process::{ChildLedger, LoginPath, Process},
+    upstream::{
+        calls::{handle::UpstreamShared, questions::Meanwhile},
+        fleet::instance_scope::declared,
+    },
+    wire::Revision,
+};
+
+/// How long the lists of a server may take, all together.
+pub(in crate::upstream) const LISTING: Duration = Duration::from_secs(30);
+
+/// What every connection of this daemon is made with.
+pub struct ConnectContext {
+    /// Where logs of servers and the ledger stand.
+    pub data_dir: PathBuf,
+    /// The children of this daemon, on disk.
+    pub ledger: ChildLedger,
+    /// The search path of the user's login shell.
+    pub login_path: LoginPath,
+}
+
+/// A connection that is ready for calls.
+pub(in crate::upstream) struct Open {
+    pub(in crate::upstream) link: Link,
+    pub(in crate::upstream) control: Control,
+    pub(in crate::upstream) news: mpsc::Receiver<News>,
+    /// There where the server is asked to tell of changes.
+    pub(in crate::upstream) listening: Option<ChangeSubscription>,
+    pub(in crate::upstream) process: Option<Process>,
+    pub(in crate::upstream) listing: Listing,
+    pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
+    pub(in crate::upstream) meanwhile: Meanwhile,
+}
+
+/// Connects. Dropping the future undoes everything, the child included. `remembered` is what the server spoke when it was last
+/// met under this configuration: it saves the question, and is not relied upon.
+pub(in crate::upstream) async fn connect(
+    entry: &ServerEntry,
+    settings: &Settings,
+    connect_context: &ConnectContext,
+    shared: &UpstreamShared,
+    remembered: Option<Revision>,
+    deadline: Duration,
+) -> Result<Open, ConnectError> {
+    let declared = &declared(shared.instance_scope.as_ref(), entry);
+    let opening = async {
+        match &entry.transport {
+            Transport::Stdio(stdio) => {
+                let beginning = StartParts {
+                    settings,
+                    connect_context,
+                    stderr: &shared.stderr,
+                    declared,
+                    numbers: &shared.numbers,
+                };
+                let starting = stdio::start(entry, stdio, beginning, remembered);
+                let (ready, process) = Box::pin(starting).await?;
+                Ok((ready, Some(process)))
+            }
+            Transport::Remote(remote) => {
+                let reaching = http::reach(entry, remote, declared, remembered, &shared.numbers);
+                Ok((Box::pin(reaching).await?, None))
+            }
+        }
+    };
+    let Ok(opened) = tokio::time::timeout(deadline, opening).await else {
+        return Err(ConnectError::plain(
+            &format!(
+                "it did not answer initialize within {} s",
+                deadline.as_secs()
+            ),
+            &logs_hint(entry),
+        ));
+    };
+    let (ready, process) = opened?;
+    let Ready {
+        link,
+        mut news,
+        tasks,
+        opened,
+    } = ready;
+    let listening = listening(&link, &opened).await;
+    let mut meanwhile = Meanwhile::default();
+    let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
+    let listed = tokio::select! {
+        listed = tokio::time::timeout(LISTING, reading) => listed,
+        never = meanwhile.attend(shared, &link, opened.revision, &mut news) => match never {},
+    };
+    let listing = match listed {
+        Ok(Ok(listing)) => listing,
+        Ok(Err(error)) => {
+            return Err(ConnectError {
+                reason: error.to_string(),
+                outside: error.outside(),
+                next_step: logs_hint(entry),
+            });
+        }
+        Err(_) => {
+            let reason = format!(
+                "it did not list its tools within {}",
+                duration::show(LISTING)
+            );
+            return Err(ConnectError::plain(&reason, &logs_hint(entry)));
+        }
+    };
+    Ok(Open {
+        link,
+        control: opened.control,
+        news,
+        listening,
+        process,
+        listing,
+        tasks,
+        meanwhile,
+    })
+}
+
+/// A stateless server tells of changes only where it is asked to. It is asked before it is listed, so that
+/// no change falls between the two.
+async fn listening(link: &Link, opened: &control::Opened) -> Option<ChangeSubscription> {
+    let control::Opened {
+        initialize,
+        revision,
+        ..
+    } = opened;
+    if !revision.has_listen() {
+        return None;
+    }
+    let mut listening = ChangeSubscription::start(link.clone(), *revision, initialize);
+    listening.begun().await;
+    Some(listening)
+}
+
+/// A connection that is open and not listed yet.
+pub(in crate::upstream) struct Ready {
+    pub(in crate::upstream) link: Link,
+    pub(in crate::upstream) news: mpsc::Receiver<News>,
+    pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
+    pub(in crate::upstream) opened: control::Opened,
+}
+
+/// Does the handshake on a new connection.
+pub(in crate::upstream) async fn shake_hands(
+    connection: Connection,
+    declared: &Declared,
+) -> Result<Ready, OpenError> {
+    let Connection {
+        link,
+        control,
+        news,
+        tasks,
+    } = connection;
+    let opened = control::open(control, declared).await?;
+    Ok(Ready {
+        link,
+        news,
+        tasks,
+        opened,
+    })
+}
+
+pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
+    match entry.transport {
+        Transport::Stdio(_) => format!(
+            "`mcpproxy upstream logs {}` shows what it wrote",
+            entry.name
+        ),
+        Transport::Remote(_) => "check that the URL is right and the server is running".to_owned(),
+    }
+}
+
+impl ConnectError {
+    /// The handshake came to nothing.
+    pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
+        Self {
+            reason: error.to_string(),
+            outside: error.outside(),
+            next_step: logs_hint(entry),
+        }
+    }
+
+    /// The server is stateless, but not with us.
+    pub(in crate::upstream) fn of_probe(entry: &ServerEntry, error: &ProbeError) -> Self {
+        Self {
+            reason: error.to_string(),
+            outside: error.outside(),
+            next_step: match error {
+                ProbeError::Foreign { .. } => "update mcpproxy or the server".to_owned(),
+                ProbeError::Link(_) | ProbeError::Refused { .. } => logs_hint(entry),
+            },
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Requests of our own on the raw lane, made for no client: what they say of us where every request has to, and how their answer is
+//! read.
+
+use super::own_answers::own_answer;
+use crate::{
+    link::{Exchange, Incoming, Link, LinkError},
+    wire::{Edit, Outcome, Raw, Revision, RpcError, meta, presentation, splice},
+};
+
+/// What we say of ourselves: what can be brought to a client, one or the other, and back.
+const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
+
+/// Params with these members, and with what a request must say in this revision.
+pub(in crate::upstream) fn params(revision: Revision, members: &[(&str, Raw)]) -> Raw {
+    let capabilities = Raw::parse_str(CAPABILITIES).expect("a constant that is JSON");
+    let of_us = [
+        (meta::PROTOCOL_VERSION, Raw::author(&revision.as_str())),
+        (meta::CLIENT_INFO, presentation::own_titled_implementation()),
+        (meta::CLIENT_CAPABILITIES, capabilities),
+    ]
+    .map(|(key, value)| (key, Edit::Set(value)));
+    let mut edits: Vec<_> = members
+        .iter()
+        .map(|(key, value)| (*key, Edit::Set(value.clone())))
+        .collect();
+    if revision.requests_name_sender() {
+        edits.push((meta::META, Edit::Within(&of_us)));
+    }
+    splice(&Raw::empty_object(), &edits).expect("an object")
+}
+
+/// Asks and waits for the answer. Has no deadline of its own.
+pub(in crate::upstream) async fn ask(
+    link: &Link,
+    method: &str,
+    params: &Raw,
+) -> Result<Outcome, LinkError> {
+    let exchange = link.call(link.next_number(), method, Some(params), &[], None);
+    answer(link, exchange.await?).await
+}
+
+/// The same for a question that the server may not understand: giving it up is not mentioned to it, and an answer that comes
+/// later goes nowhere.
+pub(in crate::upstream) async fn try_to_ask(
+    link: &Link,
+    method: &str,
+    params: &Raw,
+) -> Result<Outcome, LinkError> {
+    let exchange = link.call(link.next_number(), method, Some(params), &[], None);
+    let mut exchange = exchange.await?;
+    exchange.leave_quietly();
+    answer(link, exchange).await
+}
+
+async fn answer(link: &Link, mut exchange: Exchange) -> Result<Outcome, LinkError> {
+    loop {
+        match exchange.next().await? {
+            Incoming::Answer(outcome) => return Ok(outcome),
+            Incoming::Notice(_) => (),
+            Incoming::Question(question) => {
+                // There is no client that could answer anything else.
+                let outcome = own_answer(&question, &[]).unwrap_or_else(|| {
+                    Outcome::Error(RpcError::method_not_found(&question.method).to_raw())
+                });
+                link.answer(&question.id, &outcome).await?;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_stateless_where_there_was_no_handshake() {
+        let legacy = params(Revision::NEWEST_LEGACY, &[("cursor", Raw::author(&"7"))]);
+        assert_eq!(legacy.as_str(), r#"{"cursor":"7"}"#);
+        for revision in Revision::without_handshake() {
+            let made = params(revision, &[]);
+            let meta = made.get(meta::META).expect("metadata");
+            let version = meta.get(meta::PROTOCOL_VERSION).and_then(|v| v.string());
+            assert_eq!(version.as_deref(), Some(revision.as_str()));
+            let can = meta.get(meta::CLIENT_CAPABILITIES).expect("capabilities");
+            assert!(can.get("elicitation").is_some() && can.get("tasks").is_none());
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The upstreams as other rooms look them up: shared ones by name, and instances by the session that uses them. The supervisor publishes
+//! the directory, and is asked to start an instance that is not in it.
+
+use std::{collections::HashMap, sync::Arc};
+
+use arc_swap::ArcSwap;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+
+use super::instance_scope::{InstanceScope, SessionKey};
+use crate::{
+    error_code::{ErrorCode, Failure},
+    gate::Admitted,
+    names::ServerName,
+    upstream::{
+        calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
+        worker::state::State,
+    },
+};
+
+/// Limit: requests to the supervisor that wait. It answers them at once.
+const ORDERS: usize = 256;
+
+/// The upstreams. Cheap to clone.
+#[derive(Clone)]
+pub struct Upstreams {
+    published: Arc<ArcSwap<Directory>>,
+    orders: mpsc::Sender<Order>,
+    log_subscriptions: LogSubscriptions,
+}
+
+/// What is published.
+#[derive(Default)]
+pub(in crate::upstream) struct Directory {
+    pub(in crate::upstream) servers: HashMap<ServerName, Upstream>,
+    pub(in crate::upstream) instances: HashMap<ServerName, PublishedInstances>,
+}
+
+/// The instances of one server.
+#[derive(Default)]
+pub(in crate::upstream) struct PublishedInstances {
+    pub(in crate::upstream) all: Vec<Upstream>,
+    pub(in crate::upstream) by_session: HashMap<SessionKey, Upstream>,
+}
+
+/// What the supervisor is asked.
+pub(in crate::upstream) enum Order {
+    /// Requests of this session go to the instance of this scope from now on.
+    Enter {
+        server: ServerName,
+        session_key: SessionKey,
+        /// The session's end.
+        ended: Option<CancellationToken>,
+        scope: InstanceScope,
+        entered: oneshot::Sender<Result<Upstream, NotEntered>>,
+    },
+    /// The session's roots are others now: its next requests will name the workspace that they go to.
+    Move(SessionKey, oneshot::Sender<()>),
+}
+
+/// Why there is no instance.
+pub(in crate::upstream) enum NotEntered {
+    /// The server does not run any more, or the session is gone.
+    Gone,
+    /// Too many run already.
+    Full,
+}
+
+impl Default for Upstreams {
+    /// None, for ever.
+    fn default() -> Self {
+        Self::new(LogSubscriptions::default()).0
+    }
+}
+
+impl Upstreams {
+    pub(in crate::upstream) fn new(
+        log_subscriptions: LogSubscriptions,
+    ) -> (Self, mpsc::Receiver<Order>) {
+        let (orders, inbox) = mpsc::channel(ORDERS);
+        let upstreams = Self {
+            published: Arc::default(),
+            orders,
+            log_subscriptions,
+        };
+        (upstreams, inbox)
+    }
+
+    pub(in crate::upstream) fn publish(&self, directory: Directory) {
+        self.published.store(Arc::new(directory));
+    }
+
+    /// The upstream that something was admitted to. It runs, unless the settings changed this moment.
+    pub fn of(&self, admitted: &Admitted) -> Result<Upstream, Failure> {
+        let server = admitted.server();
+        self.get(server.as_str()).ok_or_else(|| {
+            let error = format!("the server {server:?} is not running");
+            Failure::new(ErrorCode::ServerUnavailable, error, "Try again.").of_server(server)
+        })
+    }
+
+    /// A running upstream. Servers that are disabled, or may not be contacted, do not run.
+    pub fn get(&self, name: &str) -> Option<Upstream> {
+        self.published.load().servers.get(name).cloned()
+    }
+
+    /// What clients want to hear of their logs.
+    pub fn log_subscriptions(&self) -> &LogSubscriptions {
+        &self.log_subscriptions
+    }
+
+    /// All that run, instances left out.
+    pub fn all(&self) -> Vec<Upstream> {
+        self.published.load().servers.values().cloned().collect()
+    }
+
+    /// The instances of a server that do not sleep.
+    pub fn instances(&self, name: &str) -> Vec<Upstream> {
+        let published = self.published.load();
+        let all = published
+            .instances
+            .get(name)
+            .map(|instances| &instances.all);
+        let awake = |upstream: &&Upstream| upstream.status().state != State::Asleep;
+        all.into_iter().flatten().filter(awake).cloned().collect()
+    }
+
+    /// The instance that this session's requests to a server go to, if it has one.
+    pub fn of_session(&self, server: &ServerName, session_key: &SessionKey) -> Option<Upstream> {
+        let published = self.published.load();
+        let instances = published.instances.get(server)?;
+        instances.by_session.get(session_key).cloned()
+    }
+
+    /// Every instance that requests of this session go to.
+    pub fn all_of_session(&self, session_key: &SessionKey) -> Vec<Upstream> {
+        let published = self.published.load();
+        let instances = published.instances.values();
+        instances
+            .filter_map(|instances| instances.by_session.get(session_key).cloned())
+            .collect()
+    }
+
+    /// Has the session's requests to a server go to the instance of this scope, which sleeps until the first of them. It is stopped
+    /// when its last session has ended.
+    pub async fn enter(
+        &self,
+        server: &ServerName,
+        session_key: SessionKey,
+        ended: Option<CancellationToken>,
+        scope: InstanceScope,
+    ) -> Result<Upstream, Failure> {
+        let (entered, answer) = oneshot::channel();
+        let order = Order::Enter {
+            server: server.clone(),
+            session_key,
+            ended,
+            scope,
+            entered,
+        };
+        // The supervisor is gone only while shutting down.
+        let sent = self.orders.send(order).await.is_ok();
+        let answer = if sent { answer.await.ok() } else { None };
+        answer.unwrap_or(Err(NotEntered::Gone)).map_err(|why| {
+            let (code, error, hint) = match why {
+                NotEntered::Gone => (
+                    ErrorCode::ServerUnavailable,
+                    format!("the server {server:?} was stopped or replaced"),
+                    "Try again.",
+                ),
+                NotEntered::Full => (
+                    ErrorCode::Overloaded,
+                    format!("too many instances of the server {server:?} run already"),
+                    "End sessions that are not needed, or share the server.",
+                ),
+            };
+            Failure::new(code, error, hint).of_server(server)
+        })
+    }
+
+    /// The session's roots are others now: from here on it enters the workspaces that it uses anew.
+    pub async fn moved(&self, session_key: SessionKey) {
+        let (done, moved) = oneshot::channel();
+        // The supervisor is gone only while shutting down.
+        if self
+            .orders
+            .send(Order::Move(session_key, done))
+            .await
+            .is_ok()
+        {
+            let _ = moved.await;
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The clients that use an instance of a server, and what follows for its connection: the capabilities that we declare to the server,
+//! its roots, and its working directory.
+
+use std::{path::PathBuf, sync::Arc};
+
+use futures_util::future::BoxFuture;
+use percent_encoding::percent_decode_str;
+
+use crate::{
+    call_context::ClientSender,
+    config::{Root, ServerEntry, Transport},
+    upstream::connect::control::Declared,
+    wire::{Outcome, Raw, Request},
+};
+
+/// Asks a client what came outside of its calls: on this stream, where it is heard there, or else on the client's own.
+pub type Ask = Arc<dyn Fn(Request, ClientSender) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+/// Whose requests go to an instance.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SessionKey {
+    /// Those of a session, or of a connection that a client has to itself.
+    Session(Arc<str>),
+    /// Those of one subject that belong to no session.
+    Subject(Arc<str>),
+}
+
+/// For whom an instance runs.
+#[derive(Clone)]
+pub enum InstanceScope {
+    /// One client's session. The server is told what this client can do, and may ask it at any time.
+    Client {
+        /// The session.
+        session_key: SessionKey,
+        /// What the client can do, as it said so.
+        capabilities: Raw,
+        /// The way to ask it.
+        ask: Ask,
+    },
+    /// Requests that belong together, of clients that can be asked on the way back only.
+    Apart(SessionKey),
+    /// All clients with these roots, in the order of the one that came first.
+    Workspace(Arc<[Root]>),
+}
+
+/// By what instances of one server are told apart.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(in crate::upstream) enum InstanceKey {
+    Of(SessionKey),
+    /// The URIs, sorted.
+    At(Vec<String>),
+}
+
+impl InstanceScope {
+    pub(in crate::upstream) fn key(&self) -> InstanceKey {
+        match self {
+            Self::Client { session_key, .. } | Self::Apart(session_key) => {
+                InstanceKey::Of(session_key.clone())
+            }
+            Self::Workspace(roots) => {
+                let mut uris: Vec<_> = roots.iter().map(|root| root.uri.clone()).collect();
+                uris.sort_unstable();
+                uris.dedup();
+                InstanceKey::At(uris)
+            }
+        }
+    }
+
+    /// The entry as this instance is started with it: in the first root, where there is one on this machine.
+    pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
+        let folder = match self {
+            Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
+            Self::Client { .. } | Self::Apart(_) => None,
+        };
+        let (Transport::Stdio(stdio), Some(folder)) = (&entry.transport, folder) else {
+            return entry.clone();
+        };
+        let mut stdio = stdio.clone();
+        stdio.cwd = Some(folder);
+        Arc::new(ServerEntry {
+            transport: Transport::Stdio(stdio),
+            ..ServerEntry::clone(entry)
+        })
+    }
+
+    /// The roots that we name for it; `None` where those of the settings count.
+    pub(in crate::upstream) fn roots(&self) -> Option<Vec<Root>> {
+        match self {
+            // It names its own.
+            Self::Client { .. } => Some(Vec::new()),
+            Self::Workspace(roots) => Some(roots.to_vec()),
+            Self::Apart(_) => None,
+        }
+    }
+
+    pub(in crate::upstream) fn ask(&self) -> Option<&Ask> {
+        match self {
+            Self::Client { ask, .. } => Some(ask),
+            Self::Apart(_) | Self::Workspace(_) => None,
+        }
+    }
+}
+
+/// What a server is told that it can ask.
+pub(in crate::upstream) fn declared(
+    scope: Option<&InstanceScope>,
+    entry: &ServerEntry,
+) -> Declared {
+    match scope {
+        Some(InstanceScope::Client { capabilities, .. }) => Declared::Exactly(capabilities.clone()),
+        Some(InstanceScope::Workspace(_)) => Declared::Bridged { roots: true },
+        Some(InstanceScope::Apart(_)) | None => Declared::Bridged {
+            roots: !entry.roots.is_empty(),
+        },
+    }
+}
+
+/// The path of a `file` URI of this machine.
+fn folder(uri: &str) -> Option<PathBuf> {
+    let (scheme, rest) = uri.split_once("://")?;
+    if !scheme.eq_ignore_ascii_case("file") {
+        return None;
+    }
+    let path = rest.strip_prefix("localhost").unwrap_or(rest);
+    if !path.starts_with('/') {
+        return None;
+    }
+    let path = percent_decode_str(path).decode_utf8().ok()?.into_owned();
+    // `file:///C:/x` is `C:/x`.
+    let drive = path.strip_prefix('/').filter(|_| cfg!(windows));
+    Some(PathBuf::from(drive.unwrap_or(&path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_this_machine_are_found() {
+        let check = |uri, expected: Option<&str>| {
+            assert_eq!(folder(uri), expected.map(PathBuf::from), "{uri}");
+        };
+        check("file:///home/me/a%20b", Some("/home/me/a b"));
+        check("FILE://localhost/x", Some("/x"));
+        check("file://server/share", None);
+        check("https://a/b", None);
+        check("file:///%ff", None);
+        check("/home/me", None);
+    }
+
+    #[test]
+    fn the_same_roots_are_the_same_workspace() {
+        let scope = |uris: &[&str]| {
+            let root = |uri: &&str| Root {
+                uri: (*uri).to_owned(),
+                name: None,
+            };
+            InstanceScope::Workspace(uris.iter().map(root).collect())
+        };
+        let key = |uris: &[&str]| scope(uris).key();
+        assert_eq!(
+            key(&["file:///a", "file:///b"]),
+            key(&["file:///b", "file:///a"])
+        );
+        assert_ne!(key(&["file:///a"]), key(&["file:///b", "file:///a"]));
+    }
+}

@@ -1,0 +1,13 @@
+//! The set of upstreams: which of them run, and which instance of a server belongs to whom.
+
+mod directory;
+pub(in crate::upstream) mod instance_scope;
+mod instances;
+mod running;
+mod supervisor;
+
+pub use self::{
+    directory::Upstreams,
+    instance_scope::{Ask, InstanceScope, SessionKey},
+    supervisor::Supervisor,
+};

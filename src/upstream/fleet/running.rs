@@ -1,0 +1,16 @@
+//! A worker as the supervisor holds it.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::{config::ServerEntry, upstream::calls::handle::Upstream};
+
+/// A worker that runs.
+pub(super) struct RunningWorker {
+    pub(super) upstream: Upstream,
+    pub(super) entry: Arc<ServerEntry>,
+    pub(super) stop: CancellationToken,
+    pub(super) task: JoinHandle<()>,
+}

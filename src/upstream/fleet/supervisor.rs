@@ -1,0 +1,429 @@
+//! Starts and stops workers so that those run which the settings want. One pure function compares the two sets.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use arc_swap::ArcSwapOption;
+use tokio::{
+    sync::{Semaphore, mpsc, watch},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    directory::{Directory, NotEntered, Order, Upstreams},
+    instance_scope::{InstanceScope, SessionKey},
+    instances::Instances,
+    running::RunningWorker,
+};
+use crate::{
+    catalog::Catalog,
+    config::{self, ServerEntry, SessionScope, Settings},
+    gate::{self, Standing},
+    names::ServerName,
+    process::StderrLog,
+    upstream::{
+        calls::{
+            client_streams::ClientStreams,
+            handle::{COMMANDS, Command, Slots, Status, Upstream, UpstreamShared},
+            log_subscriptions::LogSubscriptions,
+            subscriptions::{AllSubscriptions, Subscriptions},
+        },
+        connect::ConnectContext,
+        worker::{Life, Worker, WorkerContext, usage::Usage},
+    },
+    wire::RequestNumbers,
+};
+
+/// How many servers without known lists are discovered at the same time.
+const DISCOVERIES: usize = 4;
+
+/// The task that starts and stops workers.
+pub struct Supervisor {
+    settings: watch::Receiver<Arc<Settings>>,
+    context: Arc<WorkerContext>,
+    published: Upstreams,
+    orders: mpsc::Receiver<Order>,
+    running: BTreeMap<ServerName, RunningWorker>,
+    /// What runs beside them for some clients only.
+    instances: Instances,
+    /// Workers that were told to stop and are not done yet.
+    ending: Vec<(ServerName, Ending)>,
+    /// The same of instances, which nobody has to wait for but the end.
+    leaving: Vec<JoinHandle<()>>,
+}
+
+/// A worker that was told to stop, and what outlives it.
+struct Ending {
+    stderr: StderrLog,
+    task: JoinHandle<()>,
+}
+
+/// What a worker is started with besides its entry.
+struct Start {
+    stderr: StderrLog,
+    subscriptions: Subscriptions,
+    /// The one before it, which has to be gone first.
+    before: Option<JoinHandle<()>>,
+    scope: Option<InstanceScope>,
+    base: Option<mpsc::Sender<Command>>,
+}
+
+/// What has to be done to one server.
+#[derive(Debug, PartialEq, Eq)]
+enum Change {
+    Start(ServerName),
+    Stop(ServerName),
+    Replace(ServerName),
+}
+
+/// From what runs to what is wanted; names with what tells one worker from another.
+fn plan<I: PartialEq>(
+    wanted: &BTreeMap<ServerName, I>,
+    running: &BTreeMap<ServerName, I>,
+) -> Vec<Change> {
+    let gone = running
+        .keys()
+        .filter(|name| !wanted.contains_key(*name))
+        .cloned()
+        .map(Change::Stop);
+    let rest = wanted
+        .iter()
+        .filter_map(|(name, identity)| match running.get(name) {
+            None => Some(Change::Start(name.clone())),
+            Some(current) if current != identity => Some(Change::Replace(name.clone())),
+            Some(_) => None,
+        });
+    gone.chain(rest).collect()
+}
+
+impl Supervisor {
+    /// `hurry` ends every grace of stopping children.
+    pub fn new(
+        settings: watch::Receiver<Arc<Settings>>,
+        catalog: Catalog,
+        connect: ConnectContext,
+        hurry: CancellationToken,
+    ) -> (Upstreams, Self) {
+        let log_subscriptions = LogSubscriptions::default();
+        let (published, orders) = Upstreams::new(log_subscriptions.clone());
+        let context = WorkerContext {
+            connect,
+            catalog,
+            discovery: Arc::new(Semaphore::new(DISCOVERIES)),
+            subscriptions: AllSubscriptions::default(),
+            log_subscriptions,
+            hurry,
+        };
+        let supervisor = Self {
+            settings,
+            context: Arc::new(context),
+            published: published.clone(),
+            orders,
+            running: BTreeMap::new(),
+            instances: Instances::default(),
+            ending: Vec::new(),
+            leaving: Vec::new(),
+        };
+        (published, supervisor)
+    }
+
+    /// Starts the workers that the settings want now. Called once before requests are served, so that none of them finds an
+    /// upstream missing.
+    pub fn begin(&mut self) {
+        let settings = self.settings.borrow_and_update().clone();
+        for name in wanted(&settings).into_keys() {
+            self.start(&settings, &name);
+        }
+        self.publish();
+    }
+
+    /// Follows the settings, and the sessions that have instances of their own, until shutdown; then stops every worker and returns
+    /// when all are done.
+    pub async fn run(mut self, shutdown: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = shutdown.cancelled() => break,
+                changed = self.settings.changed() => match changed {
+                    Ok(()) => self.reconcile().await,
+                    Err(_) => break,
+                },
+                Some(order) = self.orders.recv() => self.order(order),
+                session_key = self.instances.next_end() => self.left(&session_key),
+            }
+        }
+        self.orders.close();
+        let ended = self.instances.end_all();
+        self.let_go(ended);
+        for running in self.running.values() {
+            running.stop.cancel();
+        }
+        for running in std::mem::take(&mut self.running).into_values() {
+            // A worker that panicked has dropped its process, which killed it.
+            let _ = running.task.await;
+        }
+        for (_, ending) in self.ending {
+            let _ = ending.task.await;
+        }
+        for task in self.leaving {
+            let _ = task.await;
+        }
+    }
+
+    fn order(&mut self, order: Order) {
+        match order {
+            Order::Enter {
+                server,
+                session_key,
+                ended,
+                scope,
+                entered,
+            } => {
+                let instance = self.enter(&server, &session_key, ended, scope);
+                self.publish();
+                // A caller that left has its assignment until its session ends.
+                let _ = entered.send(instance);
+            }
+            Order::Move(session_key, done) => {
+                self.instances.moved(&session_key);
+                self.publish();
+                let _ = done.send(());
+            }
+        }
+    }
+
+    /// The instance of a scope, started if there is none.
+    fn enter(
+        &mut self,
+        server: &ServerName,
+        session_key: &SessionKey,
+        ended: Option<CancellationToken>,
+        scope: InstanceScope,
+    ) -> Result<Upstream, NotEntered> {
+        let base = self.running.get(server).ok_or(NotEntered::Gone)?;
+        if ended.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(NotEntered::Gone);
+        }
+        let key = scope.key();
+        if !self.instances.has(server, &key) {
+            let start = Start {
+                stderr: base.upstream.stderr().clone(),
+                subscriptions: Subscriptions::default(),
+                before: None,
+                base: Some(base.upstream.0.commands.clone()),
+                scope: Some(scope),
+            };
+            let entry = base.entry.clone();
+            let asleep = self.instances.make_room(server)?;
+            self.let_go(asleep);
+            tracing::debug!(%server, ?key, "an instance of the server is added");
+            let running = self.launch(&entry, start);
+            self.instances.add(server, key.clone(), running);
+        }
+        let assignment = self.instances.assign(server, key, session_key, ended);
+        assignment.ok_or(NotEntered::Gone)
+    }
+
+    fn left(&mut self, session_key: &SessionKey) {
+        let unused = self.instances.left(session_key);
+        self.let_go(unused);
+        self.publish();
+    }
+
+    fn let_go(&mut self, instances: impl IntoIterator<Item = RunningWorker>) {
+        self.leaving.retain(|task| !task.is_finished());
+        for running in instances {
+            tracing::debug!(server = %running.upstream.name(), "an instance of the server is no longer wanted and stopped");
+            running.stop.cancel();
+            self.leaving.push(running.task);
+        }
+    }
+
+    async fn reconcile(&mut self) {
+        let settings = self.settings.borrow_and_update().clone();
+        let wanted = wanted(&settings);
+        let running = self
+            .running
+            .iter()
+            .map(|(n, r)| (n.clone(), Identity::of(&r.entry)))
+            .collect();
+        let changes = plan(&wanted, &running);
+        // A server that is replaced keeps its last known lists until it has said what it offers now.
+        self.context.catalog.keep(known(&settings)).await;
+        for change in changes {
+            match change {
+                Change::Start(name) => self.start(&settings, &name),
+                Change::Stop(name) => {
+                    tracing::info!(server = %name, "server is no longer wanted and stopped");
+                    self.stop(name);
+                }
+                Change::Replace(name) => {
+                    tracing::info!(server = %name, "the configuration of the server changed; it is connected anew");
+                    self.stop(name.clone());
+                    self.start(&settings, &name);
+                }
+            }
+        }
+        self.ending.retain(|(_, ending)| !ending.task.is_finished());
+        self.publish();
+    }
+
+    fn stop(&mut self, name: ServerName) {
+        let instances = self.instances.end_all_of(&name);
+        self.let_go(instances);
+        if let Some(running) = self.running.remove(&name) {
+            running.stop.cancel();
+            let ending = Ending {
+                stderr: running.upstream.stderr().clone(),
+                task: running.task,
+            };
+            self.ending.push((name, ending));
+        }
+    }
+
+    fn start(&mut self, settings: &Settings, name: &ServerName) {
+        let Some(entry) = settings.servers.get(name) else {
+            return;
+        };
+        // At most one: whoever starts takes it out.
+        let before = self.ending.iter().position(|(ended, _)| ended == name);
+        let before = before.map(|at| self.ending.swap_remove(at).1);
+        let start = Start {
+            stderr: match &before {
+                Some(before) => before.stderr.clone(),
+                None => StderrLog::new(&self.context.connect.data_dir, name),
+            },
+            subscriptions: self.context.subscriptions.of(name),
+            before: before.map(|before| before.task),
+            scope: None,
+            base: None,
+        };
+        let running = self.launch(entry, start);
+        self.running.insert(name.clone(), running);
+    }
+
+    fn launch(&self, entry: &Arc<ServerEntry>, start: Start) -> RunningWorker {
+        let (commands, inbox) = mpsc::channel(COMMANDS);
+        let started_as = match &start.scope {
+            Some(scope) => scope.entry(entry),
+            None => entry.clone(),
+        };
+        let shared = Arc::new(UpstreamShared {
+            client_streams: ClientStreams::default(),
+            numbers: RequestNumbers::default(),
+            name: entry.name.clone(),
+            settings: self.settings.clone(),
+            commands,
+            status: watch::Sender::new(Status::new()),
+            live: ArcSwapOption::empty(),
+            usage: Usage::default(),
+            slots: Slots::default(),
+            subscriptions: start.subscriptions,
+            stderr: start.stderr,
+            scope: entry.session_scope,
+            instance_scope: start.scope,
+            base: start.base,
+        });
+        let stop = CancellationToken::new();
+        let worker = Worker {
+            entry: started_as,
+            settings: self.settings.clone(),
+            shared: shared.clone(),
+            context: self.context.clone(),
+            level_changes: self.context.log_subscriptions.changes(),
+            inbox,
+            stop: stop.clone(),
+            life: Life::new(),
+        };
+        let task = tokio::spawn(async move {
+            // Two connections that stand for one server never run side by side.
+            if let Some(before) = start.before {
+                let _ = before.await;
+            }
+            worker.run().await;
+        });
+        RunningWorker {
+            upstream: Upstream(shared),
+            entry: entry.clone(),
+            stop,
+            task,
+        }
+    }
+
+    fn publish(&self) {
+        let servers = self.running.iter();
+        let servers = servers.map(|(name, running)| (name.clone(), running.upstream.clone()));
+        self.published.publish(Directory {
+            servers: servers.collect(),
+            instances: self.instances.published(),
+        });
+    }
+}
+
+/// What a worker is made for: another one means another worker.
+#[derive(PartialEq)]
+struct Identity {
+    fingerprint: String,
+    start: config::Start,
+    standing: Standing,
+    scope: SessionScope,
+}
+
+impl Identity {
+    fn of(entry: &ServerEntry) -> Self {
+        Self {
+            fingerprint: entry.fingerprint.clone(),
+            start: entry.start,
+            standing: gate::standing(entry),
+            scope: entry.session_scope,
+        }
+    }
+}
+
+/// The servers whose last known lists are kept: all that stand in the file, usable or not. A mistake in an entry is soon corrected.
+fn known(settings: &Settings) -> Vec<ServerName> {
+    let broken = settings.broken.iter();
+    let broken = broken.filter_map(|broken| ServerName::parse(&broken.name).ok());
+    settings.servers.keys().cloned().chain(broken).collect()
+}
+
+fn wanted(settings: &Settings) -> BTreeMap<ServerName, Identity> {
+    let runs = |entry: &&Arc<ServerEntry>| entry.may_be_contacted();
+    settings
+        .servers
+        .values()
+        .filter(runs)
+        .map(|e| (e.name.clone(), Identity::of(e)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_changed_is_touched() {
+        let set = |pairs: &[(&str, &str)]| -> BTreeMap<ServerName, String> {
+            pairs
+                .iter()
+                .map(|(name, print)| {
+                    (
+                        ServerName::parse(name).expect("a name"),
+                        (*print).to_owned(),
+                    )
+                })
+                .collect()
+        };
+        let name = |text| ServerName::parse(text).expect("a name");
+        let running = set(&[("same", "1"), ("changed", "1"), ("gone", "1")]);
+        let wanted = set(&[("same", "1"), ("changed", "2"), ("new", "1")]);
+        assert_eq!(
+            plan(&wanted, &running),
+            [
+                Change::Stop(name("gone")),
+                Change::Replace(name("changed")),
+                Change::Start(name("new"))
+            ]
+        );
+        assert!(plan(&running, &running).is_empty());
+    }
+}

@@ -1,0 +1,239 @@
+//! The states of one upstream and their transitions, as a pure function. Clock, process and socket belong to the worker.
+
+use std::time::Duration;
+
+/// Where an upstream stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Not connected; the next call, or whoever wants it awake, connects it.
+    Asleep,
+    /// Being started or dialled. `failures` counts those in a row before this attempt.
+    Connecting {
+        /// Attempts in a row that came to nothing.
+        failures: u32,
+    },
+    /// Connected and listed.
+    Ready {
+        /// Attempts in a row that came to nothing before this connection; forgotten once it has proved healthy.
+        failures: u32,
+    },
+    /// Lost or not reached; tried again by itself when the pause is over, or at once when somebody asks.
+    Waiting {
+        /// Attempts in a row that came to nothing.
+        failures: u32,
+    },
+    /// Given up until somebody asks.
+    Failed {
+        /// Attempts in a row that came to nothing.
+        failures: u32,
+    },
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream) enum StateEvent {
+    /// A call, an operator or the settings want it connected.
+    Wanted,
+    /// Connected and listed.
+    Opened,
+    /// An attempt failed.
+    NotOpened(Need),
+    /// The connection ended.
+    Lost(Need, ConnectionHealth),
+    /// The pause before the next attempt is over.
+    PauseOver,
+    /// Nobody used it for its idle time.
+    Unused,
+    /// An operator wants it connected anew; what there was of a connection or an attempt is gone.
+    Restarted,
+}
+
+/// Whether the upstream should be connected even if nobody calls: it stays connected by its settings, or its lists are unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream) enum Need {
+    /// It should.
+    Permanent,
+    /// A call will wake it.
+    OnDemand,
+}
+
+/// How long the connection lasted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream) enum ConnectionHealth {
+    /// At least [`HEALTHY_AFTER`].
+    Proved,
+    /// Less: a fast exit.
+    Brief,
+}
+
+/// What the worker does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream) enum Action {
+    /// Start or dial it.
+    Connect,
+    /// Try again by itself after this time, jitter to be added.
+    Pause(Duration),
+    /// Let the connection go.
+    Disconnect,
+    /// Nothing.
+    Nothing,
+}
+
+/// A connection that lasted this long has proved healthy.
+pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
+
+/// Limit: failures in a row after which nothing is tried by itself any more.
+const GIVE_UP_AFTER: u32 = 5;
+
+impl State {
+    /// The next state, and what to do.
+    #[must_use]
+    pub(in crate::upstream) fn on(self, event: StateEvent) -> (Self, Action) {
+        match (self, event) {
+            (Self::Asleep, StateEvent::Wanted) | (_, StateEvent::Restarted) => {
+                (Self::Connecting { failures: 0 }, Action::Connect)
+            }
+            (Self::Waiting { failures }, StateEvent::Wanted | StateEvent::PauseOver)
+            | (Self::Failed { failures }, StateEvent::Wanted) => {
+                (Self::Connecting { failures }, Action::Connect)
+            }
+            (Self::Connecting { failures }, StateEvent::Opened) => {
+                (Self::Ready { failures }, Action::Nothing)
+            }
+            (Self::Connecting { failures }, StateEvent::NotOpened(need))
+            | (Self::Ready { failures }, StateEvent::Lost(need, ConnectionHealth::Brief)) => {
+                after_failure(failures + 1, need)
+            }
+            (Self::Ready { .. }, StateEvent::Lost(need, ConnectionHealth::Proved)) => match need {
+                Need::Permanent => (Self::Waiting { failures: 0 }, Action::Pause(pause(0))),
+                Need::OnDemand => (Self::Asleep, Action::Nothing),
+            },
+            (Self::Ready { .. }, StateEvent::Unused) => (Self::Asleep, Action::Disconnect),
+            // News that came too late, or something that is under way already.
+            (state, _) => (state, Action::Nothing),
+        }
+    }
+}
+
+fn after_failure(failures: u32, need: Need) -> (State, Action) {
+    if failures >= GIVE_UP_AFTER {
+        return (State::Failed { failures }, Action::Nothing);
+    }
+    match need {
+        Need::Permanent => (
+            State::Waiting { failures },
+            Action::Pause(pause(failures - 1)),
+        ),
+        // The next call connects it; until then nothing is tried.
+        Need::OnDemand => (State::Failed { failures }, Action::Nothing),
+    }
+}
+
+/// 1 s, 2 s, 4 s … at most a minute.
+fn pause(failures: u32) -> Duration {
+    Duration::from_secs((1 << failures.min(6)).min(60))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(events: &[StateEvent], expected: &[(State, Action)]) {
+        let mut state = State::Asleep;
+        let mut path = Vec::new();
+        for event in events {
+            let (next, action) = state.on(*event);
+            state = next;
+            path.push((next, action));
+        }
+        assert_eq!(path, expected);
+    }
+
+    const FAILED: StateEvent = StateEvent::NotOpened(Need::Permanent);
+
+    #[test]
+    fn a_call_wakes_and_idleness_puts_to_sleep() {
+        check(
+            &[
+                StateEvent::Wanted,
+                StateEvent::Wanted,
+                StateEvent::Opened,
+                StateEvent::Unused,
+            ],
+            &[
+                (State::Connecting { failures: 0 }, Action::Connect),
+                (State::Connecting { failures: 0 }, Action::Nothing),
+                (State::Ready { failures: 0 }, Action::Nothing),
+                (State::Asleep, Action::Disconnect),
+            ],
+        );
+    }
+
+    #[test]
+    fn failures_in_a_row_pause_longer_and_end_after_five() {
+        let mut state = State::Asleep.on(StateEvent::Wanted).0;
+        let mut pauses = Vec::new();
+        loop {
+            let (next, action) = state.on(FAILED);
+            state = next;
+            let Action::Pause(pause) = action else { break };
+            pauses.push(pause.as_secs());
+            state = state.on(StateEvent::PauseOver).0;
+        }
+        assert_eq!(
+            (pauses, state),
+            (vec![1, 2, 4, 8], State::Failed { failures: 5 })
+        );
+        assert_eq!(state.on(StateEvent::PauseOver), (state, Action::Nothing));
+        assert_eq!(state.on(StateEvent::Wanted).1, Action::Connect);
+    }
+
+    #[test]
+    fn fast_exits_count_as_failures_and_a_healthy_life_forgets_them() {
+        let ready = State::Ready { failures: 3 };
+        assert_eq!(
+            ready.on(StateEvent::Lost(Need::Permanent, ConnectionHealth::Brief)),
+            (
+                State::Waiting { failures: 4 },
+                Action::Pause(Duration::from_secs(8))
+            )
+        );
+        assert_eq!(
+            ready.on(StateEvent::Lost(Need::Permanent, ConnectionHealth::Proved)),
+            (
+                State::Waiting { failures: 0 },
+                Action::Pause(Duration::from_secs(1))
+            )
+        );
+    }
+
+    #[test]
+    fn what_nobody_needs_is_not_restarted_by_itself() {
+        let lost = State::Ready { failures: 0 }
+            .on(StateEvent::Lost(Need::OnDemand, ConnectionHealth::Proved));
+        assert_eq!(lost, (State::Asleep, Action::Nothing));
+        let failed = State::Connecting { failures: 0 }.on(StateEvent::NotOpened(Need::OnDemand));
+        assert_eq!(failed, (State::Failed { failures: 1 }, Action::Nothing));
+        assert_eq!(failed.0.on(StateEvent::Wanted).1, Action::Connect);
+    }
+
+    #[test]
+    fn a_restart_forgets_whatever_was_before() {
+        let anew = (State::Connecting { failures: 0 }, Action::Connect);
+        for state in [
+            State::Asleep,
+            State::Connecting { failures: 2 },
+            State::Ready { failures: 1 },
+            State::Waiting { failures: 3 },
+            State::Failed { failures: 5 },
+        ] {
+            assert_eq!(state.on(StateEvent::Restarted), anew, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn pauses_end_at_a_minute() {
+        assert_eq!(pause(40), Duration::from_mins(1));
+    }
+}

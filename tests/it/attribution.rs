@@ -1,0 +1,109 @@
+//! Questions and log lines that do not say which call they belong to, on a connection that clients share: whom they reach, and
+//! above all whom they do not.
+
+use crate::support::{
+    behaviours::*,
+    client::{TestClient, call_params},
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+};
+
+const LINE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"of a"}}"#;
+
+const QUESTION: &str = r#"{"jsonrpc":"2.0","id":99,"method":"elicitation/create","params":{"message":"of a","requestedSchema":{"type":"object","properties":{}}}}"#;
+
+/// Servers over whose connection everything comes mixed.
+fn shared() -> [FakeUpstream; 2] {
+    [FakeUpstream::stdio(), FakeUpstream::sse()].map(|upstream| {
+        upstream
+            .tool("quick", reply_text("done"))
+            .tool("hang", hang())
+            .tool("wait", gate("go").then(reply_text("done")))
+            .tool(
+                "form",
+                ask(
+                    "elicitation/create",
+                    r#"{"message":"?","requestedSchema":{}}"#,
+                )
+                .then(reply_with_answer()),
+            )
+    })
+}
+
+async fn two_clients(upstream: &Upstream) -> (TestDaemon, TestClient, TestClient) {
+    let daemon = TestDaemon::builder().upstream("up", upstream).start().await;
+    let able = || {
+        TestClient::speaking("2025-11-25")
+            .declaring(r#"{"elicitation":{}}"#)
+            .connect(&daemon, "/mcp/server/up")
+    };
+    let (a, b) = (able().await, able().await);
+    b.wait_for_tool("wait").await;
+    (daemon, a, b)
+}
+
+/// Has the server say something that could be about an earlier call while this client alone has one in flight. It must hear nothing.
+async fn hears_nothing(b: &TestClient, upstream: &Upstream, calls_before: usize) {
+    let waiting = async {
+        let reply = b.call("wait", "{}").await;
+        assert_eq!(reply.text(), "done");
+        assert!(reply.notices.is_empty(), "{:?}", reply.notices);
+    };
+    let late = async {
+        upstream
+            .wait_for_count("tools/call", calls_before + 1)
+            .await;
+        upstream.push(LINE).await;
+        upstream.push(QUESTION).await;
+        let refusal = upstream
+            .wait_for_frame(|frame| frame.contains(r#""id":99"#))
+            .await;
+        assert!(refusal.contains("cannot be answered"), "{refusal}");
+        upstream.open("go").await;
+    };
+    tokio::join!(waiting, late);
+}
+
+#[tokio::test]
+async fn what_may_belong_to_a_withdrawn_call_reaches_no_other_client() {
+    for upstream in shared() {
+        let upstream = upstream.start().await;
+        let (_daemon, a, b) = two_clients(&upstream).await;
+        leave(&a, &upstream).await;
+        hears_nothing(&b, &upstream, 1).await;
+    }
+}
+
+#[tokio::test]
+async fn an_answer_to_a_withdrawn_call_says_that_nothing_more_comes_of_it() {
+    for upstream in shared() {
+        let upstream = upstream.start().await;
+        let (_daemon, a, b) = two_clients(&upstream).await;
+        let id = leave(&a, &upstream).await;
+        upstream
+            .push(&format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":0,"message":"Request cancelled"}}}}"#
+            ))
+            .await;
+        let mut call = b.start("tools/call", &call_params("form", "{}")).await;
+        let frame = call.next().await.expect("a question");
+        let question: serde_json::Value = serde_json::from_str(&frame).expect("JSON");
+        assert_eq!(question["method"], "elicitation/create", "{frame}");
+        b.respond(&question["id"], r#"{"action":"decline"}"#).await;
+        assert!(call.finish().await.text().contains("decline"));
+    }
+}
+
+/// Begins a call and leaves it. Gives the id by which the server knows it.
+async fn leave(client: &TestClient, upstream: &Upstream) -> serde_json::Value {
+    let params = call_params("hang", "{}");
+    let calling = client.start("tools/call", &params);
+    let sent = tokio::select! {
+        _ = calling => panic!("it hangs"),
+        sent = upstream.wait_for("tools/call") => sent,
+    };
+    client.delete().await;
+    upstream.wait_for("notifications/cancelled").await;
+    let sent: serde_json::Value = serde_json::from_str(&sent.body).expect("JSON");
+    sent["id"].clone()
+}

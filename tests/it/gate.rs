@@ -1,0 +1,423 @@
+//! What may be asked of a server and what is refused: the same on every way in, in every list and in every search.
+
+mod ways;
+
+use serde_json::{Value, json};
+
+use self::ways::{
+    EFFECTS, House, Outcome, THINGS, WAYS, Way, effects, listed, names, refused, server,
+};
+use crate::support::{
+    behaviours::*, client::TestClient, fake_upstream::plain_tool, modern_client::ModernClient,
+    patience::until_async,
+};
+
+/// Entries that refuse everything, and the code that says so.
+const REFUSED: [(&str, &str); 3] = [
+    ("held", "server_quarantined"),
+    ("off", "server_disabled"),
+    ("wrong", "server_misconfigured"),
+];
+
+/// Servers of each kind. `free` refuses nothing, `part` and `rest` refuse the tool `echo`.
+async fn house() -> House {
+    let names = ["free", "held", "off", "part", "rest", "wrong"];
+    let servers = names.map(|name| (name.to_owned(), server(name)));
+    let house = House::of(servers.into(), &json!({}), json!({})).await;
+    house
+        .edit(&[
+            ("held", json!({ "quarantined": true })),
+            ("off", json!({ "enabled": false })),
+            ("part", json!({ "disabled_tools": ["ec*"] })),
+            ("rest", json!({ "enabled_tools": ["wave"] })),
+            ("wrong", json!({ "args": ["${NO_SUCH_VARIABLE_ANYWHERE}"] })),
+        ])
+        .await;
+    house
+}
+
+#[tokio::test]
+async fn a_tool_is_called_or_refused_on_every_way_in() {
+    let house = house().await;
+    for way in WAYS {
+        // Each way works, so what follows is refused for its own reason.
+        assert_eq!(house.call(way, "free", "echo").await, Outcome::Passed);
+        assert_eq!(house.call(way, "part", "wave").await, Outcome::Passed);
+        assert_eq!(house.call(way, "rest", "wave").await, Outcome::Passed);
+        for (server, code) in REFUSED {
+            let outcome = house.call(way, server, "echo").await;
+            assert_eq!(outcome, refused(code), "{way:?} to {server}");
+        }
+        for server in ["part", "rest"] {
+            let outcome = house.call(way, server, "echo").await;
+            assert_eq!(outcome, refused("tool_disabled"), "{way:?} to {server}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_unknown_is_refused_on_every_way_in() {
+    let house = house().await;
+    for way in WAYS {
+        let unlisted = match way {
+            Way::Offered | Way::OfferedModern | Way::Native | Way::NativeModern => {
+                refused("-32602")
+            }
+            _ => refused("unknown_tool"),
+        };
+        let outcome = house.call(way, "free", "nothing").await;
+        assert_eq!(outcome, unlisted, "{way:?}");
+        let absent = match way {
+            Way::Offered | Way::OfferedModern => refused("-32602"),
+            // There is no such endpoint.
+            Way::Native | Way::NativeModern => continue,
+            _ => refused("unknown_server"),
+        };
+        let outcome = house.call(way, "absent", "echo").await;
+        assert_eq!(outcome, absent, "{way:?}");
+    }
+}
+
+#[tokio::test]
+async fn prompts_resources_completions_and_subscriptions_are_refused_likewise() {
+    let house = house().await;
+    for thing in THINGS {
+        for server in ["free", "part", "rest"] {
+            let outcomes = house.ask(thing, server).await;
+            assert_eq!(
+                outcomes,
+                [Outcome::Passed, Outcome::Passed],
+                "{thing:?} of {server}"
+            );
+        }
+        for (server, code) in REFUSED {
+            let outcomes = house.ask(thing, server).await;
+            assert_eq!(
+                outcomes,
+                [refused(code), refused(code)],
+                "{thing:?} of {server}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_we_do_not_know_passes_to_servers_that_refuse_nothing() {
+    let house = house().await;
+    for (server, code) in REFUSED {
+        let client = house.native(server);
+        client.notify("notifications/vendor/x", "{}").await;
+        assert_eq!(
+            Outcome::of(&client.request("vendor/do", "{}").await),
+            refused(code)
+        );
+    }
+    let free = house.native("free");
+    free.notify("notifications/vendor/x", "{}").await;
+    assert_eq!(free.request("vendor/do", "{}").await.result(), "{}");
+    house
+        .server("free")
+        .wait_for("notifications/vendor/x")
+        .await;
+    for (server, _) in REFUSED {
+        let server = house.server(server);
+        assert_eq!(server.received("notifications/vendor/x"), [""; 0]);
+        assert_eq!(server.received("vendor/do"), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn no_spelling_reaches_a_refused_tool() {
+    let house = house().await;
+    let native = house.native("part");
+    // A name that stands twice is no name, and where many servers are one without its server is nobody's.
+    for (open, hidden, client, code) in [
+        ("wave", "echo", native, "tool_disabled"),
+        ("part__wave", "part__echo", &house.all, "tool_disabled"),
+        ("part__wave", "echo", &house.all, "-32602"),
+    ] {
+        let both = [
+            format!(r#"{{"name":"{open}","name":"{hidden}"}}"#),
+            format!(r#"{{"name":"{hidden}","name":"{open}"}}"#),
+            format!(r#"{{"name":"{open}","n\u0061me":"{hidden}"}}"#),
+            format!(r#"{{"n\u0061me":"{hidden}","name":"{open}"}}"#),
+        ];
+        let alone = [
+            (format!(r#"{{"name":"{open}"}}"#), Outcome::Passed),
+            (format!(r#"{{"name":"{hidden}"}}"#), refused(code)),
+        ];
+        let both = both.map(|params| (params, refused("-32602")));
+        for (params, expected) in alone.into_iter().chain(both) {
+            for method in ["tools/call", "tools\\/call", "t\\u006fols/call"] {
+                let outcome = Outcome::of(&client.request(method, &params).await);
+                assert_eq!(outcome, expected, "{method} {params}");
+            }
+        }
+    }
+    let calls = house.server("part").received("tools/call");
+    assert_eq!(calls.len(), 9, "as many as passed");
+    for call in calls {
+        assert!(call.contains("wave") && !call.contains("echo"), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_changed_is_refused_on_every_way_in_unless_changes_are_allowed() {
+    for (policy, allowed) in [("hold", false), ("allow", true)] {
+        // A server for each way: the first call wakes it.
+        let name = |way: usize| format!("s{way}");
+        let servers = (0..WAYS.len()).map(|way| (name(way), server(&name(way))));
+        let more = json!({ "tool_changes": policy });
+        let house = House::of(servers.collect(), &more, json!({})).await;
+        let house = house.asleep().await;
+        let changed = plain_tool("echo").replace("The tool", "The new tool");
+        for server in house.servers() {
+            server.offer_silently(&[(changed.clone(), echo())]).await;
+        }
+        for (n, way) in WAYS.into_iter().enumerate() {
+            let outcome = house.call(way, &name(n), "echo").await;
+            let expected = if allowed {
+                Outcome::Passed
+            } else {
+                refused("tool_changed")
+            };
+            assert_eq!(outcome, expected, "{policy}: {way:?}");
+            // What is listed by now is what is called.
+            let again = house.call(way, &name(n), "echo").await;
+            assert_eq!(again, Outcome::Passed, "{policy}: {way:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_declared_too_mild_is_refused_on_every_way_in() {
+    let house = House::of(effects(), &json!({}), json!({})).await;
+    for (tool, read, write) in EFFECTS {
+        let name = format!("up:{tool}");
+        for (variant, allowed) in [("read", read), ("write", write), ("destructive", true)] {
+            let expected = if allowed {
+                Outcome::Passed
+            } else {
+                refused("wrong_variant")
+            };
+            for outcome in [
+                house.call(Way::Variant(variant), "up", tool).await,
+                house.rest_call(variant, &name).await,
+                house.cli_call(variant, &name).await,
+            ] {
+                assert_eq!(outcome, expected, "{tool} as {variant}");
+            }
+        }
+        let outcome = house.call(Way::CallTool, "up", tool).await;
+        let expected = if write {
+            Outcome::Passed
+        } else {
+            refused("wrong_variant")
+        };
+        assert_eq!(outcome, expected, "{tool} through call_tool");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_variant_that_fits() {
+    let house = House::of(effects(), &json!({}), json!({})).await;
+    for (built_in, arguments, fitting) in [
+        (
+            "call_tool_read",
+            json!({ "name": "up:change" }),
+            "call_tool_write",
+        ),
+        (
+            "call_tool_read",
+            json!({ "name": "up:wreck" }),
+            "call_tool_destructive",
+        ),
+        (
+            "call_tool_write",
+            json!({ "name": "up:wreck" }),
+            "call_tool_destructive",
+        ),
+        (
+            "call_tool",
+            json!({ "server": "up", "tool": "wreck" }),
+            "call_tool_destructive",
+        ),
+    ] {
+        let failure = house
+            .all
+            .call(built_in, &arguments.to_string())
+            .await
+            .failure();
+        let hint = failure["hint"].as_str().expect("a hint");
+        assert!(hint.contains(fitting), "{built_in} {arguments}: {hint}");
+    }
+}
+
+#[tokio::test]
+async fn without_strict_validation_the_caller_decides() {
+    let lenient = json!({ "intent_declaration": { "strict_server_validation": false } });
+    let house = House::of(effects(), &json!({}), lenient).await;
+    for (tool, _, _) in EFFECTS {
+        let outcome = house.call(Way::Variant("read"), "up", tool).await;
+        assert_eq!(outcome, Outcome::Passed, "{tool}");
+    }
+}
+
+const TOOLS: [&str; 4] = ["free__echo", "free__wave", "part__wave", "rest__wave"];
+
+#[tokio::test]
+async fn lists_of_all_servers_show_what_may_be_asked_for() {
+    let house = house().await;
+    let all = &house.all;
+    for (list, names, expected) in [
+        ("tools/list", ("tools", "name"), &TOOLS[..]),
+        (
+            "prompts/list",
+            ("prompts", "name"),
+            &["free__greet", "part__greet", "rest__greet"],
+        ),
+        (
+            "resources/list",
+            ("resources", "uri"),
+            &["lib://free", "lib://part", "lib://rest"],
+        ),
+        (
+            "resources/templates/list",
+            ("resourceTemplates", "uriTemplate"),
+            &["page://free/{n}", "page://part/{n}", "page://rest/{n}"],
+        ),
+    ] {
+        assert_eq!(listed(all, list, names).await, expected, "{list}");
+    }
+    let modern = ModernClient::new(&house.daemon, "/mcp/all");
+    assert_eq!(modern.tool_names().await, TOOLS);
+    let ours = house.daemon.client("/mcp/call").await.tool_names().await;
+    assert!(ours.iter().all(|name| !name.contains("__")), "{ours:?}");
+}
+
+#[tokio::test]
+async fn the_endpoint_of_a_server_shows_what_may_be_asked_of_it() {
+    let house = house().await;
+    let lists = [
+        ("tools/list", ("tools", "name")),
+        ("prompts/list", ("prompts", "name")),
+        ("resources/list", ("resources", "uri")),
+        (
+            "resources/templates/list",
+            ("resourceTemplates", "uriTemplate"),
+        ),
+    ];
+    for (server, tools) in [
+        ("free", &["echo", "wave"][..]),
+        ("part", &["wave"]),
+        ("rest", &["wave"]),
+    ] {
+        let (resource, page) = (format!("lib://{server}"), format!("page://{server}/{{n}}"));
+        let expected = [tools, &["greet"], &[&resource], &[&page]];
+        for ((list, names), expected) in lists.into_iter().zip(expected) {
+            let found = listed(house.native(server), list, names).await;
+            assert_eq!(found, expected, "{list} of {server}");
+        }
+    }
+    for (server, code) in REFUSED {
+        let path = format!("/mcp/server/{server}");
+        let modern = ModernClient::new(&house.daemon, &path);
+        for (list, _) in lists {
+            for reply in [
+                house.native(server).request(list, "{}").await,
+                modern.request(list, "{}").await,
+            ] {
+                assert_eq!(Outcome::of(&reply), refused(code), "{list} of {server}");
+            }
+        }
+        // Nor does it present itself to a client that comes now.
+        let newcomer = TestClient::stateless(&house.daemon, &path);
+        let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
+        for reply in [
+            newcomer.request("initialize", params).await,
+            modern.request("server/discover", "{}").await,
+        ] {
+            assert_eq!(Outcome::of(&reply), refused(code), "{server}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn searches_find_what_may_be_called_and_say_what_is_held_back() {
+    let house = house().await;
+    let expected = ["free:echo", "free:wave", "part:wave", "rest:wave"];
+    for path in ["/mcp", "/mcp/all", "/mcp/call"] {
+        let client = house.daemon.client(path).await;
+        let search = async |query: &str| {
+            let arguments = json!({ "query": query, "limit": 20 }).to_string();
+            let found = client.call("retrieve_tools", &arguments).await.value();
+            found["structuredContent"].clone()
+        };
+        // The index follows the edit.
+        let found = until_async("all to be found", async || {
+            let found = search("echo wave").await;
+            (names(&found).len() >= expected.len()).then_some(found)
+        })
+        .await;
+        assert_eq!(names(&found), expected, "{path}");
+        let found = search("part:echo").await;
+        assert!(names(&found).is_empty(), "{found}");
+        let notice = found["notice"].as_str().expect("a notice");
+        assert!(
+            notice.contains("held back") && notice.contains("echo"),
+            "{notice}"
+        );
+    }
+    let found = house
+        .daemon
+        .rest("GET", "/api/v1/tools?q=echo%20wave&limit=20", "")
+        .await;
+    assert_eq!(names(&found.json()), expected);
+    let found = house
+        .cli(&[
+            "tools", "search", "echo", "wave", "--limit", "20", "-o", "json",
+        ])
+        .await;
+    let found: Value = serde_json::from_slice(&found.stdout).expect("JSON");
+    assert_eq!(names(&found), expected);
+}
+
+#[tokio::test]
+async fn descriptions_and_the_operators_lists_say_why_a_tool_is_refused() {
+    let house = house().await;
+    let reasons = [
+        ("held:echo", "server_quarantined", "quarantined"),
+        ("off:echo", "server_disabled", "disabled"),
+        ("part:echo", "tool_disabled", "switched off"),
+        ("rest:echo", "tool_disabled", "switched off"),
+        ("wrong:echo", "server_misconfigured", "configuration"),
+    ];
+    let asked = json!({ "names": reasons.map(|(name, _, _)| name) }).to_string();
+    let described = house.all.call("describe_tool", &asked).await.value();
+    let answer = &described["structuredContent"];
+    assert_eq!(names(answer), [""; 0]);
+    let unknown = answer["unknown"].as_array().expect("a list");
+    let found: Vec<_> = unknown
+        .iter()
+        .map(|one| (&one["name"], &one["code"]))
+        .collect();
+    let expected = reasons.map(|(name, code, _)| (json!(name), json!(code)));
+    assert_eq!(found, expected.each_ref().map(|(name, code)| (name, code)));
+
+    let listed = house.daemon.rest("GET", "/api/v1/tools", "").await.json();
+    let shown = house.cli(&["tools", "list", "-o", "json"]).await;
+    let shown: Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+    for tools in [&listed["tools"], &shown["tools"]] {
+        let rows = tools.as_array().expect("a list");
+        assert_eq!(rows.len(), 12, "all of them");
+        for row in rows {
+            let name = row["name"].as_str().expect("a name");
+            let is_open = name.starts_with("free:") || ["part:wave", "rest:wave"].contains(&name);
+            assert_eq!(row["callable"], is_open, "{row}");
+            let reason = row["reason"].as_str().unwrap_or_default();
+            let known = reasons.iter().find(|(refused, _, _)| *refused == name);
+            let word = known.map_or("", |(_, _, word)| word);
+            assert!(reason.contains(word), "{row}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What only one room may do: making callers, judging servers, knowing revisions; and tasks that somebody waits for.
+
+use super::source::{Exception, assert_none_but, found_in_code, is_word};
+
+/// Who says whose request it is.
+const CALLERS: &[Exception] = &[("access/mod.rs", 6, "the one maker of callers")];
+
+/// Who looks whether a server is switched off or held, besides the gate, which decides, and `config`, which reads and writes it.
+const SHOWN: &[Exception] = &[
+    (
+        "cli/upstream/add.rs",
+        1,
+        "an option of this command, of the same name",
+    ),
+    (
+        "management/servers.rs",
+        2,
+        "a row shows both to the operator",
+    ),
+];
+
+/// Who knows besides `wire` that revisions differ.
+const REVISIONS: &[Exception] = &[
+    (
+        "demo_server/mod.rs",
+        1,
+        "a server of its own, which speaks one revision at a time",
+    ),
+    (
+        "upstream/connect/era.rs",
+        4,
+        "agrees with a server on the revision",
+    ),
+    (
+        "upstream/connect/http.rs",
+        1,
+        "asks no server for its revision that is known to want a handshake",
+    ),
+    (
+        "upstream/calls/questions.rs",
+        1,
+        "compares a count, and asks `Revision` for the rest",
+    ),
+    (
+        "upstream/worker/mod.rs",
+        1,
+        "compares fingerprints, and remembers the revision",
+    ),
+];
+
+/// Where tasks are started, and who ends and waits for them.
+const SPAWNS: &[Exception] = &[
+    (
+        "bridge/daemon_socket.rs",
+        1,
+        "ends with the connection, whose handle holds it",
+    ),
+    (
+        "bridge/mod.rs",
+        2,
+        "the reader ends with its handle; what comes from the daemon is waited for",
+    ),
+    ("catalog/indexer.rs", 1, "waited for at once"),
+    ("catalog/saver.rs", 1, "waited for at once"),
+    ("catalog/task.rs", 1, "waited for at once"),
+    (
+        "cli/background.rs",
+        1,
+        "a thread that ends with the output of the daemon, or with this command",
+    ),
+    ("config/keeper.rs", 2, "waited for at once"),
+    ("daemon/running.rs", 1, "waited for at once"),
+    (
+        "daemon_client.rs",
+        1,
+        "ends with the connection, whose handle holds it",
+    ),
+    (
+        "demo_server/mod.rs",
+        1,
+        "a thread a call, bounded, in a process of its own that ends with its input",
+    ),
+    ("link/legacy_sse/mod.rs", 1, "the reader ends with the link"),
+    ("link/stdio.rs", 2, "reader and writer end with the link"),
+    (
+        "long_work.rs",
+        1,
+        "waited for at once, or told to stop; the runtime waits for it",
+    ),
+    ("management/over_files.rs", 1, "waited for at once"),
+    (
+        "process/log_file.rs",
+        1,
+        "ends when nothing waits to be written; the runtime waits for it",
+    ),
+    (
+        "process/login_path.rs",
+        1,
+        "asks to its end, within 5 s, whoever still waits for the answer",
+    ),
+    ("process/mod.rs", 1, "`Process::stop` waits for it"),
+    ("process/unix.rs", 2, "waited for at once"),
+    (
+        "upstream/connect/listening.rs",
+        1,
+        "ends with the connection, whose handle holds it",
+    ),
+    (
+        "upstream/fleet/supervisor.rs",
+        1,
+        "the supervisor waits for its workers",
+    ),
+];
+
+#[test]
+fn callers_are_made_in_one_place() {
+    let found = found_in_code(|_, line| has_word(line, "anonymous"));
+    assert_none_but(&found, CALLERS, "ask `access` who calls");
+}
+
+#[test]
+fn only_the_gate_judges_servers() {
+    let reads = |line: &str, field: &str| {
+        line.match_indices(field).any(|(start, _)| {
+            let (_, rest) = line.split_at(start + field.len());
+            !rest.starts_with(|c: char| is_word(c) || c == '(')
+        })
+    };
+    let found = found_in_code(|file, line| {
+        !file.is_below("gate")
+            && !file.is_below("config")
+            && (reads(line, ".quarantined") || reads(line, ".enabled"))
+    });
+    assert_none_but(&found, SHOWN, "ask the gate instead of the entry");
+}
+
+#[test]
+fn only_wire_names_revisions() {
+    let found = found_in_code(|file, line| !file.is_below("wire") && line.contains("Revision::V"));
+    assert_none_but(
+        &found,
+        &[],
+        "ask a method of `Revision` instead of comparing",
+    );
+}
+
+#[test]
+fn only_wire_knows_that_revisions_differ() {
+    let compares = |line: &str| {
+        let about = line.contains("Revision::") || has_word(line, "revision");
+        let operators = [" == ", " != ", " < ", " <= ", " > ", " >= "];
+        let differs = about && operators.iter().any(|operator| line.contains(operator));
+        // What follows from there being no handshake has methods of its own.
+        differs || line.contains(".has_handshake()")
+    };
+    let keys = [
+        "inputRequests",
+        "inputResponses",
+        "requestState",
+        "resultType",
+    ];
+    let names_a_key = |line: &str| keys.iter().any(|key| line.contains(&format!("\"{key}\"")));
+    let found =
+        found_in_code(|file, line| !file.is_below("wire") && (compares(line) || names_a_key(line)));
+    let rule = "ask a method of `Revision`, or have `wire` read and write what differs";
+    assert_none_but(&found, REVISIONS, rule);
+}
+
+#[test]
+fn every_task_is_waited_for() {
+    let calls = [
+        "tokio::spawn(",
+        "task::spawn(",
+        "spawn_blocking(",
+        "thread::spawn(",
+        "thread::Builder",
+    ];
+    let found = found_in_code(|_, line| calls.iter().any(|call| line.contains(call)));
+    let rule = "start tasks in a tracker or keep their handles, and say here who waits for them";
+    assert_none_but(&found, SPAWNS, rule);
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    line.split(|c: char| !is_word(c)).any(|found| found == word)
+}

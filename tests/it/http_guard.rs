@@ -1,0 +1,213 @@
+//! Which HTTP requests are taken at all: hosts and origins, the size of a body, paths and methods; and health.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
+};
+
+async fn daemon() -> (Upstream, TestDaemon) {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    (upstream, daemon)
+}
+
+async fn send(
+    daemon: &TestDaemon,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> HttpAnswer {
+    http::send(daemon.address(), method, path, headers, body.to_owned()).await
+}
+
+#[tokio::test]
+async fn a_body_past_the_limit_is_refused() {
+    let (_upstream, daemon) = daemon().await;
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"ping","params":{{"x":"{}"}}}}"#,
+        "x".repeat(40 << 20)
+    );
+    let host = daemon.address();
+    let head = format!(
+        "POST /mcp/all HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\naccept: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    );
+    let answer = http::send_bytes(host, head + &body).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 413 "),
+        "{}",
+        &answer.get(..200).unwrap_or(&answer)
+    );
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+    let body: Value = serde_json::from_str(body).expect("a JSON-RPC error");
+    assert!(body["error"]["code"].is_i64(), "{body}");
+
+    // A body of 30 MiB is fine.
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let arguments = format!(r#"{{"x":"{}"}}"#, "x".repeat(10 << 20));
+    let reply = client.call("up__echo", &arguments).await;
+    assert!(reply.result().ends_with(&format!("{arguments}}}")));
+}
+
+#[tokio::test]
+async fn strange_hosts_and_origins_are_refused() {
+    let (_upstream, daemon) = daemon().await;
+    let status = async |name: &str, value: &str| {
+        send(
+            &daemon,
+            "POST",
+            "/mcp/all",
+            &[JSON, BOTH, (name, value)],
+            PING,
+        )
+        .await
+        .status
+    };
+    let port = daemon.address().port();
+    for host in [
+        "evil.example",
+        "evil.example:8080",
+        "127.0.0.1.evil.example",
+        "192.168.1.1",
+        "",
+    ] {
+        assert_eq!(status("host", host).await, 403, "host {host:?}");
+    }
+    for host in [
+        format!("127.0.0.1:{port}"),
+        format!("localhost:{port}"),
+        "localhost".into(),
+        format!("[::1]:{port}"),
+    ] {
+        assert_eq!(status("host", &host).await, 200, "host {host:?}");
+    }
+    for origin in [
+        "http://evil.example",
+        "https://localhost.evil.example",
+        "null",
+        "file://",
+    ] {
+        assert_eq!(status("origin", origin).await, 403, "origin {origin:?}");
+    }
+    for origin in [
+        format!("http://127.0.0.1:{port}"),
+        "http://localhost:3000".into(),
+        format!("http://[::1]:{port}"),
+    ] {
+        assert_eq!(status("origin", &origin).await, 200, "origin {origin:?}");
+    }
+    for path in ["/health", "/healthz", "/readyz"] {
+        let answer = send(&daemon, "GET", path, &[("host", "evil.example")], "").await;
+        assert_eq!(answer.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn trusted_hosts_and_origins_are_welcome() {
+    let daemon = TestDaemon::builder()
+        .config(
+            json!({"trusted_hosts": ["mcp.example"], "trusted_origins": ["https://app.example"]}),
+        )
+        .start()
+        .await;
+    let headers = [
+        JSON,
+        BOTH,
+        ("host", "mcp.example"),
+        ("origin", "https://app.example"),
+    ];
+    let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.header("access-control-allow-origin"),
+        "https://app.example"
+    );
+    let exposed = answer
+        .header("access-control-expose-headers")
+        .to_lowercase();
+    assert!(exposed.contains("mcp-session-id"), "{exposed}");
+}
+
+#[tokio::test]
+async fn there_is_no_authorization_server_to_be_found() {
+    let (_upstream, daemon) = daemon().await;
+    let mut probes = vec![("POST", "/register".to_owned())];
+    for document in [
+        "oauth-protected-resource",
+        "oauth-authorization-server",
+        "openid-configuration",
+    ] {
+        for (before, after) in [
+            ("", ""),
+            ("", "/mcp"),
+            ("/mcp", ""),
+            ("", "/mcp/all"),
+            ("/mcp/all", ""),
+        ] {
+            probes.push(("GET", format!("{before}/.well-known/{document}{after}")));
+        }
+    }
+    for (method, path) in probes {
+        let answer = send(&daemon, method, &path, &[JSON], "{}").await;
+        assert_eq!(answer.status, 404, "{path}");
+        assert_eq!(answer.header("content-type"), "application/json", "{path}");
+        assert_eq!(answer.header("www-authenticate"), "");
+        assert!(answer.json().is_object(), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn methods_that_do_not_fit_are_told_what_does() {
+    let (_upstream, daemon) = daemon().await;
+    for path in ["/mcp", "/mcp/all", "/mcp/server/up"] {
+        let headers = [
+            ("accept", "text/event-stream"),
+            ("mcp-protocol-version", "2025-06-18"),
+        ];
+        let answer = send(&daemon, "GET", path, &headers, "").await;
+        assert_eq!(answer.status, 405, "GET {path} without a session");
+        assert!(answer.header("allow").contains("POST"), "{path}");
+        for method in ["PUT", "PATCH"] {
+            let answer = send(&daemon, method, path, &[JSON], "{}").await;
+            assert_eq!(answer.status, 405, "{method} {path}");
+            assert!(answer.header("allow").contains("POST"), "{path}");
+        }
+        let answer = send(&daemon, "DELETE", path, &[], "").await;
+        assert_eq!(answer.status, 405, "DELETE {path} without a session");
+    }
+    let answer = send(&daemon, "POST", "/mcp/server/absent", &[JSON, BOTH], PING).await;
+    assert_eq!(answer.status, 404);
+    assert!(answer.text().contains("absent"), "{}", answer.text());
+    assert_eq!(
+        send(&daemon, "GET", "/no/such/page", &[], "").await.status,
+        404
+    );
+}
+
+#[tokio::test]
+async fn health_tells_at_once_what_works() {
+    let (_upstream, daemon) = daemon().await;
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__echo")
+        .await;
+    let health = daemon.get("/health").await.json();
+    assert_eq!(health["status"], "ok", "{health}");
+    assert_eq!(health["backends_configured"], 1);
+    assert_eq!(health["tools"], 1);
+    assert!(health["version"].is_string());
+    assert!(health["backends_connected"].is_u64());
+    assert!(health["active_clients"].is_u64());
+    assert_eq!(daemon.get("/healthz").await.status, 200);
+    assert_eq!(daemon.get("/readyz").await.status, 200);
+}

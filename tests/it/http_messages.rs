@@ -1,0 +1,273 @@
+//! JSON-RPC over HTTP, whatever is asked: sessions, revisions, batches, and requests that are wrong.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    http::{self, BOTH, HttpAnswer, JSON, PING, Reachable},
+};
+
+async fn daemon() -> (Upstream, TestDaemon) {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    (upstream, daemon)
+}
+
+async fn send(
+    daemon: &TestDaemon,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> HttpAnswer {
+    http::send(daemon.address(), method, path, headers, body.to_owned()).await
+}
+
+fn assert_rpc_error(answer: &HttpAnswer, status: u16, code: i64) -> Value {
+    let body = answer.json();
+    assert_eq!(answer.status, status, "{body}");
+    assert_eq!(body["error"]["code"], code, "{body}");
+    assert_eq!(body["jsonrpc"], "2.0");
+    assert!(
+        answer
+            .header("content-type")
+            .starts_with("application/json")
+    );
+    assert_eq!(answer.header("www-authenticate"), "");
+    body
+}
+
+#[tokio::test]
+async fn malformed_json_is_answered_with_details() {
+    let (_upstream, daemon) = daemon().await;
+    for body in [
+        "{",
+        "",
+        "nonsense",
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping""#,
+        "\u{0}",
+    ] {
+        let answer = send(&daemon, "POST", "/mcp/all", &[JSON, BOTH], body).await;
+        let error = assert_rpc_error(&answer, 400, -32700);
+        assert_eq!(error["id"], Value::Null);
+        assert!(
+            error["error"]["message"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty())
+        );
+    }
+    for body in [
+        "7",
+        "null",
+        r#""text""#,
+        r#"{"id":1}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":7}"#,
+    ] {
+        let answer = send(&daemon, "POST", "/mcp/all", &[JSON, BOTH], body).await;
+        assert_rpc_error(&answer, 400, -32600);
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_session_is_not_found() {
+    let (_upstream, daemon) = daemon().await;
+    for session in ["wrong", "550e8400-e29b-41d4-a716-446655440000", "", "a b"] {
+        let headers = [JSON, BOTH, ("mcp-session-id", session)];
+        let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+        assert_rpc_error(&answer, 404, -32001);
+        let headers = [("accept", "text/event-stream"), ("mcp-session-id", session)];
+        let answer = send(&daemon, "GET", "/mcp/all", &headers, "").await;
+        assert_eq!(answer.status, 404);
+        let headers = [("mcp-session-id", session)];
+        let answer = send(&daemon, "DELETE", "/mcp/all", &headers, "").await;
+        assert_eq!(answer.status, 404);
+    }
+}
+
+#[tokio::test]
+async fn a_session_belongs_to_its_endpoint() {
+    let (_upstream, daemon) = daemon().await;
+    let client = daemon.client("/mcp/all").await;
+    let headers = [JSON, BOTH, ("mcp-session-id", client.session())];
+    let answer = send(&daemon, "POST", "/mcp/server/up", &headers, PING).await;
+    assert_rpc_error(&answer, 404, -32001);
+}
+
+#[tokio::test]
+async fn a_deleted_session_is_gone() {
+    let (_upstream, daemon) = daemon().await;
+    let client = daemon.client("/mcp/all").await;
+    assert_eq!(client.request("ping", "{}").await.result(), "{}");
+    let mut stream = client.listen().await;
+    assert_eq!(client.delete().await.status, 204);
+    assert_eq!(stream.next().await, None);
+    let reply = client.request("ping", "{}").await;
+    assert_eq!((reply.status, reply.error_code()), (404, -32001));
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_named_with_the_closest_known_one() {
+    let (_upstream, daemon) = daemon().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let reply = client.call("up__ehco", "{}").await;
+    assert_eq!((reply.status, reply.error_code()), (200, -32602));
+    assert!(reply.error().contains("up__ehco"), "{}", reply.error());
+    assert!(reply.error().contains("up__echo"), "{}", reply.error());
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_named() {
+    let (_upstream, daemon) = daemon().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    for (params, named) in [
+        ("{}", "name"),
+        (r#"{"name":7}"#, "string"),
+        (r#"{"arguments":{}}"#, "name"),
+        (r#"{"name":"up__echo","arguments":[]}"#, "arguments"),
+        (r#"{"name":"up__echo","arguments":"text"}"#, "arguments"),
+        ("[]", "params"),
+    ] {
+        let reply = client.request("tools/call", params).await;
+        assert_eq!(reply.error_code(), -32602, "{params}: {}", reply.frame);
+        assert!(reply.error().contains(named), "{params}: {}", reply.error());
+    }
+    for (method, params) in [
+        ("prompts/get", "{}"),
+        ("resources/read", "{}"),
+        ("resources/read", r#"{"uri":1}"#),
+    ] {
+        let reply = client.request(method, params).await;
+        assert_eq!(
+            reply.error_code(),
+            -32602,
+            "{method} {params}: {}",
+            reply.frame
+        );
+    }
+    // Arguments may be left out.
+    let reply = client.request("tools/call", r#"{"name":"up__echo"}"#).await;
+    reply.result();
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_refused_and_an_unknown_notification_is_not() {
+    let (_upstream, daemon) = daemon().await;
+    let client = daemon.client("/mcp/all").await;
+    assert_eq!(client.request("no/such", "{}").await.error_code(), -32601);
+    assert_eq!(
+        client.notify("notifications/no/such", "{}").await.status,
+        202
+    );
+    let answer = client.respond(&json!(99), "{}").await;
+    assert_eq!((answer.status, answer.text()), (202, ""));
+}
+
+#[tokio::test]
+async fn a_request_without_a_session_is_answered_as_json() {
+    let (_upstream, daemon) = daemon().await;
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__echo")
+        .await;
+    for accept in [
+        "application/json",
+        "text/event-stream",
+        "*/*",
+        "application/json, text/event-stream",
+        "text/html",
+    ] {
+        let body = r#"{"jsonrpc":"2.0","id":"a","method":"tools/list"}"#;
+        let answer = send(
+            &daemon,
+            "POST",
+            "/mcp/all",
+            &[JSON, ("accept", accept)],
+            body,
+        )
+        .await;
+        assert_eq!(answer.status, 200, "accept {accept}");
+        assert_eq!(
+            answer.header("content-type"),
+            "application/json",
+            "accept {accept}"
+        );
+        assert_eq!(answer.json()["result"]["tools"][0]["name"], "up__echo");
+        assert_eq!(answer.json()["id"], "a");
+    }
+    // curl says nothing of the kind unless told.
+    let form = [
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("accept", "*/*"),
+    ];
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__echo","arguments":{"a":1.0}}}"#;
+    let answer = send(&daemon, "POST", "/mcp/all", &form, body).await;
+    assert!(answer.text().contains(r#"{"a":1.0}"#), "{}", answer.text());
+}
+
+#[tokio::test]
+async fn every_legacy_revision_is_spoken_and_strange_ones_get_the_newest() {
+    let (_upstream, daemon) = daemon().await;
+    for (asked, given) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2025-01-01", "2025-11-25"),
+        ("2099-01-01", "2025-11-25"),
+        ("1.0", "2025-11-25"),
+    ] {
+        let client = TestClient::speaking(asked)
+            .connect(&daemon, "/mcp/all")
+            .await;
+        let initialized: Value = serde_json::from_str(&client.initialized).expect("JSON");
+        assert_eq!(initialized["protocolVersion"], given, "asked for {asked}");
+        assert!(initialized["serverInfo"]["name"].is_string());
+        assert_eq!(initialized["capabilities"]["tools"]["listChanged"], true);
+    }
+    // A date that nobody knows must not lock a client out.
+    let client = daemon.client("/mcp/all").await;
+    let headers = [
+        JSON,
+        BOTH,
+        ("mcp-session-id", client.session()),
+        ("mcp-protocol-version", "2025-07-07"),
+    ];
+    assert_eq!(client.raw_post(&headers, PING).await.status, 200);
+    let answer = client.request("server/discover", "{}").await;
+    assert_eq!(answer.error_code(), -32601);
+}
+
+#[tokio::test]
+async fn batches_are_answered_where_the_revision_has_them() {
+    let (_upstream, daemon) = daemon().await;
+    let client = TestClient::speaking("2025-03-26")
+        .connect(&daemon, "/mcp/all")
+        .await;
+    let headers = [
+        JSON,
+        ("accept", "application/json"),
+        ("mcp-session-id", client.session()),
+    ];
+    let batch = format!(
+        r#"[{PING},{{"jsonrpc":"2.0","method":"notifications/x"}},{}]"#,
+        PING.replace("1,", "2,")
+    );
+    let answer = client.raw_post(&headers, &batch).await;
+    let answers = answer.json();
+    let ids: Vec<_> = answers
+        .as_array()
+        .expect("a batch")
+        .iter()
+        .map(|a| &a["id"])
+        .collect();
+    assert_eq!(ids.len(), 2, "{answers}");
+}

@@ -1,0 +1,287 @@
+//! Clients of the revision without handshake: they are asked by a result, and carry the call on with another request.
+
+use serde_json::{Value, json};
+
+use super::{ACCEPTED, FORM, askers, daemon_before};
+use crate::support::{
+    behaviours::*, client::Reply, daemon::TestDaemon, fake_upstream::FakeUpstream,
+    modern_client::ModernClient,
+};
+
+fn able(daemon: &TestDaemon, path: &str) -> ModernClient {
+    ModernClient::able_to(daemon, path, &json!({ "elicitation": {}, "sampling": {} }))
+}
+
+fn params(tool: &str, responses: &str, state: &str) -> String {
+    format!(
+        r#"{{"name":"{tool}","arguments":{{"a":1}},"inputResponses":{responses},"requestState":"{state}"}}"#
+    )
+}
+
+async fn begin(client: &ModernClient, tool: &str) -> Value {
+    asked(&client.call(tool, r#"{"a":1}"#).await)
+}
+
+/// A result that asks.
+fn asked(reply: &Reply) -> Value {
+    let result = reply.value();
+    assert_eq!(result["resultType"], "input_required", "{result}");
+    assert_eq!(
+        result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"],
+        "mcpproxy"
+    );
+    result
+}
+
+fn state_of(result: &Value) -> &str {
+    result["requestState"].as_str().expect("a state")
+}
+
+#[tokio::test]
+async fn a_legacy_question_becomes_a_result_that_asks() {
+    for upstream in askers() {
+        let upstream = upstream.start().await;
+        let daemon = daemon_before(&upstream).await;
+        let client = able(&daemon, "/mcp/server/up");
+        let reply = client.call("form", r#"{"a":1}"#).await;
+        let result = asked(&reply);
+        assert!(
+            reply.result().contains(FORM),
+            "as it came: {}",
+            reply.result()
+        );
+        assert_eq!(
+            result["inputRequests"]["user_name"]["method"],
+            "elicitation/create"
+        );
+        let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
+        let again = params("form", &responses, state_of(&result));
+        let reply = client.request("tools/call", &again).await;
+        assert_eq!(reply.value()["resultType"], "complete");
+        assert!(
+            reply.text().contains(ACCEPTED),
+            "as it was sent: {}",
+            reply.text()
+        );
+        assert_eq!(upstream.received("tools/call").len(), 1, "one call");
+    }
+}
+
+#[tokio::test]
+async fn every_question_has_its_round() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let client = able(&daemon, "/mcp/server/up");
+    let first = begin(&client, "two").await;
+    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
+    let reply = client
+        .request("tools/call", &params("two", &responses, state_of(&first)))
+        .await;
+    let second = asked(&reply);
+    assert_eq!(
+        second["inputRequests"]["sampling"]["method"],
+        "sampling/createMessage"
+    );
+    assert_ne!(state_of(&first), state_of(&second));
+    let said = r#"{"role":"assistant","content":{"type":"text","text":"hi"},"model":"m"}"#;
+    let responses = format!(r#"{{"sampling":{said}}}"#);
+    let again = params("two", &responses, state_of(&second));
+    let reply = client.request("tools/call", &again).await;
+    assert!(reply.text().contains(said), "{}", reply.text());
+}
+
+#[tokio::test]
+async fn what_is_missing_or_does_not_fit_is_asked_again() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let client = able(&daemon, "/mcp/server/up");
+    let mut result = begin(&client, "form").await;
+    for responses in [
+        "{}",
+        r#"{"other":{"action":"accept"}}"#,
+        r#"{"user_name":7}"#,
+        "null",
+    ] {
+        let again = params("form", responses, state_of(&result));
+        result = asked(&client.request("tools/call", &again).await);
+        assert!(
+            result["inputRequests"]["user_name"].is_object(),
+            "{responses}: {result}"
+        );
+    }
+    let responses = format!(r#"{{"user_name":{ACCEPTED},"unknown":1}}"#);
+    let again = params("form", &responses, state_of(&result));
+    let reply = client.request("tools/call", &again).await;
+    assert!(reply.text().contains(ACCEPTED), "{}", reply.text());
+}
+
+#[tokio::test]
+async fn a_state_works_once_and_for_its_request_only() {
+    // Two calls, whose questions only HTTP tells apart.
+    let [.., upstream] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let client = able(&daemon, "/mcp/server/up");
+    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
+    let refused = async |params: &str| {
+        let reply = client.request("tools/call", params).await;
+        assert_eq!(reply.error_code(), -32602, "{params}");
+    };
+    // Tampered with: unknown.
+    let result = begin(&client, "form").await;
+    let tampered = format!("{}-TAMPERED", state_of(&result));
+    refused(&params("form", &responses, &tampered)).await;
+    let good = params("form", &responses, state_of(&result));
+    client.request("tools/call", &good).await.result();
+    // Used.
+    refused(&good).await;
+    // Of another request: that ends the call, too.
+    let result = begin(&client, "form").await;
+    let other = params("form", &responses, state_of(&result)).replace(r#"{"a":1}"#, r#"{"a":2}"#);
+    refused(&other).await;
+    upstream.wait_for("notifications/cancelled").await;
+    refused(&params("form", &responses, state_of(&result))).await;
+    assert_eq!(
+        upstream.received("tools/call").len(),
+        2,
+        "nothing is started anew"
+    );
+}
+
+#[tokio::test]
+async fn a_retry_takes_the_place_of_its_call() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &upstream, json!({ "max_concurrent_requests": 1 }))
+        .start()
+        .await;
+    let client = able(&daemon, "/mcp/server/up");
+    let result = begin(&client, "form").await;
+    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
+    let again = params("form", &responses, state_of(&result));
+    let reply = client.request("tools/call", &again).await;
+    assert!(reply.text().contains(ACCEPTED), "{}", reply.text());
+}
+
+#[tokio::test]
+async fn the_clock_of_a_call_stands_still_while_its_client_is_asked() {
+    let [upstream, ..] = askers();
+    let upstream = upstream
+        .tool(
+            "slow",
+            ask("elicitation/create", FORM)
+                .then(gate("go"))
+                .then(reply_text("done")),
+        )
+        .tool("hang", hang())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &upstream, json!({ "call_tool_timeout": "400ms" }))
+        .start()
+        .await;
+    let client = able(&daemon, "/mcp/server/up");
+    let result = begin(&client, "slow").await;
+    // Longer than a call may take: others run into their deadline meanwhile.
+    for _ in 0..2 {
+        let overdue = client.call("hang", "{}").await.failure();
+        assert_eq!(overdue["code"], "timed_out");
+    }
+    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
+    let again = params("slow", &responses, state_of(&result));
+    upstream.open("go").await;
+    let reply = client.request("tools/call", &again).await;
+    assert_eq!(reply.text(), "done");
+}
+
+#[tokio::test]
+async fn through_the_variants_answers_belong_to_the_inner_call() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let client = able(&daemon, "/mcp/all");
+    client.wait_for_tool("up__form").await;
+    let call = |more: &str| {
+        format!(
+            r#"{{"name":"call_tool_destructive","arguments":{{"name":"up:form","args":{{"a":1}}}}{more}}}"#
+        )
+    };
+    let result = asked(&client.request("tools/call", &call("")).await);
+    let message = &result["inputRequests"]["user_name"]["params"]["message"];
+    assert_eq!(message, "[up] Your name?", "the user sees who asks");
+    let more = format!(
+        r#","inputResponses":{{"user_name":{ACCEPTED}}},"requestState":"{}""#,
+        state_of(&result)
+    );
+    let reply = client.request("tools/call", &call(&more)).await;
+    assert!(reply.text().contains(ACCEPTED), "{}", reply.text());
+}
+
+#[tokio::test]
+async fn a_client_that_did_not_say_it_can_is_not_asked() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let client = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
+    let text = client.call("form", "{}").await.text();
+    assert!(
+        text.contains("-32021") && text.contains("elicitation"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn a_page_that_a_server_wants_opened_first_is_a_question() {
+    let error = r#"{"code":-32042,"message":"open","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"about:blank","message":"Open it"}]}}"#;
+    let upstream = FakeUpstream::stdio()
+        .tool("page", crate::support::behaviours::error(error))
+        .start()
+        .await;
+    let daemon = daemon_before(&upstream).await;
+    let client = able(&daemon, "/mcp/server/up");
+    let result = begin(&client, "page").await;
+    let page = &result["inputRequests"]["elicitation"]["params"];
+    assert_eq!(
+        *page,
+        json!({ "mode": "url", "url": "about:blank", "message": "Open it" })
+    );
+    assert!(result.get("requestState").is_none());
+    // The answers are not the server's to see.
+    let again = r#"{"name":"page","arguments":{"a":1},"inputResponses":{"elicitation":{"action":"accept"}}}"#;
+    asked(&client.request("tools/call", again).await);
+    let calls = upstream.received("tools/call");
+    assert_eq!(calls.len(), 2);
+    assert!(!calls[1].contains("inputResponses"), "{}", calls[1]);
+}
+
+#[tokio::test]
+async fn a_refused_retry_ends_its_call() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let client = able(&daemon, "/mcp/server/up");
+    let result = begin(&client, "form").await;
+    let mut config: Value = serde_json::from_str(
+        &std::fs::read_to_string(daemon.home().config_file()).expect("a file"),
+    )
+    .expect("JSON");
+    config["mcpServers"]["up"]["disabled_tools"] = json!(["form"]);
+    daemon.home().write_config(&config.to_string());
+    crate::support::patience::until_async("the tool to be hidden", async || {
+        client
+            .tool_names()
+            .await
+            .iter()
+            .all(|name| name != "form")
+            .then_some(())
+    })
+    .await;
+    let responses = format!(r#"{{"user_name":{ACCEPTED}}}"#);
+    let again = params("form", &responses, state_of(&result));
+    let reply = client.request("tools/call", &again).await;
+    assert_eq!(reply.failure()["code"], "tool_disabled");
+    upstream.wait_for("notifications/cancelled").await;
+}
