@@ -160,31 +160,45 @@ pub struct Failure {
     pub hint: String,
 }
 
+/// Limit: bytes of a sentence. Names that a client made up stand in it, and would come back whole otherwise.
+const LONGEST_SENTENCE: usize = 2048;
+
+/// Limit: bytes of a name that is repeated.
+const LONGEST_NAME: usize = 256;
+
 impl Failure {
     /// A failure that concerns no particular server.
     pub fn new(code: ErrorCode, error: impl Into<String>, hint: impl Into<String>) -> Self {
         Self {
-            error: error.into(),
+            error: cut(error.into(), LONGEST_SENTENCE),
             code,
             server: None,
             tool: None,
-            hint: hint.into(),
+            hint: cut(hint.into(), LONGEST_SENTENCE),
         }
     }
 
     /// Names the server.
     #[must_use]
     pub fn of_server(mut self, server: impl fmt::Display) -> Self {
-        self.server = Some(server.to_string());
+        self.server = Some(cut(server.to_string(), LONGEST_NAME));
         self
     }
 
     /// Names the tool.
     #[must_use]
     pub fn of_tool(mut self, tool: impl Into<String>) -> Self {
-        self.tool = Some(tool.into());
+        self.tool = Some(cut(tool.into(), LONGEST_NAME));
         self
     }
+}
+
+fn cut(mut text: String, longest: usize) -> String {
+    if text.len() > longest {
+        text.truncate(text.floor_char_boundary(longest));
+        text.push('…');
+    }
+    text
 }
 
 impl fmt::Display for Failure {
@@ -219,7 +233,17 @@ impl fmt::Display for ErrorCode {
 
 #[cfg(test)]
 mod tests {
-    use super::ErrorCode;
+    use super::{ErrorCode, Failure};
+
+    #[test]
+    fn a_name_of_megabytes_does_not_come_back() {
+        let name = "ä".repeat(1_000_000);
+        let failure = Failure::new(ErrorCode::UnknownServer, &name, &name)
+            .of_server(&name)
+            .of_tool(&name);
+        let text = serde_json::to_string(&failure).expect("it can be written");
+        assert!(text.len() < 6_000 && text.contains("ää…"), "{}", text.len());
+    }
 
     #[test]
     fn every_code_reads_back() {

@@ -14,10 +14,11 @@ pub mod wire;
 // Floor 0: files on disk. Knows nothing of what is in them.
 pub mod storage;
 
-// Floor 1: ground. Settings, fingerprints.
+// Floor 1: ground. Settings, fingerprints, long computations.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
+pub mod long_work;
 
 // Floor 2: what we say, who asks, children, connections.
 pub mod access;

@@ -1,9 +1,14 @@
-//! Names: what a server may be called, and the names under which its tools and prompts are offered to clients.
+//! Names: what a server may be called, the names under which its tools and prompts are offered to clients, and which known name is
+//! closest to one that is unknown.
 //!
 //! An offered name is a pure function of server and tool, so it never depends on what other servers exist. It is never parsed
 //! back: the catalog looks it up.
 
+mod closest;
+
 use std::{fmt, sync::Arc};
+
+pub use self::closest::{closest, closest_allowed};
 
 /// The name of an upstream server: `[A-Za-z0-9._-]{1,64}`, without `__`. Cheap to clone. Compares by exact text;
 /// the configuration refuses two names that differ only in case.
@@ -139,51 +144,6 @@ fn is_offered_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// The Levenshtein distance, used to suggest the closest known name in errors.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substituted = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-/// The known name closest to `wanted`, if one is close enough to be worth naming: at most a third of its letters differ,
-/// or one contains the other.
-pub fn closest<'a>(wanted: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Limit: names of this many characters are compared; longer input is a client's mistake and gets no suggestion.
-    const COMPARED: usize = 128;
-    if wanted.len() > COMPARED {
-        return None;
-    }
-    let folded = wanted.to_lowercase();
-    known
-        .filter(|name| name.len() <= COMPARED)
-        .map(|name| {
-            let candidate = name.to_lowercase();
-            let contained =
-                !folded.is_empty() && (candidate.contains(&folded) || folded.contains(&candidate));
-            (
-                if contained {
-                    0
-                } else {
-                    distance(&folded, &candidate)
-                },
-                name,
-            )
-        })
-        .filter(|(edits, name)| *edits <= name.chars().count().max(folded.chars().count()) / 3)
-        .min_by_key(|(edits, name)| (*edits, name.len().abs_diff(wanted.len())))
-        .map(|(_, name)| name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,14 +192,5 @@ mod tests {
         assert_eq!(long.len(), 40);
         assert!(!offered(&server("s"), "").is_empty());
         assert_ne!(offered(&server("a_"), "x"), offered(&server("a"), "_x"));
-    }
-
-    #[test]
-    fn the_closest_name_is_suggested_only_when_it_is_close() {
-        let known = ["github__create_issue", "github__list_repos", "time__now"];
-        let find = |wanted| closest(wanted, known.iter().copied());
-        assert_eq!(find("github__create_isue"), Some("github__create_issue"));
-        assert_eq!(find("create_issue"), Some("github__create_issue"));
-        assert_eq!(find("zebra"), None);
     }
 }

@@ -1,4 +1,5 @@
-//! Files of ours on disk: private folders, atomic writes.
+//! Files of ours on disk: private folders, atomic writes. A folder or a file that is there already is used only if it is ours, because
+//! another user may have put it there; links in place of files are not followed.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,27 +14,32 @@ pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
-/// Creates a folder, and what leads to it, that only its owner can open (0700).
+/// Creates a folder, and what leads to it, that only its owner can open (0700). One that is there already must be ours, and is made
+/// private if it is not; the error says what is wrong with it.
 pub fn create_private_dir(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
+    builder.create(path)?;
+    ownership::secure_folder(path)
 }
 
 /// Creates or empties a file that only its owner can read (0600).
 pub fn create_private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    private(&mut options).open(path)
+    let file = open_private_file(path, File::options().write(true).create(true))?;
+    file.set_len(0)?;
+    Ok(file)
 }
 
 /// Opens a file to append to it; a new one only its owner can read (0600).
 pub fn append_to_private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    private(&mut options).open(path)
+    open_private_file(path, File::options().append(true).create(true))
+}
+
+/// Opens a file as the options say; a new one only its owner can read (0600). One that is there already must be a file of ours.
+pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    ownership::open(path, options)
 }
 
 /// Puts `content` in place of the file, whole or not at all. The file is private (0600).
@@ -51,4 +57,226 @@ pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+#[cfg(unix)]
+mod ownership {
+    use std::{
+        fs::{self, File, Metadata, OpenOptions, Permissions},
+        io,
+        os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+        path::Path,
+    };
+
+    use rustix::{fs::OFlags, io::Errno};
+
+    /// What others may do with a folder or a file.
+    const OTHERS: u32 = 0o077;
+    /// What lets others put something into a folder.
+    const OTHERS_WRITE: u32 = 0o022;
+    /// Where everybody may put something: `/tmp`.
+    const SHARED: u32 = 0o1000;
+
+    pub(super) fn secure_folder(path: &Path) -> io::Result<()> {
+        let link = fs::symlink_metadata(path)?;
+        if link.is_symlink() && !is_ours(&link) && link.uid() != 0 {
+            return Err(refused(format!(
+                "it is a symbolic link of another user (uid {})",
+                link.uid()
+            )));
+        }
+        let folder = fs::metadata(path)?;
+        if !is_ours(&folder) {
+            return Err(refused(format!(
+                "the folder belongs to another user (uid {}); name a folder of your own, or make this one yours",
+                folder.uid()
+            )));
+        }
+        if folder.mode() & OTHERS == 0 {
+            return Ok(());
+        }
+        if folder.mode() & SHARED != 0 {
+            return Err(refused(
+                "everybody may write to the folder; name one of your own".to_owned(),
+            ));
+        }
+        // Where modes cannot be changed, what counts is the mode that it has then.
+        let _ = fs::set_permissions(path, Permissions::from_mode(0o700));
+        let mode = fs::metadata(path)?.mode();
+        if mode & OTHERS_WRITE != 0 {
+            return Err(refused(
+                "other users may write to the folder, and that cannot be changed; name another one"
+                    .to_owned(),
+            ));
+        }
+        tracing::warn!(
+            folder = %path.display(),
+            mode = format!("{:o}", folder.mode() & 0o7777),
+            "other users could open this folder; it is made private"
+        );
+        Ok(())
+    }
+
+    pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+        // A pipe in place of the file would make us wait for its other end.
+        let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let opened = options
+            .mode(0o600)
+            .custom_flags(flags.bits().cast_signed())
+            .open(path);
+        let file = opened.map_err(|error| {
+            let is_link = Errno::from_io_error(&error) == Some(Errno::LOOP);
+            if is_link {
+                refused("it is a symbolic link, and those are not followed here".to_owned())
+            } else {
+                error
+            }
+        })?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(refused("it is not a regular file".to_owned()));
+        }
+        if !is_ours(&found) {
+            return Err(refused(format!(
+                "it belongs to another user (uid {})",
+                found.uid()
+            )));
+        }
+        if found.nlink() > 1 {
+            return Err(refused("the file has another name elsewhere".to_owned()));
+        }
+        if found.mode() & OTHERS != 0 {
+            // Some file systems have no modes.
+            let _ = file.set_permissions(Permissions::from_mode(0o600));
+        }
+        Ok(file)
+    }
+
+    fn is_ours(found: &Metadata) -> bool {
+        found.uid() == rustix::process::geteuid().as_raw()
+    }
+
+    fn refused(why: String) -> io::Error {
+        io::Error::new(io::ErrorKind::PermissionDenied, why)
+    }
+}
+
+#[cfg(not(unix))]
+mod ownership {
+    use std::{
+        fs::{File, OpenOptions},
+        io,
+        path::Path,
+    };
+
+    #[expect(clippy::unnecessary_wraps, reason = "the unix sibling can fail")]
+    pub(super) fn secure_folder(_: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+        options.open(path)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{
+        fs::Permissions,
+        os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    };
+
+    use super::*;
+
+    fn mode_of(path: &Path) -> u32 {
+        fs::metadata(path).expect("it is there").mode() & 0o7777
+    }
+
+    fn set_mode(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is ours");
+    }
+
+    #[test]
+    fn a_folder_of_ours_is_made_private_and_a_shared_one_is_refused() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let folder = ground.path().join("a/b");
+        let check = |mode: u32, expected: Option<u32>| {
+            fs::create_dir_all(&folder).expect("a folder");
+            set_mode(&folder, mode);
+            let taken = create_private_dir(&folder).is_ok();
+            assert_eq!(taken.then(|| mode_of(&folder)), expected, "{mode:o}");
+        };
+        create_private_dir(&folder).expect("it can be made");
+        assert_eq!(mode_of(&folder), 0o700);
+        check(0o700, Some(0o700));
+        check(0o500, Some(0o500));
+        check(0o755, Some(0o700));
+        check(0o777, Some(0o700));
+        check(0o1777, None);
+    }
+
+    #[test]
+    fn a_folder_of_another_user_is_refused() {
+        // The root folder is root's; where we are root, one of nobody's will do.
+        let ground = tempfile::tempdir().expect("a folder");
+        let folder = ground.path().join("theirs");
+        fs::create_dir(&folder).expect("a folder");
+        let given = std::os::unix::fs::chown(&folder, Some(65_534), None).is_ok();
+        let theirs = if given { &*folder } else { Path::new("/") };
+        let error = create_private_dir(theirs).expect_err("it is not ours");
+        assert!(error.to_string().contains("another user"), "{error}");
+        if given {
+            let file = ground.path().join("file");
+            fs::write(&file, "").expect("writable");
+            std::os::unix::fs::chown(&file, Some(65_534), None).expect("as before");
+            assert!(append_to_private_file(&file).is_err());
+            let link = ground.path().join("link");
+            let ours = tempfile::tempdir().expect("a folder");
+            symlink(ours.path(), &link).expect("a link");
+            assert!(create_private_dir(&link).is_ok(), "a link of ours");
+            std::os::unix::fs::lchown(&link, Some(65_534), None).expect("as before");
+            assert!(create_private_dir(&link).is_err(), "a link of theirs");
+        }
+    }
+
+    #[test]
+    fn links_and_pipes_in_place_of_files_are_refused() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let victim = ground.path().join("victim");
+        fs::write(&victim, "whole").expect("writable");
+        let planted = ground.path().join("planted");
+        let check = |what: &str| {
+            let write = write_atomically(&planted.join("x"), b"x");
+            assert!(write.is_err(), "{what}");
+            for opened in [
+                create_private_file(&planted),
+                append_to_private_file(&planted),
+            ] {
+                opened.expect_err(what);
+            }
+            fs::remove_file(&planted).expect("it is there");
+        };
+        symlink(&victim, &planted).expect("a link");
+        check("a symbolic link");
+        fs::hard_link(&victim, &planted).expect("a link");
+        check("another name");
+        let pipe = rustix::fs::mkfifoat(rustix::fs::CWD, &planted, 0o600.into());
+        pipe.expect("a pipe");
+        check("a pipe");
+        assert_eq!(fs::read(&victim).expect("readable"), b"whole");
+    }
+
+    #[test]
+    fn a_file_of_ours_is_used_and_made_private() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let file = ground.path().join("file");
+        fs::write(&file, "a").expect("writable");
+        set_mode(&file, 0o644);
+        let mut opened = append_to_private_file(&file).expect("it is ours");
+        opened.write_all(b"b").expect("writable");
+        assert_eq!(fs::read(&file).expect("readable"), b"ab");
+        assert_eq!(mode_of(&file), 0o600);
+        create_private_file(&file).expect("it is ours");
+        assert_eq!(fs::read(&file).expect("readable"), b"");
+    }
 }

@@ -47,6 +47,9 @@ async fn call(
     if args.as_ref().is_some_and(|args| !args.is_object()) {
         return Err(wrong("`args` is not an object"));
     }
+    if args.as_ref().is_some_and(Raw::is_too_deep) {
+        return Err(wrong("`args` nests deeper than 512 levels"));
+    }
     let variant = Variant::parse(&request.variant).ok_or_else(|| {
         wrong(format!(
             "the variant {:?} is not read, write or destructive",

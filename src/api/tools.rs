@@ -58,7 +58,7 @@ async fn list_or_search(
         up_to: Variant::Destructive,
     };
     let router = &api.0.router;
-    ok(&router.search_answer(&caller, &search, detail)?)
+    ok(&router.search_answer(&caller, &search, detail).await?)
 }
 
 #[derive(Deserialize)]

@@ -12,6 +12,8 @@ pub struct Query {
     pub phrases: Vec<Vec<String>>,
     /// If there are any, a tool must pass one of them.
     pub filters: Vec<Filter>,
+    /// Whether the text had more than the limits allow.
+    pub was_cut: bool,
 }
 
 /// `server:prefix`.
@@ -23,8 +25,14 @@ pub struct Filter {
     pub prefix: String,
 }
 
-/// Limit: characters of a query. Nobody types more; it would only cost time.
-const LONGEST: usize = 4096;
+/// Limit: characters of a query that are read. Nobody types more; it would only cost time.
+pub const LONGEST_QUERY: usize = 2048;
+
+/// Limit: phrases that must be there. Texts are read for them, so they are what costs most; more of them are words only.
+const MOST_PHRASES: usize = 8;
+
+/// Limit: filters; more of them are words.
+const MOST_FILTERS: usize = 8;
 
 /// Limit: a shorter prefix of a server's name is probably not meant as one.
 const SHORTEST_PREFIX: usize = 2;
@@ -32,28 +40,49 @@ const SHORTEST_PREFIX: usize = 2;
 impl Query {
     /// Parses a query. `servers` are the names that a filter may refer to.
     pub fn parse(text: &str, servers: &[&str]) -> Self {
-        let mut query = Self::default();
-        let text: String = text.chars().take(LONGEST).map(straightened).collect();
+        let mut query = Self {
+            was_cut: text.chars().nth(LONGEST_QUERY).is_some(),
+            ..Self::default()
+        };
+        let text: String = text.chars().take(LONGEST_QUERY).map(straightened).collect();
+        let servers = Names::new(servers);
         for (part, kind) in parts(&text) {
             match kind {
-                Part::Phrase => {
-                    let words = words_of(part);
-                    if !words.is_empty() {
-                        query.phrases.push(words);
-                    }
-                    query.add_words(part);
-                }
+                Part::Phrase => query.add_phrase(part),
                 Part::Plain => {
                     for word in part.split_whitespace() {
-                        match filter(word, servers) {
-                            Some(filter) => query.filters.push(filter),
-                            None => query.add_words(word),
-                        }
+                        query.add_word(word, &servers);
                     }
                 }
             }
         }
         query
+    }
+
+    /// A phrase that stands there again says nothing new.
+    fn add_phrase(&mut self, phrase: &str) {
+        let words = words_of(phrase);
+        if self.phrases.contains(&words) {
+            return;
+        }
+        if self.phrases.len() == MOST_PHRASES {
+            self.was_cut = true;
+        } else if !words.is_empty() {
+            self.phrases.push(words);
+        }
+        self.add_words(phrase);
+    }
+
+    fn add_word(&mut self, word: &str, servers: &Names<'_>) {
+        match servers.filter(word) {
+            Some(filter) if self.filters.contains(&filter) => (),
+            Some(filter) if self.filters.len() < MOST_FILTERS => self.filters.push(filter),
+            Some(_) => {
+                self.was_cut = true;
+                self.add_words(word);
+            }
+            None => self.add_words(word),
+        }
     }
 
     /// Narrows the query to one server.
@@ -112,14 +141,6 @@ impl Query {
     }
 }
 
-impl Filter {
-    /// Whether a tool passes.
-    pub fn passes(&self, server: &str, tool: &str) -> bool {
-        self.servers.iter().any(|name| name == server)
-            && (self.prefix.is_empty() || tool.to_lowercase().starts_with(&self.prefix))
-    }
-}
-
 /// Models and telephones type typographic quotes.
 fn straightened(c: char) -> char {
     if matches!(c, '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{201f}') {
@@ -150,29 +171,41 @@ fn parts(text: &str) -> Vec<(&str, Part)> {
     parts
 }
 
-/// A word as a filter: if the part before its first `:` is a server, or the prefix of one and something follows the colon.
-fn filter(word: &str, servers: &[&str]) -> Option<Filter> {
-    let (name, prefix) = word.split_once(':')?;
-    let name = name.to_lowercase();
-    let prefix = prefix.to_lowercase();
-    let begins = |server: &&str| server.to_lowercase().starts_with(&name);
-    let fitting: Vec<&str> = servers.iter().copied().filter(begins).collect();
-    let exact: Vec<&str> = fitting
-        .iter()
-        .copied()
-        .filter(|server| server.to_lowercase() == name)
-        .collect();
-    // `http://` is a URL, even if a server is named `http`.
-    let follows = prefix.starts_with(char::is_alphanumeric);
-    let meant = if !exact.is_empty() && (follows || prefix.is_empty()) {
-        exact
-    } else if follows && name.chars().count() >= SHORTEST_PREFIX {
-        fitting
-    } else {
-        return None;
-    };
-    let servers: Vec<String> = meant.into_iter().map(str::to_owned).collect();
-    (!servers.is_empty()).then_some(Filter { servers, prefix })
+/// The servers that a filter may refer to.
+struct Names<'a> {
+    /// Each as it is, and in lower case.
+    servers: Vec<(&'a str, String)>,
+}
+
+impl<'a> Names<'a> {
+    fn new(servers: &[&'a str]) -> Self {
+        let folded = |server: &&'a str| (*server, server.to_lowercase());
+        Self {
+            servers: servers.iter().map(folded).collect(),
+        }
+    }
+
+    /// A word as a filter: if the part before its first `:` is a server, or the prefix of one and something follows the colon.
+    fn filter(&self, word: &str) -> Option<Filter> {
+        let (name, prefix) = word.split_once(':')?;
+        let name = name.to_lowercase();
+        let prefix = prefix.to_lowercase();
+        let named = |is_meant: &dyn Fn(&str) -> bool| -> Vec<String> {
+            let meant = self.servers.iter().filter(|(_, folded)| is_meant(folded));
+            meant.map(|(server, _)| (*server).to_owned()).collect()
+        };
+        // `http://` is a URL, even if a server is named `http`.
+        let follows = prefix.starts_with(char::is_alphanumeric);
+        let exact = named(&|server| server == name);
+        let servers = if !exact.is_empty() && (follows || prefix.is_empty()) {
+            exact
+        } else if follows && name.chars().count() >= SHORTEST_PREFIX {
+            named(&|server| server.starts_with(&name))
+        } else {
+            return None;
+        };
+        (!servers.is_empty()).then_some(Filter { servers, prefix })
+    }
 }
 
 #[cfg(test)]
@@ -231,6 +264,28 @@ mod tests {
             &[],
             &[(&["My.Files"], "a"), (&["time"], "b")],
         );
+    }
+
+    #[test]
+    fn what_is_repeated_or_too_much_is_left_out() {
+        let check = |text: &str, phrases: usize, filters: usize, was_cut: bool| {
+            let query = parse(text);
+            let found = (query.phrases.len(), query.filters.len(), query.was_cut);
+            assert_eq!(found, (phrases, filters, was_cut), "{text:.40}");
+            query
+        };
+        let query = check(&"\"lorem ipsum\" ".repeat(140), 1, 0, false);
+        assert_eq!(query.words, "lorem ipsum");
+        check(&"\"Lorem Ipsum\" \"lorem-ipsum\"".repeat(2), 1, 0, false);
+        let many = |form: fn(usize) -> String| (0..12).map(form).collect::<String>();
+        let query = check(&many(|i| format!("\"a{i} b\" ")), 8, 0, true);
+        assert!(query.words.ends_with("a11 b"), "the others are words");
+        check(&"github: ".repeat(20), 0, 1, false);
+        let query = check(&many(|i| format!("time:a{i} ")), 0, 8, true);
+        assert_eq!(query.words, "time:a8 time:a9 time:a10 time:a11");
+        check(&"x".repeat(LONGEST_QUERY), 0, 0, false);
+        let query = check(&"ä".repeat(LONGEST_QUERY + 1), 0, 0, true);
+        assert_eq!(query.words.chars().count(), LONGEST_QUERY);
     }
 
     #[test]

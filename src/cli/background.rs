@@ -56,6 +56,8 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
     });
     let mut daemon = Command::new(own_program()?)
         .args(arguments)
+        // Where another daemon's server starts us, we are not to end with it.
+        .env_remove("MCPPROXY_CHILD")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -1,5 +1,8 @@
 //! Lays JSON text out for people without reading its values: numbers, escapes and the order of keys stay as they came.
 
+/// Limit: levels that are indented. Deeper ones stand below each other: their indentation alone would grow with the square.
+const INDENTED: usize = 64;
+
 /// Indents JSON text by two spaces a level. Text that is no JSON comes out in some layout too.
 pub(super) fn pretty(json: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
@@ -52,7 +55,7 @@ fn copy_string(rest: &mut impl Iterator<Item = char>, out: &mut String) {
 
 fn new_line(out: &mut String, depth: usize) {
     out.push('\n');
-    out.extend(std::iter::repeat_n("  ", depth));
+    out.extend(std::iter::repeat_n("  ", depth.min(INDENTED)));
 }
 
 #[cfg(test)]
@@ -73,5 +76,13 @@ mod tests {
         ] {
             assert_eq!(pretty(json), expected);
         }
+    }
+
+    #[test]
+    fn what_nests_very_deep_is_no_longer_for_it_than_its_lines_are() {
+        let json = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+        let laid_out = pretty(&json);
+        assert_eq!(laid_out.split_whitespace().collect::<String>(), json);
+        assert!(laid_out.len() < 200_000 * 130, "{}", laid_out.len());
     }
 }

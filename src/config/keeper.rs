@@ -32,8 +32,6 @@ pub struct KeeperTask {
     /// The text in force; nothing where there is no file.
     text: Option<String>,
     first: Fixed,
-    /// Whether the file is one whose changes can be read; a pipe is not.
-    is_regular: bool,
     settings: watch::Sender<Arc<Settings>>,
     file_status: watch::Sender<FileStatus>,
     reloads: mpsc::Receiver<oneshot::Sender<()>>,
@@ -71,7 +69,6 @@ impl Keeper {
             overrides,
             variables,
         };
-        let is_regular = std::fs::metadata(file).map_or(true, |metadata| metadata.is_file());
         let text = source.read()?;
         let first = source.settings(text.as_deref())?;
         let fixed = Fixed::of(&first);
@@ -88,7 +85,6 @@ impl Keeper {
             source,
             text,
             first: fixed,
-            is_regular,
             settings,
             file_status,
             reloads,
@@ -164,7 +160,7 @@ impl KeeperTask {
         report(&Settings::default(), &self.settings.borrow());
         let (noticed, mut changed) = mpsc::channel(1);
         let start = |file: &Path| Watching::start(file, noticed.clone());
-        let mut watching = self.is_regular.then(|| start(&self.source.file));
+        let mut watching = start(&self.source.file);
         let mut first_notice = None;
         // At once: the file may have changed between its first reading and the watch.
         let mut wake = Instant::now();
@@ -181,15 +177,14 @@ impl KeeperTask {
                     let first = *first_notice.get_or_insert(now);
                     wake = (now + QUIET).min(first + READ_WITHIN);
                 }
-                () = tokio::time::sleep_until(wake), if self.is_regular => {
+                () = tokio::time::sleep_until(wake) => {
                     // Watch first, read second: nothing falls between.
-                    if !watching.as_ref().is_some_and(|w| w.is_current(&self.source.file)) {
-                        watching = Some(start(&self.source.file));
+                    if !watching.is_current(&self.source.file) {
+                        watching = start(&self.source.file);
                     }
                     self.reload().await;
                     first_notice = None;
-                    let complete = watching.as_ref().is_some_and(Watching::is_complete);
-                    wake = Instant::now() + if complete { LOOK_WITH_WATCH } else { LOOK_WITHOUT_WATCH };
+                    wake = Instant::now() + if watching.is_complete() { LOOK_WITH_WATCH } else { LOOK_WITHOUT_WATCH };
                 }
             }
         }
@@ -197,9 +192,6 @@ impl KeeperTask {
 
     /// Reads the file and publishes what is new about it.
     async fn reload(&mut self) {
-        if !self.is_regular {
-            return;
-        }
         let (source, known) = (self.source.clone(), self.text.clone());
         let is_faulty = self.file_status.borrow().error.is_some();
         let read =

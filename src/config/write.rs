@@ -75,12 +75,26 @@ pub fn rewrite(
     Ok(true)
 }
 
-/// The text of a file, if it has a sane size.
+/// The text of a file, if it has a sane size. What is no file is refused: it is read more than once, and a pipe gives its text only
+/// once, or makes its reader wait.
 pub(super) fn read_text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
-    File::open(file)?
-        .take(LARGEST_FILE + 1)
-        .read_to_string(&mut text)?;
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // Opening a pipe would wait for its writer.
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(
+        &mut options,
+        rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+    );
+    let opened = options.open(file)?;
+    if !opened.metadata()?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is not a regular file; write the configuration into one and name that",
+        ));
+    }
+    opened.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LARGEST_FILE {
         return Err(io::Error::new(
             io::ErrorKind::FileTooLarge,

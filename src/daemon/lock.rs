@@ -1,7 +1,7 @@
 //! One daemon per data folder. The lock ends with the process, however that ends.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::File,
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
 };
@@ -27,14 +27,9 @@ impl DataLock {
                 &error,
             )
         };
-        if !path.exists() {
-            storage::create_private_file(&path).map_err(cannot)?;
-        }
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(&path)
-            .map_err(cannot)?;
+        let mut options = File::options();
+        options.read(true).write(true).create(true);
+        let mut file = storage::open_private_file(&path, &mut options).map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => Ok(Self {
                 file,

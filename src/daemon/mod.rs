@@ -194,7 +194,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     let data_dir = options.places.data_folder(&settings).to_owned();
     storage::create_private_dir(&data_dir).map_err(|error| {
         ServeError::failed(
-            &format!("the data folder {} cannot be created", data_dir.display()),
+            &format!("the data folder {} cannot be used", data_dir.display()),
             &error,
         )
     })?;

@@ -1,4 +1,4 @@
-//! How a group ends: by itself, asked step by step, or killed. Decides the steps; `Group` carries them out.
+//! How a child ends with all that it started: by itself, asked step by step, or killed. Decides the steps; `Group` carries them out.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(super) async fn ask(group: &mut Group, grace: Grace) {
     if ended && !group.has_living().await {
         return;
     }
-    group.signal(Signal::Terminate);
+    group.signal(Signal::Terminate).await;
     let all_gone = async {
         group.leader_exit().await;
         group.nobody_living().await;
@@ -49,9 +49,9 @@ pub(super) async fn ask(group: &mut Group, grace: Grace) {
 
 /// Kills whatever is left, also after a leader that ended well: its children need not have.
 pub(super) async fn kill(group: &mut Group) -> Exit {
-    group.signal(Signal::Kill);
+    group.signal(Signal::Kill).await;
     let exit = group.leader_exit().await;
-    if timeout(AFTER_KILL, group.nobody_living()).await.is_err() {
+    if timeout(AFTER_KILL, group.kill_all()).await.is_err() {
         tracing::warn!(
             group = group.pid(),
             "a killed process has not ended yet; it is stuck in the kernel"

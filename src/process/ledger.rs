@@ -5,7 +5,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -109,7 +109,9 @@ impl ChildLedger {
             server: server.clone(),
             daemon: self.shared.daemon.clone(),
         };
-        let written = create(&path).and_then(|mut file| {
+        let mut options = File::options();
+        options.append(true).create_new(true);
+        let written = storage::open_private_file(&path, &mut options).and_then(|mut file| {
             append(&mut file, &announced)?;
             Ok(file)
         });
@@ -187,8 +189,10 @@ fn append(file: &mut File, line: &impl Serialize) -> io::Result<()> {
     file.write_all(&text)
 }
 
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    options.append(true).create_new(true);
-    storage::private(&mut options).open(path)
+/// Reads an entry that is ours; another user's could name any process.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    let mut file = storage::open_private_file(path, File::options().read(true))?;
+    file.read_to_string(&mut text)?;
+    Ok(text)
 }

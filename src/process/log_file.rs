@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::sync::Guarded;
+use crate::{storage, sync::Guarded};
 
 /// Limit: the size at which a file is set aside.
 const ROTATE_AT: u64 = 5 * 1024 * 1024;
@@ -119,17 +119,9 @@ fn set_aside(path: &Path, number: u32) -> PathBuf {
 /// Readable by the owner alone: servers print what they please.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        storage::create_private_dir(folder)?;
     }
-    let mut options = File::options();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    storage::append_to_private_file(path)
 }
 
 #[cfg(test)]
@@ -137,6 +129,20 @@ mod tests {
     use std::fs;
 
     use super::{append_rotating, set_aside};
+
+    #[cfg(unix)]
+    #[test]
+    fn a_planted_link_is_not_appended_to() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (victim, path) = (
+            folder.path().join("victim"),
+            folder.path().join("server-a.log"),
+        );
+        fs::write(&victim, "whole").expect("writable");
+        std::os::unix::fs::symlink(&victim, &path).expect("a link");
+        assert!(append_rotating(&path, b"line\n", 8).is_err());
+        assert_eq!(fs::read(&victim).expect("readable"), b"whole");
+    }
 
     #[test]
     fn a_full_file_is_set_aside_and_two_of_them_are_kept() {

@@ -58,7 +58,7 @@ pub(super) async fn path_of(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());
-    let mut group = Group::spawn(command, watch::Sender::new(None)).ok()?;
+    let mut group = Group::spawn(command, None, watch::Sender::new(None)).ok()?;
     let stdout = group.leader().stdout.take()?;
     let answer = timeout(deadline, read_between(stdout, mark.as_bytes())).await;
     // Also after a good answer: start-up files leave things running.

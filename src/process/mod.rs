@@ -12,6 +12,7 @@ mod log_file;
 mod login_path;
 #[cfg(unix)]
 mod login_shell;
+mod members;
 mod process_table;
 mod stderr_log;
 mod sweep;
@@ -99,7 +100,8 @@ impl Default for Grace {
     }
 }
 
-/// A running child and its process group. Dropping it kills the whole group at once; [`Process::stop`] asks first.
+/// A running child and everything that it started, also in groups and sessions of their own. Dropping it kills all of them at once;
+/// [`Process::stop`] asks first.
 ///
 /// A task of its own waits for the child, so it never stays as a zombie.
 pub struct Process {
@@ -125,7 +127,7 @@ pub fn spawn(
     command.env(ledger::MARK, entry.mark());
     let exit = watch::Sender::new(None);
     let watched = exit.subscribe();
-    let mut group = match Group::spawn(command, exit) {
+    let mut group = match Group::spawn(command, Some(entry.mark()), exit) {
         Ok(group) => group,
         Err(source) => {
             entry.clear();
@@ -189,7 +191,7 @@ impl Process {
         self.pid
     }
 
-    /// Resolves when the child itself has ended, however that came. What else its group holds is killed then.
+    /// Resolves when the child itself has ended, however that came. What else it started is killed then.
     pub fn exited(&self) -> impl Future<Output = Exit> + Send + 'static + use<> {
         let mut exit = self.exit.clone();
         async move {
@@ -198,10 +200,10 @@ impl Process {
         }
     }
 
-    /// Ends the whole group and returns when nothing of it is left: waits for the child to end by itself, for which the caller
-    /// drops its stdin first; then SIGTERM to the group; then SIGKILL.
+    /// Ends the child with all that it started and returns when nothing of it is left: waits for the child to end by itself, for
+    /// which the caller drops its stdin first; then SIGTERM to all; then SIGKILL.
     ///
-    /// A caller that drops this future has the group killed at once.
+    /// A caller that drops this future has all of them killed at once.
     pub async fn stop(mut self, grace: Grace) {
         self.stop_request.send_replace(Some(grace));
         let longest = grace.after_eof + grace.after_term + REAPING;

@@ -7,6 +7,8 @@ mod ps;
 #[cfg(windows)]
 mod windows;
 
+use std::collections::HashMap;
+
 #[cfg(target_os = "linux")]
 use self::linux as platform;
 #[cfg(all(unix, not(target_os = "linux")))]
@@ -54,19 +56,23 @@ pub(super) fn all() -> Vec<Seen> {
     platform::all()
 }
 
+/// The process of this number, if there is one.
+pub(super) fn find(pid: u32) -> Option<Seen> {
+    platform::find(pid)
+}
+
 /// When the process started, if it exists.
 pub(super) fn start_of(pid: u32) -> Option<String> {
-    platform::start_of(pid)
+    find(pid).map(|process| process.start)
 }
 
-/// Whether the group has a member that is not a zombie.
-pub(super) fn has_living(group: u32) -> bool {
-    platform::has_living(group)
-}
-
-/// Whether the process has `variable` (`NAME=value`) in the environment that it was started with. What we may not read says no.
-pub(super) fn bears(pid: u32, variable: &str) -> bool {
-    platform::bears(pid, variable)
+/// The value of the variable in the environment that each of these processes was started with. A process without it is absent,
+/// and so is one whose environment we may not read.
+pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
+    if processes.is_empty() {
+        return HashMap::new();
+    }
+    platform::values_of(variable, processes)
 }
 
 /// Signals exactly the process that was seen; one that has its number now is left alone.

@@ -1,5 +1,5 @@
 //! The sweep: ends what a dead daemon left running. A process is ours only if its number *and* its start time are in the ledger,
-//! or if it is in a recorded group and bears the mark that we put into its environment.
+//! if it is in the group of such a process, or if it bears the mark that we put into its environment, whatever its group.
 
 use std::{
     collections::BTreeMap,
@@ -10,7 +10,8 @@ use std::{
 };
 
 use super::{
-    ledger::{self, ChildLedger, DaemonRecord, MARK, Started},
+    ledger::{self, ChildLedger, DaemonRecord, Started},
+    members::Running,
     process_table::{self, Seen, Signal},
 };
 use crate::names::ServerName;
@@ -52,7 +53,7 @@ impl ChildLedger {
         if left.is_empty() {
             return swept;
         }
-        let running = process_table::all();
+        let running = Running::look();
         for entry in &left {
             let processes = entry.processes(&running);
             for process in &processes {
@@ -102,7 +103,7 @@ impl ChildLedger {
         if mark.starts_with(&self.shared.run) {
             return Verdict::NotOurs;
         }
-        let text = match fs::read_to_string(&path) {
+        let text = match ledger::read(&path) {
             Ok(text) => text,
             Err(error) => {
                 tracing::warn!(path = %path.display(), %error, "an entry of the ledger of child processes cannot be read");
@@ -133,17 +134,22 @@ impl ChildLedger {
     }
 }
 
-/// In doubt, yes: a second daemon's children are not ours to end.
+/// In doubt, yes: a second daemon's children are not ours to end. A zombie is dead, however long its parent leaves it there.
 fn is_alive(daemon: &DaemonRecord) -> bool {
-    let start = process_table::start_of(daemon.pid);
-    start.is_some() && (daemon.start.is_none() || daemon.start == start)
+    process_table::find(daemon.pid).is_some_and(|found| {
+        let is_same = daemon
+            .start
+            .as_ref()
+            .is_none_or(|start| *start == found.start);
+        is_same && found.living
+    })
 }
 
 /// Looks again until nothing is left or the time is up, and does `each` to what it sees.
 fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
     let begun = Instant::now();
     loop {
-        let running = process_table::all();
+        let running = Running::look();
         let remaining: Vec<&Seen> = left
             .iter()
             .flat_map(|entry| entry.processes(&running))
@@ -160,22 +166,20 @@ fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
 
 impl Left {
     /// Those of the running processes that are certainly this child's.
-    fn processes<'a>(&self, running: &'a [Seen]) -> Vec<&'a Seen> {
-        let variable = format!("{MARK}={}", self.mark);
-        let bears = |process: &Seen| process_table::bears(process.pid, &variable);
-        let living = running.iter().filter(|process| process.living);
-        let Some(started) = &self.started else {
-            return living.filter(|process| bears(process)).collect();
-        };
+    fn processes<'a>(&self, running: &'a Running) -> Vec<&'a Seen> {
         // As long as its leader exists, even as a zombie, the group is the one that we made. Afterwards its number can be a
         // stranger's, and only the mark tells.
-        let is_our_group = started.start.is_some()
-            && running.iter().any(|process| {
-                process.pid == started.pid && Some(&process.start) == started.start.as_ref()
-            });
-        living
-            .filter(|process| process.group == started.group)
-            .filter(|process| is_our_group || bears(process))
-            .collect()
+        let group = self.started.as_ref().filter(|started| {
+            started.start.is_some()
+                && running.processes.iter().any(|process| {
+                    process.pid == started.pid && Some(&process.start) == started.start.as_ref()
+                })
+        });
+        let is_ours = |process: &&Seen| {
+            group.is_some_and(|started| started.group == process.group)
+                || running.bears(process, &self.mark)
+        };
+        let living = running.processes.iter().filter(|process| process.living);
+        living.filter(is_ours).collect()
     }
 }

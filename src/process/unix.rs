@@ -1,4 +1,5 @@
-//! A process group on unix: its leader is our child, every signal goes to all of its members.
+//! A process group on unix: its leader is our child, every signal goes to all of its members, and to the processes that left the
+//! group and still bear the child's mark.
 
 use std::{io, time::Duration};
 
@@ -13,8 +14,8 @@ use tokio::{
 };
 
 use super::{
-    Exit,
-    process_table::{self, Signal},
+    Exit, members,
+    process_table::{self, Seen, Signal},
 };
 
 /// How long to wait before looking again whether members are left, at first and at most.
@@ -43,6 +44,10 @@ fn widen_pipes(_: &Child) {}
 pub(super) struct Group {
     leader: Child,
     id: Pid,
+    /// What all that the leader starts bears in its environment, if that is to end with it.
+    mark: Option<String>,
+    /// Members outside of the group that were seen so far.
+    strays: Vec<Seen>,
     /// Children ended. Listened to from before the start, so that no end is missed.
     ends: SignalStream,
     exit: watch::Sender<Option<Exit>>,
@@ -52,9 +57,11 @@ pub(super) struct Group {
 }
 
 impl Group {
-    /// Starts the command as the leader of a new group; `exit` learns how the leader ended.
+    /// Starts the command as the leader of a new group; `exit` learns how the leader ended. Members are also those outside of the
+    /// group that bear `mark`.
     pub(super) fn spawn(
         mut command: Command,
+        mark: Option<&str>,
         exit: watch::Sender<Option<Exit>>,
     ) -> io::Result<Self> {
         let ends = signal(SignalKind::child())?;
@@ -67,6 +74,8 @@ impl Group {
         Ok(Self {
             leader,
             id,
+            mark: mark.map(str::to_owned),
+            strays: Vec::new(),
             ends,
             exit,
             reaped: false,
@@ -117,11 +126,11 @@ impl Group {
     }
 
     /// Sends the signal to every member.
-    pub(super) fn signal(&self, signal: Signal) {
-        if !self.reaped {
-            // The only failure is that nobody is left.
-            let _ = kill_process_group(self.id, signal.number());
-        }
+    pub(super) async fn signal(&mut self, signal: Signal) {
+        self.signal_group(signal);
+        let strays = self.living().await.into_iter();
+        let strays: Vec<Seen> = strays.filter(|member| !self.is_in_group(member)).collect();
+        signal_each(strays, signal).await;
     }
 
     /// Reaps the leader, which has ended, and of the members those that became our children because we are process 1 of a
@@ -132,29 +141,96 @@ impl Group {
         self.reaped = true;
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
         while let Ok(Some(_)) = waitid(WaitId::Pgid(Some(self.id)), options) {}
+        for stray in &self.strays {
+            let is_same =
+                process_table::find(stray.pid).is_some_and(|seen| seen.start == stray.start);
+            if let (true, Some(pid)) = (is_same, Pid::from_raw(stray.pid.cast_signed())) {
+                // Fails if it is not our child.
+                let _ = waitid(WaitId::Pid(pid), options);
+            }
+        }
     }
 
     /// Whether a member is left that is not a zombie.
-    pub(super) async fn has_living(&self) -> bool {
-        let id = self.pid();
-        tokio::task::spawn_blocking(move || process_table::has_living(id))
-            .await
-            .unwrap_or(false)
+    pub(super) async fn has_living(&mut self) -> bool {
+        !self.living().await.is_empty()
     }
 
     /// Resolves when no member is left. Has no deadline: the caller sets one.
-    pub(super) async fn nobody_living(&self) {
+    pub(super) async fn nobody_living(&mut self) {
         let (mut pause, longest) = LOOK_AGAIN;
         while self.has_living().await {
             tokio::time::sleep(pause).await;
             pause = longest.min(pause * 2);
         }
     }
+
+    /// Kills every member that is seen until none is left: one may have started another meanwhile. Has no deadline.
+    pub(super) async fn kill_all(&mut self) {
+        let (mut pause, longest) = LOOK_AGAIN;
+        loop {
+            let members = self.living().await;
+            if members.is_empty() {
+                return;
+            }
+            signal_each(members, Signal::Kill).await;
+            tokio::time::sleep(pause).await;
+            pause = longest.min(pause * 2);
+        }
+    }
+
+    /// The members that are not zombies, wherever they are.
+    async fn living(&mut self) -> Vec<Seen> {
+        let (group, mark) = (self.group(), self.mark.clone());
+        let looking = tokio::task::spawn_blocking(move || members::living(group, mark.as_deref()));
+        let living = looking.await.unwrap_or_default();
+        for member in &living {
+            if !self.is_in_group(member) && !self.strays.contains(member) {
+                self.strays.push(member.clone());
+            }
+        }
+        living
+    }
+
+    fn is_in_group(&self, member: &Seen) -> bool {
+        Some(member.group) == self.group()
+    }
+
+    /// The number of the group, as long as it is ours.
+    fn group(&self) -> Option<u32> {
+        (!self.reaped).then(|| self.pid())
+    }
+
+    fn signal_group(&self, signal: Signal) {
+        if !self.reaped {
+            // The only failure is that nobody is left.
+            let _ = kill_process_group(self.id, signal.number());
+        }
+    }
+}
+
+async fn signal_each(members: Vec<Seen>, signal: Signal) {
+    if members.is_empty() {
+        return;
+    }
+    let sending = tokio::task::spawn_blocking(move || {
+        for member in &members {
+            process_table::signal(member, signal);
+        }
+    });
+    // Fails only when the runtime ends, and then the group is dropped.
+    let _ = sending.await;
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
+        if self.reaped {
+            return;
+        }
         // Reached when the runtime ends or a task is aborted. The ledger keeps its entry: the next start looks once more.
-        self.signal(Signal::Kill);
+        self.signal_group(Signal::Kill);
+        for member in members::living(self.group(), self.mark.as_deref()) {
+            process_table::signal(&member, Signal::Kill);
+        }
     }
 }

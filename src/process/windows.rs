@@ -7,10 +7,7 @@ use tokio::{
     sync::watch,
 };
 
-use super::{
-    Exit,
-    process_table::{self, Signal},
-};
+use super::{Exit, process_table::Signal};
 
 /// `CREATE_NO_WINDOW`: a console program opens no window on the desktop.
 const NO_WINDOW: u32 = 0x0800_0000;
@@ -26,6 +23,7 @@ impl Group {
     /// Starts the command; `exit` learns how it ended.
     pub(super) fn spawn(
         mut command: Command,
+        _mark: Option<&str>,
         exit: watch::Sender<Option<Exit>>,
     ) -> io::Result<Self> {
         let leader = command
@@ -61,7 +59,8 @@ impl Group {
     }
 
     /// Kills the child. There is no gentler signal: the end of its input was one.
-    pub(super) fn signal(&mut self, signal: Signal) {
+    #[expect(clippy::unused_async, reason = "the same shape as on unix")]
+    pub(super) async fn signal(&mut self, signal: Signal) {
         if matches!(signal, Signal::Kill) {
             // Fails only if it has ended already.
             let _ = self.leader.start_kill();
@@ -75,11 +74,15 @@ impl Group {
 
     /// Always says no: the child has no group that we could look at.
     #[expect(clippy::unused_async, reason = "the same shape as on unix")]
-    pub(super) async fn has_living(&self) -> bool {
-        process_table::has_living(self.pid)
+    pub(super) async fn has_living(&mut self) -> bool {
+        false
     }
 
     /// Resolves at once, for the same reason.
     #[expect(clippy::unused_async, reason = "the same shape as on unix")]
-    pub(super) async fn nobody_living(&self) {}
+    pub(super) async fn nobody_living(&mut self) {}
+
+    /// Resolves at once, for the same reason.
+    #[expect(clippy::unused_async, reason = "the same shape as on unix")]
+    pub(super) async fn kill_all(&mut self) {}
 }

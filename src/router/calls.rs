@@ -119,16 +119,17 @@ impl Router {
     fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {
         let now = self.0.gate.now();
         let snapshot = now.snapshot();
-        let visible = |name: &&str| {
-            let found = snapshot.offered_tool(name);
-            found.is_some_and(|(server, tool)| {
+        let is_visible = |name: &str| match snapshot.offered_tool(name) {
+            Some((server, tool)) => {
                 let target = Target::tool(&tool.name);
                 now.rules()
                     .allows(&context.caller, server.as_str(), &target)
-            })
+            }
+            // Ours.
+            None => true,
         };
-        let known = snapshot.offered_tool_names().filter(visible);
-        let message = match names::closest(offered, built_in::names().chain(known)) {
+        let known = built_in::names().chain(snapshot.offered_tool_names());
+        let message = match names::closest_allowed(offered, known, is_visible) {
             Some(close) => {
                 format!("Unknown tool: {offered:?}. The closest known name is {close:?}.")
             }

@@ -36,6 +36,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
     gate::Gate,
+    long_work::LongWork,
     names::ServerName,
     upstream::{Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
@@ -84,6 +85,7 @@ struct Parts {
     lists: lists::Prepared,
     forwarder: Forwarder,
     tasks: tasks::Tasks,
+    long_work: LongWork,
 }
 
 /// What became of a request.
@@ -110,6 +112,7 @@ impl Router {
             upstreams,
             lists: lists::Prepared::default(),
             tasks: tasks::Tasks::default(),
+            long_work: LongWork::default(),
         }))
     }
 

@@ -10,6 +10,7 @@ use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::{Rules, Variant},
+    long_work::Stop,
     names::ServerName,
     upstream::State,
     wire::Target,
@@ -61,12 +62,51 @@ impl FoundTool {
     }
 }
 
+impl Found {
+    fn add_notice(&mut self, notice: &str) {
+        let said = self.notice.get_or_insert_default();
+        if !said.is_empty() {
+            said.push(' ');
+        }
+        said.push_str(notice);
+    }
+}
+
 /// Limit: reasons and servers that a notice names.
 const NAMED: usize = 3;
 
+/// What is said of a query that is larger than the limits.
+const CUT: &str = "The query is too long: only its beginning was searched for, and its first phrases and filters. \
+    Name the task in fewer words.";
+
 impl Router {
-    /// Searches what is known now; never waits.
-    pub fn search(&self, caller: &Caller, search: &Search) -> Result<Found, Failure> {
+    /// Searches what is known now; never waits for a server. What would take longer than a worker of the runtime can be spared is
+    /// done off it, and is given up when the future is dropped.
+    pub async fn search(&self, caller: &Caller, search: &Search) -> Result<Found, Failure> {
+        if self.is_quick(search) {
+            return self.search_here(caller, search, &Stop::default());
+        }
+        let (router, caller, search) = (self.clone(), caller.clone(), search.clone());
+        let searching = move |stop: &Stop| router.search_here(&caller, &search, stop);
+        self.0
+            .long_work
+            .run(searching)
+            .await
+            .map_err(|_| too_many())?
+    }
+
+    fn is_quick(&self, search: &Search) -> bool {
+        let query = Query::parse(&search.query, &[]);
+        self.0.catalog.searcher().is_quick(&query)
+    }
+
+    /// The search itself. Blocks as long as it takes.
+    pub(super) fn search_here(
+        &self,
+        caller: &Caller,
+        search: &Search,
+        stop: &Stop,
+    ) -> Result<Found, Failure> {
         let settings = self.settings();
         let ground = Ground {
             settings: &settings,
@@ -74,10 +114,9 @@ impl Router {
             searcher: &self.0.catalog.searcher(),
             caller,
         };
-        let mut found = ground.search(search)?;
+        let mut found = ground.search(search, stop)?;
         if let Some(pending) = self.still_discovering(&ground) {
-            let notice = found.notice.take();
-            found.notice = Some(notice.map_or_else(String::new, |notice| notice + " ") + &pending);
+            found.add_notice(&pending);
         }
         Ok(found)
     }
@@ -125,7 +164,7 @@ pub(super) fn in_lists(
         searcher: &searcher,
         caller,
     };
-    ground.search(search)
+    ground.search(search, &Stop::default())
 }
 
 /// What a search stands on.
@@ -141,7 +180,7 @@ impl Ground<'_> {
         Rules::new(self.settings, self.snapshot)
     }
 
-    fn search(&self, search: &Search) -> Result<Found, Failure> {
+    fn search(&self, search: &Search, stop: &Stop) -> Result<Found, Failure> {
         let servers: Vec<&str> = self
             .settings
             .servers
@@ -160,13 +199,21 @@ impl Ground<'_> {
                 ..Found::default()
             });
         }
+        let mut found = self.attempts(&query, search, stop)?;
+        if query.was_cut {
+            found.add_notice(CUT);
+        }
+        Ok(found)
+    }
+
+    fn attempts(&self, query: &Query, search: &Search, stop: &Stop) -> Result<Found, Failure> {
         let mut held = Vec::new();
         for (i, attempt) in query.attempts(search.matching).iter().enumerate() {
-            let mut found = self.attempt(attempt, search, &mut held)?;
+            let mut found = self.attempt(attempt, search, stop, &mut held)?;
             if found.total > 0 {
-                let relaxed = i > 0 && attempt.phrases != query.phrases;
-                found.notice = relaxed
-                    .then(|| "No tool has the exact phrase; these have its words.".to_owned());
+                if i > 0 && attempt.phrases != query.phrases {
+                    found.add_notice("No tool has the exact phrase; these have its words.");
+                }
                 return Ok(found);
             }
         }
@@ -185,6 +232,7 @@ impl Ground<'_> {
         &self,
         query: &Query,
         search: &Search,
+        stop: &Stop,
         held: &mut Vec<Failure>,
     ) -> Result<Found, Failure> {
         let limit = search
@@ -193,10 +241,10 @@ impl Ground<'_> {
             .clamp(1, self.settings.tools_limit);
         let hits = self
             .searcher
-            .search(query, search.matching)
+            .search(query, search.matching, stop)
             .map_err(|error| failed(&error))?;
         let mut found = Found::default();
-        for hit in hits {
+        for hit in hits.take_while(|_| !stop.is_asked()) {
             let name = hit.server.server.as_str();
             let target = Target::tool(&hit.tool().name);
             match self.rules().decide(self.caller, name, &target) {
@@ -225,6 +273,14 @@ impl Ground<'_> {
         }
         Ok(found)
     }
+}
+
+fn too_many() -> Failure {
+    Failure::new(
+        ErrorCode::Overloaded,
+        "too many searches are waiting",
+        "Search again in a moment, in fewer words and without quotes.",
+    )
 }
 
 fn failed(error: &crate::catalog::IndexError) -> Failure {

@@ -5,7 +5,13 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::{Found, FoundTool, Router, Search, search, signature::signature};
-use crate::{access::Caller, catalog::Snapshot, config::Settings, error_code::Failure, wire::Raw};
+use crate::{
+    access::Caller,
+    catalog::{LONGEST_QUERY, Snapshot},
+    config::Settings,
+    error_code::Failure,
+    wire::Raw,
+};
 
 /// How much is said of each tool.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -57,13 +63,13 @@ struct Row<'a> {
 
 impl Router {
     /// Searches, and puts the answer together: `{"tools", "query", "total", "notice"?}`.
-    pub fn search_answer(
+    pub async fn search_answer(
         &self,
         caller: &Caller,
         search: &Search,
         detail: Detail,
     ) -> Result<Raw, Failure> {
-        let found = self.search(caller, search)?;
+        let found = self.search(caller, search).await?;
         let schemas = schemas(&self.settings(), detail);
         Ok(answer(&found, &search.query, detail, schemas))
     }
@@ -96,6 +102,9 @@ fn schemas(settings: &Settings, detail: Detail) -> usize {
 
 fn answer(found: &Found, query: &str, detail: Detail, schemas: usize) -> Raw {
     let rows = found.tools.iter().enumerate();
+    // No more than was read of it.
+    let end = query.char_indices().nth(LONGEST_QUERY);
+    let query = end.and_then(|(end, _)| query.get(..end)).unwrap_or(query);
     Raw::author(&Answer {
         tools: rows
             .map(|(i, tool)| row(tool, detail, i < schemas))

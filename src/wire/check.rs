@@ -1,5 +1,5 @@
 //! Validates a JSON object in one pass, several times as fast as `serde_json`, which also says what is wrong. What is rejected here is
-//! parsed again by `serde_json`, which decides and gives the reason.
+//! parsed again by `serde_json`, which decides and gives the reason. Also tells what nests too deep to be sent on.
 
 use std::ops::Range;
 
@@ -8,20 +8,18 @@ use super::scan::{MemberSpan, find_special};
 /// Limit: how deep values may nest here. Deeper ones are left to `serde_json`.
 const DEPTH: u32 = 127;
 
+/// Limit: how deep what a client sends may nest. A server that reads by recursion ends at some hundreds of levels, and other clients
+/// share it.
+pub(super) const DEEPEST: usize = 512;
+
 /// Limit: members of the outer object that are kept. A message has half a dozen.
 const MEMBERS: usize = 16;
 
 /// The members of an object that is valid JSON as a whole. `None` if it is not valid, or exceeds a limit here.
 pub(super) fn object(text: &[u8]) -> Option<Vec<MemberSpan>> {
     std::str::from_utf8(text).ok()?;
-    let mut validator = Validator {
-        text,
-        at: 0,
-        open: 1,
-        members: Vec::with_capacity(6),
-        key: 0..0,
-        value_start: 0,
-    };
+    let mut validator = Validator::new(text, 0);
+    validator.members.reserve(6);
     validator.blanks();
     if validator.peek()? != b'{' {
         return None;
@@ -29,6 +27,31 @@ pub(super) fn object(text: &[u8]) -> Option<Vec<MemberSpan>> {
     validator.value()?;
     validator.blanks();
     (validator.at == text.len()).then_some(validator.members)
+}
+
+/// Whether values nest deeper than [`DEEPEST`] in text that is JSON; the outermost one is the first level.
+pub(super) fn is_too_deep(text: &[u8]) -> bool {
+    let (mut at, mut depth) = (0, 0_usize);
+    while let Some(c) = text.get(at) {
+        match c {
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b'"' => {
+                let mut validator = Validator::new(text, at);
+                // It is JSON, so every string ends.
+                let Some(()) = validator.string() else {
+                    return false;
+                };
+                at = validator.at - 1;
+            }
+            _ => (),
+        }
+        if depth > DEEPEST {
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 struct Validator<'a> {
@@ -42,7 +65,18 @@ struct Validator<'a> {
     value_start: usize,
 }
 
-impl Validator<'_> {
+impl<'a> Validator<'a> {
+    fn new(text: &'a [u8], at: usize) -> Self {
+        Self {
+            text,
+            at,
+            open: 1,
+            members: Vec::new(),
+            key: 0..0,
+            value_start: 0,
+        }
+    }
+
     fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
@@ -325,6 +359,23 @@ mod tests {
         assert_eq!(object(deep.as_bytes()), None, "too deep");
         let control_far_away = format!("{{\"a\":\"{}\n\"}}", "x".repeat(500));
         assert_eq!(object(control_far_away.as_bytes()), None);
+    }
+
+    #[test]
+    fn depth_is_counted_outside_of_strings() {
+        let check = |text: String, expected| assert_eq!(is_too_deep(text.as_bytes()), expected);
+        let nested = |depth: usize, inner: &str| {
+            format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth))
+        };
+        check(nested(512, ""), false);
+        check(nested(513, ""), true);
+        check(nested(512, r#""[{\"[\\","]""#), false);
+        check(nested(511, r#"{"[":"[","a\\":{}}"#), true);
+        check(format!("[{}1]", "{},[],".repeat(1000)), false);
+        check(
+            format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)),
+            true,
+        );
     }
 
     fn json() -> impl Strategy<Value = Value> {

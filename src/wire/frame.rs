@@ -184,7 +184,7 @@ impl Message {
 const MAX_BATCH: usize = 256;
 
 /// Reads what a client sent: one message, or a batch of them (revision 2025-03-26, "Batching"). The flag says whether it was a
-/// batch. Strict about `"jsonrpc": "2.0"`; a batch's members fail one by one.
+/// batch. Strict about `"jsonrpc": "2.0"` and about depth; a batch's members fail one by one.
 pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, bool), FrameError> {
     if body.trim_ascii_start().first() != Some(&b'[') {
         // One parse, which also tells what is no JSON.
@@ -202,7 +202,16 @@ pub fn parse_client(body: &Bytes) -> Result<(Vec<Result<Message, FrameError>>, b
 }
 
 fn strict(frame: &Bytes) -> Result<Message, FrameError> {
-    let envelope = envelope(frame)?;
+    let envelope = if let Some(envelope) = Envelope::quickly(frame) {
+        // Nothing that nests deep is validated quickly.
+        envelope
+    } else {
+        let envelope = thoroughly(frame)?;
+        if check::is_too_deep(frame) {
+            return Err(not_a_message("it nests deeper than 512 levels"));
+        }
+        envelope
+    };
     let version = envelope.jsonrpc.as_ref();
     if version.is_none_or(|version| version.as_bytes() != b"\"2.0\"") {
         return Err(not_a_message("`jsonrpc` is not \"2.0\""));
@@ -211,9 +220,10 @@ fn strict(frame: &Bytes) -> Result<Message, FrameError> {
 }
 
 fn envelope(frame: &Bytes) -> Result<Envelope, FrameError> {
-    if let Some(envelope) = Envelope::quickly(frame) {
-        return Ok(envelope);
-    }
+    Envelope::quickly(frame).map_or_else(|| thoroughly(frame), Ok)
+}
+
+fn thoroughly(frame: &Bytes) -> Result<Envelope, FrameError> {
     // serde would accept an array as the members in order.
     if frame.trim_ascii_start().first() != Some(&b'{') {
         return match Raw::parse(frame) {
@@ -349,6 +359,26 @@ mod tests {
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn what_a_client_nests_too_deep_is_refused() {
+        let message = |depth: usize| {
+            let params = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+            format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{params}}}"#)
+        };
+        // The message itself is a level.
+        for (depth, is_fine) in [(1, true), (511, true), (512, false), (100_000, false)] {
+            let parsed = parse_client(&Bytes::from(message(depth)));
+            let said = parsed.as_ref().err().map(ToString::to_string);
+            let expected = (!is_fine).then(|| "it nests deeper than 512 levels".to_owned());
+            assert_eq!(said, expected, "{depth}");
+            let batch = Bytes::from(format!("[{}]", message(depth)));
+            let (members, _) = parse_client(&batch).expect("a batch");
+            assert_eq!(members[0].is_ok(), is_fine, "{depth}");
+        }
+        // What a server sends is its own.
+        assert!(Message::parse(&Bytes::from(message(1000))).is_ok());
     }
 
     #[test]

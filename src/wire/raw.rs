@@ -10,7 +10,10 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::scan::{Elements, MemberSpan, Members};
+use super::{
+    check,
+    scan::{Elements, MemberSpan, Members},
+};
 
 /// One JSON value, never re-modelled: key order, number text, escapes and unknown fields are those of the sender. Cheap to clone;
 /// a slice of the frame it came in.
@@ -118,6 +121,11 @@ impl Raw {
         }
         text.push(b']');
         Self::trusted(text.into())
+    }
+
+    /// Whether it nests deeper than what a client may send on: 512 levels.
+    pub fn is_too_deep(&self) -> bool {
+        check::is_too_deep(&self.text)
     }
 
     /// The text as bytes.

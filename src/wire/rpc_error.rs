@@ -6,6 +6,9 @@ use serde::Serialize;
 
 use super::Raw;
 
+/// Limit: bytes of a message. Names that a client made up stand in it, and would come back whole otherwise.
+const LONGEST_MESSAGE: usize = 2048;
+
 /// An error of ours, to be answered with.
 #[derive(Debug, Clone, Serialize)]
 pub struct RpcError {
@@ -40,9 +43,14 @@ impl RpcError {
 
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if message.len() > LONGEST_MESSAGE {
+            message.truncate(message.floor_char_boundary(LONGEST_MESSAGE));
+            message.push('…');
+        }
         Self {
             code,
-            message: message.into(),
+            message,
             data: None,
         }
     }

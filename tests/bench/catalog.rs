@@ -9,6 +9,7 @@ use mcpproxy::{
     catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
     config::{RoutingMode, Settings, Surroundings, parse},
     gate::Gate,
+    long_work::Stop,
     names::ServerName,
     router::{Router, View},
     upstream::Upstreams,
@@ -196,9 +197,12 @@ fn index(c: &mut Criterion) {
         ] {
             let name = format!("search {text:?}");
             group.bench_function(BenchmarkId::new(name, size), |b| {
+                let stop = Stop::default();
                 b.iter(|| {
                     let query = Query::parse(black_box(text), &["server-1"]);
-                    let hits = searcher.search(&query, Matching::Any).expect("an index");
+                    let hits = searcher
+                        .search(&query, Matching::Any, &stop)
+                        .expect("an index");
                     hits.take(15).count()
                 });
             });

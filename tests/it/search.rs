@@ -225,6 +225,33 @@ async fn schemas_come_back_as_their_server_wrote_them() {
 }
 
 #[tokio::test]
+async fn what_is_too_long_is_cut_and_does_not_come_back_whole() {
+    let house = house(json!({})).await;
+    let long = format!("issue {}", "\"Creates an\" ".repeat(100_000));
+    let result = house
+        .client
+        .call("retrieve_tools", &json!({ "query": long }).to_string())
+        .await;
+    assert!(result.frame.len() < 20_000, "{}", result.frame.len());
+    let answer = search(&house.client, json!({ "query": long })).await;
+    assert_eq!(names(&answer), ["forge:create_issue"]);
+    let notice = answer["notice"].as_str().expect("a notice");
+    assert!(notice.contains("too long"), "{notice}");
+    let repeated = answer["query"].as_str().expect("the query");
+    assert!(long.starts_with(repeated) && repeated.len() == 2048);
+
+    let name = "x".repeat(1_000_000);
+    let arguments = json!({ "names": [name] }).to_string();
+    let described = house.client.call("describe_tool", &arguments).await;
+    assert!(described.frame.contains("no server") && described.frame.len() < 20_000);
+    let arguments = json!({ "name": name }).to_string();
+    let refused = house.client.call("call_tool_read", &arguments).await;
+    assert!(refused.frame.len() < 20_000, "{}", refused.frame.len());
+    let refused = house.client.call(&name, "{}").await;
+    assert!(refused.frame.len() < 20_000, "{}", refused.frame.len());
+}
+
+#[tokio::test]
 async fn a_search_waits_for_nobody_and_says_who_is_missing() {
     let slow = FakeUpstream::stdio()
         .on("initialize", gate("slow").then(reply("{}")))

@@ -16,6 +16,7 @@ use crate::{
         thesaurus::similar,
         tokenizer::{TokenKind, tokens_of},
     },
+    long_work::Stop,
     names::ServerName,
     wire::{Raw, Revision},
 };
@@ -67,7 +68,7 @@ fn search(searcher: &Searcher, query: &str, matching: Matching) -> Vec<(String, 
     let query = Query::parse(query, &servers);
     let attempts = query.attempts(matching).into_iter().map(|query| {
         let hits = searcher
-            .search(&query, matching)
+            .search(&query, matching, &Stop::default())
             .expect("memory does not fail");
         hits.map(|hit| {
             (

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     catalog::{Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of},
+    long_work::Stop,
     names::ServerName,
 };
 
@@ -39,7 +40,26 @@ impl Indexed {
     fn tool(&self) -> &Tool {
         &self.server.tools[self.place]
     }
+
+    /// Whether each phrase stands in one of the texts, word for word.
+    fn has_all(&self, phrases: &[Vec<String>]) -> bool {
+        let mut missing: Vec<&Vec<String>> = phrases.iter().collect();
+        for field in 0..FIELDS {
+            let words = words_of(&texts::text_of(&self.server.server, self.tool(), field));
+            missing.retain(|phrase| {
+                let mut windows = words.windows(phrase.len());
+                !windows.any(|words| words == **phrase)
+            });
+            if missing.is_empty() {
+                return true;
+            }
+        }
+        false
+    }
 }
+
+/// Limit: the words of a query times the tools of the index. So much takes a millisecond or two.
+const QUICK: usize = 100_000;
 
 /// A tool that was found.
 #[derive(Debug, Clone)]
@@ -101,15 +121,32 @@ impl Searcher {
         &self.snapshot
     }
 
-    /// Searches. What the query filters by is never relaxed; [`Query::attempts`] is for that.
-    pub fn search(&self, query: &Query, matching: Matching) -> Result<Hits<'_>, IndexError> {
+    /// Whether a search takes so little that the runtime's workers may do it. Phrases do not: texts are read for them.
+    pub fn is_quick(&self, query: &Query) -> bool {
+        let n_words = query.words.split_whitespace().count();
+        query.phrases.is_empty() && n_words.saturating_mul(self.tools.len()) <= QUICK
+    }
+
+    /// Searches. What the query filters by is never relaxed; [`Query::attempts`] is for that. Once `stop` says so, anything may come
+    /// of it.
+    pub fn search(
+        &self,
+        query: &Query,
+        matching: Matching,
+        stop: &Stop,
+    ) -> Result<Hits<'_>, IndexError> {
         Ok(Hits {
             tools: &self.tools,
-            heap: self.ranked(query, matching)?.into(),
+            heap: self.ranked(query, matching, stop)?.into(),
         })
     }
 
-    fn ranked(&self, query: &Query, matching: Matching) -> Result<Vec<Ranked>, IndexError> {
+    fn ranked(
+        &self,
+        query: &Query,
+        matching: Matching,
+        stop: &Stop,
+    ) -> Result<Vec<Ranked>, IndexError> {
         let Some(index) = &self.index else {
             return Ok(Vec::new());
         };
@@ -117,27 +154,21 @@ impl Searcher {
             return Ok(Vec::new());
         }
         let failed = IndexError::new("search the index");
-        let phrases = self.with_phrases(index, query).map_err(&failed)?;
-        let allowed = |place: usize| {
-            let tool = &self.tools[place];
-            let passes = |name: &str| {
-                query.filters.is_empty()
-                    || query
-                        .filters
-                        .iter()
-                        .any(|filter| filter.passes(tool.server.server.as_str(), name))
-            };
-            phrases
-                .as_ref()
-                .is_none_or(|phrases| phrases.contains(&place))
-                && passes(&tool.tool().name)
+        let filters = Filters::of(query);
+        let passes = |place: &usize| filters.pass(&self.tools[*place]);
+        let phrases = self
+            .with_phrases(index, query, passes, stop)
+            .map_err(&failed)?;
+        let allowed = |place: usize| match &phrases {
+            Some(phrases) => phrases.contains(&place),
+            None => passes(&place),
         };
         let (wanted, required) = wanted(&query.words);
         if wanted.is_empty() {
             let all = (0..self.tools.len()).filter(|place| allowed(*place));
             return Ok(all.map(|place| Ranked { score: 1.0, place }).collect());
         }
-        let scores = self.scores(index, &wanted).map_err(&failed)?;
+        let scores = self.scores(index, &wanted, stop).map_err(&failed)?;
         let most = scores.most * bm25f::all_words();
         let ranked = scores
             .of
@@ -159,7 +190,12 @@ impl Searcher {
     }
 
     /// Every tool's score, term after term.
-    fn scores(&self, index: &Postings, wanted: &[QueryTerm]) -> tantivy::Result<Scores> {
+    fn scores(
+        &self,
+        index: &Postings,
+        wanted: &[QueryTerm],
+        stop: &Stop,
+    ) -> tantivy::Result<Scores> {
         let n_tools = self.tools.len();
         let mut scores = Scores {
             of: vec![0.0; n_tools],
@@ -170,7 +206,7 @@ impl Searcher {
             weights: vec![0.0; n_tools],
             having: Vec::new(),
         };
-        for one in wanted {
+        for one in wanted.iter().take_while(|_| !stop.is_asked()) {
             self.add_postings(index, &one.text, 1.0, &mut term)?;
             for place in &term.having {
                 scores.covered[*place] |= one.covers;
@@ -216,30 +252,60 @@ impl Searcher {
         })
     }
 
-    /// The tools that have every phrase of the query; `None` if it has none.
+    /// The tools that have every phrase of the query; `None` if it has none. Their texts are read once, and only of those that
+    /// pass and have the stems of all phrases.
     fn with_phrases(
         &self,
         index: &Postings,
         query: &Query,
+        passes: impl Fn(&usize) -> bool,
+        stop: &Stop,
     ) -> tantivy::Result<Option<HashSet<usize>>> {
-        let mut all: Option<HashSet<usize>> = None;
-        for phrase in &query.phrases {
-            let mut having = index.with_stemmed(phrase)?;
-            having.retain(|place| {
-                let tool = &self.tools[*place];
-                let texts = texts::texts_of(&tool.server.server, tool.tool());
-                texts.iter().any(|text| {
-                    words_of(text)
-                        .windows(phrase.len())
-                        .any(|words| words == phrase)
-                })
-            });
-            all = Some(match all {
-                None => having,
-                Some(all) => all.intersection(&having).copied().collect(),
-            });
+        let Some((first, others)) = query.phrases.split_first() else {
+            return Ok(None);
+        };
+        let mut having = index.with_stemmed(first)?;
+        having.retain(passes);
+        for phrase in others {
+            if having.is_empty() || stop.is_asked() {
+                break;
+            }
+            let also = index.with_stemmed(phrase)?;
+            having.retain(|place| also.contains(place));
         }
-        Ok(all)
+        having.retain(|place| !stop.is_asked() && self.tools[*place].has_all(&query.phrases));
+        Ok(Some(having))
+    }
+}
+
+/// The filters of a query, by what they let through.
+struct Filters<'a> {
+    /// The beginnings of names that each server's tools must have one of.
+    of_servers: Option<HashMap<&'a str, Vec<&'a str>>>,
+}
+
+impl<'a> Filters<'a> {
+    fn of(query: &'a Query) -> Self {
+        let mut of_servers: HashMap<&str, Vec<&str>> = HashMap::new();
+        for filter in &query.filters {
+            for server in &filter.servers {
+                of_servers.entry(server).or_default().push(&filter.prefix);
+            }
+        }
+        Self {
+            of_servers: (!query.filters.is_empty()).then_some(of_servers),
+        }
+    }
+
+    fn pass(&self, tool: &Indexed) -> bool {
+        let Some(of_servers) = &self.of_servers else {
+            return true;
+        };
+        let Some(prefixes) = of_servers.get(tool.server.server.as_str()) else {
+            return false;
+        };
+        let name = tool.tool().name.to_lowercase();
+        prefixes.iter().any(|prefix| name.starts_with(prefix))
     }
 }
 

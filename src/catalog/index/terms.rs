@@ -13,6 +13,9 @@ pub(super) struct QueryTerm {
     pub(super) covers: u64,
 }
 
+/// Limit: terms that are looked up. Each may be in every tool; the longest requests known have half as many.
+const MOST: usize = 256;
+
 /// The terms of a query, each once, and the bits of those that a tool must have to have all words.
 pub(super) fn wanted(words: &str) -> (Vec<QueryTerm>, u64) {
     let mut tokens = tokens_of(words);
@@ -27,6 +30,9 @@ pub(super) fn wanted(words: &str) -> (Vec<QueryTerm>, u64) {
     let mut wanted: Vec<QueryTerm> = Vec::new();
     let mut places = HashMap::new();
     for token in &tokens {
+        if wanted.len() == MOST && !places.contains_key(&*token.text) {
+            continue;
+        }
         let place = *places.entry(&*token.text).or_insert_with(|| {
             wanted.push(QueryTerm {
                 text: token.text.clone(),
@@ -55,7 +61,10 @@ pub(super) fn wanted(words: &str) -> (Vec<QueryTerm>, u64) {
                 .fold(0, |bits, part| bits | bit(&part.text)),
             TokenKind::Common | TokenKind::Piece | TokenKind::Character => 0,
         };
-        wanted[places[&*token.text]].covers |= covers;
+        let Some(place) = places.get(&*token.text) else {
+            continue;
+        };
+        wanted[*place].covers |= covers;
         if token.kind.is_required() {
             required |= covers;
         }

@@ -21,13 +21,18 @@ const LONGEST: usize = 20_000;
 
 /// The texts of a tool's fields.
 pub(super) fn texts_of(server: &ServerName, tool: &Tool) -> [String; FIELDS] {
+    std::array::from_fn(|field| text_of(server, tool, field))
+}
+
+/// The text of one field.
+pub(super) fn text_of(server: &ServerName, tool: &Tool, field: usize) -> String {
     let cut = |text: &str| text.chars().take(LONGEST).collect();
-    [
-        cut(&tool.name),
-        cut(&tool.description),
-        cut(&parameters(tool)),
-        server.to_string(),
-    ]
+    match NAMES[field] {
+        "name" => cut(&tool.name),
+        "description" => cut(&tool.description),
+        "parameters" => cut(&parameters(tool)),
+        _ => server.to_string(),
+    }
 }
 
 /// Names and descriptions of the parameters.

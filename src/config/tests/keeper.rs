@@ -145,6 +145,28 @@ async fn an_edit_behind_a_symbolic_link_is_noticed() {
     kept.stop().await;
 }
 
+/// A pipe gives its text only once, and makes whoever opens it wait for its other end.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_is_refused_and_keeps_nobody_waiting() {
+    let mut kept = Kept::start(Some(ONE));
+    let file = kept.file().to_owned();
+    let pipe = || rustix::fs::mkfifoat(rustix::fs::CWD, &file, 0o600.into()).expect("a pipe");
+    fs::remove_file(&file).expect("it is there");
+    pipe();
+    let reloaded = timeout(Duration::from_secs(5), kept.keeper.reload_now());
+    let error = reloaded.await.expect("nobody waits").expect_err("a pipe");
+    assert!(error.to_string().contains("regular file"), "{error}");
+    assert_eq!(kept.names(), ["one"]);
+    let opened = Keeper::open(&file, Overrides::default(), Arc::new(|_| None));
+    assert!(matches!(opened, Err(LoadError::Unreadable { .. })));
+    // The next edit is seen.
+    fs::remove_file(&file).expect("it is there");
+    fs::write(&file, TWO).expect("a file");
+    kept.until(|settings| settings.servers.len() == 2).await;
+    kept.stop().await;
+}
+
 #[tokio::test]
 async fn a_bad_edit_leaves_the_last_good_settings_in_force() {
     let kept = Kept::start(Some(ONE));

@@ -1,6 +1,6 @@
 //! Linux: `/proc`.
 
-use std::{fs, io};
+use std::{collections::HashMap, fs, io};
 
 use rustix::{
     io::Errno,
@@ -19,22 +19,25 @@ pub(super) fn all() -> Vec<Seen> {
     pids().filter_map(see).collect()
 }
 
-pub(super) fn start_of(pid: u32) -> Option<String> {
-    see(pid).map(|process| process.start)
+pub(super) fn find(pid: u32) -> Option<Seen> {
+    see(pid)
 }
 
-pub(super) fn has_living(group: u32) -> bool {
-    pids()
-        .filter_map(see)
-        .any(|process| process.group == group && process.living)
+pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
+    let value = |process: &&Seen| {
+        let environment = fs::read(format!("/proc/{}/environ", process.pid)).ok()?;
+        let value = value_in(&environment, variable)?;
+        Some((process.pid, value))
+    };
+    processes.iter().filter_map(value).collect()
 }
 
-pub(super) fn bears(pid: u32, variable: &str) -> bool {
-    fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| {
-        environment
-            .split(|byte| *byte == 0)
-            .any(|entry| entry == variable.as_bytes())
-    })
+fn value_in(environment: &[u8], variable: &str) -> Option<String> {
+    let value = environment.split(|byte| *byte == 0).find_map(|entry| {
+        let rest = entry.strip_prefix(variable.as_bytes())?;
+        rest.strip_prefix(b"=")
+    })?;
+    String::from_utf8(value.to_vec()).ok()
 }
 
 pub(super) fn signal(process: &Seen, signal: Signal) {
@@ -43,7 +46,7 @@ pub(super) fn signal(process: &Seen, signal: Signal) {
     };
     // A descriptor names the process and not the number, so what is checked after opening it holds when the signal is sent.
     let handle = pidfd_open(pid, PidfdFlags::empty());
-    if start_of(process.pid).as_ref() != Some(&process.start) {
+    if see(process.pid).is_none_or(|seen| seen.start != process.start) {
         return;
     }
     // Fails if the process ended meanwhile, or is not ours to signal.
@@ -87,7 +90,7 @@ fn parse_stat(pid: u32, stat: &[u8]) -> Option<Seen> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse_stat, start_of};
+    use super::{find, parse_stat, value_in};
 
     #[test]
     fn a_program_name_cannot_forge_the_fields() {
@@ -104,8 +107,16 @@ mod tests {
     }
 
     #[test]
+    fn a_variable_is_found_by_its_whole_name() {
+        let environment = b"XMARK=1\0MARKX=2\0MARK=a=b\0";
+        assert_eq!(value_in(environment, "MARK").as_deref(), Some("a=b"));
+        assert_eq!(value_in(b"MARK\0OTHER=MARK=1", "MARK"), None);
+        assert_eq!(value_in(b"", "MARK"), None);
+    }
+
+    #[test]
     fn this_process_is_in_the_table() {
-        assert!(start_of(std::process::id()).is_some());
+        assert!(find(std::process::id()).is_some());
         assert!(
             super::all()
                 .iter()

@@ -1,6 +1,9 @@
 //! Unix without `/proc`: the `ps` program. Start times have a resolution of one second.
 
-use std::process::{Command, Stdio};
+use std::{
+    collections::{HashMap, HashSet},
+    process::{Command, Stdio},
+};
 
 use rustix::process::{Pid, kill_process};
 
@@ -28,25 +31,34 @@ pub(super) fn all() -> Vec<Seen> {
         .collect()
 }
 
-pub(super) fn start_of(pid: u32) -> Option<String> {
+pub(super) fn find(pid: u32) -> Option<Seen> {
     let line = ps(&["-o", "pid=,pgid=,stat=,lstart=", "-p", &pid.to_string()]);
-    parse(line.lines().next()?).map(|process| process.start)
+    parse(line.lines().next()?)
 }
 
-pub(super) fn has_living(group: u32) -> bool {
-    all()
-        .iter()
-        .any(|process| process.group == group && process.living)
+/// Limit: macOS shows the environment of our own user's processes only, and never that of its own programs (`/bin`, `/usr/bin`).
+pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, String> {
+    let wanted: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
+    ps(&[WITH_ENVIRONMENT, "-axo", "pid=,command="])
+        .lines()
+        .filter_map(|line| value_in(line, variable))
+        .filter(|(pid, _)| wanted.contains(pid))
+        .collect()
 }
 
-pub(super) fn bears(pid: u32, variable: &str) -> bool {
-    ps(&[WITH_ENVIRONMENT, "-o", "command=", "-p", &pid.to_string()])
-        .split_ascii_whitespace()
-        .any(|word| word == variable)
+/// The command stands before the environment, separated by blanks alone; the last word of that form is the environment's.
+fn value_in(line: &str, variable: &str) -> Option<(u32, String)> {
+    let mut words = line.split_ascii_whitespace();
+    let pid = words.next()?.parse().ok()?;
+    let value = words.rev().find_map(|word| {
+        let rest = word.strip_prefix(variable)?;
+        rest.strip_prefix('=')
+    })?;
+    Some((pid, value.to_owned()))
 }
 
 pub(super) fn signal(process: &Seen, signal: Signal) {
-    let same = start_of(process.pid).as_ref() == Some(&process.start);
+    let same = find(process.pid).is_some_and(|seen| seen.start == process.start);
     if let (true, Some(pid)) = (same, Pid::from_raw(process.pid.cast_signed())) {
         // Fails if the process ended meanwhile, or is not ours to signal.
         let _ = kill_process(pid, signal.number());

@@ -1,5 +1,7 @@
 //! Windows: nothing is known about processes that are not our children, so none is ever taken for one that was left behind.
 
+use std::collections::HashMap;
+
 use super::{Seen, Signal};
 
 pub(super) fn numbering() -> String {
@@ -10,16 +12,12 @@ pub(super) fn all() -> Vec<Seen> {
     Vec::new()
 }
 
-pub(super) fn start_of(_pid: u32) -> Option<String> {
+pub(super) fn find(_pid: u32) -> Option<Seen> {
     None
 }
 
-pub(super) fn has_living(_group: u32) -> bool {
-    false
-}
-
-pub(super) fn bears(_pid: u32, _variable: &str) -> bool {
-    false
+pub(super) fn values_of(_variable: &str, _processes: &[&Seen]) -> HashMap<u32, String> {
+    HashMap::new()
 }
 
 pub(super) fn signal(_process: &Seen, _signal: Signal) {}

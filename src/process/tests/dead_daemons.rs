@@ -21,6 +21,9 @@ const PLAY_DAEMON: &str = "TEST_DATA_DIR";
 /// Outlives its daemon: ignores the end of its input. Its child too.
 const SURVIVOR: &str = "sleep 1000 & echo $!; exec sleep 1000";
 
+/// What [`PLAY_DAEMON`] starts, if not [`SURVIVOR`].
+const PLAY_SCRIPT: &str = "TEST_SCRIPT";
+
 /// Not a test of its own: [`KilledDaemon`] runs it in a process of its own and kills that.
 #[tokio::test]
 #[ignore = "played by other tests"]
@@ -30,7 +33,8 @@ async fn a_daemon_that_is_killed() {
     };
     let mut ground = Ground::new();
     ground.ledger = ChildLedger::open(Path::new(&folder)).expect("a ledger");
-    let mut child = ground.sh(SURVIVOR);
+    let script = std::env::var(PLAY_SCRIPT).expect("what to start");
+    let mut child = ground.sh(&script);
     let grandchild = child.pid().await;
     let pids = format!("{} {grandchild}", child.process.pid());
     fs::write(Path::new(&folder).join("pids.new"), pids).expect("writable");
@@ -50,10 +54,18 @@ struct KilledDaemon {
 
 impl KilledDaemon {
     async fn in_folder(folder: &Path) -> Self {
+        let (left, mut daemon) = Self::unreaped(folder, SURVIVOR).await;
+        daemon.wait().expect("it is ours");
+        left
+    }
+
+    /// With the daemon, whose zombie is there until it is waited for.
+    async fn unreaped(folder: &Path, script: &str) -> (Self, Child) {
         let name = "process::tests::dead_daemons::a_daemon_that_is_killed";
         let mut daemon = Command::new(std::env::current_exe().expect("this program"))
             .args(["--exact", name, "--ignored"])
             .env(PLAY_DAEMON, folder)
+            .env(PLAY_SCRIPT, script)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .spawn()
@@ -61,16 +73,16 @@ impl KilledDaemon {
         let pids = folder.join("pids");
         eventually("the daemon has a child", || pids.exists()).await;
         daemon.kill().expect("it runs");
-        daemon.wait().expect("it is ours");
         let text = fs::read_to_string(pids).expect("just written");
         let mut pids = text
             .split(' ')
             .map(|pid| pid.parse().expect("a process id"));
         let mut next = || pids.next().expect("two of them");
-        Self {
+        let left = Self {
             leader: next(),
             member: next(),
-        }
+        };
+        (left, daemon)
     }
 
     fn is_running(&self) -> bool {
@@ -108,6 +120,31 @@ async fn a_sweep_finds_the_members_of_a_group_whose_leader_is_gone() {
     process_table::signal(&leader, process_table::Signal::Kill);
     eventually("the leader is gone", || !is_running(left.leader)).await;
     assert!(is_running(left.member));
+    assert_eq!(ground.ledger.sweep().len(), 1);
+    assert!(!left.is_running());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_daemon_whose_zombie_nobody_removes_is_dead() {
+    let ground = Ground::new();
+    let (left, mut daemon) = KilledDaemon::unreaped(ground.folder.path(), SURVIVOR).await;
+    let is_zombie = || process_table::find(daemon.id()).is_some_and(|seen| !seen.living);
+    eventually("the daemon is a zombie", is_zombie).await;
+    assert_eq!(ground.ledger.sweep().len(), 1);
+    assert!(!left.is_running());
+    assert!(is_zombie(), "and it is one still");
+    daemon.wait().expect("it is ours");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_finds_what_a_child_started_in_a_session_of_its_own() {
+    let ground = Ground::new();
+    let script = "setsid sh -c 'echo $$; exec sleep 1000' & exec sleep 1000";
+    let (left, mut daemon) = KilledDaemon::unreaped(ground.folder.path(), script).await;
+    daemon.wait().expect("it is ours");
+    let member = process_table::find(left.member).expect("it runs");
+    assert_eq!(member.group, left.member, "it left the group");
     assert_eq!(ground.ledger.sweep().len(), 1);
     assert!(!left.is_running());
 }

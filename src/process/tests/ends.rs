@@ -33,6 +33,45 @@ async fn a_grandchild_in_the_background_is_gone_after_stop() {
     assert!(begun.elapsed() < Duration::from_secs(3));
 }
 
+/// Starts a process in a session of its own, as browsers are, and prints its id.
+#[cfg(target_os = "linux")]
+const WITH_SESSION: &str = "setsid sh -c 'echo $$; exec sleep 1000' & ";
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_grandchild_in_a_session_of_its_own_is_gone_after_stop() {
+    let ground = Ground::new();
+    for rest in ["exec cat", "trap '' TERM; while :; do sleep 1000; done"] {
+        let mut child = ground.sh(&format!("{WITH_SESSION}{rest}"));
+        let grandchild = child.pid().await;
+        drop(child.stdin);
+        child.process.stop(HURRY).await;
+        assert!(!is_running(grandchild), "{rest}");
+        assert_eq!(ground.entries(), 0);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_grandchild_in_a_session_of_its_own_goes_with_a_crashed_child() {
+    let ground = Ground::new();
+    let mut child = ground.sh(&format!("{WITH_SESSION} read line; exit 3"));
+    let grandchild = child.pid().await;
+    drop(child.stdin);
+    assert_eq!(child.process.exited().await, Exit::Code(3));
+    eventually("the grandchild is gone", || !is_running(grandchild)).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn dropping_a_process_kills_a_session_that_it_started() {
+    let ground = Ground::new();
+    let mut child = ground.sh(&format!("{WITH_SESSION} exec sleep 1000"));
+    let grandchild = child.pid().await;
+    drop(child.process);
+    eventually("the grandchild is gone", || !is_running(grandchild)).await;
+}
+
 #[tokio::test]
 async fn a_stubborn_child_is_killed_with_all_it_started() {
     let ground = Ground::new();
@@ -154,8 +193,9 @@ async fn nothing_stays_as_a_zombie_even_where_we_adopt_orphans() {
     let us = rustix::process::getpid();
     rustix::process::set_child_subreaper(Some(us)).expect("it is allowed to everybody");
     let ground = Ground::new();
-    let mut child = ground.sh("sh -c 'sleep 1000 & echo $!'; cat");
-    let pids = [child.pid().await, child.process.pid()];
+    let mut child =
+        ground.sh("sh -c 'sleep 1000 & echo $!'; setsid sh -c 'echo $$; exec sleep 1000' & cat");
+    let pids = [child.pid().await, child.pid().await, child.process.pid()];
     child.process.stop(HURRY).await;
     for pid in pids {
         let entry = PathBuf::from(format!("/proc/{pid}"));

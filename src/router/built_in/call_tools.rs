@@ -194,11 +194,14 @@ fn arguments_of(call: &Call<'_>, asked: &Declared) -> Result<Option<Raw>, String
         }
         (None, None) => return Ok(None),
     };
-    if arguments.is_object() {
-        Ok(Some(arguments))
-    } else {
-        Err("the arguments are not an object".to_owned())
+    if !arguments.is_object() {
+        return Err("the arguments are not an object".to_owned());
     }
+    // As text they were not looked at with the message.
+    if arguments.is_too_deep() {
+        return Err("the arguments nest deeper than 512 levels".to_owned());
+    }
+    Ok(Some(arguments))
 }
 
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {

@@ -1,24 +1,26 @@
 //! `describe_tool`: whole definitions by name, for tools that a search gave only a line of.
 
-use std::collections::HashSet;
+use std::{cell::LazyCell, collections::HashSet};
 
 use serde_json::{Value, json};
 
 use super::{BuiltIn, Call, structured, wrong_arguments};
 use crate::{
-    catalog::{Matching, Snapshot, Tool},
+    access::Caller,
+    catalog::{Matching, Tool},
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{Rules, Variant},
+    gate::{Moment, Rules, Variant},
+    long_work::Stop,
     names::{self, ServerName},
-    router::{Reply, RequestError, Search},
+    router::{Reply, RequestError, Router, Search},
     wire::{Edit, Raw, Target, splice},
 };
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "describe_tool",
     define,
-    run: |call| Box::pin(async move { run(&call) }),
+    run: |call| Box::pin(async move { run(&call).await }),
 };
 
 /// Limit: names in one call.
@@ -26,6 +28,9 @@ const MOST: usize = 20;
 
 /// Limit: known names that are suggested for an unknown one.
 const SUGGESTED: usize = 3;
+
+/// Limit: bytes of an unknown name that are repeated in the answer.
+const REPEATED: usize = 256;
 
 fn define(_: &Settings) -> Value {
     json!({
@@ -83,22 +88,23 @@ fn define(_: &Settings) -> Value {
     })
 }
 
-fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
+async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let names = read(&call.arguments).map_err(|why| wrong_arguments(TOOL.name, why))?;
-    let settings = call.router.settings();
-    let snapshot = call.router.0.catalog.snapshot();
-    let (mut tools, mut unknown) = (Vec::new(), Vec::new());
-    for name in names {
-        match find(call, &settings, &snapshot, &name) {
-            Ok((server, tool)) => tools.push(described(&settings, &snapshot, &server, tool)),
-            Err(failure) => unknown.push(explained(call, &snapshot, &name, &failure)),
-        }
+    let asked = Asked {
+        router: call.router.clone(),
+        caller: call.context.caller.clone(),
+        moment: call.router.0.gate.now(),
+        names,
+    };
+    if asked.names.iter().all(|name| asked.is_known(name)) {
+        return Ok(structured(&asked.answer(&Stop::default())));
     }
-    let lists = [
-        ("tools", Edit::Set(Raw::array(&tools))),
-        ("unknown", Edit::Set(Raw::array(&unknown))),
-    ];
-    let answer = splice(&Raw::empty_object(), &lists).expect("an object was given");
+    // All known names are looked at for each unknown one, which takes too long for the runtime's workers.
+    let answering = call.router.0.long_work.run(move |stop| asked.answer(stop));
+    let answer = answering.await.map_err(|_| {
+        let hint = "Ask again in a moment.";
+        Failure::new(ErrorCode::Overloaded, "too many searches are waiting", hint)
+    })?;
     Ok(structured(&answer))
 }
 
@@ -127,25 +133,108 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
     }
 }
 
-/// The tool, if the caller may have it. The name is `server:tool`, or the one that lists offer.
-fn find<'a>(
-    call: &Call<'_>,
-    settings: &Settings,
-    snapshot: &'a Snapshot,
-    name: &str,
-) -> Result<(ServerName, &'a Tool), Failure> {
-    let (server, tool) = match (snapshot.offered_tool(name), name.split_once(':')) {
-        (Some((server, tool)), _) => (server.as_str(), &*tool.name),
-        (None, Some((server, tool))) => (server, tool),
-        (None, None) => (name, ""),
-    };
-    let rules = Rules::new(settings, snapshot);
-    rules.decide(&call.context.caller, server, &Target::tool(tool))?;
-    let known = snapshot
-        .servers
-        .get(server)
-        .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
-    known.ok_or_else(|| unlisted(server, tool))
+/// Who asks for which tools, and of what.
+struct Asked {
+    router: Router,
+    caller: Caller,
+    moment: Moment,
+    names: Vec<String>,
+}
+
+impl Asked {
+    fn answer(&self, stop: &Stop) -> Raw {
+        let (mut tools, mut unknown) = (Vec::new(), Vec::new());
+        let known = LazyCell::new(|| self.known_names());
+        for name in self.names.iter().take_while(|_| !stop.is_asked()) {
+            match self.find(name) {
+                Ok((server, tool)) => tools.push(described(self.moment.rules(), &server, tool)),
+                Err(failure) => {
+                    let closest = self.closest(name, &known, stop);
+                    unknown.push(explanation(name, &failure, &closest));
+                }
+            }
+        }
+        let lists = [
+            ("tools", Edit::Set(Raw::array(&tools))),
+            ("unknown", Edit::Set(Raw::array(&unknown))),
+        ];
+        splice(&Raw::empty_object(), &lists).expect("an object was given")
+    }
+
+    /// Whose tool a name means: `server:tool`, or the one that lists offer.
+    fn meant<'a>(&'a self, name: &'a str) -> (&'a str, &'a str) {
+        match (
+            self.moment.snapshot().offered_tool(name),
+            name.split_once(':'),
+        ) {
+            (Some((server, tool)), _) => (server.as_str(), &*tool.name),
+            (None, Some(pair)) => pair,
+            (None, None) => (name, ""),
+        }
+    }
+
+    fn is_known(&self, name: &str) -> bool {
+        let (server, tool) = self.meant(name);
+        self.moment.snapshot().tool(server, tool).is_some()
+    }
+
+    /// The tool, if the caller may have it.
+    fn find(&self, name: &str) -> Result<(ServerName, &Tool), Failure> {
+        let (server, tool) = self.meant(name);
+        self.decide(server, tool)?;
+        let servers = &self.moment.snapshot().servers;
+        let known = servers
+            .get(server)
+            .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
+        known.ok_or_else(|| unlisted(server, tool))
+    }
+
+    fn decide(&self, server: &str, tool: &str) -> Result<(), Failure> {
+        let rules = self.moment.rules();
+        rules.decide(&self.caller, server, &Target::tool(tool))
+    }
+
+    fn allows(&self, server: &str, tool: &str) -> bool {
+        let rules = self.moment.rules();
+        rules.allows(&self.caller, server, &Target::tool(tool))
+    }
+
+    /// Every known tool as `server:tool`.
+    fn known_names(&self) -> Vec<String> {
+        let servers = self.moment.snapshot().servers.iter();
+        servers
+            .flat_map(|(server, known)| known.tools.iter().map(move |tool| (server, tool)))
+            .map(|(server, tool)| format!("{server}:{}", tool.name))
+            .collect()
+    }
+
+    /// Names that are spelt alike, then those that have its words.
+    fn closest(&self, name: &str, known: &[String], stop: &Stop) -> Vec<String> {
+        let is_visible = |name: &str| {
+            name.split_once(':')
+                .is_some_and(|(server, tool)| self.allows(server, tool))
+        };
+        let known = known.iter().map(String::as_str);
+        let spelt_alike = names::closest_allowed(name, known, is_visible);
+        let mut closest: Vec<String> = spelt_alike.map(str::to_owned).into_iter().collect();
+        let search = Search {
+            // As words: a filter would look for the very name that is not there.
+            query: name.replace([':', '"'], " "),
+            limit: Some(SUGGESTED),
+            matching: Matching::Any,
+            server: None,
+            up_to: Variant::Destructive,
+        };
+        let found = self.router.search_here(&self.caller, &search, stop);
+        for tool in found.unwrap_or_default().tools {
+            let name = format!("{}:{}", tool.server.server, tool.tool().name);
+            if !closest.contains(&name) {
+                closest.push(name);
+            }
+        }
+        closest.truncate(SUGGESTED);
+        closest
+    }
 }
 
 /// Of a server whose changes are allowed the gate lets unknown tools through.
@@ -156,8 +245,7 @@ fn unlisted(server: &str, tool: &str) -> Failure {
         .of_tool(tool)
 }
 
-fn described(settings: &Settings, snapshot: &Snapshot, server: &ServerName, tool: &Tool) -> Raw {
-    let rules = Rules::new(settings, snapshot);
+fn described(rules: Rules<'_>, server: &ServerName, tool: &Tool) -> Raw {
     let variant = rules.call_with(server.as_str(), tool);
     let edits = [
         (
@@ -173,54 +261,15 @@ fn described(settings: &Settings, snapshot: &Snapshot, server: &ServerName, tool
     splice(&tool.definition, &edits).expect("only objects get into the catalog")
 }
 
-fn explained(call: &Call<'_>, snapshot: &Snapshot, name: &str, failure: &Failure) -> Raw {
+fn explanation(name: &str, failure: &Failure, closest: &[String]) -> Raw {
+    let end = name.floor_char_boundary(REPEATED);
     Raw::author(&json!({
-        "name": name,
+        "name": name.get(..end),
         "error": failure.error,
         "code": failure.code.as_str(),
         "hint": failure.hint,
-        "closest": closest(call, snapshot, name),
+        "closest": closest,
     }))
-}
-
-/// Names that are spelt alike, then those that have its words.
-fn closest(call: &Call<'_>, snapshot: &Snapshot, name: &str) -> Vec<String> {
-    let caller = &call.context.caller;
-    let settings = call.router.settings();
-    let servers = snapshot.servers.iter();
-    let visible = servers
-        .flat_map(|(server, known)| known.tools.iter().map(move |tool| (server, tool)))
-        .filter(|(server, tool)| {
-            let rules = Rules::new(&settings, snapshot);
-            rules.allows(caller, server.as_str(), &Target::tool(&tool.name))
-        });
-    let known: Vec<String> = visible
-        .map(|(server, tool)| format!("{server}:{}", tool.name))
-        .collect();
-    let mut closest: Vec<String> = names::closest(name, known.iter().map(String::as_str))
-        .map(str::to_owned)
-        .into_iter()
-        .collect();
-    let search = Search {
-        // As words: a filter would look for the very name that is not there.
-        query: name.replace([':', '"'], " "),
-        limit: Some(SUGGESTED),
-        matching: Matching::Any,
-        server: None,
-        up_to: Variant::Destructive,
-    };
-    let found = call.router.search(caller, &search).unwrap_or_default();
-    let alike = found
-        .tools
-        .iter()
-        .map(|tool| format!("{}:{}", tool.server.server, tool.tool().name));
-    for name in alike {
-        if !closest.contains(&name) {
-            closest.push(name);
-        }
-    }
-    closest.truncate(SUGGESTED);
-    closest
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::{
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "retrieve_tools",
     define,
-    run: |call| Box::pin(async move { run(&call) }),
+    run: |call| Box::pin(async move { run(&call).await }),
 };
 
 fn define(settings: &Settings) -> Value {
@@ -92,12 +92,13 @@ fn define(settings: &Settings) -> Value {
     })
 }
 
-fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
+async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why| wrong_arguments(TOOL.name, why);
     let (search, detail) = read(&call.arguments).map_err(wrong)?;
     let answer = call
         .router
-        .search_answer(&call.context.caller, &search, detail)?;
+        .search_answer(&call.context.caller, &search, detail)
+        .await?;
     Ok(structured(&answer))
 }
 

@@ -5,6 +5,12 @@ use std::time::{Duration, Instant};
 /// Rapid `list_changed` notifications become one listing.
 const COALESCE: Duration = Duration::from_millis(250);
 
+/// Limit: the longest pause between listings of a server that says all the time that its lists changed.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A change that is announced so soon after a listing follows it at once, and the pause grows; while it is longer, so is this.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
 /// How often things are done. Made anew from the settings each time, so that an edit counts at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cadence {
@@ -33,6 +39,12 @@ pub(super) enum Due {
 #[derive(Debug)]
 pub(super) struct Schedule {
     relist_at: Option<Instant>,
+    /// Somebody waits for it, so it is not put off.
+    is_urgent: bool,
+    /// From the end of a listing to the next one that the server asks for.
+    pause: Duration,
+    /// When a listing that was asked for ended last.
+    relisted: Option<Instant>,
     /// A listing is running. What is requested meanwhile waits for its end.
     listing: bool,
     listed: Instant,
@@ -45,6 +57,9 @@ impl Schedule {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             relist_at: None,
+            is_urgent: false,
+            pause: COALESCE,
+            relisted: None,
             listing: false,
             listed: now,
             pinged: now,
@@ -54,14 +69,25 @@ impl Schedule {
 
     /// The server says that a list changed. Whether it is the first to say so since the last listing began.
     pub(super) fn list_soon(&mut self, now: Instant) -> bool {
-        let first = self.relist_at.is_none();
-        self.relist_at.get_or_insert(now + COALESCE);
-        first
+        if self.relist_at.is_some() {
+            return false;
+        }
+        let close = AT_ONCE.max(self.pause * 4);
+        let follows = self.listing || self.relisted.is_some_and(|at| now < at + close);
+        self.pause = if follows {
+            LONGEST_PAUSE.min(self.pause * 2)
+        } else {
+            COALESCE
+        };
+        let soonest = self.relisted.map(|at| at + self.pause);
+        self.relist_at = Some((now + COALESCE).max(soonest.unwrap_or(now)));
+        true
     }
 
-    /// Everything the server said before may be wrong.
+    /// Everything the server said before may be wrong, and somebody waits to know.
     pub(super) fn list_now(&mut self, now: Instant) {
         self.relist_at = Some(now);
+        self.is_urgent = true;
     }
 
     /// The server may be gone: ask at once.
@@ -75,6 +101,12 @@ impl Schedule {
     pub(super) fn listing_ended(&mut self, now: Instant) {
         self.listing = false;
         self.listed = now;
+        self.relisted = Some(now);
+        if let Some(at) = &mut self.relist_at
+            && !self.is_urgent
+        {
+            *at = (now + self.pause).max(*at);
+        }
     }
 
     /// The next moment at which something is due.
@@ -96,7 +128,7 @@ impl Schedule {
     /// What is due now, one thing at a time; it counts as begun.
     pub(super) fn take(&mut self, now: Instant, cadence: Cadence) -> Option<Due> {
         if !self.listing && self.relist_at.is_some_and(|at| at <= now) {
-            (self.relist_at, self.listing) = (None, true);
+            (self.relist_at, self.is_urgent, self.listing) = (None, false, true);
             return Some(Due::Relist);
         }
         if !self.listing && cadence.poll.is_some_and(|every| self.listed + every <= now) {
@@ -162,7 +194,68 @@ mod tests {
         assert_eq!(schedule.take(later, CADENCE), None);
         assert!(schedule.next(CADENCE) > later);
         schedule.listing_ended(later);
-        assert_eq!(schedule.take(later, CADENCE), Some(Due::Relist));
+        assert_eq!(schedule.take(later, CADENCE), None);
+        let paused = later + COALESCE * 2;
+        assert_eq!(schedule.next(CADENCE), paused);
+        assert_eq!(schedule.take(paused, CADENCE), Some(Due::Relist));
+    }
+
+    /// How long after the start listings begin, of a server that announces a change at each of these moments; a listing takes 100 ms.
+    /// All in milliseconds.
+    fn begun(announced: impl Iterator<Item = u64>) -> Vec<u64> {
+        let start = Instant::now();
+        let none = Cadence {
+            idle_check: Duration::from_hours(24),
+            ping: None,
+            poll: None,
+        };
+        let mut schedule = Schedule::new(start);
+        let (mut begun, mut ends) = (Vec::new(), None);
+        let mut announced = announced.peekable();
+        for ms in 0..600_000 {
+            let now = start + Duration::from_millis(ms);
+            if ends == Some(ms) {
+                schedule.listing_ended(now);
+                ends = None;
+            }
+            if announced.next_if_eq(&ms).is_some() {
+                schedule.list_soon(now);
+            }
+            if schedule.take(now, none).is_some() {
+                begun.push(ms);
+                ends = Some(ms + 100);
+            }
+        }
+        begun
+    }
+
+    #[test]
+    fn listings_that_follow_at_once_are_put_further_and_further_apart() {
+        let storm = begun((0..120_000).step_by(50));
+        let expected = [
+            250, 850, 1_950, 4_050, 8_150, 16_250, 32_350, 62_450, 92_550, 122_650,
+        ];
+        assert_eq!(storm, expected);
+        // Who changes now and then is listed at once each time, and so is the second of two changes.
+        let seldom = begun([1_000, 6_000, 6_200, 10_000].into_iter());
+        assert_eq!(seldom, [1_250, 6_250, 10_250]);
+        let twice = begun([1_000, 1_500].into_iter());
+        assert_eq!(twice, [1_250, 1_850]);
+        // After a storm, too, when it was quiet for a while.
+        let again = begun((0..120_000).step_by(50).chain([400_000]));
+        assert_eq!(again.last(), Some(&400_250));
+    }
+
+    #[test]
+    fn who_waits_for_a_listing_is_not_put_off() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(start);
+        schedule.list_now(start);
+        assert_eq!(schedule.take(start, CADENCE), Some(Due::Relist));
+        schedule.list_soon(start);
+        schedule.list_now(start);
+        schedule.listing_ended(start);
+        assert_eq!(schedule.take(start, CADENCE), Some(Due::Relist));
     }
 
     #[test]

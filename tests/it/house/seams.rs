@@ -82,6 +82,11 @@ const SPAWNS: &[Exception] = &[
     ),
     ("link/legacy_sse/mod.rs", 1, "the reader ends with the link"),
     ("link/stdio.rs", 2, "reader and writer end with the link"),
+    (
+        "long_work.rs",
+        1,
+        "waited for at once, or told to stop; the runtime waits for it",
+    ),
     ("management/over_files.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",
@@ -94,7 +99,7 @@ const SPAWNS: &[Exception] = &[
         "asks to its end, within 5 s, whoever still waits for the answer",
     ),
     ("process/mod.rs", 1, "`Process::stop` waits for it"),
-    ("process/unix.rs", 1, "waited for at once"),
+    ("process/unix.rs", 2, "waited for at once"),
     (
         "upstream/connect/listening.rs",
         1,
