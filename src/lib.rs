@@ -10,6 +10,7 @@ pub mod names;
 pub mod secret;
 pub mod sync;
 pub mod wire;
+pub mod visible;
 
 // Floor 0: files on disk. Knows nothing of what is in them.
 pub mod storage;
