@@ -4,6 +4,7 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
+use super::bounds;
 use crate::{
     error_code::{ErrorCode, Failure},
     wire::{FrameError, Id, Raw, RpcError, error_frame},
@@ -51,6 +52,16 @@ pub(super) fn no_session(id: Option<&Id>) -> Response {
         "Session not found: it has ended or was never here. Send initialize again.",
     );
     rpc_error(StatusCode::NOT_FOUND, id, &error)
+}
+
+/// There is no room for the request now.
+pub(super) fn busy() -> Response {
+    let error = bounds::no_memory();
+    let mut response = rpc_error(StatusCode::SERVICE_UNAVAILABLE, None, &error);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    response
 }
 
 pub(super) fn method_not_allowed(allow: &'static str) -> Response {

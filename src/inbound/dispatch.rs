@@ -14,6 +14,7 @@ use super::{
     Inbound,
     agreed::Agreed,
     answering::{Answer, Answering},
+    bounds,
     session::{LegacySession, SessionKind},
     stateless,
 };
@@ -271,14 +272,19 @@ impl ServedClient {
                 revision,
                 client: identity,
             };
-            let session = if let Some(session) = &client.session {
-                session.agree(agreed);
-                session.clone()
-            } else {
-                let (caller, view) = (caller.clone(), view.clone());
-                let kind = SessionKind::Streamable;
-                parts.sessions.open(kind, caller, view, Some(agreed))
+            let session = match &client.session {
+                Some(session) => session.clone(),
+                None => {
+                    let (caller, view) = (caller.clone(), view.clone());
+                    parts.sessions.open(SessionKind::Streamable, caller, view)
+                }
             };
+            if !session.agree(agreed) {
+                if session.kind == SessionKind::Streamable {
+                    parts.sessions.close(&session);
+                }
+                return Some(Answer::refusal(&request.id, &bounds::no_memory()));
+            }
             Some(Answer::opening(&request.id, &opening.result, session))
         })
     }

@@ -61,7 +61,7 @@ impl Inbound {
         request: HttpRequest,
     ) -> Response {
         let (head, body) = request.into_parts();
-        let body = match body::read(body).await {
+        let body = match body::read(body, self.memory()).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };

@@ -6,6 +6,7 @@ mod answer;
 mod answering;
 mod attach;
 mod body;
+mod bounds;
 mod dispatch;
 mod legacy_sse;
 mod listen;
@@ -47,6 +48,7 @@ use crate::{
     access::Caller,
     call_context::CallIds,
     config::RoutingMode,
+    memory_budget::MemoryBudget,
     names::ServerName,
     router::{Router, View},
 };
@@ -101,6 +103,11 @@ impl Inbound {
         endpoints()
             .layer(Extension(attach::Local))
             .with_state(self.clone())
+    }
+
+    /// What clients may make us hold.
+    pub fn memory(&self) -> &MemoryBudget {
+        self.0.sessions.memory()
     }
 
     /// Who is there.

@@ -21,7 +21,7 @@ use crate::{
 impl Inbound {
     pub(super) async fn post(&self, caller: Caller, view: View, request: HttpRequest) -> Response {
         let (head, body) = request.into_parts();
-        let body = match body::read(body).await {
+        let body = match body::read(body, self.memory()).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
@@ -79,7 +79,7 @@ impl Inbound {
                 work => without_answer(work).await,
             };
         };
-        let (to_client, receiver) = ClientSender::new();
+        let (to_client, receiver) = ClientSender::new(self.memory());
         match client.serve(message, to_client) {
             Work::Answering(answering)
             | Work::Opening(answering)

@@ -100,7 +100,7 @@ impl Inbound {
             Err(error) => return refused(Some(&request.id), &error),
         };
         let client = ServedClient::without_session(self, caller, view, meta.revision);
-        let (to_client, receiver) = ClientSender::new();
+        let (to_client, receiver) = ClientSender::new(self.memory());
         let answering = client.stateless(&meta, request, to_client);
         stream::respond(receiver, answering, status, stream::answering).await
     }

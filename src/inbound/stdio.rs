@@ -183,7 +183,7 @@ impl Conversation {
     }
 
     async fn take_message(&mut self, message: Message) {
-        let (to_client, receiver) = ClientSender::new();
+        let (to_client, receiver) = ClientSender::new(self.inbound.memory());
         match self.client.serve(message, to_client) {
             Work::Refused(frame) => self.say(frame).await,
             Work::Opening(answering) => self.open(answering),
