@@ -11,6 +11,8 @@ mod call_identity;
 mod call_variants;
 #[cfg(unix)]
 mod cli;
+#[cfg(target_os = "linux")]
+mod client_limits;
 mod connections;
 mod credentials;
 mod demo_server;
