@@ -211,3 +211,32 @@ async fn health_tells_at_once_what_works() {
     assert_eq!(daemon.get("/healthz").await.status, 200);
     assert_eq!(daemon.get("/readyz").await.status, 200);
 }
+
+#[tokio::test]
+async fn a_header_that_decides_stands_there_once() {
+    let (_upstream, daemon) = daemon().await;
+    for name in [
+        "origin",
+        "mcp-session-id",
+        "mcp-protocol-version",
+        "authorization",
+    ] {
+        let headers = [
+            JSON,
+            BOTH,
+            (name, "http://localhost"),
+            (name, "http://localhost"),
+        ];
+        let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+        assert_eq!(answer.status, 400, "{name}");
+        assert!(answer.text().contains(name), "{}", answer.text());
+    }
+    // Lists may be given in parts.
+    let accepted = [
+        JSON,
+        ("accept", "application/json"),
+        ("accept", "text/event-stream"),
+    ];
+    let answer = send(&daemon, "POST", "/mcp/all", &accepted, PING).await;
+    assert_eq!(answer.status, 200);
+}
