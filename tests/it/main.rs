@@ -32,6 +32,7 @@ mod logs;
 mod modern_clients;
 mod modern_upstreams;
 mod native;
+mod operator_log;
 mod order;
 mod progress;
 mod prompts_and_resources;
