@@ -8,6 +8,7 @@ mod attach;
 mod body;
 mod bounds;
 mod dispatch;
+mod landing;
 mod legacy_sse;
 mod listen;
 mod post;
@@ -91,6 +92,7 @@ impl Inbound {
     /// The MCP endpoints, and the answers that clients which probe for OAuth must get.
     pub fn routes(&self) -> HttpRouter {
         endpoints()
+            .route("/", on_get(landing::landing))
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))
