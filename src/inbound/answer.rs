@@ -29,6 +29,21 @@ pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> R
     response
 }
 
+/// The HTTP status that goes with an error of a stateless request, whoever it is of: the one table (transports, "Protocol Version
+/// Header" and "Server Validation"). Whatever is about the thing that was asked for, rather than about the asking, is an answer like any
+/// other.
+pub(super) fn status_of(code: i64) -> StatusCode {
+    match code {
+        RpcError::PARSE_ERROR
+        | RpcError::INVALID_REQUEST
+        | RpcError::HEADER_MISMATCH
+        | RpcError::MISSING_CAPABILITY
+        | RpcError::UNSUPPORTED_REVISION => StatusCode::BAD_REQUEST,
+        RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    }
+}
+
 /// Nothing to say.
 pub(super) fn accepted() -> Response {
     empty(StatusCode::ACCEPTED)
