@@ -6,9 +6,11 @@
 // Floor 0: words. Pure, no I/O, no clock.
 pub mod error_code;
 pub mod loopback;
+pub mod memory_budget;
 pub mod names;
 pub mod secret;
 pub mod sync;
+pub mod visible;
 pub mod wire;
 
 // Floor 0: files on disk. Knows nothing of what is in them.

@@ -12,13 +12,19 @@ use bytes::Bytes;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use crate::sync::Guarded;
+use crate::{
+    memory_budget::{MemoryBudget, MemoryShare},
+    sync::Guarded,
+};
 
 /// Limit: notifications that wait for a client which reads slowly. Later ones are dropped; the answer never is.
 const WAITING: usize = 8192;
 
 /// Limit: bytes that wait for a client, beside the frame that passes it. A client that reads never comes near.
 const WAITING_BYTES: usize = 64 << 20;
+
+/// Limit: so many of them need no place in the budget.
+const UNCOUNTED: usize = 64 << 10;
 
 /// The sending end of a request's stream back. Cheap to clone.
 #[derive(Clone, Default)]
@@ -27,7 +33,6 @@ pub struct ClientSender(Option<Arc<ClientStream>>);
 /// The receiving end: what the face writes to its client before the answer.
 pub struct ClientReceiver(Arc<ClientStream>);
 
-#[derive(Default)]
 struct ClientStream {
     waiting: Guarded<Waiting>,
     news: Notify,
@@ -36,10 +41,10 @@ struct ClientStream {
     cut: Option<CancellationToken>,
 }
 
-#[derive(Default)]
 struct Waiting {
     frames: VecDeque<Bytes>,
     bytes: usize,
+    memory: MemoryShare,
 }
 
 impl Drop for ClientReceiver {
@@ -49,18 +54,28 @@ impl Drop for ClientReceiver {
 }
 
 impl ClientSender {
-    /// Both ends.
-    pub fn new() -> (Self, ClientReceiver) {
-        let stream = Arc::new(ClientStream::default());
-        (Self(Some(stream.clone())), ClientReceiver(stream))
+    /// Both ends. What waits between them counts in the budget.
+    pub fn new(memory: &MemoryBudget) -> (Self, ClientReceiver) {
+        Self::ends(memory, None)
     }
 
     /// Both ends of a stream that answers take too, in order with everything else. When more waits than a client leaves unread, nothing
     /// is left out: the stream is given up, and `cut` is cancelled.
-    pub fn with_answers(cut: CancellationToken) -> (Self, ClientReceiver) {
+    pub fn with_answers(memory: &MemoryBudget, cut: CancellationToken) -> (Self, ClientReceiver) {
+        Self::ends(memory, Some(cut))
+    }
+
+    fn ends(memory: &MemoryBudget, cut: Option<CancellationToken>) -> (Self, ClientReceiver) {
+        let waiting = Waiting {
+            frames: VecDeque::new(),
+            bytes: 0,
+            memory: memory.share(),
+        };
         let stream = Arc::new(ClientStream {
-            cut: Some(cut),
-            ..ClientStream::default()
+            waiting: Guarded::new(waiting),
+            news: Notify::new(),
+            abandoned: AtomicBool::new(false),
+            cut,
         });
         (Self(Some(stream.clone())), ClientReceiver(stream))
     }
@@ -93,7 +108,7 @@ impl ClientSender {
         };
         let mut waiting = stream.waiting.lock();
         match &stream.cut {
-            None if waiting.is_too_much_with(&frame) => {
+            None if waiting.is_too_much_with(&frame) || !waiting.finds_memory_for(&frame) => {
                 tracing::debug!("a notification was dropped: the client reads too slowly");
                 return;
             }
@@ -103,9 +118,9 @@ impl ClientSender {
                 cut.cancel();
                 return;
             }
-            _ => waiting.bytes += frame.len(),
+            _ => (),
         }
-        waiting.frames.push_back(frame);
+        waiting.push(frame, VecDeque::push_back);
         drop(waiting);
         stream.news.notify_one();
     }
@@ -124,10 +139,7 @@ impl ClientReceiver {
 
     /// Puts a frame back that was taken too early.
     pub fn put_back(&self, frame: Bytes) {
-        let mut waiting = self.0.waiting.lock();
-        waiting.bytes += frame.len();
-        waiting.frames.push_front(frame);
-        drop(waiting);
+        self.0.waiting.lock().push(frame, VecDeque::push_front);
         self.0.news.notify_one();
     }
 
@@ -136,6 +148,8 @@ impl ClientReceiver {
         let mut waiting = self.0.waiting.lock();
         let frame = waiting.frames.pop_front()?;
         waiting.bytes -= frame.len();
+        let counted = waiting.bytes.saturating_sub(UNCOUNTED);
+        waiting.memory.hold(counted);
         Some(frame)
     }
 }
@@ -146,13 +160,28 @@ impl Waiting {
         let full = self.frames.len() >= WAITING || self.bytes + frame.len() > WAITING_BYTES;
         full && !self.frames.is_empty()
     }
+
+    /// Whether there is memory left for it.
+    fn finds_memory_for(&mut self, frame: &Bytes) -> bool {
+        let counted = (self.bytes + frame.len()).saturating_sub(UNCOUNTED);
+        let missing = counted.saturating_sub(self.memory.bytes());
+        missing == 0 || self.frames.is_empty() || self.memory.try_grow(missing)
+    }
+
+    fn push(&mut self, frame: Bytes, push: fn(&mut VecDeque<Bytes>, Bytes)) {
+        self.bytes += frame.len();
+        self.memory.hold(self.bytes.saturating_sub(UNCOUNTED));
+        push(&mut self.frames, frame);
+    }
 }
 
 impl ClientStream {
     /// Nobody will read what waits, or what comes later.
     fn abandon(&self, waiting: &mut Waiting) {
         self.abandoned.store(true, Ordering::Relaxed);
-        *waiting = Waiting::default();
+        waiting.frames = VecDeque::new();
+        waiting.bytes = 0;
+        waiting.memory.shrink_to(0);
     }
 }
 
@@ -162,7 +191,7 @@ mod tests {
 
     #[test]
     fn notices_are_left_out_for_a_client_that_does_not_read() {
-        let (to_client, receiver) = ClientSender::new();
+        let (to_client, receiver) = ClientSender::new(&MemoryBudget::default());
         for n in 0..WAITING + 10 {
             to_client.send(Bytes::from(n.to_string()));
         }
@@ -178,7 +207,8 @@ mod tests {
     fn a_way_with_answers_is_cut_rather_than_left_with_gaps() {
         let check = |frames: usize, size: usize, whole: bool| {
             let cut = CancellationToken::new();
-            let (to_client, receiver) = ClientSender::with_answers(cut.clone());
+            let (to_client, receiver) =
+                ClientSender::with_answers(&MemoryBudget::default(), cut.clone());
             for _ in 0..frames {
                 to_client.send(Bytes::from(vec![b'x'; size]));
             }
@@ -192,5 +222,24 @@ mod tests {
         check(1, WAITING_BYTES + 1, true);
         check(2, WAITING_BYTES / 2, true);
         check(3, WAITING_BYTES / 2, false);
+    }
+
+    #[test]
+    fn what_waits_for_clients_that_do_not_read_counts_in_the_budget() {
+        let memory = MemoryBudget::of(2 * UNCOUNTED);
+        let frame = || Bytes::from(vec![b'x'; UNCOUNTED]);
+        let send = |to_client: &ClientSender| (0..5).for_each(|_| to_client.send(frame()));
+        let waits = |receiver: &ClientReceiver| std::iter::from_fn(|| receiver.take()).count();
+        let (first, its_end) = ClientSender::new(&memory);
+        send(&first);
+        assert!(memory.is_spent());
+        let (second, other_end) = ClientSender::new(&memory);
+        send(&second);
+        assert_eq!(waits(&other_end), 1, "a little needs no place");
+        let (answers, answers_end) = ClientSender::with_answers(&memory, CancellationToken::new());
+        send(&answers);
+        assert_eq!(waits(&answers_end), 5, "answers are never left out");
+        assert_eq!(waits(&its_end), 3);
+        assert!(memory.share().try_grow(2 * UNCOUNTED), "all is given back");
     }
 }

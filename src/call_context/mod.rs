@@ -7,6 +7,7 @@ mod questions;
 mod session;
 
 use std::{
+    collections::BTreeMap,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -21,7 +22,7 @@ pub use self::{
 };
 use crate::{
     access::Caller,
-    wire::{LogLevel, Outcome, Raw, Revision, bridge::Sender, method},
+    wire::{LogLevel, Outcome, Raw, Revision, RpcError, bridge::Sender, method},
 };
 
 /// Limit: how long one call may take in all, however much progress it reports.
@@ -29,6 +30,13 @@ const TOTAL: Duration = Duration::from_mins(30);
 
 /// Limit: bytes of a method's name that log lines show. Clients write what they like there.
 const SHOWN_METHOD: usize = 64;
+
+/// Limit: bytes that a session keeps of its client's implementation, and of each of its names where it says more.
+const MAX_INFO: usize = 2 << 10;
+const SHOWN_NAME: usize = 256;
+
+/// Limit: bytes that a session keeps of its client's capabilities.
+const MAX_CAPABILITIES: usize = 16 << 10;
 
 /// Travels with a request from the face that took it to the link that carries it.
 #[derive(Clone)]
@@ -162,6 +170,46 @@ impl ClientIdentity {
         }
     }
 
+    /// The same, to be kept for as long as a session lasts. Of an implementation that says more of itself than is kept its names and
+    /// version remain; capabilities decide what the client is asked, so those that are too large are an error.
+    pub fn kept(info: &Raw, capabilities: &Raw) -> Result<Self, RpcError> {
+        if capabilities.as_bytes().len() > MAX_CAPABILITIES {
+            let why = "initialize: `capabilities` are larger than 16 KiB";
+            return Err(RpcError::invalid_params(why));
+        }
+        if info.as_bytes().len() <= MAX_INFO {
+            return Ok(Self::new(info, capabilities));
+        }
+        let names = ["name", "title", "version"].into_iter().filter_map(|key| {
+            let text = info.get(key)?.string()?;
+            let cut = text.split_at(text.floor_char_boundary(SHOWN_NAME)).0;
+            Some((key, cut.to_owned()))
+        });
+        let names: BTreeMap<&str, String> = names.collect();
+        Ok(Self::new(&Raw::author(&names), capabilities))
+    }
+
+    /// Its name and version, for log lines.
+    pub fn shown(&self) -> String {
+        let text = |key| self.info.get(key).and_then(|text| text.string());
+        let (name, version) = (text("name"), text("version"));
+        let shown = format!(
+            "{} {}",
+            name.unwrap_or_default(),
+            version.unwrap_or_default()
+        );
+        shown
+            .split_at(shown.floor_char_boundary(SHOWN_METHOD))
+            .0
+            .trim()
+            .to_owned()
+    }
+
+    /// In bytes.
+    pub fn size(&self) -> usize {
+        self.info.as_bytes().len() + self.capabilities.as_bytes().len()
+    }
+
     /// Whether it declared what this question takes.
     pub fn can_answer(&self, method: &str, params: Option<&Raw>) -> bool {
         let Some(capability) = capability_for(method) else {
@@ -205,6 +253,31 @@ mod tests {
         let mut all = [outer.id, inner.id, next.id].map(|id| id.to_string());
         all.sort();
         assert_eq!(all, ["c1", "c2", "c3"]);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_client_is_bounded() {
+        let raw = |text: &str| Raw::parse_str(text).expect("JSON");
+        let kept = |info: &str, capabilities: &str| {
+            ClientIdentity::kept(&raw(info), &raw(capabilities))
+                .map(|kept| (kept.info.as_str().to_owned(), kept.size()))
+                .map_err(|error| error.code)
+        };
+        let small = r#"{ "name":"a", "x":1.10}"#;
+        assert_eq!(
+            kept(small, "{}"),
+            Ok((small.to_owned(), small.len() + 2)),
+            "as it is"
+        );
+        let (long, icon) = ("ö".repeat(SHOWN_NAME), "x".repeat(MAX_INFO));
+        let large = format!(r#"{{"version":"1","icons":["{icon}"],"title":3,"name":"{long}"}}"#);
+        let cut = "ö".repeat(SHOWN_NAME / 2);
+        let (info, _) = kept(&large, "{}").expect("small capabilities");
+        assert_eq!(info, format!(r#"{{"name":"{cut}","version":"1"}}"#));
+        let capabilities = |size: usize| format!(r#"{{"experimental":"{}"}}"#, "x".repeat(size));
+        assert!(kept("{}", &capabilities(MAX_CAPABILITIES - 19)).is_ok());
+        let refused = kept("{}", &capabilities(MAX_CAPABILITIES - 18));
+        assert_eq!(refused, Err(RpcError::INVALID_PARAMS));
     }
 
     #[test]

@@ -128,7 +128,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::wire::Message;
+    use crate::{memory_budget::MemoryBudget, wire::Message};
 
     fn sent(receiver: &super::super::ClientReceiver) -> Message {
         Message::parse(&receiver.take().expect("a frame")).expect("a message")
@@ -136,7 +136,10 @@ mod tests {
 
     #[test]
     fn an_answer_finds_its_question() {
-        let (questions, (to_client, receiver)) = (Questions::default(), ClientSender::new());
+        let (questions, (to_client, receiver)) = (
+            Questions::default(),
+            ClientSender::new(&MemoryBudget::default()),
+        );
         let mut asking = Box::pin(questions.ask(&to_client, "roots/list", None));
         assert!(asking.as_mut().now_or_never().is_none());
         let Message::Request(request) = sent(&receiver) else {
@@ -156,7 +159,10 @@ mod tests {
 
     #[test]
     fn a_question_that_nobody_waits_for_is_withdrawn() {
-        let (questions, (to_client, receiver)) = (Questions::default(), ClientSender::new());
+        let (questions, (to_client, receiver)) = (
+            Questions::default(),
+            ClientSender::new(&MemoryBudget::default()),
+        );
         let mut asking = Box::pin(questions.ask(&to_client, "roots/list", None));
         assert!(asking.as_mut().now_or_never().is_none());
         let Message::Request(request) = sent(&receiver) else {
@@ -176,7 +182,10 @@ mod tests {
 
     #[test]
     fn a_client_that_left_answers_nothing() {
-        let (questions, (to_client, receiver)) = (Questions::default(), ClientSender::new());
+        let (questions, (to_client, receiver)) = (
+            Questions::default(),
+            ClientSender::new(&MemoryBudget::default()),
+        );
         let mut asking = Box::pin(questions.ask(&to_client, "roots/list", None));
         assert!(asking.as_mut().now_or_never().is_none());
         questions.end();
@@ -192,7 +201,10 @@ mod tests {
 
     #[test]
     fn questions_are_bounded() {
-        let (questions, (to_client, _receiver)) = (Questions::default(), ClientSender::new());
+        let (questions, (to_client, _receiver)) = (
+            Questions::default(),
+            ClientSender::new(&MemoryBudget::default()),
+        );
         let ask = || Box::pin(questions.ask(&to_client, "roots/list", None));
         let mut all: Vec<_> = (0..OPEN).map(|_| ask()).collect();
         for asking in &mut all {

@@ -12,7 +12,7 @@ use comfy_table::{ContentArrangement, Table, presets};
 use serde::Deserialize;
 
 use super::{failure::CommandFailure, platform, pretty_json};
-use crate::daemon_client;
+use crate::{daemon_client, visible::is_invisible};
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -166,20 +166,11 @@ fn visible(text: &str) -> String {
         match character {
             '\n' | '\t' => shown.push(' '),
             '\r' => {}
-            c if c.is_control() || is_hidden(c) => shown.extend(c.escape_unicode()),
+            c if is_invisible(c) => shown.extend(c.escape_unicode()),
             c => shown.push(c),
         }
     }
     shown
-}
-
-/// Characters without a width that turn the direction of text or stand between letters unseen.
-fn is_hidden(character: char) -> bool {
-    matches!(
-        character,
-        '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}'
-            | '\u{E0000}'..='\u{E007F}'
-    )
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 
 use crate::{config::Settings, loopback::is_loopback};
@@ -19,7 +19,22 @@ pub(super) type CurrentSettings = watch::Receiver<Arc<Settings>>;
 /// Paths that monitoring asks under whatever name it knows us by.
 const OPEN_PATHS: [&str; 3] = ["/health", "/healthz", "/readyz"];
 
-/// Lets a request through, or answers 403.
+/// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are
+/// held against it later.
+static ONCE: [HeaderName; 7] = [
+    header::ORIGIN,
+    header::AUTHORIZATION,
+    header::CONTENT_TYPE,
+    HeaderName::from_static("last-event-id"),
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-session-id"),
+    HeaderName::from_static("x-forwarded-user"),
+];
+
+/// Limit: bytes of a header that a log line shows.
+const SHOWN: usize = 128;
+
+/// Lets a request through, or answers 403; 400 where it says a thing twice.
 pub(super) async fn check(
     State(rules): State<CurrentSettings>,
     request: Request,
@@ -31,7 +46,18 @@ pub(super) async fn check(
     };
     match verdict {
         Verdict::Pass => next.run(request).await,
-        Verdict::Refuse(what) => refusal(what),
+        Verdict::Refuse(what) => {
+            tracing::info!(
+                path = shown(request.uri().path()),
+                rejected = shown(&said(request.headers(), &what)),
+                "a request was refused: its {what} is not trusted"
+            );
+            refusal(&what)
+        }
+        Verdict::Twice(name) => {
+            tracing::info!(header = %name, "a request was refused: it has a header twice");
+            twice(&name)
+        }
         Verdict::Share(origin) if request.method() == Method::OPTIONS => {
             shared(preflight(), &origin)
         }
@@ -44,18 +70,24 @@ enum Verdict {
     Pass,
     /// A trusted page: it may read our answers.
     Share(HeaderValue),
-    Refuse(&'static str),
+    /// What this header says is not trusted.
+    Refuse(HeaderName),
+    /// This header stands there more than once.
+    Twice(HeaderName),
 }
 
 fn judge(settings: &Settings, path: &str, headers: &HeaderMap) -> Verdict {
     if !OPEN_PATHS.contains(&path) && !host_is_ours(settings, headers) {
-        return Verdict::Refuse("host");
+        return Verdict::Refuse(header::HOST);
+    }
+    if let Some(name) = doubled(headers) {
+        return Verdict::Twice(name.clone());
     }
     let Some(origin) = headers.get(header::ORIGIN) else {
         return Verdict::Pass;
     };
     let Ok(text) = origin.to_str() else {
-        return Verdict::Refuse("origin");
+        return Verdict::Refuse(header::ORIGIN);
     };
     if settings
         .trusted_origins
@@ -70,7 +102,7 @@ fn judge(settings: &Settings, path: &str, headers: &HeaderMap) -> Verdict {
         .map(without_port);
     match host {
         Some(host) if is_loopback(host) => Verdict::Pass,
-        _ => Verdict::Refuse("origin"),
+        _ => Verdict::Refuse(header::ORIGIN),
     }
 }
 
@@ -106,12 +138,42 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-fn refusal(what: &str) -> Response {
-    let body = format!(
-        r#"{{"error":"forbidden","hint":"This {what} is not trusted. The user can add it to trusted_{what}s in the configuration."}}"#
+/// The first header that must stand there once and does not.
+fn doubled(headers: &HeaderMap) -> Option<&'static HeaderName> {
+    if headers.len() == headers.keys_len() {
+        return None;
+    }
+    ONCE.iter()
+        .find(|name| headers.get_all(*name).iter().nth(1).is_some())
+}
+
+/// All that a request says in a header, whatever it is.
+fn said(headers: &HeaderMap, name: &HeaderName) -> String {
+    let values = headers.get_all(name).iter();
+    let values = values.map(|value| String::from_utf8_lossy(value.as_bytes()));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+fn shown(text: &str) -> &str {
+    text.split_at(text.floor_char_boundary(SHOWN)).0
+}
+
+fn refusal(what: &HeaderName) -> Response {
+    let hint = format!(
+        "This {what} is not trusted. The user can add it to trusted_{what}s in the configuration; the log names it."
     );
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = StatusCode::FORBIDDEN;
+    error(StatusCode::FORBIDDEN, "forbidden", &hint)
+}
+
+fn twice(name: &HeaderName) -> Response {
+    let hint = format!("The header {name} stands there more than once.");
+    error(StatusCode::BAD_REQUEST, "invalid_request", &hint)
+}
+
+fn error(status: StatusCode, error: &str, hint: &str) -> Response {
+    let body = serde_json::json!({ "error": error, "hint": hint });
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = status;
     response.headers_mut().insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static("application/json"),
@@ -171,9 +233,10 @@ mod tests {
             headers.insert(header::ORIGIN, value(origin));
         }
         let found = match judge(settings, path, &headers) {
-            Verdict::Pass => "pass",
-            Verdict::Share(_) => "share",
-            Verdict::Refuse(what) => what,
+            Verdict::Pass => "pass".to_owned(),
+            Verdict::Share(_) => "share".to_owned(),
+            Verdict::Refuse(what) => what.to_string(),
+            Verdict::Twice(name) => format!("{name} twice"),
         };
         assert_eq!(found, expected, "{host:?} {origin:?}");
     }
@@ -239,5 +302,28 @@ mod tests {
         ] {
             check(&settings, "/mcp", here, Some(origin), "origin");
         }
+    }
+
+    #[test]
+    fn what_decides_stands_there_once() {
+        let check = |names: &[&'static str], expected: Option<&str>| {
+            let value = HeaderValue::from_static("x");
+            let names = names.iter().map(|name| HeaderName::from_static(name));
+            let mut headers = HeaderMap::new();
+            for name in names {
+                headers.append(name, value.clone());
+            }
+            let found = doubled(&headers).map(HeaderName::as_str);
+            assert_eq!(found, expected, "{headers:?}");
+        };
+        check(&["origin", "mcp-session-id", "accept"], None);
+        check(&["accept", "accept", "origin"], None);
+        check(&["origin", "origin"], Some("origin"));
+        check(
+            &["mcp-session-id", "x", "mcp-session-id"],
+            Some("mcp-session-id"),
+        );
+        check(&["mcp-param-a", "mcp-param-a"], None);
+        check(&["authorization", "authorization"], Some("authorization"));
     }
 }

@@ -1,6 +1,13 @@
 //! Listens and serves HTTP/1.1: TCP for clients, a socket in the data folder for the command line.
 
-use std::{convert::Infallible, io, net::SocketAddr, path::Path, pin::pin, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    path::Path,
+    pin::pin,
+    time::{Duration, Instant},
+};
 
 use axum::{Router as HttpRouter, body::Body};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -8,18 +15,27 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::TcpListener,
+    time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_service::Service;
 
-use super::ServeError;
-use crate::{access::Peer, config::Listen};
+use super::{
+    ServeError,
+    client_io::ClientIo,
+    connections::{ClientConnection, ClientConnections},
+    response_body::ResponseBody,
+};
+use crate::{access::Peer, config::Listen, memory_budget::MemoryBudget};
 
 /// How long a connection may be silent before it has sent the head of a request.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Accepting fails when file descriptors run out; it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Connections that are refused are told of once in this time.
+const REFUSED_PAUSE: Duration = Duration::from_secs(10);
 
 /// Binds every address: the first must succeed, the others are tried.
 pub(super) async fn bind(listen: &Listen) -> Result<Vec<TcpListener>, ServeError> {
@@ -129,61 +145,108 @@ impl Accept for tokio::net::UnixListener {
     }
 }
 
+/// What the connections of one kind of clients have in common.
+#[derive(Clone)]
+pub(super) struct ServedRoutes {
+    pub(super) routes: HttpRouter,
+    pub(super) connections: ClientConnections,
+    pub(super) memory: MemoryBudget,
+    pub(super) closing: CancellationToken,
+}
+
 /// Serves until `closing`, then lets the connections finish what they are at. Each connection is a task of its own: a panic in one
 /// ends that one.
-pub(super) async fn serve(
-    listener: impl Accept,
-    routes: HttpRouter,
-    closing: CancellationToken,
-    drained: Duration,
-) {
-    let connections = TaskTracker::new();
+pub(super) async fn serve(listener: impl Accept, served: ServedRoutes, drained: Duration) {
+    let tasks = TaskTracker::new();
+    let mut refused = RefusedConnections::default();
     loop {
         let accepted = tokio::select! {
-            () = closing.cancelled() => break,
+            () = served.closing.cancelled() => break,
             accepted = listener.accept() => accepted,
         };
         let (io, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                refused.note(&error);
+                served.connections.make_room();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let routes = routes.clone();
-        let service = service_fn(move |mut request: http::Request<Incoming>| {
-            let mut routes = routes.clone();
-            request.extensions_mut().insert(peer);
-            async move { Ok::<_, Infallible>(answered(routes.call(request.map(Body::new)).await)) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_DEADLINE)
-            .serve_connection(TokioIo::new(io), service)
-            .with_upgrades();
-        let closing = closing.clone();
-        connections.spawn(async move {
-            let mut connection = pin!(connection);
-            let ended = tokio::select! {
-                ended = &mut connection => ended,
-                () = closing.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    connection.await
-                }
-            };
-            if let Err(error) = ended {
-                tracing::debug!(%error, "a client's connection ended early");
-            }
-        });
+        match served.connections.enter() {
+            Some(connection) => drop(tasks.spawn(converse(io, peer, served.clone(), connection))),
+            None => refused.note(&"every connection has a call in flight"),
+        }
     }
     drop(listener);
-    connections.close();
-    if tokio::time::timeout(drained, connections.wait())
-        .await
-        .is_err()
-    {
+    tasks.close();
+    if timeout(drained, tasks.wait()).await.is_err() {
         tracing::warn!("requests were still running after the grace and were cut off");
+    }
+}
+
+/// One client's connection, to its end.
+async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    io: Io,
+    peer: Peer,
+    served: ServedRoutes,
+    connection: ClientConnection,
+) {
+    let ServedRoutes {
+        routes,
+        memory,
+        closing,
+        ..
+    } = served;
+    // Programs on the local socket are the operator's own, and may be stopped for a while.
+    let watched = matches!(peer, Peer::Network(_)).then(|| memory.clone());
+    let io = ClientIo::new(io, watched);
+    let service = service_fn(|mut request: http::Request<Incoming>| {
+        let (mut routes, memory) = (routes.clone(), memory.clone());
+        let busy = connection.begin(request.method());
+        request.extensions_mut().insert(peer);
+        async move {
+            let response = answered(routes.call(request.map(Body::new)).await);
+            Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, memory, busy)))
+        }
+    });
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_DEADLINE)
+        .serve_connection(TokioIo::new(io), service)
+        .with_upgrades();
+    let mut serving = pin!(serving);
+    let ended = tokio::select! {
+        ended = &mut serving => ended,
+        () = connection.over().cancelled() => {
+            tracing::debug!("a connection gave way to another: too many are open");
+            return;
+        }
+        () = closing.cancelled() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a client's connection ended early");
+    }
+}
+
+/// Connections that could not be taken, which are told of once in a while.
+#[derive(Default)]
+struct RefusedConnections {
+    since_last: usize,
+    last: Option<Instant>,
+}
+
+impl RefusedConnections {
+    fn note(&mut self, why: &dyn std::fmt::Display) {
+        self.since_last += 1;
+        if self.last.is_none_or(|last| last.elapsed() >= REFUSED_PAUSE) {
+            let connections = std::mem::take(&mut self.since_last);
+            tracing::warn!(%why, connections, "connections could not be accepted");
+            self.last = Some(Instant::now());
+        }
     }
 }
 

@@ -1,10 +1,13 @@
 //! The composition root: builds every part, spawns every task, listens, and ends everything in order.
 
+mod client_io;
+mod connections;
 mod ending;
 mod guard;
 mod http;
 mod identity;
 mod lock;
+mod response_body;
 mod running;
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};

@@ -12,7 +12,9 @@ use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    ServeError, guard,
+    ServeError,
+    connections::ClientConnections,
+    guard,
     http::{self, LocalSocket},
     identity,
     lock::DataLock,
@@ -28,7 +30,7 @@ use crate::{
     inbound::{Inbound, Presence, Sessions},
     logging,
     management::{DaemonLocation, Management},
-    process::{ChildLedger, LoginPath},
+    process::{self, ChildLedger, LoginPath},
     router::Router,
     upstream::{ConnectContext, Supervisor},
 };
@@ -220,15 +222,25 @@ fn open_faces(
             guard::check,
         ));
     let mut faces = JoinSet::new();
+    let over_tcp = http::ServedRoutes {
+        routes: guarded,
+        connections: ClientConnections::within(process::raise_descriptor_limit()),
+        memory: inbound.memory().clone(),
+        closing: closing.clone(),
+    };
     for listener in listeners {
-        let serving = http::serve(listener, guarded.clone(), closing.clone(), DRAIN);
-        faces.spawn(serving);
+        faces.spawn(http::serve(listener, over_tcp.clone(), DRAIN));
     }
     if let Some(socket) = local {
         let operator = identity::for_operator(api.routes(), access);
         let clients = identity::for_clients(inbound.local_routes(), access);
-        let routes = counted(operator.merge(clients));
-        faces.spawn(http::serve(socket, routes, closing.clone(), DRAIN));
+        let over_socket = http::ServedRoutes {
+            routes: counted(operator.merge(clients)),
+            // Programs of the operator's own.
+            connections: ClientConnections::of(usize::MAX),
+            ..over_tcp
+        };
+        faces.spawn(http::serve(socket, over_socket, DRAIN));
     }
     faces.spawn(see_off(inbound.clone(), closing.clone()));
     faces

@@ -114,6 +114,7 @@ impl Forwarding<'_> {
         };
         let mut call = ForwardedCall::new(self, call);
         call.sent.progress.set_client(token);
+        call.sent.active.unpark();
         let params = self.request.params;
         let responses = params.and_then(|params| params.get(input_required::RESPONSES));
         for question in questions {
@@ -282,7 +283,7 @@ impl<'a> ForwardedCall<'a> {
 
     /// Keeps the call, and hands what was collected to its client.
     fn park(mut self) -> Result<Outcome, RequestError> {
-        self.sent.active.hold();
+        self.sent.active.park();
         let handle = parked::new_handle();
         let requests = self.collected.iter().map(|question| &question.request);
         let result = input_required::result(requests, Some(&handle));

@@ -3,11 +3,7 @@
 //! The state that a client holds is a handle nobody can guess, and everything that it is bound to stays here: there is nothing in it
 //! to read or to forge. It works once.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Instant,
-};
+use std::{collections::HashMap, time::Instant};
 
 use tokio::sync::Notify;
 
@@ -16,6 +12,7 @@ use crate::{
     access::Caller,
     fingerprint::Fingerprint,
     names::ServerName,
+    sync::Guarded,
     upstream::ActiveCall,
     wire::{
         Id, Raw, Revision,
@@ -31,16 +28,24 @@ const AT_A_SERVER: usize = 32;
 const PREFIX: &str = "mcpproxy-";
 
 /// The parked calls of one daemon.
-#[derive(Default)]
-pub(super) struct ParkedCalls {
-    table: Mutex<HashMap<Box<str>, Entry>>,
+pub(super) struct ParkedCalls<C = ParkedCall> {
+    table: Guarded<HashMap<Box<str>, Entry<C>>>,
     added: Notify,
 }
 
-struct Entry {
-    call: ParkedCall,
+struct Entry<C> {
+    call: C,
     key: RetryKey,
     expires: Instant,
+}
+
+impl<C> Default for ParkedCalls<C> {
+    fn default() -> Self {
+        Self {
+            table: Guarded::default(),
+            added: Notify::new(),
+        }
+    }
 }
 
 /// A request that was sent, and how it stands.
@@ -89,45 +94,51 @@ impl ParkedCalls {
         now: Instant,
     ) -> Result<(), TooManyParked> {
         let expires = now + call.call.state.budget.begin_parked();
+        self.keep(handle, Entry { call, key, expires }, now)
+    }
+
+    /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request; the call is then over.
+    pub(super) fn take(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<ParkedCall> {
+        let entry = self.take_entry(handle, key, now)?;
+        let mut call = entry.call;
+        call.call.state.budget.give_back(entry.expires - now);
+        Some(call)
+    }
+}
+
+/// Calls are dropped without the lock: withdrawing one takes locks of its own.
+impl<C> ParkedCalls<C> {
+    fn keep(&self, handle: &str, entry: Entry<C>, now: Instant) -> Result<(), TooManyParked> {
         drop(self.take_expired(now));
-        let mut table = self.lock();
+        let mut table = self.table.lock();
         let same = |of: &dyn Fn(&RetryKey) -> bool| table.values().filter(|e| of(&e.key)).count();
-        if same(&|other| other.caller == key.caller) >= OF_A_CALLER
-            || same(&|other| other.server == key.server) >= AT_A_SERVER
+        if same(&|other| other.caller == entry.key.caller) >= OF_A_CALLER
+            || same(&|other| other.server == entry.key.server) >= AT_A_SERVER
         {
-            // Dropped after the lock: withdrawing a call takes locks of its own.
             drop(table);
             return Err(TooManyParked);
         }
-        let entry = Entry { call, key, expires };
         table.insert(handle.into(), entry);
         drop(table);
         self.added.notify_one();
         Ok(())
     }
 
-    /// The call that a handle stands for. Nothing if it is unknown, used, expired, or of another request; the call is then over.
-    pub(super) fn take(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<ParkedCall> {
-        let entry = self.lock().remove(handle)?;
-        if entry.key != *key || now >= entry.expires {
-            return None;
-        }
-        let mut call = entry.call;
-        call.call.state.budget.give_back(entry.expires - now);
-        Some(call)
+    fn take_entry(&self, handle: &str, key: &RetryKey, now: Instant) -> Option<Entry<C>> {
+        let entry = self.table.lock().remove(handle)?;
+        (entry.key == *key && now < entry.expires).then_some(entry)
     }
 
     /// Gives up the call that a handle stands for.
     pub(super) fn forget(&self, handle: &str) {
-        // Dropped after the lock: withdrawing a call takes locks of its own.
-        let entry = self.lock().remove(handle);
+        let entry = self.table.lock().remove(handle);
         drop(entry);
     }
 
     /// Gives up the calls whose clients did not come back in time, for ever.
     pub(super) async fn forget_expired(&self) {
         loop {
-            let next = self.lock().values().map(|entry| entry.expires).min();
+            let next = self.table.lock().values().map(|entry| entry.expires).min();
             match next {
                 None => self.added.notified().await,
                 Some(next) => tokio::select! {
@@ -141,16 +152,10 @@ impl ParkedCalls {
         }
     }
 
-    /// To be dropped after the lock: withdrawing a call takes locks of its own.
-    fn take_expired(&self, now: Instant) -> Vec<Entry> {
-        let mut table = self.lock();
+    fn take_expired(&self, now: Instant) -> Vec<Entry<C>> {
+        let mut table = self.table.lock();
         let expired = table.extract_if(|_, entry| now >= entry.expires);
         expired.map(|(_, entry)| entry).collect()
-    }
-
-    /// The data is whole between statements, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, HashMap<Box<str>, Entry>> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,4 +171,102 @@ pub(super) fn handle_in(client: Revision, params: Option<&Raw>) -> Option<String
     }
     let state = params?.get(input_required::STATE)?.string()?;
     state.starts_with(PREFIX).then_some(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    const ROUND: Duration = Duration::from_secs(60);
+
+    fn key(caller: &str, server: &str) -> RetryKey {
+        RetryKey {
+            caller: Caller::named(caller),
+            server: ServerName::parse(server).expect("a name"),
+            method: "tools/call".into(),
+            params: Fingerprint::of_value(&Raw::empty_object()),
+        }
+    }
+
+    /// A table of numbers in place of calls.
+    struct Table(ParkedCalls<usize>, Instant);
+
+    impl Table {
+        fn keep(&self, handle: &str, call: usize, key: &RetryKey, at: Duration) -> bool {
+            let now = self.1 + at;
+            let entry = Entry {
+                call,
+                key: key.clone(),
+                expires: now + ROUND,
+            };
+            self.0.keep(handle, entry, now).is_ok()
+        }
+
+        fn take(&self, handle: &str, key: &RetryKey, at: Duration) -> Option<usize> {
+            let entry = self.0.take_entry(handle, key, self.1 + at);
+            entry.map(|entry| entry.call)
+        }
+    }
+
+    fn table() -> Table {
+        Table(ParkedCalls::default(), Instant::now())
+    }
+
+    #[test]
+    fn a_handle_works_once_in_time_and_for_the_same_request() {
+        let (table, key, now) = (table(), key("a", "s"), Duration::ZERO);
+        assert!(table.keep("h", 1, &key, now));
+        assert_eq!(table.take("other", &key, now), None);
+        assert_eq!(table.take("h", &key, now), Some(1));
+        assert_eq!(table.take("h", &key, now), None, "used");
+        assert!(table.keep("h", 2, &key, now));
+        assert_eq!(table.take("h", &key, ROUND), None, "late");
+        assert!(table.keep("h", 3, &key, now));
+        assert_eq!(
+            table.take("h", &self::key("b", "s"), now),
+            None,
+            "another's"
+        );
+        assert_eq!(table.take("h", &key, now), None, "and it is over");
+        assert!(table.keep("h", 4, &key, now));
+        table.0.forget("h");
+        assert_eq!(table.take("h", &key, now), None, "given up");
+    }
+
+    #[test]
+    fn one_server_has_so_many_parked_calls_and_no_more() {
+        let (table, now) = (table(), Duration::ZERO);
+        let keep = |n: usize, server, at| {
+            table.keep(
+                &format!("{server}{n}"),
+                n,
+                &key(&format!("c{n}"), server),
+                at,
+            )
+        };
+        assert!((0..AT_A_SERVER).all(|n| keep(n, "s", now)));
+        assert!(!keep(AT_A_SERVER, "s", now), "of anybody");
+        assert!(keep(0, "t", now), "another server is not concerned");
+        assert!(table.take("s0", &key("c0", "s"), now).is_some());
+        assert!(keep(AT_A_SERVER, "s", now), "a place is free");
+        assert!(keep(AT_A_SERVER + 1, "s", ROUND), "all have expired");
+    }
+
+    #[test]
+    fn one_caller_has_so_many_parked_calls_and_no_more() {
+        let (table, now) = (table(), Duration::ZERO);
+        let keep = |n: usize, caller: &str| {
+            table.keep(
+                &format!("{caller}{n}"),
+                n,
+                &key(caller, &format!("s{n}")),
+                now,
+            )
+        };
+        assert!((0..OF_A_CALLER).all(|n| keep(n, "a")));
+        assert!(!keep(OF_A_CALLER, "a"), "at whichever server");
+        assert!(keep(OF_A_CALLER, "b"), "another caller is not concerned");
+    }
 }

@@ -11,6 +11,16 @@ pub(super) struct Agreed {
     pub(super) client: Arc<ClientIdentity>,
 }
 
+/// Limit: bytes of what a client says of itself that need no place in the budget. Hardly any client says more.
+const UNCOUNTED: usize = 2 << 10;
+
+impl Agreed {
+    /// What of it needs a place in the budget.
+    pub(super) fn cost(&self) -> usize {
+        self.client.size().saturating_sub(UNCOUNTED)
+    }
+}
+
 impl Default for Agreed {
     /// Before `initialize`.
     fn default() -> Self {

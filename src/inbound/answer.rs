@@ -4,6 +4,7 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
+use super::bounds;
 use crate::{
     error_code::{ErrorCode, Failure},
     wire::{FrameError, Id, Raw, RpcError, error_frame},
@@ -26,6 +27,21 @@ pub(super) fn with_type(status: StatusCode, kind: &'static str, body: Body) -> R
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     response
+}
+
+/// The HTTP status that goes with an error of a stateless request, whoever it is of: the one table (transports, "Protocol Version
+/// Header" and "Server Validation"). Whatever is about the thing that was asked for, rather than about the asking, is an answer like any
+/// other.
+pub(super) fn status_of(code: i64) -> StatusCode {
+    match code {
+        RpcError::PARSE_ERROR
+        | RpcError::INVALID_REQUEST
+        | RpcError::HEADER_MISMATCH
+        | RpcError::MISSING_CAPABILITY
+        | RpcError::UNSUPPORTED_REVISION => StatusCode::BAD_REQUEST,
+        RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        _ => StatusCode::OK,
+    }
 }
 
 /// Nothing to say.
@@ -51,6 +67,16 @@ pub(super) fn no_session(id: Option<&Id>) -> Response {
         "Session not found: it has ended or was never here. Send initialize again.",
     );
     rpc_error(StatusCode::NOT_FOUND, id, &error)
+}
+
+/// There is no room for the request now.
+pub(super) fn busy() -> Response {
+    let error = bounds::no_memory();
+    let mut response = rpc_error(StatusCode::SERVICE_UNAVAILABLE, None, &error);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+    response
 }
 
 pub(super) fn method_not_allowed(allow: &'static str) -> Response {

@@ -9,11 +9,13 @@ use axum::{
 use bytes::{Bytes, BytesMut};
 use http::StatusCode;
 use http_body_util::BodyExt;
+use tokio::time::timeout;
 
 use super::{
     answer,
     dispatch::{MAX_MESSAGE, too_large},
 };
+use crate::memory_budget::MemoryBudget;
 
 /// A body that is too large is read and thrown away up to this size, because many clients cannot hear an answer before they have
 /// sent everything.
@@ -22,36 +24,106 @@ const MAX_DISCARDED: usize = 256 << 20;
 /// How long a client may take to send its body.
 const BODY_DEADLINE: Duration = Duration::from_mins(2);
 
-/// The whole body.
-pub(super) async fn read(mut body: Body) -> Result<Bytes, Response> {
-    let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-    let reading = async {
-        let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_MESSAGE)), 0_usize);
-        while let Some(frame) = body.frame().await {
-            let data = frame
-                .map_err(|_| answer::empty(StatusCode::BAD_REQUEST))?
-                .into_data()
-                .unwrap_or_default();
-            size = size.saturating_add(data.len());
-            if size <= MAX_MESSAGE {
-                text.extend_from_slice(&data);
-            } else if size > MAX_DISCARDED {
-                break;
-            } else {
-                text = BytesMut::new();
-            }
-        }
-        if size > MAX_MESSAGE {
-            return Err(answer::rpc_error(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                None,
-                &too_large(),
-            ));
-        }
-        Ok(text.freeze())
-    };
-    match tokio::time::timeout(BODY_DEADLINE, reading).await {
+/// How long it may send nothing of it.
+const BODY_SILENCE: Duration = Duration::from_secs(20);
+
+/// Limit: so much of a body needs no place in the budget. Nearly all requests are smaller, and answers to questions always find their
+/// way.
+const UNCOUNTED: usize = 16 << 10;
+
+/// How long a larger body waits for a place in the budget.
+const ROOM_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The whole body. What of it is counted stays so until nobody refers to the request any more.
+pub(super) async fn read(body: Body, budget: &MemoryBudget) -> Result<Bytes, Response> {
+    match timeout(BODY_DEADLINE, within_budget(body, budget)).await {
         Ok(body) => body,
         Err(_) => Err(answer::empty(StatusCode::REQUEST_TIMEOUT)),
+    }
+}
+
+async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, Response> {
+    let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_MESSAGE)), 0_usize);
+    let mut share = budget.share();
+    loop {
+        let Ok(frame) = timeout(BODY_SILENCE, body.frame()).await else {
+            return Err(answer::empty(StatusCode::REQUEST_TIMEOUT));
+        };
+        let Some(frame) = frame else { break };
+        let data = frame
+            .map_err(|_| answer::empty(StatusCode::BAD_REQUEST))?
+            .into_data()
+            .unwrap_or_default();
+        size = size.saturating_add(data.len());
+        if size <= MAX_MESSAGE {
+            let missing = size.saturating_sub(UNCOUNTED + share.bytes());
+            if missing > 0 && !share.grow(missing, ROOM_PATIENCE).await {
+                tracing::warn!("a request was refused: clients make us hold all that is allowed");
+                return Err(answer::busy());
+            }
+            text.extend_from_slice(&data);
+        } else if size > MAX_DISCARDED {
+            break;
+        } else {
+            text = BytesMut::new();
+            share.shrink_to(0);
+        }
+    }
+    if size > MAX_MESSAGE {
+        let error = too_large();
+        return Err(answer::rpc_error(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            None,
+            &error,
+        ));
+    }
+    let text = text.freeze();
+    Ok(if share.bytes() > 0 {
+        share.on(text)
+    } else {
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+
+    use super::*;
+
+    fn sent(pieces: usize, size: usize) -> Body {
+        let piece = move |_| Ok::<_, std::convert::Infallible>(Bytes::from(vec![b'x'; size]));
+        Body::from_stream(stream::iter((0..pieces).map(piece)))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_share_one_budget_and_small_ones_need_none() {
+        let budget = MemoryBudget::of(100 << 10);
+        let whole = async |pieces, size| {
+            let body = read(sent(pieces, size), &budget).await;
+            body.map_err(|refusal| refusal.status())
+        };
+        let large = whole(10, 10 << 10).await.expect("it fits");
+        assert_eq!(large.len(), 100 << 10);
+        let refused = read(sent(4, 10 << 10), &budget).await;
+        let refused = refused.expect_err("there is no room");
+        assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(refused.headers()["retry-after"], "5");
+        assert!(whole(1, UNCOUNTED).await.is_ok(), "it needs none");
+        let part = large.slice(..1);
+        drop(large);
+        assert!(whole(4, 10 << 10).await.is_err(), "a part is in use");
+        drop(part);
+        assert!(whole(4, 10 << 10).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_falls_silent_in_its_body_is_given_up() {
+        let body = Body::from_stream(stream::pending::<Result<Bytes, std::convert::Infallible>>());
+        let began = tokio::time::Instant::now();
+        let refused = read(body, &MemoryBudget::default()).await;
+        assert_eq!(refused.expect_err("nothing came").status(), 408);
+        assert_eq!(began.elapsed(), BODY_SILENCE);
     }
 }

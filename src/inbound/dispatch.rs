@@ -14,6 +14,7 @@ use super::{
     Inbound,
     agreed::Agreed,
     answering::{Answer, Answering},
+    bounds,
     session::{LegacySession, SessionKind},
     stateless,
 };
@@ -68,7 +69,10 @@ pub(super) enum Work {
 impl Unframed {
     /// Reads what stands in a line or a body.
     pub(super) fn read(text: &Bytes) -> Result<Self, FrameError> {
-        let (mut messages, is_batch) = parse_client(text)?;
+        let parsed = parse_client(text).inspect_err(|error| {
+            tracing::info!(%error, size = text.len(), "a client sent what is no message");
+        });
+        let (mut messages, is_batch) = parsed?;
         match messages.pop() {
             Some(message) if !is_batch => message.map(Self::One),
             last => {
@@ -230,7 +234,9 @@ impl ServedClient {
                 None => outcome.await,
                 Some(running) => running.unless_withdrawn(outcome).await?,
             };
-            Some(Answer::of(&request.id, &outcome))
+            let answer = Answer::of(&request.id, &outcome);
+            tracing::debug!(parent: &context.span, error = answer.error, "request answered");
+            Some(answer)
         })
     }
 
@@ -259,26 +265,32 @@ impl ServedClient {
         Box::pin(async move {
             let parts = &client.inbound.0;
             let context = client.context(&request.method, ClientSender::nowhere());
-            let (caller, view) = (&client.caller, &client.view);
+            let (caller, view, span) = (&client.caller, &client.view, context.span.clone());
             let opening = parts.router.open(caller, view, request.params.as_ref());
-            let opening = match opening.instrument(context.span).await {
+            let opening = match opening.instrument(span.clone()).await {
                 Ok(opening) => opening,
                 Err(error) => return Some(Answer::refusal(&request.id, &error)),
             };
             let (revision, identity) = (opening.revision, opening.client);
-            tracing::debug!(client = identity.info.as_str(), %revision, "session opened");
+            let shown = identity.shown();
             let agreed = Agreed {
                 revision,
                 client: identity,
             };
-            let session = if let Some(session) = &client.session {
-                session.agree(agreed);
-                session.clone()
-            } else {
-                let (caller, view) = (caller.clone(), view.clone());
-                let kind = SessionKind::Streamable;
-                parts.sessions.open(kind, caller, view, Some(agreed))
+            let session = match &client.session {
+                Some(session) => session.clone(),
+                None => {
+                    let (caller, view) = (caller.clone(), view.clone());
+                    parts.sessions.open(SessionKind::Streamable, caller, view)
+                }
             };
+            if !session.agree(agreed) {
+                if session.kind == SessionKind::Streamable {
+                    parts.sessions.close(&session);
+                }
+                return Some(Answer::refusal(&request.id, &bounds::no_memory()));
+            }
+            tracing::info!(parent: &span, client = shown, %revision, endpoint = ?view, "session opened");
             Some(Answer::opening(&request.id, &opening.result, session))
         })
     }

@@ -1,32 +1,27 @@
 //! HTTP+SSE of revision 2024-11-05: a stream that names the address to POST to and then carries everything the client is told.
 //! A POST is answered at once; what follows from it comes on the stream. The session ends with the stream.
 
+mod address;
+
 use std::sync::Arc;
 
 use axum::{extract::Request as HttpRequest, response::Response};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, Uri, header};
+use http::{StatusCode, Uri};
 
+use self::address::{SESSION_ID, endpoint, session_id};
+pub(super) use self::address::{SUFFIX, is_asked_for, is_meant};
 use super::{
-    Inbound, Transport,
-    answer::{self, REVISION, SESSION},
-    body,
+    AddressKind, Inbound, answer, body, bounds,
     dispatch::{ServedClient, Unframed, Work},
     session::{LegacySession, SessionKind},
     stream,
 };
 use crate::{
     access::Caller,
-    error_code::{ErrorCode, Failure},
     router::View,
-    wire::{FrameError, Message, Raw, Request, RpcError, error_frame},
+    wire::{FrameError, Message, Request, error_frame},
 };
-
-/// The part of an address that names a session.
-const SESSION_ID: &str = "session_id";
-
-/// What the addresses of the streams end in.
-pub(super) const SUFFIX: &str = "/sse";
 
 /// Limit: messages of one client that are being worked on. Further requests are refused, so that a client which never waits for
 /// answers costs no more than this.
@@ -38,7 +33,7 @@ impl Inbound {
         &self,
         caller: Caller,
         view: View,
-        transport: Transport,
+        transport: AddressKind,
         uri: &Uri,
     ) -> Response {
         let sessions = &self.0.sessions;
@@ -61,7 +56,7 @@ impl Inbound {
         request: HttpRequest,
     ) -> Response {
         let (head, body) = request.into_parts();
-        let body = match body::read(body).await {
+        let body = match body::read(body, self.memory()).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
@@ -143,109 +138,6 @@ enum Part {
 
 fn too_many(request: &Request) -> Bytes {
     let text = format!("{MAX_IN_FLIGHT} requests of this session are in flight already");
-    let hint = "Wait for an answer before sending more.";
-    let failure = Failure::new(ErrorCode::Overloaded, text.as_str(), hint);
-    let error = RpcError::new(RpcError::INTERNAL, text.as_str()).with_data(Raw::author(&failure));
+    let error = bounds::overloaded(text, "Wait for an answer before sending more.");
     error_frame(Some(&request.id), &error.to_raw())
-}
-
-/// Whether a GET on an endpoint that has both transports asks for this one: it names no session and no revision, and wants nothing
-/// but events.
-pub(super) fn is_asked_for(headers: &HeaderMap) -> bool {
-    let accepts = |value: &http::HeaderValue| {
-        let value = value.to_str().unwrap_or_default();
-        value.to_ascii_lowercase().contains("text/event-stream")
-    };
-    !headers.contains_key(SESSION)
-        && !headers.contains_key(REVISION)
-        && headers.get_all(header::ACCEPT).iter().any(accepts)
-}
-
-/// Whether a POST belongs to a session of this transport.
-pub(super) fn is_meant(uri: &Uri, headers: &HeaderMap) -> bool {
-    !headers.contains_key(SESSION) && session_id(uri).is_some()
-}
-
-fn session_id(uri: &Uri) -> Option<&str> {
-    let pairs = uri.query()?.split('&');
-    let mut values = pairs.filter_map(|pair| pair.split_once('='));
-    values
-        .find(|(name, _)| *name == SESSION_ID)
-        .map(|(_, value)| value)
-}
-
-/// Where a client posts whose stream is at `path`.
-fn endpoint(transport: Transport, path: &str) -> &str {
-    match transport {
-        Transport::Both => path,
-        Transport::LegacySse => match path.strip_suffix(SUFFIX) {
-            Some("") | None => "/mcp",
-            Some(endpoint) => endpoint,
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stream_names_the_endpoint_it_belongs_to() {
-        let check =
-            |transport, path: &str, expected: &str| assert_eq!(endpoint(transport, path), expected);
-        check(Transport::LegacySse, "/sse", "/mcp");
-        check(Transport::LegacySse, "/mcp/sse", "/mcp");
-        check(Transport::LegacySse, "/mcp/all/sse", "/mcp/all");
-        check(
-            Transport::LegacySse,
-            "/mcp/server/a%2Eb/sse",
-            "/mcp/server/a%2Eb",
-        );
-        check(
-            Transport::LegacySse,
-            "/mcp/server/sse/sse",
-            "/mcp/server/sse",
-        );
-        check(Transport::Both, "/mcp", "/mcp");
-        check(Transport::Both, "/mcp/server/sse", "/mcp/server/sse");
-    }
-
-    #[test]
-    fn a_session_is_named_by_the_address() {
-        let check = |address: &str, expected: Option<&str>| {
-            let uri: Uri = address.parse().expect("an address");
-            assert_eq!(session_id(&uri), expected, "{address}");
-        };
-        check("/mcp?session_id=a-1", Some("a-1"));
-        check("/mcp?x=1&session_id=a&session_id=b", Some("a"));
-        check("/mcp?session_id=", Some(""));
-        check("/mcp?session_id", None);
-        check("/mcp?my_session_id=a", None);
-        check("/mcp", None);
-    }
-
-    #[test]
-    fn only_who_accepts_nothing_but_events_opens_a_stream() {
-        let check = |headers: &[(&'static str, &'static str)], expected: bool| {
-            let headers = headers
-                .iter()
-                .map(|(name, value)| {
-                    let name = http::HeaderName::from_static(name);
-                    (name, http::HeaderValue::from_static(value))
-                })
-                .collect();
-            assert_eq!(is_asked_for(&headers), expected, "{headers:?}");
-        };
-        let events = ("accept", "text/event-stream");
-        check(&[events], true);
-        check(
-            &[("accept", "application/json, Text/Event-Stream;q=0.9")],
-            true,
-        );
-        check(&[("accept", "*/*")], false);
-        check(&[("accept", "text/*")], false);
-        check(&[], false);
-        check(&[events, ("mcp-session-id", "a")], false);
-        check(&[events, ("mcp-protocol-version", "2025-06-18")], false);
-    }
 }

@@ -2,19 +2,27 @@
 //! it comes what of the client's filter is met, then whatever changes, and its result when we end.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
+    fmt,
     sync::Arc,
     time::Duration,
 };
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{SeqAccess, Visitor},
+};
 
-use super::Inbound;
+use super::{
+    Inbound,
+    bounds::{self, MAX_URI, of_ours},
+};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientSender},
-    error_code::{ErrorCode, Failure},
+    memory_budget::MemoryShare,
     router::{Announcement, Known, Router, Subscription, Tell, View},
     sync::Guarded,
     wire::{
@@ -25,7 +33,7 @@ use crate::{
 /// Limit: streams of all clients together.
 const MAX_STREAMS: usize = 4096;
 
-/// Limit: resources that one stream follows. Those beyond are left out of what is met.
+/// Limit: resources that one stream follows. Those beyond are left out of what is met, and not even kept.
 const MAX_RESOURCES: usize = 1_000;
 
 /// A server that has not agreed to tell of a resource by then is left out of what is met: the rest of the stream cannot wait for it.
@@ -61,16 +69,53 @@ struct Filter {
     /// By URI.
     #[serde(
         rename = "resourceSubscriptions",
+        deserialize_with = "resources_to_follow",
         skip_serializing_if = "Option::is_none"
     )]
     updates: Option<BTreeSet<String>>,
 }
 
+/// The resources of a filter, as far as a stream can follow them.
+fn resources_to_follow<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<BTreeSet<String>>, D::Error> {
+    struct Resources;
+
+    impl<'de> Visitor<'de> for Resources {
+        type Value = Option<BTreeSet<String>>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of URIs")
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(None)
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut uris: A) -> Result<Self::Value, A::Error> {
+            let mut kept = BTreeSet::new();
+            while let Some(uri) = uris.next_element::<Cow<'_, str>>()? {
+                if kept.len() < MAX_RESOURCES && uri.len() <= MAX_URI {
+                    kept.insert(uri.into_owned());
+                }
+            }
+            Ok(Some(kept))
+        }
+    }
+
+    deserializer.deserialize_any(Resources)
+}
+
 impl Filter {
+    /// What of it needs a place in the budget.
+    fn cost(&self) -> usize {
+        let updates = self.updates.iter().flatten();
+        updates.map(|uri| bounds::cost_of_subscription(uri)).sum()
+    }
+
     fn read(params: Option<&Raw>) -> Result<Self, RpcError> {
-        let wrong = |why: &dyn std::fmt::Display| {
-            RpcError::invalid_params(format!("`notifications`: {why}"))
-        };
+        let wrong =
+            |why: &dyn fmt::Display| RpcError::invalid_params(format!("`notifications`: {why}"));
         let filter = params.and_then(|params| params.get("notifications"));
         let filter = filter.ok_or_else(|| wrong(&"is missing"))?;
         filter.read().map_err(|error| wrong(&error))
@@ -101,6 +146,8 @@ struct Stream {
     id: Raw,
     to_client: ClientSender,
     state: Guarded<StreamState>,
+    /// Holds what is kept of the filter.
+    _memory: MemoryShare,
 }
 
 struct StreamState {
@@ -166,12 +213,14 @@ impl Listeners {
         router: &Router,
         caller: &Caller,
         open: impl FnOnce(Known) -> Stream,
-    ) -> Result<Slot, Failure> {
+    ) -> Result<Slot, RpcError> {
         let mut table = self.0.lock();
         if table.streams.len() >= MAX_STREAMS {
             let text = format!("{MAX_STREAMS} streams of news are open already");
-            let hint = "Close one before opening another.";
-            return Err(Failure::new(ErrorCode::Overloaded, text, hint));
+            return Err(bounds::overloaded(
+                text,
+                "Close one before opening another.",
+            ));
         }
         let stream = Arc::new(open(router.known_now(caller)));
         table.last += 1;
@@ -220,6 +269,10 @@ impl Inbound {
         request: &Request,
     ) -> Result<Raw, RpcError> {
         let filter = Filter::read(request.params.as_ref())?;
+        let mut memory = self.memory().share();
+        if !memory.try_grow(filter.cost()) {
+            return Err(bounds::no_memory());
+        }
         let discovered = self.0.router.discover(&context.caller, view).await;
         let discovered = discovered.map_err(|failure| of_ours(&failure))?;
         let capabilities = discovered.get("capabilities");
@@ -237,8 +290,8 @@ impl Inbound {
                     seen,
                     early: Some(Vec::new()),
                 }),
-            });
-        let slot = slot.map_err(|failure| of_ours(&failure))?;
+                _memory: memory,
+            })?;
         let followed = self.follow(context, &slot.stream).await;
         let (uris, subscriptions): (BTreeSet<String>, Vec<Subscription>) =
             followed.into_iter().unzip();
@@ -265,7 +318,7 @@ impl Inbound {
         context: &CallContext,
         stream: &Arc<Stream>,
     ) -> Vec<(String, Subscription)> {
-        let uris = stream.wanted.updates.iter().flatten().take(MAX_RESOURCES);
+        let uris = stream.wanted.updates.iter().flatten();
         let subscribing = uris.map(async |uri| {
             let router = &self.0.router;
             let subscribed = router.subscribe(context, &stream.view, uri, stream.telling());
@@ -281,10 +334,6 @@ impl Inbound {
         let followed = futures_util::future::join_all(subscribing).await;
         followed.into_iter().flatten().collect()
     }
-}
-
-fn of_ours(failure: &Failure) -> RpcError {
-    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(Raw::author(failure))
 }
 
 /// What the client of a pipe hears before the result that ends its stream, because there is nothing to close (cancellation,
@@ -304,4 +353,33 @@ fn tagged(id: &Raw, object: Option<&Raw>) -> Raw {
     let object = object.filter(|object| object.is_object()).unwrap_or(&empty);
     let inner = [(meta::SUBSCRIPTION_ID, Edit::Set(id.clone()))];
     splice(object, &[(meta::META, Edit::Within(&inner))]).expect("an object was given")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(resources: &str) -> Filter {
+        let params = format!(r#"{{"notifications":{{"resourceSubscriptions":{resources}}}}}"#);
+        let params = Raw::parse_str(&params).expect("JSON");
+        Filter::read(Some(&params)).expect("a filter")
+    }
+
+    #[test]
+    fn no_more_of_a_filter_is_kept_than_a_stream_follows() {
+        let uris: Vec<String> = (0..MAX_RESOURCES + 5).map(|n| format!("{n:05}")).collect();
+        let kept = filter(&serde_json::json!(uris).to_string());
+        let kept = kept.updates.clone().expect("resources");
+        assert_eq!(kept.len(), MAX_RESOURCES);
+        assert!(kept.contains("00000") && !kept.contains("01003"));
+        let (fits, too_long) = ("x".repeat(MAX_URI), "x".repeat(MAX_URI + 1));
+        let kept = filter(&serde_json::json!([too_long, fits]).to_string());
+        assert!(kept.cost() > 3 * MAX_URI);
+        assert_eq!(kept.updates, Some(BTreeSet::from([fits])));
+        assert_eq!(filter("null").updates, None);
+        assert_eq!(
+            filter("[\"\\u0061\"]").updates,
+            Some(BTreeSet::from(["a".to_owned()]))
+        );
+    }
 }

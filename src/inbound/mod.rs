@@ -6,7 +6,9 @@ mod answer;
 mod answering;
 mod attach;
 mod body;
+mod bounds;
 mod dispatch;
+mod landing;
 mod legacy_sse;
 mod listen;
 mod post;
@@ -16,6 +18,7 @@ mod resumable;
 mod resumable_streams;
 mod resumption;
 mod session;
+mod session_headers;
 mod session_stream;
 mod sessions;
 mod sse_event;
@@ -47,6 +50,7 @@ use crate::{
     access::Caller,
     call_context::CallIds,
     config::RoutingMode,
+    memory_budget::MemoryBudget,
     names::ServerName,
     router::{Router, View},
 };
@@ -89,6 +93,7 @@ impl Inbound {
     /// The MCP endpoints, and the answers that clients which probe for OAuth must get.
     pub fn routes(&self) -> HttpRouter {
         endpoints()
+            .route("/", on_get(landing::landing))
             .route("/.well-known/{*path}", on_get(answer::not_found))
             .route("/mcp/.well-known/{*path}", on_get(answer::not_found))
             .route("/register", any(answer::not_found))
@@ -101,6 +106,11 @@ impl Inbound {
         endpoints()
             .layer(Extension(attach::Local))
             .with_state(self.clone())
+    }
+
+    /// What clients may make us hold.
+    pub fn memory(&self) -> &MemoryBudget {
+        self.0.sessions.memory()
     }
 
     /// Who is there.
@@ -133,13 +143,13 @@ impl Inbound {
         let transport = request.extensions().get().copied().unwrap_or_default();
         let (uri, headers) = (request.uri(), request.headers());
         let legacy = match *request.method() {
-            Method::GET => transport == Transport::LegacySse || legacy_sse::is_asked_for(headers),
+            Method::GET => transport == AddressKind::LegacySse || legacy_sse::is_asked_for(headers),
             _ => legacy_sse::is_meant(uri, headers),
         };
         match *request.method() {
             Method::GET if legacy => self.converse(caller, view, transport, uri),
             Method::POST if legacy => self.take_post(&caller, view, request).await,
-            _ if transport == Transport::LegacySse => answer::method_not_allowed("GET"),
+            _ if transport == AddressKind::LegacySse => answer::method_not_allowed("GET"),
             Method::POST => self.post(caller, view, request).await,
             Method::GET => self.get(&caller, &view, headers),
             Method::DELETE => self.delete(&caller, &view, headers),
@@ -157,18 +167,18 @@ fn endpoints() -> HttpRouter<Inbound> {
     ];
     let mut routes = HttpRouter::new();
     for (path, endpoint) in endpoints {
-        let legacy = endpoint.clone().layer(Extension(Transport::LegacySse));
+        let legacy = endpoint.clone().layer(Extension(AddressKind::LegacySse));
         routes = routes
             .route(path, endpoint)
             .route(&format!("{path}{}", legacy_sse::SUFFIX), legacy);
     }
-    let legacy = any(configured).layer(Extension(Transport::LegacySse));
+    let legacy = any(configured).layer(Extension(AddressKind::LegacySse));
     routes.route(legacy_sse::SUFFIX, legacy)
 }
 
 /// Which transports an address serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Transport {
+enum AddressKind {
     /// Streamable HTTP, and HTTP+SSE to those who ask for it.
     #[default]
     Both,

@@ -1,27 +1,28 @@
 //! `POST` on an MCP endpoint: one message, or a batch of the revision that has them.
 
 use axum::{extract::Request as HttpRequest, response::Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::{
     Inbound,
-    answer::{self, REVISION, SESSION},
+    answer::{self, SESSION},
     answering::Answering,
     body,
     dispatch::{ServedClient, Unframed, Work, id_of},
+    session_headers::{accepts_events, revision_of},
     stateless, stream,
 };
 use crate::{
     access::Caller,
     call_context::ClientSender,
     router::View,
-    wire::{FrameError, Message, Revision, RpcError},
+    wire::{FrameError, Message},
 };
 
 impl Inbound {
     pub(super) async fn post(&self, caller: Caller, view: View, request: HttpRequest) -> Response {
         let (head, body) = request.into_parts();
-        let body = match body::read(body).await {
+        let body = match body::read(body, self.memory()).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
@@ -79,7 +80,7 @@ impl Inbound {
                 work => without_answer(work).await,
             };
         };
-        let (to_client, receiver) = ClientSender::new();
+        let (to_client, receiver) = ClientSender::new(self.memory());
         match client.serve(message, to_client) {
             Work::Answering(answering)
             | Work::Opening(answering)
@@ -128,36 +129,4 @@ async fn batch(client: &ServedClient, messages: Vec<Result<Message, FrameError>>
     answers.map_or_else(answer::accepted, |answers| {
         answer::json(StatusCode::OK, answers)
     })
-}
-
-/// The revision that a client without a session names.
-#[expect(
-    clippy::result_large_err,
-    reason = "the error is the answer, made once"
-)]
-fn revision_of(headers: &HeaderMap, first: Option<&Message>) -> Result<Revision, Response> {
-    let Some(said) = headers.get(REVISION) else {
-        return Ok(Revision::UNSAID);
-    };
-    let said = said.to_str().unwrap_or_default();
-    match Revision::from_header(said) {
-        Some(revision) => Ok(revision),
-        // `initialize` of a client that names a newer revision: what is agreed, its params say.
-        None if first.is_some_and(stateless::is_opening) => Ok(Revision::NEWEST_LEGACY),
-        None => {
-            let error = format!("MCP-Protocol-Version {said:?} is not a revision");
-            let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));
-            Err(answer::rpc_error(StatusCode::BAD_REQUEST, id, &error))
-        }
-    }
-}
-
-fn accepts_events(headers: &HeaderMap) -> bool {
-    headers
-        .get_all(header::ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .any(|value| {
-            value.contains("text/event-stream") || value.contains("*/*") || value.contains("text/*")
-        })
 }

@@ -12,7 +12,10 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::sse_event;
-use crate::sync::Guarded;
+use crate::{
+    memory_budget::{MemoryBudget, MemoryShare},
+    sync::Guarded,
+};
 
 /// How long a request goes on for a client that has lost its stream and does not come back for it.
 const GRACE: Duration = Duration::from_mins(2);
@@ -25,6 +28,9 @@ const EVENTS: usize = 512;
 
 /// Limit: their bytes. The last event alone may be larger.
 const BYTES: usize = 4 << 20;
+
+/// Limit: the same while the budget is spent; and so many need no place in it.
+const BYTES_IN_NEED: usize = 64 << 10;
 
 /// Limit: events that a client who is there has yet to read before no more are taken in.
 const UNREAD: u64 = 64;
@@ -43,6 +49,8 @@ pub(super) struct Resumable {
 struct Log {
     events: VecDeque<Bytes>,
     bytes: usize,
+    /// What they hold of the budget.
+    memory: MemoryShare,
     /// The number of the first that is kept.
     first: u64,
     /// The number of the next that is to be read.
@@ -70,12 +78,17 @@ impl Log {
         self.left.map(|left| left + grace)
     }
 
-    /// Leaves out what a bound does not allow. Nothing of what a client who is there has yet to read.
+    /// Leaves out what a bound does not allow, and counts the rest. Nothing of what a client who is there has yet to read.
     fn trim(&mut self) {
-        let fits = |log: &Self| log.events.len() <= EVENTS && log.bytes <= BYTES;
+        let bytes = if self.memory.is_spent() {
+            BYTES_IN_NEED
+        } else {
+            BYTES
+        };
+        let fits = |log: &Self| log.events.len() <= EVENTS && log.bytes <= bytes;
         while !fits(self) && self.events.len() > 1 {
             if self.first == self.next && self.left.is_none() {
-                return;
+                break;
             }
             if let Some(event) = self.events.pop_front() {
                 self.bytes -= event.len();
@@ -83,17 +96,25 @@ impl Log {
                 self.next = self.next.max(self.first);
             }
         }
+        self.memory.hold(self.bytes.saturating_sub(BYTES_IN_NEED));
+    }
+
+    /// Whether a client who is there has yet to read as much as is kept for it.
+    fn is_full(&self) -> bool {
+        let unread = self.first == self.next && self.events.len() > 1;
+        self.end() - self.next >= UNREAD || (unread && self.bytes > BYTES)
     }
 }
 
 impl Resumable {
     /// A stream that nobody reads yet.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(memory: &MemoryBudget) -> Self {
         Self {
             id: uuid::Uuid::new_v4().simple().to_string().into(),
             log: Guarded::new(Log {
                 events: VecDeque::new(),
                 bytes: 0,
+                memory: memory.share(),
                 first: 1,
                 next: 1,
                 over: false,
@@ -159,7 +180,7 @@ impl Resumable {
         loop {
             {
                 let log = self.log.lock();
-                if log.left.is_some() || log.end() - log.next < UNREAD {
+                if log.left.is_some() || !log.is_full() {
                     return;
                 }
             }
@@ -265,7 +286,7 @@ mod tests {
     use super::*;
 
     fn with(count: usize, size: usize) -> Arc<Resumable> {
-        let stream = Arc::new(Resumable::new());
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
         for _ in 0..count {
             stream.push(Bytes::from(vec![b'x'; size]));
         }
@@ -326,8 +347,41 @@ mod tests {
     }
 
     #[test]
+    fn what_is_kept_counts_in_the_budget_and_is_little_when_that_is_spent() {
+        let memory = MemoryBudget::of(BYTES_IN_NEED);
+        let stream = Arc::new(Resumable::new(&memory));
+        let event = || Bytes::from(vec![b'x'; BYTES_IN_NEED / 2]);
+        (0..4).for_each(|_| stream.push(event()));
+        assert!(memory.is_spent());
+        (0..4).for_each(|_| stream.push(event()));
+        let mut reader = stream.read_after(0);
+        assert_eq!(read(&mut reader), [7, 8]);
+        (0..4).for_each(|_| stream.push(event()));
+        assert_eq!(
+            read(&mut reader),
+            [9, 10, 11, 12],
+            "who is there loses nothing"
+        );
+        drop((reader, stream));
+        assert!(memory.share().try_grow(BYTES_IN_NEED), "all is given back");
+    }
+
+    #[test]
+    fn a_client_that_is_there_has_to_read_before_more_is_taken_in() {
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
+        let mut reader = stream.read_after(0);
+        let large = || Bytes::from(vec![b'x'; BYTES]);
+        stream.push(large());
+        assert!(stream.room().now_or_never().is_some(), "one may be large");
+        stream.push(large());
+        assert!(stream.room().now_or_never().is_none());
+        assert_eq!(read(&mut reader).len(), 2);
+        assert!(stream.room().now_or_never().is_some());
+    }
+
+    #[test]
     fn who_is_there_loses_nothing() {
-        let stream = Arc::new(Resumable::new());
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
         let mut reader = stream.read_after(0);
         for _ in 0..EVENTS * 2 {
             stream.push(Bytes::from_static(b"x"));
@@ -343,7 +397,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_can_come_back_is_waited_for() {
         let closing = CancellationToken::new();
-        let stream = Arc::new(Resumable::new());
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
         drop(stream.read_after(0));
         stream.given_up(&closing).await;
         let reader = stream.read_after(0);

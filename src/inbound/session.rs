@@ -6,12 +6,13 @@ use std::{collections::HashMap, sync::Arc, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    agreed::Agreed, presence::Present, resumable::Resumable, resumable_streams::ResumableStreams,
-    subscriptions::SessionSubscriptions,
+    agreed::Agreed, bounds::cost_of_subscription, presence::Present, resumable::Resumable,
+    resumable_streams::ResumableStreams, subscriptions::SessionSubscriptions,
 };
 use crate::{
     access::Caller,
     call_context::{ClientReceiver, ClientSender, ClientSession},
+    memory_budget::{MemoryBudget, MemoryShare},
     router::{Announcement, Known, LogSubscription, Router, Subscription, View},
     sync::Guarded,
     wire::{Id, LogLevel, Revision},
@@ -28,6 +29,8 @@ pub(super) struct LegacySession {
     /// The session as its requests carry it with them.
     pub(super) client: ClientSession,
     state: Guarded<SessionState>,
+    /// What its streams count in.
+    memory: MemoryBudget,
     /// The requests of a conversation.
     tasks: TaskTracker,
     /// Cancelled when the session ends; ends whatever stream there is, one that a request opens at the same moment too.
@@ -49,6 +52,8 @@ pub(super) enum SessionKind {
 struct SessionState {
     /// Absent before `initialize`.
     agreed: Option<Agreed>,
+    /// What it holds for what its client said of itself and is subscribed to.
+    memory: MemoryShare,
     subscriptions: SessionSubscriptions,
     /// Requests that the client can withdraw.
     running: HashMap<Id, Vec<CancellationToken>>,
@@ -81,7 +86,7 @@ impl LegacySession {
         kind: SessionKind,
         caller: Caller,
         view: View,
-        agreed: Option<Agreed>,
+        memory: &MemoryBudget,
         present: Present,
     ) -> Self {
         let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
@@ -92,13 +97,15 @@ impl LegacySession {
             view,
             kind,
             state: Guarded::new(SessionState {
-                agreed,
+                agreed: None,
+                memory: memory.share(),
                 subscriptions: SessionSubscriptions::default(),
                 running: HashMap::new(),
                 listener: Listener::default(),
                 streams: ResumableStreams::default(),
                 last_seen: Instant::now(),
             }),
+            memory: memory.clone(),
             tasks: TaskTracker::new(),
             over: CancellationToken::new(),
             _present: present,
@@ -124,9 +131,17 @@ impl LegacySession {
         agreed.map_or(Revision::UNSAID, |agreed| agreed.revision)
     }
 
-    /// Notes what was agreed.
-    pub(super) fn agree(&self, agreed: Agreed) {
-        self.state.lock().agreed = Some(agreed);
+    /// Notes what was agreed; whether there is room for it.
+    pub(super) fn agree(&self, agreed: Agreed) -> bool {
+        let mut state = self.state.lock();
+        let before = state.agreed.take().map_or(0, |agreed| agreed.cost());
+        let others = state.memory.bytes() - before;
+        state.memory.shrink_to(others);
+        let has_room = state.memory.try_grow(agreed.cost());
+        if has_room {
+            state.agreed = Some(agreed);
+        }
+        has_room
     }
 
     /// Notes a sign of its client.
@@ -200,7 +215,7 @@ impl LegacySession {
 
     /// Opens the client's stream in place of one that may be open.
     pub(super) fn listen(&self, router: &Router) -> OwnStream {
-        let (to_client, receiver) = ClientSender::new();
+        let (to_client, receiver) = ClientSender::new(&self.memory);
         let over = self.over.child_token();
         self.listen_on(router, to_client, &over, None);
         OwnStream { receiver, over }
@@ -209,15 +224,18 @@ impl LegacySession {
     /// Opens the stream of a conversation, on which it is answered too. The session is over when its client does not read it.
     pub(super) fn converse(&self, router: &Router) -> OwnStream {
         let over = self.over.clone();
-        let (to_client, receiver) = ClientSender::with_answers(over.clone());
+        let (to_client, receiver) = ClientSender::with_answers(&self.memory, over.clone());
         self.listen_on(router, to_client, &over, None);
         OwnStream { receiver, over }
     }
 
     /// Opens the client's stream where it can take it up again. What comes while it is away is kept, as far as there is room.
     pub(super) fn listen_resumably(&self, router: &Router) -> (Arc<Resumable>, OwnStream) {
-        let (to_client, receiver) = ClientSender::new();
-        let (over, stream) = (self.over.child_token(), Arc::new(Resumable::new()));
+        let (to_client, receiver) = ClientSender::new(&self.memory);
+        let (over, stream) = (
+            self.over.child_token(),
+            Arc::new(Resumable::new(&self.memory)),
+        );
         self.listen_on(router, to_client, &over, Some(stream.clone()));
         (stream, OwnStream { receiver, over })
     }
@@ -266,7 +284,7 @@ impl LegacySession {
 
     /// A stream for a request that the client can take up again, if there is room for one.
     pub(super) fn open_stream(&self) -> Option<Arc<Resumable>> {
-        self.state.lock().streams.open()
+        self.state.lock().streams.open(&self.memory)
     }
 
     /// Lets go of streams that will not be asked for any more.
@@ -279,12 +297,21 @@ impl LegacySession {
         self.state.lock().subscriptions.has_room_for(uri)
     }
 
-    /// Keeps a subscription for as long as the session lasts.
-    pub(super) fn keep_subscription(&self, uri: &str, subscription: Subscription) {
+    /// Keeps a subscription for as long as the session lasts; whether there is room for it.
+    pub(super) fn keep_subscription(&self, uri: &str, subscription: Subscription) -> bool {
+        let mut state = self.state.lock();
+        let is_new = !state.subscriptions.has(uri);
+        if is_new && !state.memory.try_grow(cost_of_subscription(uri)) {
+            drop(state);
+            drop(subscription);
+            return false;
+        }
+        drop(state);
         let ended = self.unless_over(subscription, |subscriptions, subscription| {
             subscriptions.add(uri, subscription)
         });
         drop(ended);
+        true
     }
 
     /// Keeps the log level for as long as the session lasts.
@@ -295,7 +322,16 @@ impl LegacySession {
 
     /// Ends a subscription.
     pub(super) fn unsubscribe(&self, uri: &str) {
-        let ended = self.state.lock().subscriptions.remove(uri);
+        let mut state = self.state.lock();
+        let ended = state.subscriptions.remove(uri);
+        if ended.is_some() {
+            let left = state
+                .memory
+                .bytes()
+                .saturating_sub(cost_of_subscription(uri));
+            state.memory.shrink_to(left);
+        }
+        drop(state);
         drop(ended);
     }
 

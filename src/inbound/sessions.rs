@@ -7,12 +7,12 @@ use std::{
 };
 
 use super::{
-    agreed::Agreed,
     presence::Presence,
     session::{LegacySession, SessionKind},
 };
 use crate::{
     access::Caller,
+    memory_budget::MemoryBudget,
     router::{Announcement, View},
     sync::Guarded,
     wire::{method, notification_frame},
@@ -34,6 +34,7 @@ pub struct Sessions(Arc<Table>);
 struct Table {
     by_id: Guarded<ById>,
     presence: Presence,
+    memory: MemoryBudget,
 }
 
 /// Ends a session when it is dropped.
@@ -49,16 +50,10 @@ impl Drop for SessionOwner {
 }
 
 impl Sessions {
-    /// Opens a session. What is spoken in it may have yet to be agreed.
-    pub(super) fn open(
-        &self,
-        kind: SessionKind,
-        caller: Caller,
-        view: View,
-        agreed: Option<Agreed>,
-    ) -> Arc<LegacySession> {
+    /// Opens a session. What is spoken in it has yet to be agreed.
+    pub(super) fn open(&self, kind: SessionKind, caller: Caller, view: View) -> Arc<LegacySession> {
         let present = self.0.presence.enter();
-        let session = LegacySession::new(kind, caller, view, agreed, present);
+        let session = LegacySession::new(kind, caller, view, &self.0.memory, present);
         let session = Arc::new(session);
         let mut table = self.0.by_id.lock();
         let displaced = (table.len() >= MAX_SESSIONS).then(|| make_room(&mut table));
@@ -73,7 +68,7 @@ impl Sessions {
     /// Opens a session that ends with its owner.
     pub(super) fn open_owned(&self, kind: SessionKind, caller: Caller, view: View) -> SessionOwner {
         SessionOwner {
-            session: self.open(kind, caller, view, None),
+            session: self.open(kind, caller, view),
             sessions: self.clone(),
         }
     }
@@ -102,6 +97,11 @@ impl Sessions {
     pub(super) fn close(&self, session: &LegacySession) {
         self.0.by_id.lock().remove(&session.id);
         session.end();
+    }
+
+    /// What clients may make us hold.
+    pub(super) fn memory(&self) -> &MemoryBudget {
+        &self.0.memory
     }
 
     /// Who is there. Every session counts until it has ended.

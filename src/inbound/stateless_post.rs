@@ -17,20 +17,6 @@ use crate::{
     wire::{self, Id, Message, Notification, Request, RequestMeta, Revision, RpcError, method},
 };
 
-/// The HTTP status that goes with an error, whoever it is of: the one table (transports, "Protocol Version Header" and "Server
-/// Validation"). Whatever is about the thing that was asked for, rather than about the asking, is an answer like any other.
-fn status_of(code: i64) -> StatusCode {
-    match code {
-        RpcError::PARSE_ERROR
-        | RpcError::INVALID_REQUEST
-        | RpcError::HEADER_MISMATCH
-        | RpcError::MISSING_CAPABILITY
-        | RpcError::UNSUPPORTED_REVISION => StatusCode::BAD_REQUEST,
-        RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
-        _ => StatusCode::OK,
-    }
-}
-
 /// The revision that the header names.
 fn said(headers: &HeaderMap) -> &str {
     let said = headers.get(REVISION).map(|value| value.to_str());
@@ -100,7 +86,7 @@ impl Inbound {
             Err(error) => return refused(Some(&request.id), &error),
         };
         let client = ServedClient::without_session(self, caller, view, meta.revision);
-        let (to_client, receiver) = ClientSender::new();
+        let (to_client, receiver) = ClientSender::new(self.memory());
         let answering = client.stateless(&meta, request, to_client);
         stream::respond(receiver, answering, status, stream::answering).await
     }
@@ -155,11 +141,11 @@ impl Inbound {
 fn refused(id: Option<&Id>, error: &RpcError) -> Response {
     let status = match error.code {
         RpcError::INVALID_PARAMS => StatusCode::BAD_REQUEST,
-        code => status_of(code),
+        code => answer::status_of(code),
     };
     answer::rpc_error(status, id, error)
 }
 
 fn status(answer: &Answer) -> StatusCode {
-    answer.error.map_or(StatusCode::OK, status_of)
+    answer.error.map_or(StatusCode::OK, answer::status_of)
 }

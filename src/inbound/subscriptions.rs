@@ -29,9 +29,14 @@ impl SessionSubscriptions {
         self.log.replace(subscription)
     }
 
+    /// Whether there is one to this resource.
+    pub(super) fn has(&self, uri: &str) -> bool {
+        self.by_uri.contains_key(uri)
+    }
+
     /// Whether one more is allowed. A client that subscribes twice is subscribed once.
     pub(super) fn has_room_for(&self, uri: &str) -> bool {
-        self.by_uri.len() < MAX_SUBSCRIPTIONS || self.by_uri.contains_key(uri)
+        self.by_uri.len() < MAX_SUBSCRIPTIONS || self.has(uri)
     }
 
     /// Adds one, and takes out that which was there before.

@@ -25,6 +25,10 @@ const WAITING: usize = 8192;
 /// Limit: their bytes. One alone may be larger.
 const WAITING_BYTES: usize = 16 << 20;
 
+/// Limit: the same for a request that is parked, because nobody reads them until its client calls again.
+const PARKED: usize = 256;
+const PARKED_BYTES: usize = 256 << 10;
+
 /// Limit: questions among them. A server that asks more is refused.
 const WAITING_QUESTIONS: usize = 16;
 
@@ -224,15 +228,28 @@ struct Arrived {
     messages: VecDeque<Result<Incoming, LinkError>>,
     /// What the notices among them hold.
     bytes: usize,
+    /// Nobody reads for a while.
+    parked: bool,
+}
+
+impl Arrived {
+    /// Whether there is no room for a notice of this size.
+    fn is_full(&self, size: usize) -> bool {
+        let (messages, bytes) = if self.parked {
+            (PARKED, PARKED_BYTES)
+        } else {
+            (WAITING, WAITING_BYTES)
+        };
+        let first_fits = self.bytes == 0 && !self.parked;
+        self.messages.len() >= messages || (!first_fits && self.bytes + size > bytes)
+    }
 }
 
 impl Slot {
     fn push(&self, message: Result<Incoming, LinkError>) {
         let size = size_of_notice(&message);
         let mut arrived = self.arrived.lock();
-        let full = arrived.messages.len() >= WAITING
-            || (arrived.bytes > 0 && arrived.bytes + size > WAITING_BYTES);
-        if full && matches!(message, Ok(Incoming::Notice(_))) {
+        if matches!(message, Ok(Incoming::Notice(_))) && arrived.is_full(size) {
             tracing::debug!("a notice was dropped: its caller reads too slowly");
             return;
         }
@@ -252,6 +269,21 @@ impl Slot {
         drop(arrived);
         self.news.notify_one();
         Ok(())
+    }
+
+    /// Nobody reads for a while, or from now on somebody does again.
+    pub(super) fn set_parked(&self, parked: bool) {
+        self.arrived.lock().parked = parked;
+    }
+
+    /// Takes out the questions that nobody has read.
+    pub(super) fn unread_questions(&self) -> Vec<Request> {
+        let messages = std::mem::take(&mut self.arrived.lock().messages);
+        let question = |message| match message {
+            Ok(Incoming::Question(question)) => Some(question),
+            _ => None,
+        };
+        messages.into_iter().filter_map(question).collect()
     }
 
     /// Returns when something has arrived.
@@ -370,6 +402,43 @@ mod tests {
         };
         assert_eq!(ended(answered_late), Ok(()), "nothing more comes of it");
         assert_eq!(ended(RequestsInFlight::not_sent), Ok(()));
+    }
+
+    #[test]
+    fn a_parked_call_keeps_little_and_its_answer() {
+        let notice = |size: usize| Notification {
+            method: "m".into(),
+            params: Some(Raw::author(&"x".repeat(size))),
+        };
+        let kept = |parked: bool, count: usize, size: usize| {
+            let in_flight = RequestsInFlight::default();
+            let slot = call(&in_flight, 1, "a");
+            slot.set_parked(parked);
+            for _ in 0..count {
+                in_flight.notice(1, notice(size)).expect("it is in flight");
+            }
+            answer(&in_flight, 1);
+            let read = std::iter::from_fn(|| slot.take());
+            let read: Vec<_> = read.map(|message| message.expect("no failure")).collect();
+            let notices = read.len() - 1;
+            assert!(matches!(read.last(), Some(Incoming::Answer(_))));
+            notices
+        };
+        assert_eq!(kept(true, PARKED + 10, 1), PARKED);
+        assert_eq!(kept(true, 10, PARKED_BYTES / 4), 3);
+        assert_eq!(kept(true, 1, PARKED_BYTES + 1), 0, "not even one");
+        assert_eq!(kept(false, PARKED + 10, 1), PARKED + 10);
+        assert_eq!(kept(false, 2, WAITING_BYTES), 1, "one alone may be larger");
+    }
+
+    #[test]
+    fn questions_that_nobody_read_can_be_answered_yet() {
+        let in_flight = RequestsInFlight::default();
+        let slot = call(&in_flight, 1, "a");
+        in_flight.notice(1, line()).expect("it is in flight");
+        assert_eq!(in_flight.attribute_question(question()), Ok(()));
+        assert_eq!(slot.unread_questions().len(), 1);
+        assert!(slot.unread_questions().is_empty());
     }
 
     #[test]

@@ -18,18 +18,19 @@ mod tests;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
-use self::news::news_queue;
 pub use self::{
     attribution::{Requestor, Unattributed},
     news::{NEWS_CAPACITY, News, NewsSender},
     remote::{Endpoint, EndpointError},
 };
+use self::{in_flight::Slot, news::news_queue};
 use crate::wire::{
-    Id, Notification, Outcome, Raw, Request, Revision, header_params::HeaderParam, method,
-    notification_frame,
+    Id, Notification, Outcome, Raw, Request, Revision, RpcError, header_params::HeaderParam,
+    method, notification_frame,
 };
 
 /// Limit: largest message an upstream may send. The protocol has no limit; images and files come as base64 in one message.
@@ -161,6 +162,25 @@ impl Link {
     }
 }
 
+impl Link {
+    /// Refuses a question of the upstream, for whoever cannot wait until it has heard.
+    pub fn refuse(&self, id: Id, error: RpcError) {
+        let outcome = Outcome::Error(error.to_raw());
+        let link = self.clone();
+        let refusing = async move {
+            if let Err(error) = link.answer(&id, &outcome).await {
+                tracing::debug!(%error, "a question of the server could not be refused");
+            }
+        };
+        match self {
+            // Never waits.
+            Self::Stdio(_) => drop(refusing.now_or_never()),
+            Self::Http(link) => link.spawn(refusing),
+            Self::LegacySse(link) => link.spawn(refusing),
+        }
+    }
+}
+
 /// What comes back for one request, in order, pulled by the caller's own task. Dropping it before the answer cancels the request
 /// upstream.
 pub enum Exchange {
@@ -177,6 +197,27 @@ impl Exchange {
     pub fn leave_quietly(&mut self) {
         if let Self::Stdio(exchange) = self {
             exchange.leave_quietly();
+        }
+    }
+
+    /// Nobody reads for a while, so little is kept but the answer; or from now on somebody does again.
+    pub fn set_parked(&self, parked: bool) {
+        if let Some(slot) = self.slot() {
+            slot.set_parked(parked);
+        }
+    }
+
+    /// Takes out the questions that nobody has read.
+    pub fn unread_questions(&self) -> Vec<Request> {
+        self.slot().map(Slot::unread_questions).unwrap_or_default()
+    }
+
+    /// Where messages wait. A stream that carries only this request's needs none.
+    fn slot(&self) -> Option<&Slot> {
+        match self {
+            Self::Stdio(exchange) => Some(exchange.slot()),
+            Self::Http(exchange) => exchange.slot(),
+            Self::LegacySse(exchange) => Some(exchange.slot()),
         }
     }
 

@@ -199,6 +199,10 @@ impl StdioExchange {
         self.quiet = true;
     }
 
+    pub(super) fn slot(&self) -> &Slot {
+        &self.slot
+    }
+
     /// The next message; see [`super::Exchange::next`].
     pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         let message = self.slot.next().await;

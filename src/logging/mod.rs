@@ -1,6 +1,7 @@
 //! Where log lines go: stderr, or a file where nobody sees stderr; as text for people or JSON for machines. What is logged is decided
 //! by the code that logs.
 
+mod fields;
 mod masked;
 mod rotating;
 
@@ -80,7 +81,10 @@ pub fn start(
     let layer = fmt::layer().with_writer(Masked(writer));
     // A second daemon in one process, as in tests, logs where the first does.
     let _ = match format {
-        LogFormat::Text => registry.with(layer.with_ansi(colours)).try_init(),
+        LogFormat::Text => {
+            let layer = layer.with_ansi(colours).fmt_fields(fields::escaped());
+            registry.with(layer).try_init()
+        }
         LogFormat::Json => registry.with(layer.json()).try_init(),
     };
     Ok(())

@@ -3,6 +3,7 @@
 //! Knows nothing of MCP: stdin and stdout go to the caller as they are, stderr into a log, and when to start again is the
 //! caller's decision.
 
+mod descriptors;
 mod environment;
 mod ladder;
 mod launch;
@@ -38,6 +39,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::group::Group;
 pub use self::{
+    descriptors::raise_descriptor_limit,
     environment::BaseEnvironment,
     launch::{Launch, SpawnError},
     ledger::{ChildLedger, LedgerError},
@@ -135,6 +137,7 @@ pub fn spawn(
         }
     };
     let pid = group.pid();
+    descriptors::give_back(pid);
     entry.record(pid);
     let leader = group.leader();
     let piped = "the stream is set to be piped and taken once";

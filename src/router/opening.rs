@@ -42,6 +42,8 @@ impl Router {
         let said: InitializeParams = params.read().map_err(|error| {
             RpcError::invalid_params(format!("initialize: wrong params: {error}"))
         })?;
+        let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
+        let client = ClientIdentity::kept(&part("clientInfo"), &part("capabilities"))?;
         let revision = Revision::negotiate(said.protocol_version.as_deref().unwrap_or_default());
         let presented = match view {
             View::Configured | View::Mode(_) => None,
@@ -57,14 +59,10 @@ impl Router {
             Some(presented) => presentation::as_initialize(&presented, revision),
             None => self.own_opening(caller, view, revision),
         };
-        let part = |key| params.get(key).unwrap_or_else(Raw::empty_object);
         Ok(Opening {
             revision,
             result,
-            client: Arc::new(ClientIdentity::new(
-                &part("clientInfo"),
-                &part("capabilities"),
-            )),
+            client: Arc::new(client),
         })
     }
 

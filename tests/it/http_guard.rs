@@ -211,3 +211,52 @@ async fn health_tells_at_once_what_works() {
     assert_eq!(daemon.get("/healthz").await.status, 200);
     assert_eq!(daemon.get("/readyz").await.status, 200);
 }
+
+#[tokio::test]
+async fn a_header_that_decides_stands_there_once() {
+    let (_upstream, daemon) = daemon().await;
+    for name in [
+        "origin",
+        "mcp-session-id",
+        "mcp-protocol-version",
+        "authorization",
+    ] {
+        let headers = [
+            JSON,
+            BOTH,
+            (name, "http://localhost"),
+            (name, "http://localhost"),
+        ];
+        let answer = send(&daemon, "POST", "/mcp/all", &headers, PING).await;
+        assert_eq!(answer.status, 400, "{name}");
+        assert!(answer.text().contains(name), "{}", answer.text());
+    }
+    // Lists may be given in parts.
+    let accepted = [
+        JSON,
+        ("accept", "application/json"),
+        ("accept", "text/event-stream"),
+    ];
+    let answer = send(&daemon, "POST", "/mcp/all", &accepted, PING).await;
+    assert_eq!(answer.status, 200);
+}
+
+#[tokio::test]
+async fn a_browser_is_told_where_it_is() {
+    let (_upstream, daemon) = daemon().await;
+    let text = daemon.get("/").await;
+    assert_eq!(text.status, 200);
+    assert_eq!(text.header("content-type"), "text/plain; charset=utf-8");
+    assert!(text.text().contains("mcpproxy") && text.text().contains("/mcp"));
+    assert_eq!(text.text().lines().count(), 1);
+    let accept = ("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+    let page = send(&daemon, "GET", "/", &[accept], "").await;
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert!(
+        page.text().starts_with("<!doctype html>"),
+        "{}",
+        page.text()
+    );
+    let stranger = send(&daemon, "GET", "/", &[("host", "evil.example")], "").await;
+    assert_eq!(stranger.status, 403);
+}

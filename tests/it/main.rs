@@ -11,6 +11,8 @@ mod call_identity;
 mod call_variants;
 #[cfg(unix)]
 mod cli;
+#[cfg(target_os = "linux")]
+mod client_limits;
 mod connections;
 mod credentials;
 mod demo_server;
@@ -30,6 +32,7 @@ mod logs;
 mod modern_clients;
 mod modern_upstreams;
 mod native;
+mod operator_log;
 mod order;
 mod progress;
 mod prompts_and_resources;

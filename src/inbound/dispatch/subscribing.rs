@@ -5,8 +5,11 @@ use std::sync::Arc;
 use super::ServedClient;
 use crate::{
     call_context::CallContext,
-    error_code::{ErrorCode, Failure},
-    inbound::{session::LegacySession, subscriptions::MAX_SUBSCRIPTIONS},
+    inbound::{
+        bounds::{self, MAX_URI},
+        session::LegacySession,
+        subscriptions::MAX_SUBSCRIPTIONS,
+    },
     router::Tell,
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
 };
@@ -47,13 +50,19 @@ impl ServedClient {
             session.unsubscribe(&uri);
             return Ok(());
         }
+        if uri.len() > MAX_URI {
+            return Err(wrong("`uri` is longer than 4096 bytes").to_raw());
+        }
         if !session.has_room_for_subscription(&uri) {
             return Err(too_many());
         }
         let router = &self.inbound.0.router;
         let subscribed = router.subscribe(context, &self.view, &uri, telling(session));
-        session.keep_subscription(&uri, subscribed.await?);
-        Ok(())
+        if session.keep_subscription(&uri, subscribed.await?) {
+            Ok(())
+        } else {
+            Err(bounds::no_memory().to_raw())
+        }
     }
 
     /// A client without a session has no further requests that this could hold for.
@@ -88,12 +97,5 @@ fn telling(session: &Arc<LegacySession>) -> Tell {
 
 fn too_many() -> Raw {
     let error = format!("the session is subscribed to {MAX_SUBSCRIPTIONS} resources already");
-    let failure = Failure::new(
-        ErrorCode::Overloaded,
-        error,
-        "End other subscriptions first.",
-    );
-    RpcError::new(RpcError::INTERNAL, failure.error.clone())
-        .with_data(Raw::author(&failure))
-        .to_raw()
+    bounds::overloaded(error, "End other subscriptions first.").to_raw()
 }

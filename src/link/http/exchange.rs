@@ -22,6 +22,10 @@ impl HttpExchange {
         Self { pull, withdrawal }
     }
 
+    pub(in crate::link) fn slot(&self) -> Option<&Slot> {
+        self.withdrawal.slot.as_deref()
+    }
+
     /// The next message; see [`crate::link::Exchange::next`].
     pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         let shared = &self.withdrawal.link.shared;

@@ -145,6 +145,11 @@ impl HttpLink {
         self.shared.in_flight.attribute_question(question)
     }
 
+    /// Runs a task until it ends or the link is closed.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.shared.spawn(task);
+    }
+
     /// Answers a question. A question dies with its session, so the answer is not sent in another.
     pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
         let frame = match outcome {

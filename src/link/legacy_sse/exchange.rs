@@ -66,6 +66,10 @@ impl LegacySseExchange {
         }
     }
 
+    pub(in crate::link) fn slot(&self) -> &Slot {
+        &self.slot
+    }
+
     /// The next message; see [`crate::link::Exchange::next`].
     pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         self.slot.next().await

@@ -126,6 +126,11 @@ impl LegacySseLink {
         self.shared.in_flight.attribute_question(question)
     }
 
+    /// Runs a task until it ends or the link is over.
+    pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.shared.spawn(task);
+    }
+
     /// Answers a question.
     pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
         let frame = match outcome {

@@ -12,7 +12,7 @@ use crate::{
     link::{Exchange, Incoming, Link},
     names::ServerName,
     upstream::connect::own_answers::own_answer,
-    wire::{Id, Outcome, Raw, Revision, method, result_type},
+    wire::{Id, Outcome, Raw, Revision, bridge, method, result_type},
 };
 
 /// Counts a call from its first step to its last, so that a server is not put to sleep under it.
@@ -62,6 +62,8 @@ pub struct ActiveCall {
     pub(in crate::upstream) exchange: Exchange,
     pub(in crate::upstream) revision: Revision,
     pub(in crate::upstream) link: Link,
+    /// Questions of the server that were given out and not answered.
+    pub(in crate::upstream) open: Vec<(Id, Box<str>)>,
     pub(in crate::upstream) counted: Counted,
     pub(in crate::upstream) _asked: Option<AskedOnStream>,
     /// Since when the clock stands still.
@@ -93,6 +95,8 @@ impl ActiveCall {
                         Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;
                     }
+                    let id = question.id.detached();
+                    self.open.push((id, question.method.clone()));
                 }
                 Incoming::Answer(Outcome::Result(result)) => self.check(result)?,
                 Incoming::Notice(_) | Incoming::Answer(Outcome::Error(_)) => (),
@@ -132,6 +136,17 @@ impl ActiveCall {
         self.held.get_or_insert_with(Instant::now);
     }
 
+    /// Stops the clock, and keeps little of what comes before the answer: nobody reads for a while.
+    pub fn park(&mut self) {
+        self.hold();
+        self.exchange.set_parked(true);
+    }
+
+    /// From now on somebody reads again.
+    pub fn unpark(&mut self) {
+        self.exchange.set_parked(false);
+    }
+
     /// Lets the clock go on.
     pub fn resume(&mut self) {
         if let Some(since) = self.held.take() {
@@ -148,10 +163,23 @@ impl ActiveCall {
 
     /// Answers a question that came as part of this call.
     pub async fn answer(&mut self, id: &Id, outcome: &Outcome) -> Result<(), Failure> {
+        self.open.retain(|(open, _)| open != id);
         self.link
             .answer(id, outcome)
             .await
             .map_err(|error| self.counted.0.failure(&error))
+    }
+}
+
+impl Drop for ActiveCall {
+    /// Nobody will answer what the server has asked in the course of the call; it must not wait for that.
+    fn drop(&mut self) {
+        let unread = self.exchange.unread_questions().into_iter();
+        let unread = unread.map(|question| (question.id, question.method));
+        for (id, method) in self.open.drain(..).chain(unread) {
+            let why = bridge::refused_question(&method, "the call that it belongs to is over");
+            self.link.refuse(id, why);
+        }
     }
 }
 

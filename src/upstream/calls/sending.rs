@@ -74,6 +74,7 @@ impl Upstream {
                         exchange,
                         revision,
                         link: live.link.clone(),
+                        open: Vec::new(),
                         counted,
                         _asked: asked,
                         held: None,

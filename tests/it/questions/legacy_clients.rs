@@ -8,6 +8,7 @@ use crate::support::{
     client::{Exchange, TestClient, call_params},
     daemon::TestDaemon,
     fake_upstream::FakeUpstream,
+    patience::until,
     script::HttpAnswers,
 };
 
@@ -267,5 +268,45 @@ async fn a_question_that_cannot_be_passed_on_is_refused_and_the_call_goes_on() {
         let text = client.call("up__ping", "{}").await.text();
         let answer: Value = serde_json::from_str(&text).expect("an answer came");
         assert_eq!(answer["result"], json!({}), "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_is_open_when_its_call_ends_is_answered_with_an_error() {
+    let frame = format!(
+        r#"{{"jsonrpc":"2.0","id":"hasty","method":"elicitation/create","params":{FORM}}}"#
+    );
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::sse(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+    ] {
+        let upstream = upstream
+            .tool(
+                "hasty",
+                notice(frame.clone())
+                    .then(gate("asked"))
+                    .then(reply_text("done")),
+            )
+            .start()
+            .await;
+        let daemon = daemon_before(&upstream).await;
+        let client = able(&daemon, "/mcp/server/up").await;
+        let mut call = client
+            .start("tools/call", &call_params("hasty", "{}"))
+            .await;
+        question(&mut call).await;
+        upstream.open("asked").await;
+        assert_eq!(call.finish().await.text(), "done");
+        let refused = until("the server to be answered", || {
+            let everything = upstream.everything();
+            let mut bodies = everything.into_iter().map(|received| received.body);
+            bodies.find(|body| body.contains("\"hasty\"") && !body.contains("\"method\""))
+        })
+        .await;
+        assert!(
+            refused.contains("\"error\"") && refused.contains("is over"),
+            "{refused}"
+        );
     }
 }

@@ -144,6 +144,18 @@ impl Builder {
         DaemonProcess::wait_until_it_serves(command, home).await
     }
 
+    /// [`Builder::spawn`], by a shell that sets a limit of open files with these options of `ulimit` first.
+    pub async fn spawn_under_ulimit(self, options: &str) -> DaemonProcess {
+        let home = self.home();
+        let mut shell = Command::new("/bin/sh");
+        shell
+            .arg("-c")
+            .arg(format!("ulimit {options} && exec \"$0\" \"$@\""))
+            .arg(env!("CARGO_BIN_EXE_mcpproxy"));
+        let command = serve_by(shell, &home);
+        DaemonProcess::wait_until_it_serves(command, home).await
+    }
+
     /// [`Builder::spawn`], with one more variable in the daemon's environment.
     pub async fn spawn_with_env(self, name: &str, value: &str) -> DaemonProcess {
         let home = self.home();
@@ -336,7 +348,10 @@ impl Reachable for DaemonProcess {
 }
 
 fn serve(home: &Home) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+    serve_by(Command::new(env!("CARGO_BIN_EXE_mcpproxy")), home)
+}
+
+fn serve_by(mut command: Command, home: &Home) -> Command {
     command
         .args(["serve", "--listen", "127.0.0.1:0", "--config"])
         .arg(home.config_file())

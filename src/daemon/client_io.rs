@@ -1,0 +1,212 @@
+//! The bytes of one client's connection: a client that leaves unread what it is told is given up, because all of it is held for it.
+
+use std::{
+    io,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    time::{Instant, Sleep},
+};
+
+use crate::memory_budget::MemoryBudget;
+
+/// How long a client may leave unread what it is told.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// How long it may do so while the budget is spent; and how often that is looked at.
+const PATIENCE_IN_NEED: Duration = Duration::from_secs(5);
+
+/// Whoever reads so many bytes in that time reads.
+const PROGRESS: usize = 64 << 10;
+
+/// A connection.
+pub(super) struct ClientIo<Io> {
+    io: Io,
+    /// Whose memory it is that the client holds; absent where the client may leave unread what it likes.
+    memory: Option<MemoryBudget>,
+    stall: Option<Stall>,
+}
+
+/// The client did not read everything at once.
+struct Stall {
+    since: Instant,
+    /// What it has read since.
+    written: usize,
+    next_look: Pin<Box<Sleep>>,
+}
+
+impl Stall {
+    fn new() -> Self {
+        Self {
+            since: Instant::now(),
+            written: 0,
+            next_look: Box::pin(tokio::time::sleep(PATIENCE_IN_NEED)),
+        }
+    }
+
+    /// Whether it has lasted too long; if not, the task is woken to look again.
+    fn is_over(&mut self, memory: &MemoryBudget, cx: &mut Context<'_>) -> bool {
+        while self.next_look.as_mut().poll(cx).is_ready() {
+            if memory.is_spent() || self.since.elapsed() >= PATIENCE {
+                return true;
+            }
+            let next = Instant::now() + PATIENCE_IN_NEED;
+            self.next_look.as_mut().reset(next);
+        }
+        false
+    }
+}
+
+impl<Io> ClientIo<Io> {
+    pub(super) fn new(io: Io, memory: Option<MemoryBudget>) -> Self {
+        Self {
+            io,
+            memory,
+            stall: None,
+        }
+    }
+
+    fn wrote(
+        &mut self,
+        wrote: Poll<io::Result<usize>>,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        match &wrote {
+            Poll::Ready(Ok(bytes)) => {
+                if let Some(stall) = &mut self.stall {
+                    stall.written += bytes;
+                    if stall.written >= PROGRESS {
+                        self.stall = None;
+                    }
+                }
+            }
+            Poll::Ready(Err(_)) => (),
+            Poll::Pending => {
+                let Some(memory) = &self.memory else {
+                    return wrote;
+                };
+                let stall = self.stall.get_or_insert_with(Stall::new);
+                if stall.is_over(memory, cx) {
+                    tracing::info!("a client was given up: it does not read what it is told");
+                    return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+                }
+            }
+        }
+        wrote
+    }
+}
+
+impl<Io: AsyncRead + Unpin> AsyncRead for ClientIo<Io> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_read(cx, buffer)
+    }
+}
+
+impl<Io: AsyncWrite + Unpin> AsyncWrite for ClientIo<Io> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.io).poll_write(cx, bytes);
+        self.wrote(wrote, cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let wrote = Pin::new(&mut self.io).poll_write_vectored(cx, parts);
+        self.wrote(wrote, cx)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.io.is_write_vectored()
+    }
+
+    /// Reached when everything is written.
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.stall = None;
+        Pin::new(&mut self.io).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+
+    use super::*;
+
+    /// A client that has room for a little, and its other end.
+    fn client(memory: &MemoryBudget) -> (ClientIo<DuplexStream>, DuplexStream) {
+        let (io, client) = tokio::io::duplex(16);
+        (ClientIo::new(io, Some(memory.clone())), client)
+    }
+
+    async fn given_up_after(io: &mut ClientIo<DuplexStream>, size: usize) -> Duration {
+        let began = Instant::now();
+        let error = io.write_all(&vec![b'x'; size]).await;
+        let error = error.expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_is_given_up() {
+        let (mut io, _client) = client(&MemoryBudget::default());
+        assert_eq!(given_up_after(&mut io, 17).await, PATIENCE);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn it_is_given_up_sooner_when_others_need_the_memory() {
+        let memory = MemoryBudget::of(1);
+        let (mut io, _client) = client(&memory);
+        let _held = memory.counted(bytes::Bytes::from_static(b"x"));
+        assert_eq!(given_up_after(&mut io, 17).await, PATIENCE_IN_NEED);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_few_bytes_a_minute_are_not_reading() {
+        let (mut io, mut client) = client(&MemoryBudget::default());
+        let reading = tokio::spawn(async move {
+            let mut bytes = [0; 16];
+            while client.read(&mut bytes).await.is_ok_and(|read| read > 0) {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+            }
+        });
+        assert_eq!(given_up_after(&mut io, PROGRESS).await, PATIENCE);
+        reading.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_slowly_gets_everything() {
+        let (mut io, mut client) = client(&MemoryBudget::default());
+        let reading = tokio::spawn(async move {
+            let mut total = 0;
+            let mut bytes = [0; 16];
+            while let Ok(read @ 1..) = client.read(&mut bytes).await {
+                total += read;
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            total
+        });
+        io.write_all(&vec![b'x'; 3 * PROGRESS])
+            .await
+            .expect("somebody reads");
+        drop(io);
+        assert_eq!(reading.await.expect("it ends"), 3 * PROGRESS);
+    }
+}

@@ -1,0 +1,62 @@
+//! The body of an answer on its way to a client: counted while it is unread, and a sign that its connection is busy.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::body::Body;
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+
+use super::connections::Busy;
+use crate::memory_budget::MemoryBudget;
+
+/// Limit: a piece of a body that is not counted. Connections are bounded, and nearly all answers are smaller.
+const UNCOUNTED: usize = 64 << 10;
+
+/// A body.
+pub(super) struct ResponseBody {
+    body: Body,
+    memory: MemoryBudget,
+    _busy: Busy,
+}
+
+impl ResponseBody {
+    pub(super) fn new(body: Body, memory: MemoryBudget, busy: Busy) -> Self {
+        Self {
+            body,
+            memory,
+            _busy: busy,
+        }
+    }
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        polled.map_ok(|frame| {
+            frame.map_data(|data| {
+                if data.len() > UNCOUNTED {
+                    self.memory.counted(data)
+                } else {
+                    data
+                }
+            })
+        })
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}

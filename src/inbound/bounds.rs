@@ -1,0 +1,30 @@
+//! What one client may make us keep, and what it is told when there is no room for more.
+
+use crate::{
+    error_code::{ErrorCode, Failure},
+    wire::{Raw, RpcError},
+};
+
+/// Limit: bytes of the URI of a resource that a client wants to be told of. No server that is listed has longer ones.
+pub(super) const MAX_URI: usize = 4096;
+
+/// What a subscription costs: its URI stands with the client, with the endpoint and with the server.
+pub(super) fn cost_of_subscription(uri: &str) -> usize {
+    3 * uri.len() + 512
+}
+
+/// Nothing more can be kept for any client.
+pub(super) fn no_memory() -> RpcError {
+    let text = "clients make mcpproxy hold as much as it is allowed to";
+    overloaded(text, "Try again in a few seconds, with less.")
+}
+
+/// Something is refused because there is too much of it already.
+pub(super) fn overloaded(error: impl Into<String>, hint: &str) -> RpcError {
+    of_ours(&Failure::new(ErrorCode::Overloaded, error, hint))
+}
+
+/// A failure of ours that is no answer of a tool.
+pub(super) fn of_ours(failure: &Failure) -> RpcError {
+    RpcError::new(RpcError::INTERNAL, failure.error.clone()).with_data(Raw::author(failure))
+}

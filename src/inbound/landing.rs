@@ -1,0 +1,31 @@
+//! What somebody sees who opens our address in a browser: where they are, in a sentence. Names nothing that is configured.
+
+use axum::{body::Body, response::Response};
+use http::{HeaderMap, StatusCode, header};
+
+use super::answer;
+
+const SENTENCE: &str = concat!(
+    "This is mcpproxy ",
+    env!("CARGO_PKG_VERSION"),
+    ", which stands between AI clients and MCP servers: connect an MCP client to /mcp on this address, and look at /health to see \
+     whether all is well."
+);
+
+/// The sentence, as a page for whoever asks for one.
+pub(super) async fn landing(headers: HeaderMap) -> Response {
+    if accepts_pages(&headers) {
+        let page = format!(
+            "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>mcpproxy</title><p>{SENTENCE}</p></html>\n"
+        );
+        return answer::with_type(StatusCode::OK, "text/html; charset=utf-8", Body::from(page));
+    }
+    let text = Body::from(format!("{SENTENCE}\n"));
+    answer::with_type(StatusCode::OK, "text/plain; charset=utf-8", text)
+}
+
+fn accepts_pages(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let mut texts = values.filter_map(|value| value.to_str().ok());
+    texts.any(|text| text.contains("text/html"))
+}

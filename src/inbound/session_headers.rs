@@ -1,0 +1,47 @@
+//! What the headers of a legacy client say.
+
+use axum::response::Response;
+use http::{HeaderMap, StatusCode, header};
+
+use super::{
+    answer::{self, REVISION},
+    dispatch::id_of,
+    stateless,
+};
+use crate::wire::{Message, Revision, RpcError};
+
+/// The revision that a client without a session names.
+#[expect(
+    clippy::result_large_err,
+    reason = "the error is the answer, made once"
+)]
+pub(super) fn revision_of(
+    headers: &HeaderMap,
+    first: Option<&Message>,
+) -> Result<Revision, Response> {
+    let Some(said) = headers.get(REVISION) else {
+        return Ok(Revision::UNSAID);
+    };
+    let said = said.to_str().unwrap_or_default();
+    match Revision::from_header(said) {
+        Some(revision) => Ok(revision),
+        // `initialize` of a client that names a newer revision: what is agreed, its params say.
+        None if first.is_some_and(stateless::is_opening) => Ok(Revision::NEWEST_LEGACY),
+        None => {
+            let error = format!("MCP-Protocol-Version {said:?} is not a revision");
+            let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));
+            Err(answer::rpc_error(StatusCode::BAD_REQUEST, id, &error))
+        }
+    }
+}
+
+/// Whether a client takes an answer as a stream of events.
+pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .any(|value| {
+            value.contains("text/event-stream") || value.contains("*/*") || value.contains("text/*")
+        })
+}

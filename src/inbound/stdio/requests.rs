@@ -1,0 +1,208 @@
+//! The requests of one client on a pair of streams: they run at once, within bounds, and what comes of them goes out in order.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::{
+    sync::{Semaphore, mpsc},
+    task::{JoinError, JoinSet},
+};
+
+use crate::{
+    call_context::{ClientReceiver, ClientSender},
+    inbound::{
+        Inbound,
+        answering::Answering,
+        dispatch::{ServedClient, Work},
+        session::OwnStream,
+    },
+    wire::{FrameError, Id, Message, RpcError, error_frame},
+};
+
+/// Limit: requests that run at once. Later ones wait for their turn.
+const RUNNING: usize = 256;
+
+/// Limit: requests that run or wait. With so many nothing more is read, so that the client has to wait.
+const TAKEN: usize = 1024;
+
+/// Limit: streams of changes that a client keeps open.
+const STREAMS: usize = 64;
+
+/// Dropping it withdraws them.
+pub(super) struct Requests {
+    inbound: Inbound,
+    client: ServedClient,
+    out: mpsc::Sender<Bytes>,
+    running: JoinSet<()>,
+    /// Streams of changes that a modern client keeps open.
+    streams: JoinSet<()>,
+    turns: Arc<Semaphore>,
+    /// The `initialize` that is being answered.
+    opening: JoinSet<Option<OwnStream>>,
+    /// Passes on what belongs to no request.
+    listening: JoinSet<()>,
+}
+
+impl Requests {
+    pub(super) fn new(inbound: Inbound, client: ServedClient, out: mpsc::Sender<Bytes>) -> Self {
+        Self {
+            inbound,
+            client,
+            out,
+            running: JoinSet::new(),
+            streams: JoinSet::new(),
+            turns: Arc::new(Semaphore::new(RUNNING)),
+            opening: JoinSet::new(),
+            listening: JoinSet::new(),
+        }
+    }
+
+    /// Whether an `initialize` is being answered. What comes after it has to wait, because it decides what is spoken.
+    pub(super) fn is_opening(&self) -> bool {
+        !self.opening.is_empty()
+    }
+
+    /// Whether one more can be taken.
+    pub(super) fn has_room(&self) -> bool {
+        self.running.len() < TAKEN
+    }
+
+    /// Returns when one has ended; never if there is none. Cancel-safe.
+    pub(super) async fn one_ended(&mut self) {
+        tokio::select! {
+            biased;
+            Some(opened) = self.opening.join_next() => {
+                self.opened(opened.unwrap_or_else(|error| fault(&error)));
+            }
+            Some(ended) = self.running.join_next() => ended.unwrap_or_else(|error| fault(&error)),
+            else => std::future::pending().await,
+        }
+    }
+
+    /// Waits until `initialize` is answered, if one was sent.
+    pub(super) async fn opening_ended(&mut self) {
+        while let Some(opened) = self.opening.join_next().await {
+            self.opened(opened.unwrap_or_else(|error| fault(&error)));
+        }
+    }
+
+    /// Waits until all are answered.
+    pub(super) async fn all_ended(&mut self) {
+        all(&mut self.running).await;
+    }
+
+    /// Waits until the streams of changes have ended, as they do when the daemon does.
+    pub(super) async fn streams_ended(&mut self) {
+        all(&mut self.streams).await;
+    }
+
+    pub(super) async fn take(&mut self, message: Message) {
+        let (to_client, receiver) = ClientSender::new(self.inbound.memory());
+        match self.client.serve(message, to_client) {
+            Work::Refused(frame) => self.say(frame).await,
+            Work::Opening(answering) => self.open(answering),
+            Work::Answering(answering) => {
+                let (turns, out) = (self.turns.clone(), self.out.clone());
+                self.running.spawn(async move {
+                    // Fails only if closed, which these never are.
+                    let _turn = turns.acquire_owned().await;
+                    pass_on(answering, &receiver, &out).await;
+                });
+            }
+            Work::Listening(id, answering) => self.listen(&id, answering, receiver).await,
+            Work::Noting(noting) => noting.await,
+            Work::Done => (),
+        }
+    }
+
+    /// One line with all the answers, if any is wanted.
+    pub(super) async fn take_batch(&mut self, messages: Vec<Result<Message, FrameError>>) {
+        if let Some(error) = self.client.no_batches() {
+            return self.refuse(None, &error).await;
+        }
+        let (client, out) = (self.client.clone(), self.out.clone());
+        self.running.spawn(async move {
+            if let Some(answers) = client.batch(messages).await {
+                // Nobody is left to be told.
+                let _ = out.send(answers).await;
+            }
+        });
+    }
+
+    pub(super) async fn refuse(&self, id: Option<&Id>, error: &RpcError) {
+        self.say(error_frame(id, &error.to_raw())).await;
+    }
+
+    async fn say(&self, frame: Bytes) {
+        // Nobody is left to be told; the writer says so itself.
+        let _ = self.out.send(frame).await;
+    }
+
+    /// Answers `initialize`; from the answer on the client hears of changes.
+    fn open(&mut self, answering: Answering) {
+        let (out, router) = (self.out.clone(), self.inbound.0.router.clone());
+        self.opening.spawn(async move {
+            let answer = answering.await?;
+            // Fails only if nobody is left to be told.
+            out.send(answer.frame).await.ok()?;
+            Some(answer.opened?.listen(&router))
+        });
+    }
+
+    fn opened(&mut self, own: Option<OwnStream>) {
+        if let Some(own) = own {
+            let out = self.out.clone();
+            self.listening.abort_all();
+            self.listening
+                .spawn(async move { while out.send(own.receiver.next().await).await.is_ok() {} });
+        }
+    }
+
+    /// Opens a stream of changes, which takes no turn: it lasts as long as the client wants.
+    async fn listen(&mut self, id: &Id, answering: Answering, receiver: ClientReceiver) {
+        while self.streams.try_join_next().is_some() {}
+        if self.streams.len() >= STREAMS {
+            let why = format!("{STREAMS} streams of news are open on this connection already");
+            let error = RpcError::new(RpcError::INTERNAL, why);
+            return self.refuse(Some(id), &error).await;
+        }
+        let out = self.out.clone();
+        self.streams.spawn(async move {
+            pass_on(answering, &receiver, &out).await;
+        });
+    }
+}
+
+/// Notices as they come, then the answer.
+async fn pass_on(mut answering: Answering, receiver: &ClientReceiver, out: &mpsc::Sender<Bytes>) {
+    let answer = loop {
+        tokio::select! {
+            biased;
+            notice = receiver.next() => if out.send(notice).await.is_err() {
+                return;
+            },
+            answer = &mut answering => break answer,
+        }
+    };
+    let answer = answer.map(|answer| answer.frame);
+    for frame in std::iter::from_fn(|| receiver.take()).chain(answer) {
+        if out.send(frame).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Waits until all of them are done.
+async fn all(requests: &mut JoinSet<()>) {
+    while let Some(ended) = requests.join_next().await {
+        ended.unwrap_or_else(|error| fault(&error));
+    }
+}
+
+/// A request whose task ended with a panic, which has told the log already.
+fn fault<T: Default>(error: &JoinError) -> T {
+    if error.is_panic() {
+        tracing::error!(%error, "a request ended with a fault");
+    }
+    T::default()
+}

@@ -1,0 +1,82 @@
+//! How many files and connections we may have open at a time: as many as the system lets us, rather than the few that a program
+//! begins with. Children get the number back that we began with: some close every descriptor that there could be, one by one.
+
+/// Limit: descriptors that we take. More are of no use, and costly to whoever walks through them all.
+#[cfg(unix)]
+const MOST: u64 = 65_536;
+
+/// What is counted on where nobody says more.
+const FEW: usize = 256;
+
+#[cfg(unix)]
+mod unix {
+    use std::sync::OnceLock;
+
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+    use super::{FEW, MOST};
+
+    /// macOS says that there is no limit, and lets programs have so many.
+    const ON_MACOS: u64 = 10_240;
+
+    /// What we began with.
+    static BEFORE: OnceLock<Rlimit> = OnceLock::new();
+
+    /// Raises the limit once; later it only says what the limit is.
+    pub(super) fn raise() -> usize {
+        BEFORE.get_or_init(|| {
+            let before = getrlimit(Resource::Nofile);
+            let wanted = before.maximum.unwrap_or(MOST).min(MOST);
+            let few = before.current.is_some_and(|current| current < wanted);
+            if few
+                && ![wanted, ON_MACOS.min(wanted)]
+                    .into_iter()
+                    .any(|limit| set(limit, &before))
+            {
+                tracing::warn!("the limit of open files could not be raised");
+            }
+            before
+        });
+        let now = getrlimit(Resource::Nofile).current.unwrap_or(MOST);
+        usize::try_from(now).unwrap_or(FEW)
+    }
+
+    fn set(current: u64, before: &Rlimit) -> bool {
+        let limit = Rlimit {
+            current: Some(current),
+            maximum: before.maximum,
+        };
+        setrlimit(Resource::Nofile, limit).is_ok()
+    }
+
+    /// There is a way to do so on Linux only; elsewhere children begin with our limit.
+    #[cfg(target_os = "linux")]
+    pub(super) fn give_back(child: u32) {
+        let Some(before) = BEFORE.get() else { return };
+        let child = rustix::process::Pid::from_raw(child.cast_signed());
+        // The only failure is that it has ended.
+        if child.is_some() {
+            let _ = rustix::process::prlimit(child, Resource::Nofile, before.clone());
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn give_back(_: u32) {}
+}
+
+/// Raises the number to what the system allows, and says what it is.
+pub fn raise_descriptor_limit() -> usize {
+    #[cfg(unix)]
+    let limit = unix::raise();
+    #[cfg(not(unix))]
+    let limit = FEW;
+    limit
+}
+
+/// Gives a child that was just started the number that we began with.
+pub(super) fn give_back(child: u32) {
+    #[cfg(unix)]
+    unix::give_back(child);
+    #[cfg(not(unix))]
+    let _ = child;
+}

@@ -1,0 +1,131 @@
+//! What clients can make the daemon hold: memory and file descriptors, whatever they send and however many they are.
+
+use std::{fs, net::TcpStream};
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::{DaemonProcess, TestDaemon},
+    fake_upstream::FakeUpstream,
+    http::{self, BOTH, JSON, PING, Reachable},
+    modern_client::ModernClient,
+    patience::until,
+};
+
+/// The resident memory of a process, in MiB.
+fn resident(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)?.parse::<u64>().ok());
+    kib.expect("a size") >> 10
+}
+
+async fn post(daemon: &DaemonProcess, body: String) -> http::HttpAnswer {
+    http::send(daemon.address(), "POST", "/mcp", &[JSON, BOTH], body).await
+}
+
+#[tokio::test]
+async fn what_clients_say_of_themselves_is_kept_in_small() {
+    const CLIENTS: u64 = 60;
+    let daemon = TestDaemon::builder().spawn().await;
+    let initialize = |info: usize, capabilities: usize| {
+        let (info, capabilities) = ("x".repeat(info), "x".repeat(capabilities));
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"initialize","params":{{"protocolVersion":"2025-06-18","capabilities":{{"experimental":"{capabilities}"}},"clientInfo":{{"name":"hostile","version":"1","icons":"{info}"}}}}}}"#
+        )
+    };
+    let first = post(&daemon, initialize(2 << 20, 0)).await;
+    assert_eq!(first.status, 200);
+    let before = resident(daemon.pid());
+    for _ in 0..CLIENTS {
+        let opened = post(&daemon, initialize(2 << 20, 0)).await;
+        assert!(!opened.header("mcp-session-id").is_empty());
+        let refused = post(&daemon, initialize(0, 2 << 20)).await;
+        assert_eq!(refused.json()["error"]["code"], -32602);
+        assert!(refused.text().contains("16 KiB"), "{}", refused.text());
+    }
+    let grown = resident(daemon.pid()).saturating_sub(before);
+    assert!(grown < CLIENTS, "{CLIENTS} clients left {grown} MiB behind");
+}
+
+#[tokio::test]
+async fn resources_to_be_told_of_have_bounds() {
+    let upstream = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .resource(r#"{"uri":"mem:a","name":"a"}"#, reply(r#"{"contents":[]}"#))
+        .on("resources/subscribe", reply("{}"))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/server/up").await;
+    client.wait_for_tool("echo").await;
+    let subscribe = async |uri: &str| {
+        let params = json!({ "uri": uri }).to_string();
+        client.request("resources/subscribe", &params).await
+    };
+    assert_eq!(subscribe("mem:a").await.result(), "{}");
+    let long = format!("mem:{}", "x".repeat(4096));
+    assert_eq!(subscribe(&long).await.error_code(), -32602);
+    let modern = ModernClient::new(&daemon, "/mcp/server/up");
+    let wanted = json!({ "resourceSubscriptions": [long, "mem:a"] });
+    let mut stream = modern.listen(&wanted.to_string()).await;
+    let acknowledged = stream.next().await.expect("an open stream").data;
+    assert!(
+        acknowledged.contains(r#""resourceSubscriptions":["mem:a"]"#),
+        "{acknowledged}"
+    );
+}
+
+#[tokio::test]
+async fn idle_connections_shut_nobody_out() {
+    let daemon = TestDaemon::builder().spawn_under_ulimit("-n 256").await;
+    let idle: Vec<TcpStream> = (0..300)
+        .map(|_| TcpStream::connect(daemon.address()).expect("somebody listens"))
+        .collect();
+    let answer = post(&daemon, PING.to_owned()).await;
+    assert_eq!(answer.status, 200);
+    let client = TestClient::stateless(&daemon, "/mcp");
+    assert_eq!(client.request("ping", "{}").await.result(), "{}");
+    assert!(
+        daemon
+            .home()
+            .rest("GET", "/api/v1/status", "")
+            .await
+            .is_some()
+    );
+    drop(idle);
+}
+
+/// The soft limit of open files of a process.
+fn soft_limit(pid: u32) -> Option<u64> {
+    let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"))?;
+    line.split_whitespace().nth(3)?.parse().ok()
+}
+
+#[tokio::test]
+async fn the_limit_of_open_files_is_raised_for_us_and_not_for_children() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .spawn_under_ulimit("-Sn 250")
+        .await;
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__echo")
+        .await;
+    assert!(soft_limit(daemon.pid()) > Some(250));
+    let child = upstream.pids()[0];
+    until("the child to have its own limit", || {
+        (soft_limit(child) == Some(250)).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,101 @@
+//! What the daemon writes into its own log: who came, what was refused; and that nobody else writes there.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::TestClient,
+    daemon::{DaemonProcess, TestDaemon},
+    fake_upstream::FakeUpstream,
+    http::{self, BOTH, JSON, PING, Reachable},
+    patience::until,
+};
+
+/// Waits until one line of the log has all of this.
+async fn line(daemon: &DaemonProcess, parts: &[&str]) -> String {
+    until(&format!("a line with {parts:?}"), || {
+        let log = daemon.log();
+        let mut lines = log.lines();
+        let found = lines.find(|line| parts.iter().all(|part| line.contains(part)));
+        found.map(str::to_owned)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_operator_sees_who_came_and_what_was_refused() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let hidden = json!({ "disabled_tools": ["echo"] });
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .upstream_with("off", &upstream, hidden)
+        .spawn_with_args(&["--log-level", "debug"])
+        .await;
+    let client = TestClient::speaking("2025-06-18")
+        .connect(&daemon, "/mcp/call")
+        .await;
+    line(&daemon, &["INFO", "session opened", "test 1", "2025-06-18"]).await;
+    client.wait_for_tool("call_tool_read").await;
+    line(
+        &daemon,
+        &["DEBUG", "method=\"tools/list\"", "request answered"],
+    )
+    .await;
+    let call = r#"{"name":"off:echo","args":{}}"#;
+    client.call("call_tool_destructive", call).await;
+    line(
+        &daemon,
+        &["INFO", "a request was refused", "server=\"off\"", "code="],
+    )
+    .await;
+
+    let send = async |headers: &[(&str, &str)], body: &str| {
+        let headers = [&[JSON, BOTH], headers].concat();
+        http::send(daemon.address(), "POST", "/mcp", &headers, body.to_owned()).await
+    };
+    let evil = format!("evil.example{}", "x".repeat(500));
+    assert_eq!(send(&[("host", &evil)], PING).await.status, 403);
+    let named = line(
+        &daemon,
+        &["INFO", "host is not trusted", "rejected=\"evil.example"],
+    )
+    .await;
+    assert!(named.len() < 500, "{named}");
+    assert_eq!(
+        send(&[("origin", "http://evil.example")], PING)
+            .await
+            .status,
+        403
+    );
+    line(
+        &daemon,
+        &["INFO", "origin is not trusted", "http://evil.example"],
+    )
+    .await;
+    assert_eq!(send(&[], "{no").await.status, 400);
+    line(&daemon, &["INFO", "a client sent what is no message"]).await;
+}
+
+#[tokio::test]
+async fn nobody_forges_a_line_of_the_log() {
+    const FORGED: &str = "\n2026-01-01T00:00:00Z  INFO forged\u{1b}[2J\u{9b}";
+    let daemon = TestDaemon::builder()
+        .entry(&format!("bad{FORGED}"), json!({ "command": "true" }))
+        .spawn()
+        .await;
+    let params = json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": { "name": format!("n{FORGED}"), "version": "1" },
+    });
+    let client = TestClient::stateless(&daemon, "/mcp");
+    client.request("initialize", &params.to_string()).await;
+    line(&daemon, &["session opened", r"n\n2026"]).await;
+    let log = daemon.log();
+    assert!(log.contains(r"bad\n2026"), "{log}");
+    assert!(
+        !log.lines().any(|line| line.starts_with("2026-01-01")),
+        "{log}"
+    );
+    assert!(!log.contains(['\u{1b}', '\u{9b}']), "{log}");
+}
