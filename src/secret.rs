@@ -107,13 +107,19 @@ mod tests {
 
     #[test]
     fn secrets_are_masked_in_every_form() {
-        let texts = ["Bearer hunter2-hunter2", "a/b c&d", "x%2Fy%2Fz", "1234", ""];
+        let texts = [
+            "Bearer hunter2-hunter2",
+            "a/b c&d",
+            "xx%2Fyy%2Fz",
+            "1234",
+            "",
+        ];
         let secrets = Secrets::new(texts.map(str::to_owned));
         let check = |text: &str, expected: &str| assert_eq!(secrets.masked(text), expected);
         check("Bearer hunter2-hunter2!", "***!");
         check("bearer hunter2-hunter2!", "bearer ***!");
         check("?k=a%2Fb%20c%26d&l=a/b c&d", "?k=***&l=***");
-        check("/x/y/z and x%2Fy%2Fz", "/*** and ***");
+        check("/xx/yy/z and xx%2Fyy%2Fz", "/*** and ***");
         check("1234 stays", "1234 stays");
         assert!(!format!("{secrets:?}").contains("hunter"));
     }

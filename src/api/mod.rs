@@ -44,6 +44,19 @@ struct ApiParts {
     sessions: Box<dyn Fn() -> usize + Send + Sync>,
 }
 
+/// Where [`Api::health_routes`] answer.
+const HEALTH: [&str; 3] = ["/health", "/healthz", "/readyz"];
+
+/// Whether a path is one of [`Api::health_routes`].
+pub fn is_health(path: &str) -> bool {
+    HEALTH.contains(&path)
+}
+
+/// Whether a path is the operator's.
+pub fn is_operators(path: &str) -> bool {
+    path.starts_with("/api/")
+}
+
 impl Api {
     /// An API over these parts. `sessions` counts client sessions.
     pub fn new(
@@ -76,11 +89,10 @@ impl Api {
 
     /// Health for everybody: no authentication, never blocks.
     pub fn health_routes(&self) -> HttpRouter {
-        HttpRouter::new()
-            .route("/health", get(health))
-            .route("/healthz", get(health))
-            .route("/readyz", get(health))
-            .with_state(self.clone())
+        let routes = HEALTH.iter().fold(HttpRouter::new(), |routes, path| {
+            routes.route(path, get(health))
+        });
+        routes.with_state(self.clone())
     }
 
     fn count_sessions(&self) -> usize {

@@ -2,22 +2,14 @@
 
 use std::{net::IpAddr, sync::Arc};
 
-use axum::{
-    body::Body,
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::{body::Body, extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 
-use crate::{config::Settings, loopback::is_loopback};
+use crate::{api, config::Settings, loopback::is_loopback};
 
 /// The settings that the guard reads at each request.
 pub(super) type CurrentSettings = watch::Receiver<Arc<Settings>>;
-
-/// Paths that monitoring asks under whatever name it knows us by.
-const OPEN_PATHS: [&str; 3] = ["/health", "/healthz", "/readyz"];
 
 /// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are
 /// held against it later.
@@ -34,18 +26,24 @@ static ONCE: [HeaderName; 7] = [
 /// Limit: bytes of a header that a log line shows.
 const SHOWN: usize = 128;
 
+/// What becomes of a request.
+pub(super) enum Passed {
+    /// It is let in.
+    In,
+    /// It is let in, and a page of this origin may read the answer.
+    Shared(HeaderValue),
+    /// It is not, or wants nothing else.
+    Answered(Response),
+}
+
 /// Lets a request through, or answers 403; 400 where it says a thing twice.
-pub(super) async fn check(
-    State(rules): State<CurrentSettings>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(super) fn check(rules: &CurrentSettings, request: &Request) -> Passed {
     let verdict = {
         let settings = rules.borrow();
         judge(&settings, request.uri().path(), request.headers())
     };
-    match verdict {
-        Verdict::Pass => next.run(request).await,
+    Passed::Answered(match verdict {
+        Verdict::Pass => return Passed::In,
         Verdict::Refuse(what) => {
             tracing::info!(
                 path = shown(request.uri().path()),
@@ -61,8 +59,8 @@ pub(super) async fn check(
         Verdict::Share(origin) if request.method() == Method::OPTIONS => {
             shared(preflight(), &origin)
         }
-        Verdict::Share(origin) => shared(next.run(request).await, &origin),
-    }
+        Verdict::Share(origin) => return Passed::Shared(origin),
+    })
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -77,7 +75,8 @@ enum Verdict {
 }
 
 fn judge(settings: &Settings, path: &str, headers: &HeaderMap) -> Verdict {
-    if !OPEN_PATHS.contains(&path) && !host_is_ours(settings, headers) {
+    // Monitoring asks under whatever name it knows us by.
+    if !api::is_health(path) && !host_is_ours(settings, headers) {
         return Verdict::Refuse(header::HOST);
     }
     if let Some(name) = doubled(headers) {
@@ -202,7 +201,8 @@ fn preflight() -> Response {
     response
 }
 
-fn shared(mut response: Response, origin: &HeaderValue) -> Response {
+/// Lets a page of this origin read the answer.
+pub(super) fn shared(mut response: Response, origin: &HeaderValue) -> Response {
     let headers = response.headers_mut();
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
     headers.insert(

@@ -6,10 +6,11 @@ use std::{
     net::SocketAddr,
     path::Path,
     pin::pin,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use axum::{Router as HttpRouter, body::Body};
+use axum::body::Body;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -18,12 +19,12 @@ use tokio::{
     time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
-use tower_service::Service;
 
 use super::{
     ServeError,
     client_io::ClientIo,
     connections::{ClientConnection, ClientConnections},
+    entrance::Entrance,
     response_body::ResponseBody,
 };
 use crate::{access::Peer, config::Listen, memory_budget::MemoryBudget};
@@ -147,8 +148,8 @@ impl Accept for tokio::net::UnixListener {
 
 /// What the connections of one kind of clients have in common.
 #[derive(Clone)]
-pub(super) struct ServedRoutes {
-    pub(super) routes: HttpRouter,
+pub(super) struct Served {
+    pub(super) entrance: Arc<Entrance>,
     pub(super) connections: ClientConnections,
     pub(super) memory: MemoryBudget,
     pub(super) closing: CancellationToken,
@@ -156,7 +157,7 @@ pub(super) struct ServedRoutes {
 
 /// Serves until `closing`, then lets the connections finish what they are at. Each connection is a task of its own: a panic in one
 /// ends that one.
-pub(super) async fn serve(listener: impl Accept, served: ServedRoutes, drained: Duration) {
+pub(super) async fn serve(listener: impl Accept, served: Served, drained: Duration) {
     let tasks = TaskTracker::new();
     let mut refused = RefusedConnections::default();
     loop {
@@ -189,11 +190,11 @@ pub(super) async fn serve(listener: impl Accept, served: ServedRoutes, drained: 
 async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     io: Io,
     peer: Peer,
-    served: ServedRoutes,
+    served: Served,
     connection: ClientConnection,
 ) {
-    let ServedRoutes {
-        routes,
+    let Served {
+        entrance,
         memory,
         closing,
         ..
@@ -201,12 +202,11 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     // Programs on the local socket are the operator's own, and may be stopped for a while.
     let watched = matches!(peer, Peer::Network(_)).then(|| memory.clone());
     let io = ClientIo::new(io, watched);
-    let service = service_fn(|mut request: http::Request<Incoming>| {
-        let (mut routes, memory) = (routes.clone(), memory.clone());
+    let service = service_fn(|request: http::Request<Incoming>| {
+        let (entrance, memory) = (entrance.clone(), memory.clone());
         let busy = connection.begin(request.method());
-        request.extensions_mut().insert(peer);
         async move {
-            let response = answered(routes.call(request.map(Body::new)).await);
+            let response = entrance.answer(peer, request.map(Body::new)).await;
             Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, memory, busy)))
         }
     });
@@ -247,12 +247,5 @@ impl RefusedConnections {
             tracing::warn!(%why, connections, "connections could not be accepted");
             self.last = Some(Instant::now());
         }
-    }
-}
-
-fn answered(answer: Result<axum::response::Response, Infallible>) -> axum::response::Response {
-    match answer {
-        Ok(response) => response,
-        Err(never) => match never {},
     }
 }

@@ -3,9 +3,9 @@
 mod client_io;
 mod connections;
 mod ending;
+mod entrance;
 mod guard;
 mod http;
-mod identity;
 mod lock;
 mod response_body;
 mod running;

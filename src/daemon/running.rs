@@ -2,21 +2,16 @@
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use axum::{
-    Router as HttpRouter,
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::Router as HttpRouter;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ServeError,
     connections::ClientConnections,
-    guard,
+    entrance::Entrance,
+    guard::CurrentSettings,
     http::{self, LocalSocket},
-    identity,
     lock::DataLock,
     url_of,
 };
@@ -155,12 +150,12 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     });
 
     let access = Access::default();
-    let served = Served {
+    let faces = Faces {
         access: &access,
         inbound: &inbound,
         api: &api,
     };
-    let faces = open_faces(&served, &keeper, listeners, local, &closing);
+    let faces = open_faces(&faces, &keeper, listeners, local, &closing);
     lock.note_address(url.as_deref());
     let running = DaemonTasks {
         closing,
@@ -188,7 +183,7 @@ async fn hide_secrets(mut settings: watch::Receiver<Arc<Settings>>, ending: Canc
 }
 
 /// What is served, and who it is served to.
-struct Served<'a> {
+struct Faces<'a> {
     access: &'a Access,
     inbound: &'a Inbound,
     api: &'a Api,
@@ -196,34 +191,29 @@ struct Served<'a> {
 
 /// TCP for clients behind the guard, the local socket for whoever owns the data folder.
 fn open_faces(
-    served: &Served<'_>,
+    served: &Faces<'_>,
     keeper: &Keeper,
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
 ) -> JoinSet<()> {
-    let Served {
+    let Faces {
         access,
         inbound,
         api,
     } = *served;
-    let presence = inbound.presence().clone();
-    let counted = |routes: HttpRouter| {
-        routes.layer(axum::middleware::from_fn_with_state(
-            presence.clone(),
-            count,
-        ))
+    let entrance = |routes: HttpRouter, settings: Option<CurrentSettings>| {
+        Arc::new(Entrance {
+            routes,
+            access: access.clone(),
+            presence: inbound.presence().clone(),
+            settings,
+        })
     };
-    // Whoever only looks whether we live is no client.
-    let guarded = counted(identity::for_clients(inbound.routes(), access))
-        .merge(api.health_routes())
-        .layer(axum::middleware::from_fn_with_state(
-            keeper.subscribe(),
-            guard::check,
-        ));
+    let routes = inbound.routes().merge(api.health_routes());
     let mut faces = JoinSet::new();
-    let over_tcp = http::ServedRoutes {
-        routes: guarded,
+    let over_tcp = http::Served {
+        entrance: entrance(routes, Some(keeper.subscribe())),
         connections: ClientConnections::within(process::raise_descriptor_limit()),
         memory: inbound.memory().clone(),
         closing: closing.clone(),
@@ -232,10 +222,8 @@ fn open_faces(
         faces.spawn(http::serve(listener, over_tcp.clone(), DRAIN));
     }
     if let Some(socket) = local {
-        let operator = identity::for_operator(api.routes(), access);
-        let clients = identity::for_clients(inbound.local_routes(), access);
-        let over_socket = http::ServedRoutes {
-            routes: counted(operator.merge(clients)),
+        let over_socket = http::Served {
+            entrance: entrance(api.routes().merge(inbound.local_routes()), None),
             // Programs of the operator's own.
             connections: ClientConnections::of(usize::MAX),
             ..over_tcp
@@ -244,12 +232,6 @@ fn open_faces(
     }
     faces.spawn(see_off(inbound.clone(), closing.clone()));
     faces
-}
-
-/// A request that is being answered is somebody who is there.
-async fn count(State(presence): State<Presence>, request: Request, next: Next) -> Response {
-    let _present = presence.enter();
-    next.run(request).await
 }
 
 /// Clients that are attached leave when their requests are answered, which may take as long as any other request; so may requests

@@ -1,0 +1,75 @@
+//! What every request passes before a route answers it: the guard, and who asks. The caller is put into the request; whoever answers it
+//! finds it there, and has no other way to one.
+//!
+//! Plain calls around the routes as a whole: a layer of the routes would clone and box them once more for each request.
+
+use std::convert::Infallible;
+
+use axum::{
+    Router as HttpRouter,
+    extract::Request,
+    response::{IntoResponse, Response},
+};
+use http::StatusCode;
+use tower_service::Service;
+
+use super::guard::{self, CurrentSettings, Passed};
+use crate::{
+    access::{Access, Peer},
+    api,
+    inbound::Presence,
+};
+
+/// The way in to some routes.
+pub(super) struct Entrance {
+    pub(super) routes: HttpRouter,
+    pub(super) access: Access,
+    pub(super) presence: Presence,
+    /// For the guard; none where only the operator's own programs come in.
+    pub(super) settings: Option<CurrentSettings>,
+}
+
+impl Entrance {
+    /// Answers a request from this peer, or says why it is not let in.
+    pub(super) async fn answer(&self, peer: Peer, request: Request) -> Response {
+        let passed = match &self.settings {
+            Some(settings) => guard::check(settings, &request),
+            None => Passed::In,
+        };
+        match passed {
+            Passed::In => self.enter(peer, request).await,
+            Passed::Shared(origin) => guard::shared(self.enter(peer, request).await, &origin),
+            Passed::Answered(response) => response,
+        }
+    }
+
+    async fn enter(&self, peer: Peer, mut request: Request) -> Response {
+        let path = request.uri().path();
+        // Whoever only looks whether we live is no client.
+        if api::is_health(path) {
+            return self.route(request).await;
+        }
+        let caller = if api::is_operators(path) {
+            self.access.authenticate_operator(peer)
+        } else {
+            self.access.authenticate(request.headers(), peer)
+        };
+        match caller {
+            Ok(caller) => {
+                request.extensions_mut().insert(caller);
+                // A request that is being answered is somebody who is there.
+                let _present = self.presence.enter();
+                self.route(request).await
+            }
+            Err(refused) => (StatusCode::FORBIDDEN, refused.to_string()).into_response(),
+        }
+    }
+
+    async fn route(&self, request: Request) -> Response {
+        let answer: Result<Response, Infallible> = self.routes.clone().call(request).await;
+        match answer {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+}
