@@ -16,6 +16,9 @@ use crate::wire::{Id, IdFinder};
 const READ_SIZE: usize = 64 << 10;
 const MIN_READ_SIZE: usize = 16 << 10;
 
+/// The room that a longer line took is let go with it: it would be kept for as long as the stream lasts.
+const KEPT_SIZE: usize = 256 << 10;
+
 /// Frames are put together into one write up to this size.
 const WRITE_SIZE: usize = 64 << 10;
 
@@ -83,6 +86,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         while let Some(at) = memchr::memchr(b'\n', &self.buffer[self.seen..]) {
             let line = self.buffer.split_to(self.seen + at + 1);
             self.seen = 0;
+            if line.len() > KEPT_SIZE {
+                self.buffer = BytesMut::from(&self.buffer[..]);
+            }
             if let Some(line) = self.line(line) {
                 return Some(line);
             }
@@ -218,6 +224,27 @@ mod tests {
             &["too large: None", "z", "too large: None"],
         )
         .await;
+    }
+
+    #[tokio::test]
+    async fn the_room_of_a_long_line_goes_with_it() {
+        let long = vec![b'x'; 8 * KEPT_SIZE];
+        let input = [&long[..], b"\n{}\n", &long[..], b"\n[]"].concat();
+        let mut lines = Lines::new(Pieces(&input, READ_SIZE), input.len());
+        for expected in [&long[..], b"{}", &long[..], b"[]"] {
+            let line = lines.next().await.expect("memory can be read");
+            assert_eq!(line, Some(Line::Text(Bytes::copy_from_slice(expected))));
+            drop(line);
+            if expected.len() < KEPT_SIZE {
+                lines.buffer.reserve(MIN_READ_SIZE);
+                assert!(
+                    lines.buffer.capacity() <= KEPT_SIZE,
+                    "{}",
+                    lines.buffer.capacity()
+                );
+            }
+        }
+        assert_eq!(lines.next().await.expect("memory can be read"), None);
     }
 
     #[tokio::test]

@@ -60,3 +60,31 @@ impl HttpBody for ResponseBody {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use http::Method;
+    use http_body_util::BodyExt;
+
+    use super::*;
+    use crate::daemon::connections::ClientConnections;
+
+    #[tokio::test]
+    async fn a_large_answer_is_counted_until_it_is_written() {
+        let memory = MemoryBudget::of(UNCOUNTED);
+        let connection = ClientConnections::of(1).enter().expect("there is room");
+        let piece = async |size: usize| {
+            let busy = connection.begin(&Method::POST);
+            let mut body = ResponseBody::new(Body::from(vec![0; size]), memory.clone(), busy);
+            let frame = body.frame().await.expect("a piece").expect("no failure");
+            frame.into_data().expect("data")
+        };
+        let small = piece(UNCOUNTED).await;
+        assert!(!memory.is_spent());
+        let large = piece(UNCOUNTED + 1).await;
+        assert!(memory.is_spent());
+        assert_eq!(large.len() - small.len(), 1);
+        drop(large);
+        assert!(!memory.is_spent());
+    }
+}

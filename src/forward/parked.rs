@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    const ROUND: Duration = Duration::from_secs(60);
+    const ROUND: Duration = Duration::from_mins(1);
 
     fn key(caller: &str, server: &str) -> RetryKey {
         RetryKey {

@@ -277,13 +277,11 @@ impl ServedClient {
                 revision,
                 client: identity,
             };
-            let session = match &client.session {
-                Some(session) => session.clone(),
-                None => {
-                    let (caller, view) = (caller.clone(), view.clone());
-                    parts.sessions.open(SessionKind::Streamable, caller, view)
-                }
-            };
+            let session = client.session.clone();
+            let session = session.unwrap_or_else(|| {
+                let (caller, view) = (caller.clone(), view.clone());
+                parts.sessions.open(SessionKind::Streamable, caller, view)
+            });
             if !session.agree(agreed) {
                 if session.kind == SessionKind::Streamable {
                     parts.sessions.close(&session);

@@ -164,7 +164,7 @@ impl Link {
 
 impl Link {
     /// Refuses a question of the upstream, for whoever cannot wait until it has heard.
-    pub fn refuse(&self, id: Id, error: RpcError) {
+    pub fn refuse(&self, id: Id, error: &RpcError) {
         let outcome = Outcome::Error(error.to_raw());
         let link = self.clone();
         let refusing = async move {

@@ -56,7 +56,7 @@ mod unix {
         let child = rustix::process::Pid::from_raw(child.cast_signed());
         // The only failure is that it has ended.
         if child.is_some() {
-            let _ = rustix::process::prlimit(child, Resource::Nofile, before.clone());
+            let _ = rustix::process::prlimit(child, Resource::Nofile, *before);
         }
     }
 

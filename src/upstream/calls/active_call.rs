@@ -178,7 +178,7 @@ impl Drop for ActiveCall {
         let unread = unread.map(|question| (question.id, question.method));
         for (id, method) in self.open.drain(..).chain(unread) {
             let why = bridge::refused_question(&method, "the call that it belongs to is over");
-            self.link.refuse(id, why);
+            self.link.refuse(id, &why);
         }
     }
 }
