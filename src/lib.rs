@@ -18,6 +18,7 @@ pub mod storage;
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
+pub mod log_limit;
 
 // Floor 2: what we say, who asks, children, connections.
 pub mod access;

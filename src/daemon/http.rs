@@ -13,7 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower_service::Service;
 
 use super::ServeError;
-use crate::{access::Peer, config::Listen};
+use crate::{access::Peer, config::Listen, log_limit::LogLimit};
 
 /// How long a connection may be silent before it has sent the head of a request.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
@@ -138,6 +138,7 @@ pub(super) async fn serve(
     drained: Duration,
 ) {
     let connections = TaskTracker::new();
+    let failures = LogLimit::default();
     loop {
         let accepted = tokio::select! {
             () = closing.cancelled() => break,
@@ -146,7 +147,9 @@ pub(super) async fn serve(
         let (io, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "a connection could not be accepted");
+                if let Some(times) = failures.due() {
+                    tracing::warn!(%error, times, "a connection could not be accepted");
+                }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
             }

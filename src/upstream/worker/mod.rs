@@ -35,6 +35,8 @@ use crate::{
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     gate,
     link::News,
+    log_limit::LogLimit,
+    process::{Exit, Process},
     upstream::{
         calls::{
             handle::{Command, Live, UpstreamShared},
@@ -92,6 +94,8 @@ pub(in crate::upstream) struct Life {
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     incarnation: u64,
+    /// Questions of the server that were refused.
+    refusals: LogLimit,
 }
 
 /// The connection in use.
@@ -142,6 +146,7 @@ enum Step {
 impl Life {
     pub(in crate::upstream) fn new() -> Self {
         Self {
+            refusals: LogLimit::default(),
             state: State::Asleep,
             open: None,
             attempt: None,
