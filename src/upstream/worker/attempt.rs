@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
-    config::Transport,
+    config::{Transport, duration},
     process::Grace,
     upstream::{
         calls::handle::{Command, Live},
@@ -89,16 +89,36 @@ impl Worker {
                 }
             }
             Err(error) => {
-                tracing::warn!(server = %self.entry.name, reason = %error.reason, "server is not available");
                 self.shared
                     .status
                     .send_modify(|status| status.last_error = Some(error.clone()));
-                let need = self.need();
-                self.event(StateEvent::NotOpened(need)).await;
+                let (need, retries) = (self.need(), self.retries());
+                self.event(StateEvent::NotOpened(need, retries)).await;
+                self.log_failure(&error);
                 for waiter in self.life.waiters.drain(..) {
                     let _ = waiter.send(Err(error.clone()));
                 }
             }
+    /// The first failures in a row are logged each, later ones about once an hour.
+    fn log_failure(&self, error: &ConnectError) {
+        const EACH: u32 = 6;
+        const ONE_OF: u32 = 60;
+
+        let (server, reason) = (&self.entry.name, &error.reason);
+        let status = self.shared.status.borrow();
+        let attempt = status.state.failures();
+        let next_attempt = status.next_attempt_in();
+        let next_attempt = next_attempt.map_or_else(
+            || "when somebody asks for it".to_owned(),
+            |wait| format!("in {}", duration::show(wait)),
+        );
+        if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
+            tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
+        } else {
+            tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
+        }
+    }
+
         }
     }
 
@@ -234,7 +254,7 @@ impl Worker {
             .status
             .send_modify(|status| status.last_error = Some(error));
         self.disconnect().await;
-        let need = self.need();
-        self.event(StateEvent::Lost(need, health)).await;
+        let (need, retries) = (self.need(), self.retries());
+        self.event(StateEvent::Lost(need, retries, health)).await;
     }
 }

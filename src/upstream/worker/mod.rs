@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::state::State;
 use self::{
     schedule::{Cadence, Schedule},
-    state::{Action, Need, StateEvent},
+    state::{Action, Need, Retries, StateEvent},
     subscriptions::SubscriptionAnswer,
 };
 use crate::{
@@ -234,6 +234,15 @@ impl Worker {
             // Servers that say when their tools change need no poll.
             poll: settings.tool_discovery_interval.filter(|_| !announces),
         }
+    /// Whether there is an end to attempts that fail.
+    fn retries(&self) -> Retries {
+        if self.is_remote() {
+            Retries::Unlimited
+        } else {
+            Retries::Limited
+        }
+    }
+
     }
 
     /// Whether the server should be connected even if nobody calls.
@@ -304,9 +313,14 @@ impl Worker {
         let settings = self.shared.settings.borrow();
         let current = settings.servers.get(&self.entry.name);
         current.unwrap_or(&self.entry).clone()
+        if let Action::Pause(pause) = action {
+            self.life.paused_until = Some(Instant::now() + jittered(pause));
+        }
+        let next_attempt = self.life.paused_until;
     }
 
     fn settings(&self) -> Arc<Settings> {
+            status.next_attempt = next_attempt.filter(|_| matches!(state, State::Waiting { .. }));
         self.shared.settings.borrow().clone()
     }
 
@@ -320,12 +334,12 @@ impl Worker {
         });
         match action {
             Action::Connect => self.start_attempt(),
-            Action::Pause(pause) => self.life.paused_until = Some(Instant::now() + jittered(pause)),
             Action::Disconnect => {
                 tracing::info!(server = %self.entry.name, "server is idle and put to sleep");
                 self.disconnect().await;
             }
-            Action::Nothing => (),
+            // The tick sees to it.
+            Action::Pause(_) | Action::Nothing => (),
         }
     }
 
