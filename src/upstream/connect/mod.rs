@@ -20,12 +20,13 @@ use self::{
     control::{Control, Declared, OpenError},
     era::ProbeError,
     listening::ChangeSubscription,
+    lists::{ListError, ReadLists},
     stdio::StartParts,
 };
 use crate::{
     catalog::Listing,
-    config::{ServerEntry, Settings, Transport, duration},
-    link::{Connection, Link, News},
+    config::{ServerEntry, Settings, Transport},
+    link::{Connection, Link, LinkError, News, Strays},
     process::{ChildLedger, LoginPath, Process},
     upstream::{
         calls::{handle::UpstreamShared, questions::Meanwhile},
@@ -33,9 +34,6 @@ use crate::{
     },
     wire::Revision,
 };
-
-/// How long the lists of a server may take, all together.
-pub(in crate::upstream) const LISTING: Duration = Duration::from_secs(30);
 
 /// What every connection of this daemon is made with.
 pub struct ConnectContext {
@@ -56,6 +54,8 @@ pub(in crate::upstream) struct Open {
     pub(in crate::upstream) listening: Option<ChangeSubscription>,
     pub(in crate::upstream) process: Option<Process>,
     pub(in crate::upstream) listing: Listing,
+    /// Why some of the lists are empty.
+    pub(in crate::upstream) failed_lists: Vec<ListError>,
     pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
     pub(in crate::upstream) meanwhile: Meanwhile,
 }
@@ -111,26 +111,14 @@ pub(in crate::upstream) async fn connect(
     let mut meanwhile = Meanwhile::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listed = tokio::select! {
-        listed = tokio::time::timeout(LISTING, reading) => listed,
+        listed = reading => listed,
         never = meanwhile.attend(shared, &link, opened.revision, &mut news) => match never {},
     };
-    let listing = match listed {
-        Ok(Ok(listing)) => listing,
-        Ok(Err(error)) => {
-            return Err(ConnectError {
-                reason: error.to_string(),
-                outside: error.outside(),
-                next_step: logs_hint(entry),
-            });
-        }
-        Err(_) => {
-            let reason = format!(
-                "it did not list its tools within {}",
-                duration::show(LISTING)
-            );
-            return Err(ConnectError::plain(&reason, &logs_hint(entry)));
-        }
-    };
+    let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
+        reason: error.to_string(),
+        outside: error.outside(),
+        next_step: logs_hint(entry),
+    })?;
     Ok(Open {
         link,
         control: opened.control,
@@ -173,6 +161,7 @@ pub(in crate::upstream) async fn shake_hands(
     declared: &Declared,
 ) -> Result<Ready, OpenError> {
     let Connection {
+        failed_lists: failed,
         link,
         control,
         news,

@@ -31,7 +31,7 @@ use self::{
     subscriptions::SubscriptionAnswer,
 };
 use crate::{
-    catalog::{Catalog, Listing},
+    catalog::{Catalog, ServerCatalog},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     gate,
     link::News,
@@ -43,7 +43,7 @@ use crate::{
             log_subscriptions::LogSubscriptions,
             subscriptions::AllSubscriptions,
         },
-        connect::{ConnectContext, ConnectError, Open, listening::ChangeSubscription},
+        connect::{ConnectContext, ConnectError, Open, lists::ReadLists},
     },
     wire::{LogLevel, Revision},
 };
@@ -80,7 +80,7 @@ pub(in crate::upstream) struct Life {
     waiters: Vec<oneshot::Sender<Result<Arc<Live>, ConnectError>>>,
     /// Notified when a call waits for the attempt, which then starts without waiting for its turn.
     urgent: Arc<Notify>,
-    relisting: Option<BoxFuture<'static, Result<Listing, String>>>,
+    relisting: Option<BoxFuture<'static, Result<ReadLists, String>>>,
     pinging: Option<BoxFuture<'static, Result<(), String>>>,
     /// Answers to the server's questions that are being made or sent.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
@@ -106,25 +106,10 @@ struct Connected {
     live: Arc<Live>,
     since: Instant,
     schedule: Schedule,
-    /// The last listing came to nothing.
-    unlisted: bool,
     /// Calls that wait for the next listing.
     due_for: Vec<oneshot::Sender<()>>,
     /// Those that wait for the one that runs.
     listing_for: Vec<oneshot::Sender<()>>,
-}
-
-impl Connected {
-    /// Whether the server says when its tools change, and we hear it.
-    fn announces(&self) -> bool {
-        let declares = self.live.catalog.load().has_capability("tools.listChanged");
-        let heard = self
-            .open
-            .listening
-            .as_ref()
-            .is_none_or(ChangeSubscription::hears_of_tools);
-        !self.unlisted && declares && heard
-    }
 }
 
 /// What woke the worker.
@@ -133,7 +118,7 @@ enum Step {
     Command(Option<Command>),
     Attempt(Box<Result<Open, ConnectError>>),
     News(Option<News>),
-    Relisted(Result<Listing, String>),
+    Relisted(Result<ReadLists, String>),
     Pinged(Result<(), String>),
     Answered,
     SubscriptionsChanged,
@@ -226,20 +211,12 @@ impl Worker {
 
     fn cadence(&self) -> Cadence {
         let settings = self.shared.settings.borrow();
-        let announces = self.life.open.as_ref().is_some_and(Connected::announces);
         Cadence {
             idle_check: settings.idle_check_interval,
             // The end of a child is noticed at once, a dead socket is not.
             ping: self.is_remote().then_some(settings.health_check_interval),
-            // Servers that say when their tools change need no poll.
-            poll: settings.tool_discovery_interval.filter(|_| !announces),
-        }
-    /// Whether there is an end to attempts that fail.
-    fn retries(&self) -> Retries {
-        if self.is_remote() {
-            Retries::Unlimited
-        } else {
-            Retries::Limited
+            // Also of servers that announce changes: some never do.
+            poll: settings.tool_discovery_interval,
         }
     }
 
@@ -277,13 +254,18 @@ impl Worker {
         self.is_held() || (is_never_called && !self.is_remote())
     }
 
-    /// Whether its lists are known, from this configuration of it.
-    fn is_known(&self) -> bool {
+    /// Its last known lists, from this configuration of it.
+    fn known(&self) -> Option<Arc<ServerCatalog>> {
         let snapshot = self.context.catalog.glance();
-        snapshot
-            .servers
-            .get(&self.entry.name)
-            .is_some_and(|known| *known.entry == *self.entry.fingerprint)
+        let known = snapshot.servers.get(&self.entry.name);
+        known
+            .filter(|known| *known.entry == *self.entry.fingerprint)
+            .cloned()
+    }
+
+    /// Whether there are such.
+    fn is_known(&self) -> bool {
+        self.known().is_some()
     }
 
     /// The revision of the last connection under this configuration; `None` if it may not hold any more.
@@ -291,9 +273,7 @@ impl Worker {
         if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
             return None;
         }
-        let snapshot = self.context.catalog.glance();
-        let known = snapshot.servers.get(&self.entry.name)?;
-        (*known.entry == *self.entry.fingerprint).then_some(known.listing.revision)
+        Some(self.known()?.listing.revision)
     }
 
     fn is_remote(&self) -> bool {
