@@ -70,6 +70,40 @@ pub(in crate::upstream) async fn connect(
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
+    let strays = &strays(entry);
+    let connecting = connect_noting(
+        entry,
+        settings,
+        connect_context,
+        shared,
+        remembered,
+        deadline,
+        strays,
+    );
+    connecting.await.map_err(|error| match strays.first() {
+        Some(line) => error.after_writing(line),
+        None => error,
+    })
+}
+
+/// Lines on a server's output that are no messages. Whatever its variables hold is not shown.
+fn strays(entry: &ServerEntry) -> Strays {
+    match &entry.transport {
+        Transport::Stdio(stdio) => Strays::new(entry.name.as_str(), stdio.env.values()),
+        Transport::Remote(_) => Strays::default(),
+    }
+}
+
+/// Connects, and leaves in `strays` what a program writes instead of messages.
+async fn connect_noting(
+    entry: &ServerEntry,
+    settings: &Settings,
+    connect_context: &ConnectContext,
+    shared: &UpstreamShared,
+    remembered: Option<Revision>,
+    deadline: Duration,
+    strays: &Strays,
+) -> Result<Open, ConnectError> {
     let declared = &declared(shared.instance_scope.as_ref(), entry);
     let opening = async {
         match &entry.transport {
@@ -80,6 +114,7 @@ pub(in crate::upstream) async fn connect(
                     stderr: &shared.stderr,
                     declared,
                     numbers: &shared.numbers,
+                    strays,
                 };
                 let starting = stdio::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;
@@ -126,6 +161,7 @@ pub(in crate::upstream) async fn connect(
         listening,
         process,
         listing,
+        failed_lists: failed,
         tasks,
         meanwhile,
     })
@@ -161,7 +197,6 @@ pub(in crate::upstream) async fn shake_hands(
     declared: &Declared,
 ) -> Result<Ready, OpenError> {
     let Connection {
-        failed_lists: failed,
         link,
         control,
         news,
@@ -186,13 +221,29 @@ pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
     }
 }
 
+/// What the operator can do about a connection that failed so.
+fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
+    match error {
+        OpenError::Link(LinkError::Status {
+            status: 401 | 403, ..
+        }) => {
+            "it wants other credentials: check \"headers\" of its entry, mostly \"Authorization\""
+                .to_owned()
+        }
+        OpenError::Link(LinkError::Status {
+            status: 404 | 405, ..
+        }) => "check the path of its URL, which mostly ends in /mcp or /sse".to_owned(),
+        _ => logs_hint(entry),
+    }
+}
+
 impl ConnectError {
     /// The handshake came to nothing.
     pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
         Self {
             reason: error.to_string(),
             outside: error.outside(),
-            next_step: logs_hint(entry),
+            next_step: next_step(entry, error),
         }
     }
 
@@ -203,7 +254,8 @@ impl ConnectError {
             outside: error.outside(),
             next_step: match error {
                 ProbeError::Foreign { .. } => "update mcpproxy or the server".to_owned(),
-                ProbeError::Link(_) | ProbeError::Refused { .. } => logs_hint(entry),
+                ProbeError::Link(error) => next_step(entry, &OpenError::Link(error.clone())),
+                ProbeError::Refused { .. } => logs_hint(entry),
             },
         }
     }

@@ -48,6 +48,9 @@ use crate::{
     wire::{LogLevel, Revision},
 };
 
+/// How long the end of a program is waited for that takes no request any more.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// What all workers of one daemon share.
 pub(in crate::upstream) struct WorkerContext {
     pub(in crate::upstream) connect: ConnectContext,
@@ -91,11 +94,11 @@ pub(in crate::upstream) struct Life {
     /// The log level that it was sent last.
     level_told: Option<LogLevel>,
     paused_until: Option<Instant>,
+    /// Questions of the server that were refused.
+    refusals: LogLimit,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     incarnation: u64,
-    /// Questions of the server that were refused.
-    refusals: LogLimit,
 }
 
 /// The connection in use.
@@ -131,7 +134,6 @@ enum Step {
 impl Life {
     pub(in crate::upstream) fn new() -> Self {
         Self {
-            refusals: LogLimit::default(),
             state: State::Asleep,
             open: None,
             attempt: None,
@@ -144,6 +146,7 @@ impl Life {
             levelling: None,
             level_told: None,
             paused_until: None,
+            refusals: LogLimit::default(),
             in_doubt: false,
             incarnation: 0,
         }
@@ -220,8 +223,6 @@ impl Worker {
         }
     }
 
-    }
-
     /// Whether the server should be connected even if nobody calls.
     fn need(&self) -> Need {
         let stays = self.stays() || (self.is_remote() && self.never_idle());
@@ -230,6 +231,15 @@ impl Worker {
             Need::Permanent
         } else {
             Need::OnDemand
+        }
+    }
+
+    /// Whether there is an end to attempts that fail.
+    fn retries(&self) -> Retries {
+        if self.is_remote() {
+            Retries::Unlimited
+        } else {
+            Retries::Limited
         }
     }
 
@@ -293,14 +303,9 @@ impl Worker {
         let settings = self.shared.settings.borrow();
         let current = settings.servers.get(&self.entry.name);
         current.unwrap_or(&self.entry).clone()
-        if let Action::Pause(pause) = action {
-            self.life.paused_until = Some(Instant::now() + jittered(pause));
-        }
-        let next_attempt = self.life.paused_until;
     }
 
     fn settings(&self) -> Arc<Settings> {
-            status.next_attempt = next_attempt.filter(|_| matches!(state, State::Waiting { .. }));
         self.shared.settings.borrow().clone()
     }
 
@@ -308,9 +313,14 @@ impl Worker {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
         let settled = !matches!(state, State::Asleep | State::Connecting { .. });
+        if let Action::Pause(pause) = action {
+            self.life.paused_until = Some(Instant::now() + jittered(pause));
+        }
+        let next_attempt = self.life.paused_until;
         self.shared.status.send_modify(|status| {
             status.state = state;
             status.settled |= settled;
+            status.next_attempt = next_attempt.filter(|_| matches!(state, State::Waiting { .. }));
         });
         match action {
             Action::Connect => self.start_attempt(),
@@ -358,8 +368,11 @@ impl Worker {
         if remote {
             connected.schedule.ping_now(Instant::now(), cadence);
         } else {
-            self.lost("a request could not be delivered".to_owned())
-                .await;
+            let exited = connected.open.process.as_ref().map(Process::exited);
+            let reason = ended(exited)
+                .await
+                .unwrap_or_else(|| "a request could not be delivered".to_owned());
+            self.lost(reason).await;
         }
     }
 
@@ -375,6 +388,12 @@ impl Worker {
         self.life.waiters.push(answer);
         self.life.urgent.notify_one();
     }
+}
+
+/// How the program ended, if it did. That is known a moment after its pipes have broken.
+async fn ended(exited: Option<impl Future<Output = Exit>>) -> Option<String> {
+    let exit = tokio::time::timeout(LAST_WORDS, exited?).await.ok()?;
+    Some(format!("the server ended: {exit}"))
 }
 
 /// The future's value, and then it is gone; for ever pending if there is none.
