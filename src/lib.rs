@@ -20,6 +20,7 @@ pub mod storage;
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
+pub mod log_limit;
 pub mod long_work;
 
 // Floor 2: what we say, who asks, children, connections.

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The version of the file format. A file of another version is ignored, and the server is discovered again.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct Written<'a> {

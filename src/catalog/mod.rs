@@ -17,6 +17,6 @@ mod tokenizer;
 pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use query::{Filter, LONGEST_QUERY, Query};
-pub use snapshot::{Owner, Snapshot};
+pub use snapshot::{OfferedTemplate, Owner, Snapshot};
 pub use task::{Catalog, CatalogTask, Difference};
 pub use tokenizer::words_of;

@@ -1,6 +1,7 @@
 //! The published state of the catalog: everything every server offers, and the tables that lead from offered names back.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, HashMap},
     sync::Arc,
 };
@@ -18,6 +19,27 @@ pub struct Snapshot {
     tools: HashMap<Box<str>, (ServerName, usize)>,
     prompts: HashMap<Box<str>, (ServerName, usize)>,
     resources: HashMap<Box<str>, Owner>,
+    /// URI templates, and which server is the first that has it.
+    templates: HashMap<Box<str>, ServerName>,
+}
+
+/// A URI template as clients see it.
+#[derive(Debug, Clone)]
+pub struct OfferedTemplate<'a> {
+    /// Whose it is.
+    pub server: &'a ServerName,
+    /// What it is offered as.
+    pub offered: Cow<'a, str>,
+}
+
+impl OfferedTemplate<'_> {
+    /// The server's own URI for an expansion of what is offered, or for the template itself.
+    pub fn own_uri(&self, uri: &str) -> Box<str> {
+        match &self.offered {
+            Cow::Borrowed(_) => uri.into(),
+            Cow::Owned(_) => replaced_uri(self.server, uri).into(),
+        }
+    }
 }
 
 /// Whose resource an offered URI is, and the server's own URI for it.
@@ -59,6 +81,11 @@ impl Snapshot {
                 };
                 made.resources.entry(offered).or_insert(owner);
             }
+            for template in &server.templates {
+                made.templates
+                    .entry(template.uri_template.clone())
+                    .or_insert_with(|| name.clone());
+            }
         }
         made.servers = servers;
         made
@@ -87,6 +114,25 @@ impl Snapshot {
             Some(owner) if owner.server != *server => displaced_uri(server, uri),
             _ => uri.to_owned(),
         }
+    }
+
+    /// The URI template under which a server's is offered, by the same rule.
+    pub fn offered_template<'a>(&self, server: &ServerName, template: &'a str) -> Cow<'a, str> {
+        match self.templates.get(template) {
+            Some(owner) if owner != server => displaced_uri(server, template).into(),
+            _ => template.into(),
+        }
+    }
+
+    /// Every template that is offered: whose it is, what it is offered as, and the server's own.
+    pub fn offered_templates(&self) -> impl Iterator<Item = OfferedTemplate<'_>> {
+        self.servers.iter().flat_map(move |(server, catalog)| {
+            let templates = catalog.templates.iter();
+            templates.map(move |template| OfferedTemplate {
+                server,
+                offered: self.offered_template(server, &template.uri_template),
+            })
+        })
     }
 
     /// A server's tool by the server's own name for it.
@@ -118,6 +164,19 @@ fn displaced_uri(server: &ServerName, uri: &str) -> String {
     }
 }
 
+/// The URI that was displaced.
+fn replaced_uri(server: &ServerName, uri: &str) -> String {
+    let after = |rest: &str| {
+        let rest = rest.strip_prefix(server.as_str())?;
+        rest.strip_prefix('/').map(str::to_owned)
+    };
+    let replaced = match uri.split_once("://") {
+        Some((scheme, rest)) => after(rest).map(|rest| format!("{scheme}://{rest}")),
+        None => after(uri),
+    };
+    replaced.unwrap_or_else(|| uri.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,7 +185,20 @@ mod tests {
         wire::{Raw, Revision},
     };
 
+    fn with_templates(name: &str, templates: &[&str]) -> (ServerName, Arc<ServerCatalog>) {
+        made(name, &[], &[], templates)
+    }
+
     fn server(name: &str, tools: &[&str], uris: &[&str]) -> (ServerName, Arc<ServerCatalog>) {
+        made(name, tools, uris, &[])
+    }
+
+    fn made(
+        name: &str,
+        tools: &[&str],
+        uris: &[&str],
+        templates: &[&str],
+    ) -> (ServerName, Arc<ServerCatalog>) {
         let name = ServerName::parse(name).expect("a name");
         let define = |key: &str, values: &[&str]| {
             values
@@ -140,7 +212,7 @@ mod tests {
             tools: define("name", tools),
             prompts: vec![],
             resources: define("uri", uris),
-            templates: vec![],
+            templates: define("uriTemplate", templates),
         };
         (
             name.clone(),
@@ -160,6 +232,43 @@ mod tests {
             assert_eq!(crate::names::offered(server, &tool.name), name);
         }
         assert!(snapshot.offered_tool("a__z").is_none());
+    }
+
+    #[test]
+    fn only_the_second_of_two_equal_templates_is_offered_differently_and_leads_back() {
+        let snapshot = Snapshot::new(
+            1,
+            [
+                with_templates("b", &["doc://{id}", "file:///{+path}", "b://{x}"]),
+                with_templates("a", &["doc://{id}", "file:///{+path}", "{+all}"]),
+                with_templates("c", &["{+all}"]),
+            ]
+            .into(),
+        );
+        let offered: Vec<_> = snapshot
+            .offered_templates()
+            .map(|one| format!("{} {}", one.server, one.offered))
+            .collect();
+        assert_eq!(
+            offered,
+            [
+                "a doc://{id}",
+                "a file:///{+path}",
+                "a {+all}",
+                "b doc://b/{id}",
+                "b file://b//{+path}",
+                "b b://{x}",
+                "c c/{+all}"
+            ]
+        );
+        let own = |number: usize, uri: &str| {
+            let template = snapshot.offered_templates().nth(number);
+            template.expect("offered").own_uri(uri).to_string()
+        };
+        assert_eq!(own(0, "doc://b/7"), "doc://b/7");
+        assert_eq!(own(3, "doc://b/7"), "doc://7");
+        assert_eq!(own(4, "file://b//etc/x"), "file:///etc/x");
+        assert_eq!(own(6, "c/anything"), "anything");
     }
 
     #[test]

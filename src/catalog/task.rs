@@ -207,7 +207,13 @@ impl CatalogTask {
         let before = old.servers.get(server).map(AsRef::as_ref);
         let difference = Difference::between(before, Some(&new));
         let changed = changed_tools(before, &new);
-        tracing::info!(%server, tools = new.tools.len(), changed, "tools listed");
+        let tools = new.tools.len();
+        // Of the first lists of a connection its worker tells, and of what is indexed the index.
+        if before.is_some() && changed > 0 {
+            tracing::info!(%server, tools, changed, "tools listed");
+        } else {
+            tracing::debug!(%server, tools, changed, "tools listed");
+        }
         // The first lists of an empty server are no difference, but they must be published and saved.
         let news = !difference.is_empty()
             || before.is_none_or(|b| {

@@ -1,13 +1,14 @@
 //! The fingerprint of an entry: it changes exactly when a running connection has to be replaced.
 
 use super::{
-    server_entry::{Root, Transport},
+    server_entry::{ProtocolEra, Root, Transport},
     settings::{Environment, Inherit},
 };
 
 /// Hashes everything that a running connection was made from.
 pub(super) fn fingerprint(
     transport: &Transport,
+    era: ProtocolEra,
     roots: &[Root],
     environment: &Environment,
 ) -> String {
@@ -42,6 +43,11 @@ pub(super) fn fingerprint(
             parts.list(remote.ca_file.iter().map(|file| file.to_string_lossy()));
             parts.list(remote.client_cert.iter().map(|file| file.to_string_lossy()));
         }
+    }
+    match era {
+        ProtocolEra::Auto => (),
+        ProtocolEra::Legacy => parts.add("legacy"),
+        ProtocolEra::Modern => parts.add("modern"),
     }
     parts.list(roots.iter().map(|root| &root.uri));
     parts.list(roots.iter().filter_map(|root| root.name.as_ref()));

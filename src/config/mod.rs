@@ -37,8 +37,8 @@ pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use references::VariableLookup;
 pub use schema::SCHEMA;
 pub use server_entry::{
-    Author, IdleTimeout, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start, Stdio,
-    ToolChanges, Transport,
+    Author, IdleTimeout, ProtocolEra, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start,
+    Stdio, ToolChanges, Transport,
 };
 pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
 pub use source::{LoadError, Overrides, Variables, load, process_environment};

@@ -12,7 +12,8 @@ use super::{
     masking,
     read_transport::{read_transport, without_effect},
     server_entry::{
-        Author, IdleTimeout, Root, ServerEntry, SessionScope, Start, ToolChanges, Transport,
+        Author, IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, SessionScope, Start,
+        ToolChanges, Transport,
     },
     settings::Environment,
     surroundings::Surroundings,
@@ -57,6 +58,7 @@ pub(super) const KEYS: &[&str] = &[
     "max_idle_timeout",
     "start",
     "session_scope",
+    "protocol_era",
     "roots",
     "enabled_tools",
     "disabled_tools",
@@ -148,13 +150,14 @@ pub(super) fn read_entry(
     ];
     let session_scope = fields.choice("session_scope", &scopes)?;
     let session_scope = session_scope.unwrap_or(SessionScope::Shared);
+    let protocol_era = read_protocol_era(&mut fields, &transport, &mut warnings)?;
     let call_tool_timeout = fields
         .duration("call_tool_timeout", SHORTEST_TIMEOUT)?
         .unwrap_or(CALL_TOOL_TIMEOUT);
     let max_concurrent_requests = fields.count("max_concurrent_requests", 1..=MOST_REQUESTS)?;
     warnings.extend(fields.unknown(KEYS));
 
-    let fingerprint = fingerprint(&transport, &roots, context.environment);
+    let fingerprint = fingerprint(&transport, protocol_era, &roots, context.environment);
     let resolved = std::mem::take(&mut *resolved.lock());
     let secrets = secrets(&transport, context.environment, resolved);
     let entry = ServerEntry {
@@ -166,6 +169,7 @@ pub(super) fn read_entry(
         idle_timeout,
         start,
         session_scope,
+        protocol_era,
         roots,
         tools,
         tool_changes,
@@ -207,6 +211,26 @@ fn read_enabled(fields: &mut ObjectFields<'_>) -> Result<bool, BadField> {
         (Some(enabled), _) => Ok(enabled),
         (None, disabled) => Ok(!disabled.unwrap_or(false)),
     }
+}
+
+fn read_protocol_era(
+    fields: &mut ObjectFields<'_>,
+    transport: &Transport,
+    warnings: &mut Vec<String>,
+) -> Result<ProtocolEra, BadField> {
+    let eras = [
+        ("auto", ProtocolEra::Auto),
+        ("legacy", ProtocolEra::Legacy),
+        ("modern", ProtocolEra::Modern),
+    ];
+    let era = fields.choice("protocol_era", &eras)?;
+    let is_sse = matches!(transport, Transport::Remote(remote) if remote.kind == RemoteKind::Sse);
+    if is_sse && era == Some(ProtocolEra::Modern) {
+        warnings.push(
+            "`protocol_era` has no effect: HTTP+SSE always begins with a handshake".to_owned(),
+        );
+    }
+    Ok(era.unwrap_or(ProtocolEra::Auto))
 }
 
 /// Refuses what this version cannot do, where going without would be less than was asked for.

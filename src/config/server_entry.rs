@@ -32,6 +32,8 @@ pub struct ServerEntry {
     pub start: Start,
     /// Who shares a connection.
     pub session_scope: SessionScope,
+    /// How it is opened.
+    pub protocol_era: ProtocolEra,
     /// What the server is told when it asks for roots.
     pub roots: Vec<Root>,
     /// Which of its tools are offered.
@@ -157,6 +159,17 @@ pub enum SessionScope {
     Workspace,
 }
 
+/// How a server is opened that may speak with and without a handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProtocolEra {
+    /// It is found out: over pipes the handshake comes first, over HTTP the question what it speaks.
+    Auto,
+    /// With a handshake.
+    Legacy,
+    /// Without.
+    Modern,
+}
+
 /// A folder or other place a server is told about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
@@ -225,6 +238,14 @@ impl ServerEntry {
         };
         if let Some(scope) = scope {
             put("session_scope", json!(scope));
+        }
+        let era = match self.protocol_era {
+            ProtocolEra::Auto => None,
+            ProtocolEra::Legacy => Some("legacy"),
+            ProtocolEra::Modern => Some("modern"),
+        };
+        if let Some(era) = era {
+            put("protocol_era", json!(era));
         }
         if let Some(enabled) = &self.tools.enabled {
             put("enabled_tools", json!(enabled.patterns()));

@@ -1,13 +1,7 @@
 //! Listens and serves HTTP/1.1: TCP for clients, a socket in the data folder for the command line.
 
 use std::{
-    convert::Infallible,
-    io,
-    net::SocketAddr,
-    path::Path,
-    pin::pin,
-    sync::Arc,
-    time::{Duration, Instant},
+    convert::Infallible, io, net::SocketAddr, path::Path, pin::pin, sync::Arc, time::Duration,
 };
 
 use axum::body::Body;
@@ -27,16 +21,13 @@ use super::{
     entrance::Entrance,
     response_body::ResponseBody,
 };
-use crate::{access::Peer, config::Listen, memory_budget::MemoryBudget};
+use crate::{access::Peer, config::Listen, log_limit::LogLimit, memory_budget::MemoryBudget};
 
 /// How long a connection may be silent before it has sent the head of a request.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
 
 /// Accepting fails when file descriptors run out; it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// Connections that are refused are told of once in this time.
-const REFUSED_PAUSE: Duration = Duration::from_secs(10);
 
 /// Binds every address: the first must succeed, the others are tried.
 pub(super) async fn bind(listen: &Listen) -> Result<Vec<TcpListener>, ServeError> {
@@ -159,7 +150,7 @@ pub(super) struct Served {
 /// ends that one.
 pub(super) async fn serve(listener: impl Accept, served: Served, drained: Duration) {
     let tasks = TaskTracker::new();
-    let mut refused = RefusedConnections::default();
+    let refused = LogLimit::default();
     loop {
         let accepted = tokio::select! {
             () = served.closing.cancelled() => break,
@@ -168,7 +159,7 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
         let (io, peer) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                refused.note(&error);
+                note_refused(&refused, &error);
                 served.connections.make_room();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
                 continue;
@@ -176,7 +167,7 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
         };
         match served.connections.enter() {
             Some(connection) => drop(tasks.spawn(converse(io, peer, served.clone(), connection))),
-            None => refused.note(&"every connection has a call in flight"),
+            None => note_refused(&refused, &"every connection has a call in flight"),
         }
     }
     drop(listener);
@@ -232,20 +223,8 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     }
 }
 
-/// Connections that could not be taken, which are told of once in a while.
-#[derive(Default)]
-struct RefusedConnections {
-    since_last: usize,
-    last: Option<Instant>,
-}
-
-impl RefusedConnections {
-    fn note(&mut self, why: &dyn std::fmt::Display) {
-        self.since_last += 1;
-        if self.last.is_none_or(|last| last.elapsed() >= REFUSED_PAUSE) {
-            let connections = std::mem::take(&mut self.since_last);
-            tracing::warn!(%why, connections, "connections could not be accepted");
-            self.last = Some(Instant::now());
-        }
+fn note_refused(refused: &LogLimit, why: &dyn std::fmt::Display) {
+    if let Some(connections) = refused.due() {
+        tracing::warn!(%why, connections, "connections could not be accepted");
     }
 }

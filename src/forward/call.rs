@@ -14,7 +14,7 @@ use tokio::time::Sleep;
 
 use super::{
     instances, label,
-    log_lines::is_wanted,
+    log_lines::{is_wanted, level_to_ask},
     parked::{self, CollectedQuestion, ParkedCall, ParkedCalls, RetryKey, SentCall},
     progress::ProgressTokens,
     questions,
@@ -86,7 +86,10 @@ impl Forwarding<'_> {
         let outgoing = Outgoing {
             number,
             message: &message,
-            sender: context.sender(),
+            sender: bridge::Sender {
+                log_level: level_to_ask(context, request.endpoint),
+                ..context.sender()
+            },
             requestor: match &context.session {
                 Some(session) => Requestor::Session(session.key().clone()),
                 None => Requestor::Unidentified,

@@ -1,6 +1,7 @@
 //! Which log lines of an upstream a client gets to see: those that come within its own request, from the level on that it wants.
 //! Lines that come with no request stay with the operator.
 
+use super::request::EndpointKind;
 use crate::{
     call_context::CallContext,
     wire::{LogLevel, Notification, Revision, method},
@@ -10,6 +11,16 @@ use crate::{
 pub(super) fn is_wanted(context: &CallContext, notice: &Notification) -> bool {
     &*notice.method != method::LOG_MESSAGE
         || is_grave_enough(context.revision, context.log_level, notice)
+}
+
+/// The level to ask a modern server for, which says nothing unasked. A legacy client that never named one would get everything from the
+/// server itself, so on the server's own endpoint everything is asked for; on others a client can name a level.
+pub(super) fn level_to_ask(context: &CallContext, endpoint: EndpointKind) -> Option<LogLevel> {
+    let is_native = endpoint == EndpointKind::OneServer;
+    let gets_all = is_native && context.revision.logs_unasked();
+    context
+        .log_level
+        .or_else(|| gets_all.then_some(LogLevel::Debug))
 }
 
 /// A legacy client that never said sees everything, a modern one nothing (logging, "Message Filtering"). A line of a level that we

@@ -12,6 +12,7 @@ mod outbox;
 pub mod remote;
 mod sorter;
 pub mod stdio;
+mod strays;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ pub use self::{
     attribution::{Requestor, Unattributed},
     news::{NEWS_CAPACITY, News, NewsSender},
     remote::{Endpoint, EndpointError},
+    strays::Strays,
 };
 use self::{in_flight::Slot, news::news_queue};
 use crate::wire::{

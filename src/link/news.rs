@@ -1,13 +1,13 @@
 //! What a connection says that belongs to no request: one bounded queue to whoever looks after the connection.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use crate::wire::{Notification, Raw, Request};
+use crate::{
+    log_limit::LogLimit,
+    wire::{Notification, Raw, Request},
+};
 
 /// Limit: messages that wait in the queue. A worker only sorts them, so this fills up only under attack; further ones are dropped
 /// and counted.
@@ -61,8 +61,8 @@ impl News {
 #[derive(Clone)]
 pub struct NewsSender {
     queue: mpsc::Sender<News>,
-    /// Messages so far that found no room.
-    dropped: Arc<AtomicU64>,
+    /// Messages that found no room.
+    dropped: Arc<LogLimit>,
 }
 
 /// A queue for one connection.
@@ -79,14 +79,13 @@ impl NewsSender {
     /// Hands a message over unless too many wait or it is too large. Never waits.
     pub fn post(&self, news: News) {
         let sent = news.small().map(|news| self.queue.try_send(news));
-        if matches!(sent, None | Some(Err(mpsc::error::TrySendError::Full(_)))) {
-            let dropped = self.dropped.fetch_add(1, Ordering::Relaxed) + 1;
-            if dropped.is_power_of_two() {
-                tracing::warn!(
-                    dropped,
-                    "messages of the server were dropped: too many or too large"
-                );
-            }
+        if matches!(sent, None | Some(Err(mpsc::error::TrySendError::Full(_))))
+            && let Some(dropped) = self.dropped.due()
+        {
+            tracing::warn!(
+                dropped,
+                "messages of the server were dropped: too many or too large"
+            );
         }
     }
 

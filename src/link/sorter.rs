@@ -4,24 +4,24 @@
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight};
+use super::{LinkError, News, NewsSender, in_flight::RequestsInFlight, strays::Strays};
 use crate::wire::{Id, IdFinder, Message, Notification, Raw, Response, meta, method};
 
 /// Where messages go that belong to no request of the raw lane.
 pub(super) struct Sorter {
     control: mpsc::Sender<Bytes>,
     news: NewsSender,
-    /// What has come so far that was no message.
-    strays: u64,
+    /// What has come that was no message.
+    strays: Strays,
 }
 
 impl Sorter {
     /// Answers of the control lane go to `control`, everything that belongs to no request to `news`.
-    pub(super) fn new(control: mpsc::Sender<Bytes>, news: NewsSender) -> Self {
+    pub(super) fn new(control: mpsc::Sender<Bytes>, news: NewsSender, strays: Strays) -> Self {
         Self {
             control,
             news,
-            strays: 0,
+            strays,
         }
     }
 
@@ -41,30 +41,32 @@ impl Sorter {
             Err(error) if trimmed.first() == Some(&b'{') => {
                 let mut finder = IdFinder::default();
                 finder.feed(trimmed);
-                self.broken(in_flight, finder.finish().as_ref(), &error.to_string());
+                let (id, why) = (finder.finish(), error.to_string());
+                self.broken(in_flight, id.as_ref(), &why, trimmed);
             }
-            Err(_) => self.stray(),
+            Err(_) => self.strays.note(trimmed),
         }
     }
 
     fn batch(&mut self, in_flight: &RequestsInFlight, text: &Bytes) {
         let Ok(batch) = Raw::parse(text) else {
-            return self.stray();
+            return self.strays.note(text);
         };
         for element in batch.elements() {
             match Message::parse(element.bytes()) {
                 Ok(message) => self.message(in_flight, message, element.bytes()),
-                Err(_) => self.stray(),
+                Err(_) => self.strays.note(element.as_bytes()),
             }
         }
     }
 
-    /// Fails the request whose answer cannot be read. Whether it could be told which.
+    /// Fails the request whose answer cannot be read, of which `text` came. Whether it could be told which.
     pub(super) fn broken(
-        &mut self,
+        &self,
         in_flight: &RequestsInFlight,
         id: Option<&Id>,
         why: &str,
+        text: &[u8],
     ) -> bool {
         let number = id.and_then(Id::our_number);
         match number {
@@ -72,7 +74,7 @@ impl Sorter {
                 let error = LinkError::Broken(format!("a message could not be read: {why}"));
                 in_flight.finish(number, Err(error));
             }
-            None => self.stray(),
+            None => self.strays.note(text),
         }
         number.is_some()
     }
@@ -131,16 +133,7 @@ impl Sorter {
                     LinkError::Broken("the server rejected the request as unreadable".to_owned());
                 in_flight.finish(number, Err(error));
             }
-            None => self.stray(),
-        }
-    }
-
-    fn stray(&mut self) {
-        self.strays += 1;
-        if self.strays == 1 {
-            tracing::warn!(
-                "the server writes what is no message of the protocol; it is passed over"
-            );
+            None => self.strays.note(b"an error without id"),
         }
     }
 }

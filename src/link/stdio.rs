@@ -23,6 +23,7 @@ use super::{
     news_queue,
     outbox::Outbox,
     sorter::Sorter,
+    strays::Strays,
     withdrawal_frame,
 };
 use crate::{
@@ -68,6 +69,7 @@ pub fn connect(
     stdout: impl AsyncRead + Unpin + Send + 'static,
     ended: impl Future<Output = String> + Send + 'static,
     numbers: RequestNumbers,
+    strays: Strays,
 ) -> StdioConnection {
     let (control_in, control) = mpsc::channel(CONTROL_CAPACITY);
     let (news_in, news) = news_queue();
@@ -78,7 +80,7 @@ pub fn connect(
     }));
     let reader = StdoutReader {
         shared: link.0.clone(),
-        sorter: Sorter::new(control_in, news_in),
+        sorter: Sorter::new(control_in, news_in, strays),
     };
     let tasks = vec![
         AbortOnDropHandle::new(tokio::spawn(reader.run(stdout, ended))),
@@ -262,7 +264,8 @@ impl StdoutReader {
                 Line::Text(text) if lines.is_over() && Raw::parse(&text).is_err() => (),
                 Line::Text(text) => self.sorter.sort(in_flight, &text),
                 Line::TooLarge(id) => {
-                    self.sorter.broken(in_flight, id.as_ref(), TOO_LARGE);
+                    let text = TOO_LARGE.as_bytes();
+                    self.sorter.broken(in_flight, id.as_ref(), TOO_LARGE, text);
                 }
             }
         }

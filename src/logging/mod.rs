@@ -64,7 +64,7 @@ pub fn start(
     }
     let filter = EnvFilter::builder()
         .parse(format!(
-            "{wanted},rmcp=warn,hyper=warn,hyper_util=warn,rustls=warn,notify=warn"
+            "{wanted},rmcp=off,hyper=warn,hyper_util=warn,rustls=warn,notify=warn"
         ))
         .map_err(|_| LoggingError::BadLevel(wanted.to_owned()))?;
     let (writer, colours) = match file {

@@ -56,13 +56,16 @@ impl Management {
             let status = upstream.status();
             match status.state {
                 State::Ready { .. } => connected += 1,
-                State::Waiting { .. } | State::Failed { .. } => ailing.push(UnhealthyServer {
+                _ if status.is_failing() => ailing.push(UnhealthyServer {
                     name: upstream.name().to_string(),
-                    reason: status
-                        .last_error
-                        .map_or_else(|| "it is not available".to_owned(), |e| e.outside),
+                    reason: status.explained(
+                        status
+                            .last_error
+                            .as_ref()
+                            .map_or("it is not available", |error| &error.outside),
+                    ),
                 }),
-                State::Asleep | State::Connecting { .. } => {
+                _ => {
                     let instances = self.0.upstreams.instances(upstream.name().as_str());
                     let ready = |one: &Upstream| matches!(one.status().state, State::Ready { .. });
                     connected += usize::from(instances.iter().any(ready));

@@ -147,10 +147,13 @@ impl<B: Backing> Management<B> {
         let refusal = server_refusal(settings, lists, entry.name.as_str());
         let is_divided = entry.session_scope != SessionScope::Shared;
         let instances = connections.instances.iter().filter(|one| runs(one)).count();
-        let last_error = connections.all().find_map(|one| one.last_error.clone());
+        let last_error = connections.all().find_map(|one| {
+            let error = one.last_error.as_ref()?;
+            Some((one.explained(&error.reason), error.next_step.clone()))
+        });
         let state = state(refusal.as_ref(), &connections);
         let (last_error, next_step) = match last_error {
-            Some(error) => (Some(error.reason), Some(error.next_step)),
+            Some((reason, next_step)) => (Some(reason), Some(next_step)),
             None => (None, refusal.map(|failure| failure.hint)),
         };
         let listed = lists.servers.get(&entry.name);

@@ -52,7 +52,7 @@ impl fmt::Debug for Launch {
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// The command is a name, and no program on the `PATH` has it.
-    #[error("failed to start server {server:?}: the command {command:?} was not found in {path:?}")]
+    #[error("failed to start server {server:?}: the command {command:?} is not on PATH")]
     NotFound {
         /// The server.
         server: ServerName,
@@ -64,6 +64,14 @@ pub enum SpawnError {
     /// The command is a path, and no program is there.
     #[error("failed to start server {server:?}: there is no program at {file:?}")]
     NoProgram {
+        /// The server.
+        server: ServerName,
+        /// The path, made whole.
+        file: PathBuf,
+    },
+    /// The command is a path, and what is there may not be executed.
+    #[error("failed to start server {server:?}: the file {file:?} may not be executed")]
+    NotExecutable {
         /// The server.
         server: ServerName,
         /// The path, made whole.
@@ -94,6 +102,7 @@ impl SpawnError {
     pub fn outside(&self) -> &'static str {
         match self {
             Self::NotFound { .. } | Self::NoProgram { .. } => "its command was not found",
+            Self::NotExecutable { .. } => "its command may not be executed",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
             Self::Refused { .. } => "the system refused to run its command",
         }
@@ -108,8 +117,9 @@ impl SpawnError {
             Self::NotFound { .. } => {
                 "install it, write its full path as \"command\", or add its folder to PATH in \"environment\""
             }
-            Self::NoProgram { .. } => {
-                "correct the path in \"command\", and check that the file may be executed"
+            Self::NoProgram { .. } => "correct the path in \"command\"",
+            Self::NotExecutable { .. } => {
+                "make it executable (chmod +x), or write what runs it as \"command\", such as python3, and the file as the first of \"args\""
             }
             Self::NoFolder { .. } => "create the folder or correct \"cwd\"",
             Self::Refused { .. } => {
@@ -178,6 +188,8 @@ impl Launch {
                 command,
                 path,
             }
+        } else if file.is_file() {
+            SpawnError::NotExecutable { server, file }
         } else {
             SpawnError::NoProgram { server, file }
         }

@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{storage, sync::Guarded};
+use crate::{log_limit::LogLimit, storage, sync::Guarded};
 
 /// Limit: the size at which a file is set aside.
 const ROTATE_AT: u64 = 5 * 1024 * 1024;
@@ -28,6 +28,8 @@ pub(super) struct LogFile {
 struct LogFileShared {
     path: PathBuf,
     queue: Guarded<Queue>,
+    /// Writes that failed.
+    failures: LogLimit,
 }
 
 #[derive(Default)]
@@ -43,7 +45,11 @@ impl LogFile {
     pub(super) fn new(path: PathBuf) -> Self {
         let queue = Guarded::default();
         Self {
-            shared: Arc::new(LogFileShared { path, queue }),
+            shared: Arc::new(LogFileShared {
+                path,
+                queue,
+                failures: LogLimit::default(),
+            }),
         }
     }
 
@@ -70,8 +76,10 @@ impl LogFileShared {
     /// Writes until nothing waits any more.
     fn write_out(&self) {
         while let Some(batch) = self.next_batch() {
-            if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT) {
-                tracing::warn!(path = %self.path.display(), %error, "lines of a server's log were lost");
+            if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT)
+                && let Some(times) = self.failures.due()
+            {
+                tracing::warn!(path = %self.path.display(), %error, times, "lines of a server's log were lost");
             }
         }
     }

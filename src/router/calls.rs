@@ -3,6 +3,7 @@
 use super::{Reply, RequestError, Router, built_in};
 use crate::{
     call_context::CallContext,
+    catalog::Owner,
     error_code::{ErrorCode, Failure},
     gate::Variant,
     names::{self, ServerName},
@@ -40,12 +41,28 @@ impl Router {
                 return Err(RpcError::invalid_params(error).into());
             }
         };
+        let asked = match target.thing() {
+            Thing::Resource(uri) if method == method::RESOURCES_READ && **uri != *own_name => {
+                Some(uri.to_string())
+            }
+            _ => None,
+        };
         let target = target.renamed(&own_name);
         let admitted = self
             .0
             .gate
             .admit(&context.caller, server.as_str(), target)?;
-        self.forward(context, &admitted, params, &[]).await
+        let reply = self.forward(context, &admitted, params, &[]).await?;
+        Ok(match asked {
+            Some(asked) => {
+                let owner = Owner {
+                    server,
+                    uri: own_name,
+                };
+                self.read_as_offered(reply, &owner, &asked)
+            }
+            None => reply,
+        })
     }
 
     /// Whose tool is offered under this name, and its own name.

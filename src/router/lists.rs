@@ -1,7 +1,10 @@
 //! Lists as clients see them: put together once for all who see the same and for a state of catalog and settings, then sent as they
 //! are.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use arc_swap::ArcSwap;
 use tokio::sync::broadcast::error::RecvError;
@@ -281,10 +284,12 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             .iter()
             .filter(|t| visible(name, &Target::resource(&t.uri_template)))
         {
-            templates.push((
-                template.uri_template.to_string(),
-                template.definition.clone(),
-            ));
+            let offered = snapshot.offered_template(name, &template.uri_template);
+            let definition = match &offered {
+                Cow::Borrowed(_) => template.definition.clone(),
+                Cow::Owned(offered) => renamed(&template.definition, "uriTemplate", offered),
+            };
+            templates.push((offered.into_owned(), definition));
         }
     }
     Lists {
@@ -313,7 +318,7 @@ pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw)
     splice(definition, &edits).unwrap_or_else(|_| definition.clone())
 }
 
-fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {
+pub(super) fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {
     splice(definition, &[(key, Edit::Set(Raw::author(&value)))])
         .unwrap_or_else(|_| definition.clone())
 }

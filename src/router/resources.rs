@@ -1,9 +1,10 @@
 //! Resources of the aggregated view: whose a URI is.
 
-use super::Router;
+use super::{Reply, Router, lists::renamed};
 use crate::{
     catalog::Owner,
     error_code::{ErrorCode, Failure},
+    wire::{Edit, Outcome, Raw, splice},
 };
 
 impl Router {
@@ -14,21 +15,12 @@ impl Router {
             return Ok(owner.clone());
         }
         let mut fitting = snapshot
-            .servers
-            .iter()
-            .flat_map(|(name, server)| {
-                server
-                    .templates
-                    .iter()
-                    .map(move |template| (name, template))
-            })
-            .filter(|(_, template)| {
-                *template.uri_template == *uri || fits(&template.uri_template, uri)
-            });
+            .offered_templates()
+            .filter(|template| template.offered == uri || fits(&template.offered, uri));
         // The most specific template wins: the one with the most literal text; then the first server by name.
         let best = fitting.next().map(|first| {
             fitting.fold(first, |best, next| {
-                if literal_length(&next.1.uri_template) > literal_length(&best.1.uri_template) {
+                if literal_length(&next.offered) > literal_length(&best.offered) {
                     next
                 } else {
                     best
@@ -36,15 +28,45 @@ impl Router {
             })
         });
         match best {
-            Some((server, _)) => Ok(Owner {
-                server: server.clone(),
-                uri: uri.into(),
+            Some(template) => Ok(Owner {
+                server: template.server.clone(),
+                uri: template.own_uri(uri),
             }),
             None => Err(Failure::new(
                 ErrorCode::UnknownResource,
                 format!("Resource not found: {uri:?}"),
                 "Look the URI up in the list of resources and resource templates.",
             )),
+        }
+    }
+}
+
+impl Router {
+    /// What was read of a resource that is offered under another URI than its own, under the URI that the client asked for; parts of
+    /// it under those that they are offered under.
+    pub(super) fn read_as_offered(&self, reply: Reply, owner: &Owner, asked: &str) -> Reply {
+        let Reply::Passed(Outcome::Result(result)) = &reply else {
+            return reply;
+        };
+        let Some(contents) = result.get("contents") else {
+            return reply;
+        };
+        let snapshot = self.0.catalog.glance();
+        let named = |content: Raw| {
+            let own = content.get("uri").and_then(|uri| uri.string());
+            let Some(own) = own else { return content };
+            let offered = if own == *owner.uri {
+                asked.to_owned()
+            } else {
+                snapshot.offered_uri(&owner.server, &own)
+            };
+            renamed(&content, "uri", &offered)
+        };
+        let contents: Vec<Raw> = contents.elements().map(named).collect();
+        let edits = [("contents", Edit::Set(Raw::array(&contents)))];
+        match splice(result, &edits) {
+            Ok(result) => Reply::Passed(Outcome::Result(result)),
+            Err(_) => reply,
         }
     }
 }

@@ -12,7 +12,6 @@ use crate::{
     gate::{Rules, Variant},
     long_work::Stop,
     names::ServerName,
-    upstream::State,
     wire::Target,
 };
 
@@ -123,23 +122,28 @@ impl Router {
 
     /// Says so where the lists of some servers are not known or not indexed yet.
     fn still_discovering(&self, ground: &Ground<'_>) -> Option<String> {
-        let is_pending = |name: &ServerName| {
-            let upstream = self.0.upstreams.get(name.as_str());
-            let failed = |state| matches!(state, State::Waiting { .. } | State::Failed { .. });
-            !ground.snapshot.servers.contains_key(name)
-                && upstream.is_some_and(|upstream| !failed(upstream.status().state))
-                && ground.rules().is_usable(name.as_str())
-        };
-        let names = ground
-            .settings
-            .servers
-            .keys()
-            .filter(|name| is_pending(name));
-        let pending: Vec<String> = names.map(ToString::to_string).collect();
+        let (mut pending, mut down) = (Vec::new(), Vec::new());
+        for name in ground.settings.servers.keys() {
+            let is_known = ground.snapshot.servers.contains_key(name);
+            if is_known || !ground.rules().is_usable(name.as_str()) {
+                continue;
+            }
+            match self.0.upstreams.get(name.as_str()).map(|one| one.status()) {
+                Some(status) if status.is_failing() => down.push(status.explained(name.as_str())),
+                Some(_) => pending.push(name.to_string()),
+                None => (),
+            }
+        }
         if !pending.is_empty() {
             let names = some_of(&pending);
             return Some(format!(
                 "Discovery is still running: the tools of {names} are not known yet. Search again in a moment."
+            ));
+        }
+        if !down.is_empty() {
+            let names = some_of(&down);
+            return Some(format!(
+                "The tools of these servers are not known, because they are not available: {names}."
             ));
         }
         let is_behind = !Arc::ptr_eq(ground.searcher.snapshot(), ground.snapshot);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
     call_context::CallContext,
-    catalog::Owner,
+    catalog::{Owner, ServerCatalog},
     upstream::NotSubscribed,
     wire::{Edit, LogLevel, Notification, Raw, Revision, Target, bridge, method, splice},
 };
@@ -67,7 +67,11 @@ impl Router {
             View::Server(server) => {
                 let snapshot = self.0.catalog.glance();
                 let known = snapshot.servers.get(server);
-                if known.is_some_and(|known| !known.has_capability("logging")) {
+                // One without a handshake need not declare that it can be asked for log lines: each request names the level.
+                let has_none = |known: &ServerCatalog| {
+                    known.listing.revision.has_set_level() && !known.has_capability("logging")
+                };
+                if known.is_some_and(|known| has_none(known)) {
                     return None;
                 }
                 Some(server.clone())

@@ -66,11 +66,12 @@ def fixture(transport: str, era: str, folder: Path):
 
 
 @contextmanager
-def daemon(era: str, folder: Path):
-    """The daemon with the fixture behind it over each transport; gives the URL of each by its transport."""
+def daemon(era: str, opened_as: str, folder: Path):
+    """The daemon with the fixture behind it over each transport; gives the URL of each by its transport. `opened_as` is how a fixture
+    that speaks both eras is opened over pipes."""
     with fixture("http", era, folder) as http, fixture("sse", era, folder) as sse:
         servers = {
-            "stdio": {"command": FIXTURE, "args": ["stdio", "--era", era]},
+            "stdio": {"command": FIXTURE, "args": ["stdio", "--era", era], "protocol_era": opened_as},
             "http": {"type": "http", "url": http},
             "sse": {"type": "sse", "url": sse},
         }

@@ -1,6 +1,7 @@
 //! What happens to calls and lists while connections to upstreams come and go.
 
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::{
     behaviours::*,
@@ -206,4 +207,147 @@ async fn a_daemon_that_ended_leaves_no_socket_behind() {
     assert!(socket.exists());
     let _home = daemon.shutdown().await;
     assert!(!socket.exists());
+}
+
+/// The row of the only server in the listing, once it says this in `last_error`.
+async fn row_saying(daemon: &TestDaemon, words: &str) -> serde_json::Value {
+    until_async(words, async || {
+        let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
+        let row = rows["servers"][0].clone();
+        let said = row["last_error"].as_str()?.contains(words);
+        said.then_some(row)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back_by_itself() {
+    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
+    upstream.refuse_connections(true);
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let row = row_saying(&daemon, "the next attempt is in").await;
+    assert_eq!(row["state"], "Error", "{row}");
+    let health = daemon.get("/health").await.json();
+    assert_eq!(health["status"], "degraded");
+    let reason = health["servers"][0]["reason"].as_str().unwrap_or_default();
+    assert!(reason.contains("in a row"), "{reason}");
+    let model = TestClient::stateless(&daemon, "/mcp");
+    until_async("a notice", async || {
+        let found = model
+            .call("retrieve_tools", r#"{"query":"echo"}"#)
+            .await
+            .text();
+        found
+            .contains("not known, because they are not available: up")
+            .then_some(())
+    })
+    .await;
+    upstream.refuse_connections(false);
+    until_async("health without a call", async || {
+        let health = daemon.get("/health").await.json();
+        (health["status"] == "ok" && health["tools"] == 1).then_some(())
+    })
+    .await;
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_program_that_talks_on_its_output_is_diagnosed_with_its_first_line() {
+    let script = "printf 'Listening on \\033[1mport 3000\\n%s\\nmore\\n' \"$KEY\"; exec sleep 600";
+    let entry = |script: &str| json!({"command": "sh", "args": ["-c", script], "init_timeout": "1s", "env": {"KEY": "hunter22"}});
+    let daemon = TestDaemon::builder()
+        .entry("up", entry(script))
+        .start()
+        .await;
+    let row = row_saying(&daemon, "standard output").await;
+    let reason = row["last_error"].as_str().unwrap_or_default();
+    assert!(
+        reason.contains(r#""Listening on \u{1b}[1mport 3000""#),
+        "{reason}"
+    );
+    let next_step = row["next_step"].as_str().unwrap_or_default();
+    assert!(next_step.contains("standard error"), "{next_step}");
+    let health = daemon.get("/health").await;
+    assert!(!health.text().contains("Listening"), "{}", health.text());
+
+    let home = daemon.home();
+    home.write_config(
+        &TestDaemon::builder()
+            .entry("up", entry("printf '%s\\n' \"$KEY\"; exec sleep 600"))
+            .text(),
+    );
+    let row = row_saying(&daemon, "\"***\"").await;
+    assert!(!row.to_string().contains("hunter22"), "{row}");
+}
+
+#[tokio::test]
+async fn exit_codes_are_shown_whichever_way_the_end_is_noticed() {
+    for script in [
+        "exit 3",
+        "read -r line; exit 3",
+        "exec <&-; exec 1>&-; exit 3",
+        "printf 'what?\\n'; exit 3",
+    ] {
+        let daemon = TestDaemon::builder()
+            .entry("up", json!({"command": "sh", "args": ["-c", script]}))
+            .start()
+            .await;
+        let row = row_saying(&daemon, "exit code 3").await;
+        assert_eq!(row["transport"], "stdio", "{script}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn commands_that_cannot_be_started_are_explained_in_short() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("server.py");
+    std::fs::write(&file, "print('hello')").expect("writable");
+    let check = async |command: &str, reason: &str, next_step: &str| {
+        let daemon = TestDaemon::builder()
+            .entry("up", json!({"command": command}))
+            .start()
+            .await;
+        let row = row_saying(&daemon, reason).await;
+        let next = row["next_step"].as_str().unwrap_or_default();
+        assert!(next.contains(next_step), "{next}");
+        assert!(!row.to_string().contains("/usr/bin"), "{row}");
+    };
+    let file = file.to_str().expect("UTF-8");
+    check(file, "may not be executed", "chmod +x").await;
+    check("no-such-program", "is not on PATH", "full path").await;
+    let missing = format!("{file}.gone");
+    check(&missing, "there is no program at", "correct the path").await;
+}
+
+#[tokio::test]
+async fn a_remote_server_that_refuses_leads_the_operator_to_what_is_wrong() {
+    for (status, next_step) in [(401, "\"headers\""), (404, "/mcp")] {
+        let server = tokio::net::TcpListener::bind("127.0.0.1:0").await;
+        let server = server.expect("a port");
+        let url = format!("http://{}/x", server.local_addr().expect("an address"));
+        let refusing = tokio::spawn(async move {
+            let answer =
+                format!("HTTP/1.1 {status} No\r\ncontent-length: 2\r\nconnection: close\r\n\r\nno");
+            while let Ok((mut client, _)) = server.accept().await {
+                let mut head = vec![0; 65536];
+                let read = client.read(&mut head).await;
+                if read.is_ok() {
+                    // Who left needs no answer.
+                    let _ = client.write_all(answer.as_bytes()).await;
+                }
+            }
+        });
+        let daemon = TestDaemon::builder()
+            .entry("up", json!({ "url": url, "type": "http" }))
+            .start()
+            .await;
+        let row = row_saying(&daemon, &format!("HTTP {status}")).await;
+        let next = row["next_step"].as_str().unwrap_or_default();
+        assert!(next.contains(next_step), "{next}");
+        refusing.abort();
+    }
 }

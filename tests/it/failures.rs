@@ -217,6 +217,49 @@ async fn one_bad_definition_spoils_no_other() {
 }
 
 #[tokio::test]
+async fn a_list_that_fails_costs_itself_alone() {
+    for method in ["prompts/list", "resources/list", "resources/templates/list"] {
+        for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+            let upstream = upstream
+                .on(
+                    method,
+                    error(r#"{"code":-32603,"message":"out of /home/SECRET"}"#),
+                )
+                .tool("fine", echo())
+                .prompt(r#"{"name":"p"}"#, echo())
+                .resource(r#"{"uri":"a://b","name":"r"}"#, echo())
+                .template(r#"{"uriTemplate":"t://{x}","name":"t"}"#)
+                .start()
+                .await;
+            let daemon = TestDaemon::builder()
+                .upstream("up", &upstream)
+                .start()
+                .await;
+            let client = listed(&daemon, &["up__fine"]).await;
+            client.call("up__fine", "{}").await.result();
+            for (other, key) in [
+                ("prompts/list", "up__p"),
+                ("resources/list", "a://b"),
+                ("resources/templates/list", "t://{x}"),
+            ] {
+                let list = client.request(other, "{}").await;
+                let is_there = list.result().contains(key);
+                assert_eq!(is_there, other != method, "{method}: {}", list.result());
+            }
+            let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
+            let row = &rows["servers"][0];
+            assert_eq!(row["state"], "Ready");
+            let reason = row["last_error"].as_str().unwrap_or_default();
+            assert!(
+                reason.contains(method) && reason.contains("SECRET"),
+                "{reason}"
+            );
+            assert_eq!(daemon.get("/health").await.json()["status"], "ok");
+        }
+    }
+}
+
+#[tokio::test]
 async fn changed_tools_are_announced_and_listed() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
         let upstream = upstream.tool("old", echo()).start().await;

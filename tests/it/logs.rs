@@ -7,6 +7,7 @@ use crate::support::{
     client::{Reply, TestClient},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
+    modern,
     patience::until_async,
     script::HttpAnswers,
 };
@@ -161,4 +162,32 @@ async fn lines_that_belong_to_no_call_stay_with_the_operator() {
     upstream.offer(&[]).await;
     let first = stream.next().await.expect("an open stream");
     assert!(first.data.contains("tools/list_changed"), "{}", first.data);
+}
+
+/// Servers without a handshake write lines for who asks, and need not declare that they do.
+#[tokio::test]
+async fn a_modern_server_is_asked_for_the_lines_that_a_legacy_client_would_get_from_it() {
+    let upstream = talkative(FakeUpstream::http().answering(HttpAnswers::Sse))
+        .speaking(modern::REVISION)
+        .capabilities(r#"{"tools":{}}"#)
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/server/up").await;
+    client.wait_for_tool("talk").await;
+    let asked_for = |number: usize| {
+        let frame = upstream.received("tools/call").remove(number);
+        let frame: Value = serde_json::from_str(&frame).expect("JSON");
+        frame["params"]["_meta"]["io.modelcontextprotocol/logLevel"].clone()
+    };
+    let reply = client.call("talk", "{}").await;
+    assert_eq!(reply.notices, whole());
+    assert_eq!(asked_for(0), "debug");
+    wish(&client, "error").await.result();
+    let reply = client.call("talk", "{}").await;
+    assert_eq!(reply.notices, &whole()[2..]);
+    assert_eq!(asked_for(1), "error");
 }

@@ -99,6 +99,12 @@ async fn resources_keep_their_uris_unless_two_servers_share_one() {
             .await;
         assert_eq!(read.value()["contents"][0]["text"], text, "{uri}");
     }
+    // What is offered under another URI is read under that; the rest stays as it came.
+    let read = client
+        .request("resources/read", r#"{"uri":"lib://b/common"}"#)
+        .await;
+    let whole = r#"{"contents":[{"uri":"lib://b/common","text":"b","n":1.10}]}"#;
+    assert_eq!(read.result(), whole);
     let read = client
         .request("resources/read", r#"{"uri":"lib://a/own"}"#)
         .await;
@@ -268,4 +274,55 @@ async fn icons_titles_and_schemas_stay_as_they_are() {
     let tools = client.request("tools/list", "{}").await;
     let kept = r#""outputSchema":{"type":"array","items":{"const":1.0}}"#;
     assert!(tools.result().contains(kept), "{}", tools.result());
+}
+
+/// Two servers made of the same program: both are reached, each under its own template.
+#[tokio::test]
+async fn equal_templates_of_two_servers_lead_to_both() {
+    let server = |name: &str| {
+        let text = format!(
+            r#"{{"contents":[{{"uri":"doc://7","text":"{name}","n":1.10}},{{"uri":"doc://7/part","text":""}}]}}"#
+        );
+        FakeUpstream::stdio()
+            .tool("echo", echo())
+            .template(r#"{"uriTemplate":"doc://{id}","name":"t","x":1.0}"#)
+            .on("resources/read", reply(text))
+            .on(
+                "completion/complete",
+                reply(r#"{"completion":{"values":[]}}"#),
+            )
+    };
+    let (a, b) = (server("a").start().await, server("b").start().await);
+    let daemon = TestDaemon::builder()
+        .upstream("a", &a)
+        .upstream("b", &b)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("a__echo").await;
+    client.wait_for_tool("b__echo").await;
+    let list = client.request("resources/templates/list", "{}").await;
+    let expected = [
+        r#"{"uriTemplate":"doc://b/{id}","name":"t","x":1.0}"#,
+        r#"{"uriTemplate":"doc://{id}","name":"t","x":1.0}"#,
+    ];
+    assert_eq!(entries(list.result(), "resourceTemplates"), expected);
+    let read = async |uri: &str| {
+        let params = json!({ "uri": uri }).to_string();
+        let read = client.request("resources/read", &params).await;
+        read.result().to_owned()
+    };
+    assert_eq!(
+        read("doc://7").await,
+        r#"{"contents":[{"uri":"doc://7","text":"a","n":1.10},{"uri":"doc://7/part","text":""}]}"#
+    );
+    assert_eq!(
+        read("doc://b/7").await,
+        r#"{"contents":[{"uri":"doc://b/7","text":"b","n":1.10},{"uri":"doc://7/part","text":""}]}"#
+    );
+    assert!(b.received("resources/read")[0].contains(r#""uri":"doc://7""#));
+    let params = r#"{"ref":{"type":"ref/resource","uri":"doc://b/{id}"},"argument":{"name":"id","value":""}}"#;
+    client.request("completion/complete", params).await.result();
+    assert!(b.received("completion/complete")[0].contains(r#""uri":"doc://{id}""#));
+    assert_eq!(a.received("completion/complete"), [""; 0]);
 }

@@ -4,7 +4,7 @@ use crate::support::{
     behaviours::*,
     daemon::TestDaemon,
     fake_upstream::FakeUpstream,
-    patience::until_async,
+    patience::{until, until_async},
     script::{HttpAnswers, UnknownMethods},
 };
 
@@ -111,4 +111,34 @@ async fn a_server_that_was_away_is_reached_again_without_a_word() {
         (reply.value()["isError"] != true).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_flood_of_questions_that_are_refused_is_one_line_in_the_log() {
+    const QUESTIONS: usize = 40;
+
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .spawn()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    for number in 0..QUESTIONS {
+        let question = format!(
+            r#"{{"jsonrpc":"2.0","id":"q{number}","method":"elicitation/create","params":{{"message":"?"}}}}"#
+        );
+        upstream.push(&question).await;
+    }
+    until("every refusal", || {
+        let everything = upstream.everything();
+        let refusals = everything
+            .iter()
+            .filter(|one| one.body.contains(r#""id":"q"#) && one.body.contains(r#""error""#));
+        (refusals.count() == QUESTIONS).then_some(())
+    })
+    .await;
+    let log = daemon.log();
+    let lines = log.matches("a question of the server was refused").count();
+    assert_eq!(lines, 1, "{log}");
 }

@@ -52,10 +52,11 @@ class Peers:
                 return raw.StdioClient(entry["command"], entry["args"], entry.get("env"))
 
     def era(self, server: str) -> str:
-        """The revision in which the daemon has to speak to a server: without a handshake where the server can."""
+        """The revision in which the daemon has to speak to a server: over HTTP without a handshake where the server can, on a pipe
+        where its entry says so."""
         if server not in self.eras:
             entry = self.entries[server]
-            if entry.get("type") == "sse":
+            if entry.get("type") == "sse" or ("command" in entry and entry.get("protocol_era") != "modern"):
                 self.eras[server] = raw.REVISION
             else:
                 self.eras[server] = raw.MODERN if self.speaks_modern(server) else raw.REVISION

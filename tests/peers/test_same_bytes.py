@@ -41,7 +41,7 @@ def transports(tmp_path_factory):
         "pipe": known["everything"],
         "http": {"type": "http", "url": web.url},
         "sse": {"type": "sse", "url": old.url},
-        "modern-pipe": known["time"],
+        "modern-pipe": known["time"] | {"protocol_era": "modern"},
         "modern-http": {"type": "http", "url": modern.url},
     }
     transports = Peers(folder, entries)

@@ -1,4 +1,4 @@
-"""Servers of our own, made with the official SDKs of today: each speaks both eras, and the daemon has to choose the newer one."""
+"""Servers of our own, made with the official SDKs of today: each speaks both eras, and the daemon is told or has to choose the newer one."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +15,9 @@ MODERN = [*ON_PIPES, *OVER_HTTP]
 @contextmanager
 def world(folder: Path):
     """A daemon with all of them, and the everything server as one that shakes hands."""
-    entries = {name: {"command": command[0], "args": command[1:]} for name, command in ON_PIPES.items()}
+    entries = {
+        name: {"command": command[0], "args": command[1:], "protocol_era": "modern"} for name, command in ON_PIPES.items()
+    }
     entries["everything"] = rig.stdio_servers(folder)["everything"]
     served = {name: rig.Served(folder / f"{name}.log", *command, "PORT") for name, command in OVER_HTTP.items()}
     entries |= {name: {"type": "http", "url": one.url} for name, one in served.items()}

@@ -3,7 +3,7 @@
 use std::{path::Path, time::Duration};
 
 use super::{check_fault, minutes, read, server};
-use crate::config::{Author, IdleTimeout, Start, ToolChanges, ToolClass, Transport};
+use crate::config::{Author, IdleTimeout, ProtocolEra, Start, ToolChanges, ToolClass, Transport};
 
 #[test]
 fn a_stdio_entry_has_its_defaults() {
@@ -13,6 +13,7 @@ fn a_stdio_entry_has_its_defaults() {
     let (min, max) = (minutes(1), minutes(5));
     assert_eq!(entry.idle_timeout, IdleTimeout::Adaptive { min, max });
     assert_eq!(entry.start, Start::OnDemand);
+    assert_eq!(entry.protocol_era, ProtocolEra::Auto);
     assert_eq!(entry.tool_changes, ToolChanges::Hold);
     assert_eq!(
         (entry.init_timeout, entry.first_init_timeout),
@@ -28,7 +29,7 @@ fn every_key_of_an_entry_is_read() {
     let entry = server(
         r#"{"command": "c", "args": ["a b", 1, true, "${TOKEN}"], "env": {"K": "${TOKEN}", "N": 1},
             "working_dir": "work", "disabled": true, "quarantined": true, "idle_timeout": "2m",
-            "start": "eager", "session_scope": "shared", "enabled_tools": ["get_*"],
+            "start": "eager", "session_scope": "shared", "protocol_era": "modern", "enabled_tools": ["get_*"],
             "disabled_tools": ["get_x"], "tool_changes": "allow",
             "tool_acl": {"read": ["get_*"]}, "init_timeout": "10s", "call_tool_timeout": 5,
             "max_concurrent_requests": 3, "isolation": {"enabled": false}, "oauth": {},
@@ -44,6 +45,7 @@ fn every_key_of_an_entry_is_read() {
     assert!(!entry.enabled && entry.quarantined);
     assert_eq!(entry.idle_timeout, IdleTimeout::After(minutes(2)));
     assert_eq!(entry.start, Start::Eager);
+    assert_eq!(entry.protocol_era, ProtocolEra::Modern);
     assert!(entry.tools.allows("get_y") && !entry.tools.allows("get_x"));
     assert_eq!(entry.tool_changes, ToolChanges::Allow);
     assert_eq!(entry.tool_acl.class("get_y"), Some(ToolClass::Read));
@@ -234,6 +236,10 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         "accepted are \"shared\"",
     );
     check_fault(
+        r#"{"command": "x", "protocol_era": "new"}"#,
+        "accepted are \"auto\"",
+    );
+    check_fault(
         r#"{"command": "x", "isolation": {"enabled": true}}"#,
         "`isolation.enabled` is not supported by this version",
     );
@@ -280,6 +286,10 @@ fn keys_without_effect_are_named_unless_empty() {
         warnings(r#"{"command": "x", "headers": {"A": "1"}}"#),
         ["server \"s\": `headers` has no effect on a stdio server"]
     );
+    assert_eq!(
+        warnings(r#"{"url": "http://h/x", "type": "sse", "protocol_era": "modern"}"#),
+        ["server \"s\": `protocol_era` has no effect: HTTP+SSE always begins with a handshake"]
+    );
 }
 
 #[test]
@@ -297,6 +307,7 @@ fn the_fingerprint_changes_exactly_when_the_connection_must() {
         r#"{"command": "x", "args": ["a", "b"], "env": {"A": "1"}}"#,
         r#"{"command": "x", "args": ["a", "b"], "cwd": "/"}"#,
         r#"{"command": "x", "args": ["a", "b"], "roots": ["/"]}"#,
+        r#"{"command": "x", "args": ["a", "b"], "protocol_era": "legacy"}"#,
         r#"{"url": "http://x"}"#,
     ] {
         assert_ne!(base, print(other), "{other}");

@@ -28,6 +28,7 @@ use super::{
     news_queue,
     remote::HttpClient,
     sorter::Sorter,
+    strays::Strays,
 };
 use crate::wire::{
     Id, Message, Outcome, Raw, Request, RequestNumbers, error_frame, notification_frame,
@@ -67,14 +68,16 @@ pub enum StreamOpenError {
 pub async fn connect(
     endpoint: &Endpoint,
     numbers: RequestNumbers,
+    strays: Strays,
 ) -> Result<LegacySseConnection, StreamOpenError> {
-    connect_through(endpoint, &Matcher::from_env(), numbers).await
+    connect_through(endpoint, &Matcher::from_env(), numbers, strays).await
 }
 
 async fn connect_through(
     endpoint: &Endpoint,
     proxies: &Matcher,
     numbers: RequestNumbers,
+    strays: Strays,
 ) -> Result<LegacySseConnection, StreamOpenError> {
     let (client, uri) = HttpClient::new(endpoint, proxies)?;
     let (events, address) = reader::open(&client, &uri).await?;
@@ -93,7 +96,7 @@ async fn connect_through(
         shared.clone(),
         events,
         answers,
-        Sorter::new(control_in, news_in),
+        Sorter::new(control_in, news_in, strays),
     );
     Ok(LegacySseConnection {
         link: LegacySseLink { shared },

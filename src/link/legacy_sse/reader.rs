@@ -129,7 +129,8 @@ impl StreamReader {
                     Err(End::TooLarge) => {
                         let mut finder = IdFinder::default();
                         finder.feed(&self.events.skip());
-                        if !sorter.broken(in_flight, finder.finish().as_ref(), TOO_LARGE) {
+                        let (id, text) = (finder.finish(), TOO_LARGE.as_bytes());
+                        if !sorter.broken(in_flight, id.as_ref(), TOO_LARGE, text) {
                             return format!("a message could not be read: {TOO_LARGE}");
                         }
                     }

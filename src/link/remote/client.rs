@@ -13,6 +13,7 @@ use super::{
     dial::Dialer,
     pool::Pool,
     reply::chain,
+    tls,
 };
 use crate::{link::LinkError, secret::Secrets};
 
@@ -101,20 +102,23 @@ impl HttpClient {
                 // It was closed this moment: the request is as good as new.
                 Err(Unanswered { unsent, error }) => match unsent {
                     Some(unsent) => request = unsent,
-                    None => return Err(LinkError::Lost(chain(&error))),
+                    None => return Err(lost(&error, &address)),
                 },
             }
         }
         let connection = self.connect(&address).await?;
         let sent = self.send_over(connection, request, &address).await;
-        sent.map_err(|unanswered| LinkError::Lost(chain(&unanswered.error)))
+        sent.map_err(|unanswered| lost(&unanswered.error, &address))
     }
 
     /// Only a connection that never came about leaves no doubt that the request was not processed.
     async fn connect(&self, address: &Uri) -> Result<Box<Http1Connection>, LinkError> {
         // Boxed, because it is large and seldom.
         let dialled = Box::pin(self.dialer.dial(address.clone())).await;
-        let stream = dialled.map_err(|error| LinkError::NotDelivered(chain(&*error)))?;
+        let stream = dialled.map_err(|error| {
+            let in_words = tls::mistake_in(&*error).map(str::to_owned);
+            LinkError::NotDelivered(in_words.unwrap_or_else(|| chain(&*error)))
+        })?;
         let connection = Http1Connection::over(stream).await;
         let connection = connection.map_err(|error| LinkError::NotDelivered(chain(&error)))?;
         Ok(Box::new(connection))
@@ -139,7 +143,10 @@ impl HttpClient {
     pub(crate) fn excerpt(&self, text: &[u8]) -> String {
         let beginning = text.get(..EXCERPT * 64).unwrap_or(text);
         let text = String::from_utf8_lossy(beginning);
-        let text = self.secrets.masked(&text);
+        let mut text = self.secrets.masked(&text).into_owned();
+        if text.trim_start().starts_with('<') {
+            text = page(&text);
+        }
         let visible = |c: char| if c.is_control() { ' ' } else { c };
         let mut short: String = text.trim().chars().map(visible).take(EXCERPT + 1).collect();
         if short.chars().count() > EXCERPT {
@@ -148,6 +155,31 @@ impl HttpClient {
         }
         short
     }
+}
+
+/// What is said of a page that is meant for browsers: its title.
+fn page(html: &str) -> String {
+    let title = || {
+        let (_, rest) = html.split_once("<title").or(html.split_once("<TITLE"))?;
+        let (_, rest) = rest.split_once('>')?;
+        let (title, _) = rest.split_once('<')?;
+        (!title.trim().is_empty()).then(|| title.trim().to_owned())
+    };
+    title().map_or_else(
+        || "an HTML page".to_owned(),
+        |title| format!("an HTML page, {title:?}"),
+    )
+}
+
+/// The connection ended before there was a response.
+fn lost(error: &hyper::Error, address: &Uri) -> LinkError {
+    let is_plain = address.scheme_str() == Some("http");
+    LinkError::Lost(if is_plain && error.is_parse() {
+        "what answers there is no HTTP; if the server speaks TLS, its address begins with https://"
+            .to_owned()
+    } else {
+        chain(error)
+    })
 }
 
 /// The `Host` of requests to an address.

@@ -1,6 +1,8 @@
 //! Whom a connection trusts, and who it says it is. Built only for addresses that need it.
 
 use std::{
+    error::Error,
+    io,
     path::Path,
     sync::{Arc, OnceLock},
 };
@@ -40,6 +42,50 @@ pub(super) fn settings(endpoint: &Endpoint) -> Result<Arc<ClientConfig>, Endpoin
     let key = PrivateKeyDer::from_pem_file(path).map_err(|error| bad(in_words(&error)))?;
     let settings = builder.with_client_auth_cert(chain, key);
     Ok(Arc::new(settings.map_err(|error| bad(error.to_string()))?))
+}
+
+/// What a connection failed of, where that is a common mistake and the library's words for it help nobody.
+pub(super) fn mistake_in(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    let mut link = Some(error);
+    while let Some(error) = link {
+        if let Some(error) = error.downcast_ref() {
+            return mistake(error);
+        }
+        let wrapped = error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        link = match wrapped {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
+    }
+    None
+}
+
+fn mistake(error: &rustls::Error) -> Option<&'static str> {
+    use rustls::{CertificateError as Bad, Error::InvalidCertificate};
+
+    Some(match error {
+        rustls::Error::InvalidMessage(_) => {
+            "what answers there does not speak TLS; if the server speaks plain HTTP, its address begins with http://"
+        }
+        InvalidCertificate(Bad::UnknownIssuer) => {
+            "its certificate was issued by an authority that is not trusted; `ca_file` names one to trust"
+        }
+        InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
+            "its certificate is for another host than the one in the address"
+        }
+        InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
+            "its certificate has expired"
+        }
+        InvalidCertificate(Bad::Other(other))
+            if other.to_string().contains("CaUsedAsEndEntity") =>
+        {
+            "its certificate is that of an authority (CA:TRUE), which no server may present; give the server one that this authority \
+             issued, or make its own with `openssl req -x509 -addext basicConstraints=critical,CA:FALSE`"
+        }
+        _ => return None,
+    })
 }
 
 fn provider() -> Arc<CryptoProvider> {

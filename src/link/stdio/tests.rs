@@ -10,7 +10,13 @@ fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
     let (their_output, stdout) = duplex(1 << 16);
     let ended = std::future::pending::<String>();
     (
-        connect(stdin, stdout, ended, RequestNumbers::default()),
+        connect(
+            stdin,
+            stdout,
+            ended,
+            RequestNumbers::default(),
+            Strays::default(),
+        ),
         their_input,
         their_output,
     )

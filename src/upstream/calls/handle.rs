@@ -1,6 +1,9 @@
 //! What other rooms hold of one upstream: its name and status, the live connection, and the way to its worker.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
@@ -8,7 +11,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 use super::{client_streams::ClientStreams, subscriptions::Subscriptions};
 use crate::{
     catalog::ServerCatalog,
-    config::{SessionScope, Settings},
+    config::{SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
     link::{Link, LinkError},
     names::ServerName,
@@ -78,6 +81,8 @@ pub struct Status {
     pub settled: bool,
     /// Why the last attempt failed or the last connection ended; cleared by the next one that is ready.
     pub last_error: Option<ConnectError>,
+    /// When it is tried again by itself.
+    pub(in crate::upstream) next_attempt: Option<Instant>,
 }
 
 impl Status {
@@ -86,7 +91,34 @@ impl Status {
             state: State::Asleep,
             settled: false,
             last_error: None,
+            next_attempt: None,
         }
+    }
+
+    /// Whether it is not connected because that came to nothing; also while it is tried again.
+    pub fn is_failing(&self) -> bool {
+        matches!(
+            self.state,
+            State::Waiting { .. } | State::Failed { .. } | State::Connecting { failures: 1.. }
+        )
+    }
+
+    /// In how many whole seconds it is tried again by itself; nothing if it is not.
+    pub fn next_attempt_in(&self) -> Option<Duration> {
+        let wait = self.next_attempt?.saturating_duration_since(Instant::now());
+        let begun = u64::from(wait.subsec_nanos() > 0);
+        Some(Duration::from_secs(wait.as_secs() + begun))
+    }
+
+    /// Why it is not available, in the words of [`ConnectError::reason`] or [`ConnectError::outside`], and when it is tried again.
+    pub fn explained(&self, why: &str) -> String {
+        let next = match (self.next_attempt_in(), self.state) {
+            (Some(wait), _) => format!("the next attempt is in {}", duration::show(wait)),
+            (None, State::Failed { .. }) => "the next call or a restart tries again".to_owned(),
+            (None, State::Connecting { failures: 1.. }) => "it is being tried again".to_owned(),
+            (None, _) => return why.to_owned(),
+        };
+        format!("{why} (failure {} in a row; {next})", self.state.failures())
     }
 }
 

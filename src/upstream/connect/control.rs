@@ -24,12 +24,13 @@ use rmcp::{
         ClientInitializeError, PeerRequestOptions, RunningService, RxJsonRpcMessage, ServiceError,
         TxJsonRpcMessage,
     },
-    transport::Transport,
+    transport::{DynamicTransportError, Transport},
 };
 
 use super::{era::Description, own_requests};
 use crate::{
     link::{ControlLane, ControlSender, Link, LinkError},
+    process::Exit,
     wire::{
         Edit, Message, Outcome, Raw, Response, Revision, RpcError, method, request_frame, splice,
     },
@@ -89,6 +90,9 @@ pub(in crate::upstream) enum OpenError {
     /// The connection ended.
     #[error("the connection ended before initialize was answered")]
     Ended,
+    /// The program ended.
+    #[error("the server ended before it answered: {0}")]
+    Exited(Exit),
     /// The server answered `initialize` with an error.
     #[error("the server refused initialize: {message} ({code})")]
     Refused {
@@ -103,11 +107,26 @@ pub(in crate::upstream) enum OpenError {
 }
 
 impl OpenError {
+    /// Whether the connection is over.
+    pub(in crate::upstream) fn is_an_end(&self) -> bool {
+        matches!(
+            self,
+            Self::Ended
+                | Self::Exited(_)
+                | Self::Link(LinkError::NotDelivered(_) | LinkError::Lost(_))
+        )
+    }
+
+    /// Whether the server answered that it wants no handshake, perhaps.
+    pub(in crate::upstream) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused { .. } | Self::Unusable(_))
+    }
+
     /// What a client may read: nothing in the server's own words, which may name paths or say more than is good.
     pub(in crate::upstream) fn outside(&self) -> String {
         match self {
             Self::Link(error) => error.outside(),
-            Self::Ended => self.to_string(),
+            Self::Ended | Self::Exited(_) => self.to_string(),
             Self::Refused { code, .. } => format!("it refused initialize with the error {code}"),
             Self::Unusable(_) => "its answer to initialize is unusable".to_owned(),
         }
@@ -223,6 +242,9 @@ async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Result<(), String> 
     match asked {
         Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ok(()),
         Err(ServiceError::Timeout { .. }) => Err("no answer to a ping".to_owned()),
+        Err(ServiceError::TransportSend(error)) => {
+            Err(format!("a ping failed: {}", of_link(&error)))
+        }
         Err(error) => Err(format!("a ping failed: {error}")),
     }
 }
@@ -242,19 +264,20 @@ async fn describe(link: &Link, revision: Revision) -> Result<(), String> {
     }
 }
 
+/// The link's own error; rmcp would show it with the name of our type before it.
+fn of_link(error: &DynamicTransportError) -> LinkError {
+    let link = error.error.downcast_ref::<LinkError>();
+    link.cloned()
+        .unwrap_or_else(|| LinkError::Lost(error.error.to_string()))
+}
+
 fn reason(error: &ClientInitializeError) -> OpenError {
     match error {
         ClientInitializeError::JsonRpcError(error) => OpenError::Refused {
             code: error.code.0,
             message: error.message.to_string(),
         },
-        ClientInitializeError::TransportError { error, .. } => {
-            let link = error.error.downcast_ref::<LinkError>();
-            OpenError::Link(
-                link.cloned()
-                    .unwrap_or_else(|| LinkError::Lost(error.error.to_string())),
-            )
-        }
+        ClientInitializeError::TransportError { error, .. } => OpenError::Link(of_link(error)),
         ClientInitializeError::ConnectionClosed(_) => OpenError::Ended,
         ClientInitializeError::NoCompatibleProtocolVersion {
             server_supported, ..

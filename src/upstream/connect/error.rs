@@ -24,6 +24,29 @@ impl ConnectError {
         }
     }
 
+    /// The configuration says that the server has no handshake, and the server says something else.
+    pub(in crate::upstream) fn wants_handshake() -> Self {
+        Self::plain(
+            "it did not describe itself as a server without a handshake does, and its `protocol_era` is \"modern\"",
+            "set \"protocol_era\" of its entry to \"auto\"",
+        )
+    }
+
+    /// The same for a program that wrote this to its standard output, where only messages of the protocol may stand.
+    pub(in crate::upstream) fn after_writing(self, line: &str) -> Self {
+        Self {
+            reason: format!(
+                "{}; it wrote to its standard output what is no message of the protocol: {line}",
+                self.reason
+            ),
+            next_step: format!(
+                "{}; whatever is no message a server has to write to standard error",
+                self.next_step
+            ),
+            ..self
+        }
+    }
+
     pub(in crate::upstream) fn plain(reason: &str, next_step: &str) -> Self {
         Self {
             reason: reason.to_owned(),

@@ -5,11 +5,11 @@ use super::{
     ConnectError, Ready,
     control::{self, Declared, Opened},
     era::{Description, Era, PROBE, ProbeError, probe},
-    logs_hint, shake_hands,
+    shake_hands,
 };
 use crate::{
-    config::{Remote, RemoteKind, ServerEntry},
-    link::{self, Connection, Endpoint, LinkError},
+    config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
+    link::{self, Connection, Endpoint, LinkError, Strays},
     wire::{RequestNumbers, Revision},
 };
 
@@ -38,7 +38,7 @@ pub(in crate::upstream) async fn reach(
             Ok(ready) => Ok(ready),
             Err(failed) if failed.may_be_older => legacy_sse(entry, &endpoint, declared, numbers)
                 .await
-                .map_err(|second| neither(entry, &failed.error, &second)),
+                .map_err(|second| neither(&failed.error, &second)),
             Err(failed) => Err(failed.error),
         },
     }
@@ -70,22 +70,31 @@ async fn streamable(
     numbers: &RequestNumbers,
 ) -> Result<Ready, Failed> {
     let connection = prepared(endpoint, numbers)?;
-    let answer = match remembered {
-        Some(revision) if revision.has_handshake() => None,
-        // One that was met before may take its time.
-        Some(_) => Some(probe(&connection.link).await),
-        None => tokio::time::timeout(PROBE, probe(&connection.link))
+    let answer = match (entry.protocol_era, remembered) {
+        (ProtocolEra::Legacy, _) => None,
+        (ProtocolEra::Auto, Some(revision)) if revision.has_handshake() => None,
+        (ProtocolEra::Auto, None) => tokio::time::timeout(PROBE, probe(&connection.link))
             .await
             .ok(),
+        // One that was met before may take its time, and one of which it is known.
+        (ProtocolEra::Auto, Some(_)) | (ProtocolEra::Modern, _) => {
+            Some(probe(&connection.link).await)
+        }
     };
-    let was_asked = answer.is_some();
+    let may_be_asked = answer.is_none() && entry.protocol_era == ProtocolEra::Auto;
     match answer.transpose() {
         Ok(Some(Era::Modern(description))) => {
             return Ok(without_handshake(connection, description));
         }
+        Ok(Some(Era::Legacy)) if entry.protocol_era == ProtocolEra::Modern => {
+            return Err(Failed::finally(ConnectError::wants_handshake()));
+        }
         Ok(Some(Era::Legacy)) => (),
         // It does not like the question, or says nothing to it.
-        Ok(None) | Err(ProbeError::Link(LinkError::Lost(_))) => connection.link.speak(None),
+        Ok(None) => connection.link.speak(None),
+        Err(ProbeError::Link(LinkError::Lost(_))) if entry.protocol_era == ProtocolEra::Auto => {
+            connection.link.speak(None);
+        }
         Err(error) => return Err(Failed::finally(ConnectError::of_probe(entry, &error))),
     }
     let link = connection.link.clone();
@@ -93,7 +102,7 @@ async fn streamable(
         Ok(ready) => return Ok(ready),
         Err(error) => error,
     };
-    if !was_asked && is_refusal(&error) {
+    if may_be_asked && is_refusal(&error) {
         let connection = prepared(endpoint, numbers)?;
         if let Ok(Era::Modern(description)) = probe(&connection.link).await {
             return Ok(without_handshake(connection, description));
@@ -145,7 +154,8 @@ async fn legacy_sse(
 ) -> Result<Ready, ConnectError> {
     use link::legacy_sse::StreamOpenError;
 
-    let made = match link::legacy_sse::connect(endpoint, numbers.clone()).await {
+    let strays = Strays::new(&entry.name, entry.secrets.clone());
+    let made = match link::legacy_sse::connect(endpoint, numbers.clone(), strays).await {
         Ok(made) => made,
         Err(StreamOpenError::Endpoint(error)) => return Err(misconfigured(&error)),
         Err(StreamOpenError::Link(error)) => {
@@ -165,12 +175,13 @@ fn misconfigured(error: &link::EndpointError) -> ConnectError {
     }
 }
 
-fn neither(entry: &ServerEntry, first: &ConnectError, second: &ConnectError) -> ConnectError {
+fn neither(first: &ConnectError, second: &ConnectError) -> ConnectError {
     let text =
         |first: &str, second: &str| format!("over Streamable HTTP {first}; over HTTP+SSE {second}");
     ConnectError {
         reason: text(&first.reason, &second.reason),
         outside: text(&first.outside, &second.outside),
-        next_step: logs_hint(entry),
+        // The newer transport says more of what is wrong, unless it is not there.
+        next_step: first.next_step.clone(),
     }
 }

@@ -4,10 +4,6 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
@@ -44,7 +40,6 @@ const REQUESTS: usize = 16;
 /// A subscription as somebody else sees it. Dropping it ends the subscription.
 pub(in crate::upstream) struct ChangeSubscription {
     requests: mpsc::Sender<ListenRequest>,
-    hears: Arc<AtomicBool>,
     /// Says when the first attempt has come to an end.
     begun: Option<oneshot::Receiver<()>>,
     _task: AbortOnDropHandle<()>,
@@ -80,7 +75,6 @@ impl ChangeSubscription {
     /// Begins to hear of changes of the lists of a server that says this of itself.
     pub(in crate::upstream) fn start(link: Link, revision: Revision, description: &Raw) -> Self {
         let (requests, inbox) = mpsc::channel(REQUESTS);
-        let hears = Arc::new(AtomicBool::new(false));
         let (first, begun) = oneshot::channel();
         let listener = Listener {
             link,
@@ -88,12 +82,10 @@ impl ChangeSubscription {
             lists: declared(description),
             resources: BTreeSet::new(),
             inbox,
-            hears: hears.clone(),
             first: Some(first),
         };
         Self {
             requests,
-            hears,
             begun: Some(begun),
             _task: AbortOnDropHandle::new(tokio::spawn(listener.run())),
         }
@@ -123,11 +115,6 @@ impl ChangeSubscription {
             answered.await.unwrap_or_else(|_| Err(over()))
         }
     }
-
-    /// Whether changes of the tools are heard of now.
-    pub(in crate::upstream) fn hears_of_tools(&self) -> bool {
-        self.hears.load(Ordering::Relaxed)
-    }
 }
 
 /// The task.
@@ -138,7 +125,6 @@ struct Listener {
     lists: Vec<&'static str>,
     resources: BTreeSet<String>,
     inbox: mpsc::Receiver<ListenRequest>,
-    hears: Arc<AtomicBool>,
     /// For who waits for the first attempt.
     first: Option<oneshot::Sender<()>>,
 }
@@ -165,7 +151,6 @@ impl Listener {
         // Whether something was listed without one, so that a change of it may have been missed.
         let mut missing = false;
         loop {
-            self.note(subscription.as_ref());
             match self.next_step(&mut subscription, retry).await {
                 Step::Request(None) => return,
                 Step::Request(Some(request)) => {
@@ -296,12 +281,6 @@ impl Listener {
                 Incoming::Answer(Outcome::Error(error)) => return Err(ListenError::of(&error)),
             }
         }
-    }
-
-    fn note(&self, subscription: Option<&Subscription>) {
-        let told = subscription.and_then(|s| s.accepted.get("toolsListChanged"));
-        let hears = told.is_some_and(|told| told.as_bytes() == b"true");
-        self.hears.store(hears, Ordering::Relaxed);
     }
 
     /// Notes that an attempt has come to an end. False if that was the first, and the server was listed without it.

@@ -1,14 +1,17 @@
 //! Reads the lists of a connected server on the raw lane, page by page to the end, so that every definition stays as it came. What
 //! cannot be called over this link is left out.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
-use super::own_requests;
+use super::{ConnectError, own_requests};
 use crate::{
     catalog::Listing,
     link::{Link, LinkError, MAX_FRAME},
     wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
+
+/// How long one list may take. They are read at the same time.
+const LISTING: Duration = Duration::from_secs(30);
 
 /// Limit: pages of one list. A server that never comes to an end is cut here.
 const MAX_PAGES: usize = 1_000;
@@ -18,6 +21,13 @@ const MAX_ITEMS: usize = 100_000;
 
 /// Limit: bytes of one list over all its pages.
 const MAX_BYTES: usize = MAX_FRAME;
+
+/// What a server listed.
+pub(in crate::upstream) struct ReadLists {
+    pub(in crate::upstream) listing: Listing,
+    /// Why lists are empty that could not be read. Never that of the tools: without them nothing is listed.
+    pub(in crate::upstream) failed: Vec<ListError>,
+}
 
 /// Why a server could not be listed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -40,6 +50,12 @@ pub(in crate::upstream) enum ListError {
         /// The error's message.
         message: String,
     },
+    /// There was no end.
+    #[error("{method} had no end within {} s", LISTING.as_secs())]
+    Slow {
+        /// The list that was asked for.
+        method: &'static str,
+    },
     /// The server answered with a result that this revision does not have.
     #[error("the server answered {method} with the result type {kind:?}")]
     Unusable {
@@ -56,17 +72,60 @@ impl ListError {
         match self {
             Self::Link { method, source } => format!("{method}: {}", source.outside()),
             Self::Refused { method, .. } => format!("it answered {method} with an error"),
+            Self::Slow { .. } => self.to_string(),
             Self::Unusable { method, .. } => format!("its answer to {method} is unusable"),
+        }
+    }
+
+    fn method(&self) -> &'static str {
+        match self {
+            Self::Link { method, .. }
+            | Self::Refused { method, .. }
+            | Self::Slow { method }
+            | Self::Unusable { method, .. } => method,
         }
     }
 }
 
-/// Reads every list that the server's capabilities promise.
+impl ReadLists {
+    /// The lists, where those that could not be read are as they were `known` before, and why that is so.
+    pub(in crate::upstream) fn or_known(
+        mut self,
+        known: Option<&Listing>,
+        next_step: String,
+    ) -> (Listing, Option<ConnectError>) {
+        let listing = &mut self.listing;
+        for failed in &self.failed {
+            let Some(known) = known else { break };
+            match failed.method() {
+                method::PROMPTS_LIST => listing.prompts.clone_from(&known.prompts),
+                method::RESOURCES_LIST => listing.resources.clone_from(&known.resources),
+                method::TEMPLATES_LIST => listing.templates.clone_from(&known.templates),
+                _ => (),
+            }
+        }
+        let why = |each: &dyn Fn(&ListError) -> String| {
+            let reasons: Vec<String> = self.failed.iter().map(each).collect();
+            format!(
+                "it works, but for lists that could not be read: {}",
+                reasons.join("; ")
+            )
+        };
+        let error = (!self.failed.is_empty()).then(|| ConnectError {
+            reason: why(&ToString::to_string),
+            outside: why(&ListError::outside),
+            next_step,
+        });
+        (self.listing, error)
+    }
+}
+
+/// Reads every list that the server's capabilities promise. Only a failure of the tools' is one of all.
 pub(in crate::upstream) async fn read(
     link: &Link,
     initialize: Raw,
     revision: Revision,
-) -> Result<Listing, ListError> {
+) -> Result<ReadLists, ListError> {
     let capabilities = initialize
         .get("capabilities")
         .unwrap_or_else(Raw::empty_object);
@@ -74,25 +133,35 @@ pub(in crate::upstream) async fn read(
     let reader = ListReader { link, revision };
     let (mut tools, prompts, resources, templates) = tokio::try_join!(
         reader.list_if(has("tools"), method::TOOLS_LIST, "tools"),
-        reader.list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
-        reader.list_if(has("resources"), method::RESOURCES_LIST, "resources"),
-        reader.list_if(
+        reader.try_list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
+        reader.try_list_if(has("resources"), method::RESOURCES_LIST, "resources"),
+        reader.try_list_if(
             has("resources"),
             method::TEMPLATES_LIST,
             "resourceTemplates"
         ),
     )?;
+    let mut failed = Vec::new();
+    let mut or_none = |list: Result<Vec<Raw>, ListError>| {
+        list.unwrap_or_else(|error| {
+            failed.push(error);
+            Vec::new()
+        })
+    };
+    let (prompts, resources, templates) =
+        (or_none(prompts), or_none(resources), or_none(templates));
     if link.has_headers() && revision.headers_repeat_params() {
         tools.retain(can_be_called_with_headers);
     }
-    Ok(Listing {
+    let listing = Listing {
         initialize: initialize.detached(),
         revision,
         tools,
         prompts,
         resources,
         templates,
-    })
+    };
+    Ok(ReadLists { listing, failed })
 }
 
 /// A tool whose arguments cannot be put into headers as it wants them must not be offered (server/tools, "x-mcp-header").
@@ -130,11 +199,21 @@ impl ListReader<'_> {
         method: &'static str,
         key: &str,
     ) -> Result<Vec<Raw>, ListError> {
-        if promised {
-            self.list(method, key).await
-        } else {
-            Ok(Vec::new())
+        if !promised {
+            return Ok(Vec::new());
         }
+        let reading = tokio::time::timeout(LISTING, self.list(method, key));
+        reading.await.unwrap_or(Err(ListError::Slow { method }))
+    }
+
+    /// The same for a list whose failure costs nothing but itself.
+    async fn try_list_if(
+        &self,
+        promised: bool,
+        method: &'static str,
+        key: &str,
+    ) -> Result<Result<Vec<Raw>, ListError>, ListError> {
+        Ok(self.list_if(promised, method, key).await)
     }
 
     async fn list(&self, method: &'static str, key: &str) -> Result<Vec<Raw>, ListError> {
@@ -206,5 +285,45 @@ impl ListReader<'_> {
                 })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_that_could_not_be_read_is_as_it_was_known() {
+        let of = |tool: &str, prompts: &[&str], resources: &[&str]| {
+            let raws = |texts: &[&str]| texts.iter().map(Raw::author).collect::<Vec<_>>();
+            Listing {
+                initialize: Raw::empty_object(),
+                revision: Revision::NEWEST_LEGACY,
+                tools: raws(&[tool]),
+                prompts: raws(prompts),
+                resources: raws(resources),
+                templates: Vec::new(),
+            }
+        };
+        let known = of("old", &["kept"], &["gone"]);
+        let read = |failed: Vec<ListError>| ReadLists {
+            listing: of("new", &[], &[]),
+            failed,
+        };
+        let slow = ListError::Slow {
+            method: method::PROMPTS_LIST,
+        };
+        let (listing, error) = read(vec![slow.clone()]).or_known(Some(&known), "wait".to_owned());
+        assert_eq!(listing, of("new", &["kept"], &[]));
+        let error = error.expect("a reason");
+        assert!(
+            error.reason.contains("prompts/list had no end"),
+            "{error:?}"
+        );
+        assert_eq!(error.next_step, "wait");
+        let (listing, _) = read(vec![slow]).or_known(None, String::new());
+        assert_eq!(listing, of("new", &[], &[]));
+        let (_, error) = read(Vec::new()).or_known(Some(&known), String::new());
+        assert_eq!(error, None);
     }
 }

@@ -20,12 +20,13 @@ use self::{
     control::{Control, Declared, OpenError},
     era::ProbeError,
     listening::ChangeSubscription,
+    lists::{ListError, ReadLists},
     stdio::StartParts,
 };
 use crate::{
     catalog::Listing,
-    config::{ServerEntry, Settings, Transport, duration},
-    link::{Connection, Link, News},
+    config::{ServerEntry, Settings, Transport},
+    link::{Connection, Link, LinkError, News, Strays},
     process::{ChildLedger, LoginPath, Process},
     upstream::{
         calls::{handle::UpstreamShared, questions::Meanwhile},
@@ -33,9 +34,6 @@ use crate::{
     },
     wire::Revision,
 };
-
-/// How long the lists of a server may take, all together.
-pub(in crate::upstream) const LISTING: Duration = Duration::from_secs(30);
 
 /// What every connection of this daemon is made with.
 pub struct ConnectContext {
@@ -56,6 +54,8 @@ pub(in crate::upstream) struct Open {
     pub(in crate::upstream) listening: Option<ChangeSubscription>,
     pub(in crate::upstream) process: Option<Process>,
     pub(in crate::upstream) listing: Listing,
+    /// Why some of the lists are empty.
+    pub(in crate::upstream) failed_lists: Vec<ListError>,
     pub(in crate::upstream) tasks: Vec<AbortOnDropHandle<()>>,
     pub(in crate::upstream) meanwhile: Meanwhile,
 }
@@ -70,19 +70,26 @@ pub(in crate::upstream) async fn connect(
     remembered: Option<Revision>,
     deadline: Duration,
 ) -> Result<Open, ConnectError> {
-    let connected = open(
+    let strays = &Strays::new(&entry.name, entry.secrets.clone());
+    let connecting = open(
         entry,
         settings,
         connect_context,
         shared,
         remembered,
         deadline,
+        strays,
     );
-    connected
-        .await
-        .map_err(|error| error.without(&entry.secrets))
+    connecting.await.map_err(|error| {
+        let error = match strays.first() {
+            Some(line) => error.after_writing(line),
+            None => error,
+        };
+        error.without(&entry.secrets)
+    })
 }
 
+/// Connects, and leaves in `strays` what the server says instead of messages.
 async fn open(
     entry: &ServerEntry,
     settings: &Settings,
@@ -90,6 +97,7 @@ async fn open(
     shared: &UpstreamShared,
     remembered: Option<Revision>,
     deadline: Duration,
+    strays: &Strays,
 ) -> Result<Open, ConnectError> {
     let declared = &declared(shared.instance_scope.as_ref(), entry);
     let opening = async {
@@ -101,6 +109,7 @@ async fn open(
                     stderr: &shared.stderr,
                     declared,
                     numbers: &shared.numbers,
+                    strays,
                 };
                 let starting = stdio::start(entry, stdio, beginning, remembered);
                 let (ready, process) = Box::pin(starting).await?;
@@ -132,26 +141,14 @@ async fn open(
     let mut meanwhile = Meanwhile::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));
     let listed = tokio::select! {
-        listed = tokio::time::timeout(LISTING, reading) => listed,
+        listed = reading => listed,
         never = meanwhile.attend(shared, &link, opened.revision, &mut news) => match never {},
     };
-    let listing = match listed {
-        Ok(Ok(listing)) => listing,
-        Ok(Err(error)) => {
-            return Err(ConnectError {
-                reason: error.to_string(),
-                outside: error.outside(),
-                next_step: logs_hint(entry),
-            });
-        }
-        Err(_) => {
-            let reason = format!(
-                "it did not list its tools within {}",
-                duration::show(LISTING)
-            );
-            return Err(ConnectError::plain(&reason, &logs_hint(entry)));
-        }
-    };
+    let ReadLists { listing, failed } = listed.map_err(|error| ConnectError {
+        reason: error.to_string(),
+        outside: error.outside(),
+        next_step: logs_hint(entry),
+    })?;
     Ok(Open {
         link,
         control: opened.control,
@@ -159,6 +156,7 @@ async fn open(
         listening,
         process,
         listing,
+        failed_lists: failed,
         tasks,
         meanwhile,
     })
@@ -218,13 +216,29 @@ pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
     }
 }
 
+/// What the operator can do about a connection that failed so.
+fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
+    match error {
+        OpenError::Link(LinkError::Status {
+            status: 401 | 403, ..
+        }) => {
+            "it wants other credentials: check \"headers\" of its entry, mostly \"Authorization\""
+                .to_owned()
+        }
+        OpenError::Link(LinkError::Status {
+            status: 404 | 405, ..
+        }) => "check the path of its URL, which mostly ends in /mcp or /sse".to_owned(),
+        _ => logs_hint(entry),
+    }
+}
+
 impl ConnectError {
     /// The handshake came to nothing.
     pub(in crate::upstream) fn of_handshake(entry: &ServerEntry, error: &OpenError) -> Self {
         Self {
             reason: error.to_string(),
             outside: error.outside(),
-            next_step: logs_hint(entry),
+            next_step: next_step(entry, error),
         }
     }
 
@@ -235,7 +249,8 @@ impl ConnectError {
             outside: error.outside(),
             next_step: match error {
                 ProbeError::Foreign { .. } => "update mcpproxy or the server".to_owned(),
-                ProbeError::Link(_) | ProbeError::Refused { .. } => logs_hint(entry),
+                ProbeError::Link(error) => next_step(entry, &OpenError::Link(error.clone())),
+                ProbeError::Refused { .. } => logs_hint(entry),
             },
         }
     }

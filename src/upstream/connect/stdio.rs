@@ -1,17 +1,17 @@
-//! Starts a server as a child process and opens the connection to it, with or without a handshake as it wants it.
+//! Starts a server as a child process and opens the connection to it, with a handshake unless it wants none.
 
-use std::pin::pin;
+use std::{sync::OnceLock, time::Duration};
 
 use super::{
     ConnectContext, ConnectError, Ready,
     control::{self, Declared, OpenError, Opened},
-    era::{Era, PROBE, ProbeError, probe},
+    era::{Era, ProbeError, probe},
     shake_hands,
 };
 use crate::{
-    config::{ServerEntry, Settings, Stdio},
-    link::{self, Connection},
-    process::{self, BaseEnvironment, Grace, Launch, Process, StderrLog},
+    config::{ProtocolEra, ServerEntry, Settings, Stdio},
+    link::{self, Connection, Strays},
+    process::{self, BaseEnvironment, Grace, Launch, Process, SpawnError, StderrLog},
     wire::{RequestNumbers, Revision},
 };
 
@@ -22,7 +22,14 @@ pub(in crate::upstream) struct StartParts<'a> {
     pub(in crate::upstream) stderr: &'a StderrLog,
     pub(in crate::upstream) declared: &'a Declared,
     pub(in crate::upstream) numbers: &'a RequestNumbers,
+    pub(in crate::upstream) strays: &'a Strays,
 }
+
+/// How long a server that refused the handshake may take to say what it wants instead.
+const ASKED: Duration = Duration::from_secs(10);
+
+/// How long the end of a process is waited for when its connection has ended.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Starts it. `remembered` is what this server spoke when it was last met under this configuration.
 pub(in crate::upstream) async fn start(
@@ -37,43 +44,33 @@ pub(in crate::upstream) async fn start(
         stderr,
         declared,
         numbers,
+        strays,
     } = parts;
     let login_path = connect_context.login_path.get().await;
     let program = Program {
-        entry,
         launch: launch(entry, stdio),
         environment: BaseEnvironment::new(&settings.environment, login_path.as_deref()),
         connect_context,
         stderr,
         declared,
         numbers,
+        strays,
     };
-    if remembered.is_some_and(Revision::has_handshake) {
-        let refused = match program.shake_hands().await {
-            Err(NotShaken::Handshake(error @ OpenError::Refused { .. })) => error,
-            shaken => return shaken.map_err(|error| error.of(entry)),
-        };
-        // Perhaps it wants none any more.
-        return program
-            .ask_first(None)
-            .await
-            .map_err(|failed| match failed {
-                Failed::Final(error) => error,
-                Failed::Asked(_) => ConnectError::of_handshake(entry, &refused),
-            });
-    }
-    match program.ask_first(remembered).await {
-        Ok(opened) => return Ok(opened),
-        Err(Failed::Final(error)) => return Err(error),
-        // Some end when they are asked what they do not know, or take nothing more: such a one gets the handshake alone.
-        Err(Failed::Asked(reason)) => tracing::debug!(
-            server = %entry.name,
-            reason,
-            "the server is started again and not asked what it speaks"
-        ),
-    }
-    let shaken = program.shake_hands().await;
-    shaken.map_err(|error| error.of(entry))
+    let opened = match entry.protocol_era {
+        ProtocolEra::Legacy => program.shake_hands().await,
+        ProtocolEra::Modern => program.ask(Otherwise::Refuse).await,
+        ProtocolEra::Auto if remembered.is_none_or(Revision::has_handshake) => {
+            program.shake_hands_or_ask().await
+        }
+        ProtocolEra::Auto => match program.ask(Otherwise::ShakeHands).await {
+            Err(Failed::Opening(error)) if error.is_an_end() => {
+                tracing::debug!(server = %entry.name, %error, "the server is started again and offered a handshake");
+                program.shake_hands_or_ask().await
+            }
+            asked => asked,
+        },
+    };
+    opened.map_err(|failed| failed.of(entry))
 }
 
 fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
@@ -90,38 +87,43 @@ fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
 
 /// What it takes to start the server, once or again.
 struct Program<'a> {
-    entry: &'a ServerEntry,
     launch: Launch,
     environment: BaseEnvironment,
     connect_context: &'a ConnectContext,
     stderr: &'a StderrLog,
     declared: &'a Declared,
     numbers: &'a RequestNumbers,
+    strays: &'a Strays,
 }
 
-/// Why there is no connection with a handshake.
-enum NotShaken {
+/// What becomes of a server that is asked what it speaks and wants a handshake.
+#[derive(Clone, Copy)]
+enum Otherwise {
+    ShakeHands,
+    Refuse,
+}
+
+/// Why there is no connection.
+enum Failed {
     /// The server could not be started.
-    NotStarted(ConnectError),
+    Starting(ConnectError),
     /// The handshake failed.
-    Handshake(OpenError),
+    Opening(OpenError),
+    /// The server is stateless, but not with us.
+    Asking(ProbeError),
+    /// The configuration wants a server without a handshake, and this one has one.
+    WantsHandshake,
 }
 
-impl NotShaken {
+impl Failed {
     fn of(self, entry: &ServerEntry) -> ConnectError {
         match self {
-            Self::NotStarted(error) => error,
-            Self::Handshake(error) => ConnectError::of_handshake(entry, &error),
+            Self::Starting(error) => error,
+            Self::Opening(error) => ConnectError::of_handshake(entry, &error),
+            Self::Asking(error) => ConnectError::of_probe(entry, &error),
+            Self::WantsHandshake => ConnectError::wants_handshake(),
         }
     }
-}
-
-/// Why a server that was asked what it speaks has no connection.
-enum Failed {
-    /// The asking may be to blame.
-    Asked(String),
-    /// It is not.
-    Final(ConnectError),
 }
 
 impl Program<'_> {
@@ -133,81 +135,106 @@ impl Program<'_> {
             &connect_context.ledger,
             self.stderr,
         )
-        .map_err(|error| ConnectError {
-            reason: error.to_string(),
-            outside: error.outside().to_owned(),
-            next_step: error.next_step().to_owned(),
+        .map_err(|error| {
+            if let SpawnError::NotFound { server, path, .. } = &error {
+                tracing::info!(%server, ?path, "the command was looked for on this PATH");
+            }
+            ConnectError {
+                reason: error.to_string(),
+                outside: error.outside().to_owned(),
+                next_step: error.next_step().to_owned(),
+            }
         })?;
         let exited = process.exited();
         let ended = async move { exited.await.to_string() };
-        let made = link::stdio::connect(input, output, ended, self.numbers.clone());
+        let strays = self.strays.clone();
+        let made = link::stdio::connect(input, output, ended, self.numbers.clone(), strays);
         Ok((made.into(), process))
     }
 
-    /// Starts it and does the handshake.
-    async fn shake_hands(&self) -> Result<(Ready, Process), NotShaken> {
-        let (connection, process) = self.spawn().map_err(NotShaken::NotStarted)?;
-        match shake_hands(connection, self.declared).await {
-            Ok(ready) => Ok((ready, process)),
-            Err(error) => {
-                process.stop(Grace::NONE).await;
-                Err(NotShaken::Handshake(error))
+    /// Starts it and opens the connection; a server with which that fails is ended.
+    async fn start<F>(&self, open: impl FnOnce(Connection) -> F) -> Result<(Ready, Process), Failed>
+    where
+        F: Future<Output = Result<Ready, Failed>>,
+    {
+        let (connection, process) = self.spawn().map_err(Failed::Starting)?;
+        let failed = match open(connection).await {
+            Ok(ready) => return Ok((ready, process)),
+            Err(failed) => failed,
+        };
+        let is_over = matches!(&failed, Failed::Opening(error) if error.is_an_end());
+        // The end of a pipe is noticed a moment before that of the process.
+        let exit = if is_over {
+            let exited = tokio::time::timeout(LAST_WORDS, process.exited());
+            exited.await.ok()
+        } else {
+            None
+        };
+        process.stop(Grace::NONE).await;
+        Err(exit.map_or(failed, |exit| Failed::Opening(OpenError::Exited(exit))))
+    }
+
+    /// The handshake alone.
+    async fn shake_hands(&self) -> Result<(Ready, Process), Failed> {
+        self.start(|connection| async {
+            let shaken = shake_hands(connection, self.declared).await;
+            shaken.map_err(Failed::Opening)
+        })
+        .await
+    }
+
+    /// The handshake, and if the server refuses that the question what it speaks.
+    async fn shake_hands_or_ask(&self) -> Result<(Ready, Process), Failed> {
+        let refusal = OnceLock::new();
+        // Boxed, because it is large.
+        let shake = |connection| Box::pin(shake_or_ask(self, connection, &refusal));
+        let started = self.start(shake).await;
+        match (started, refusal.into_inner()) {
+            // It has ended over the handshake, so the question comes first.
+            (Err(Failed::Opening(error)), Some(refused)) if error.is_an_end() => {
+                let asked = self.ask(Otherwise::Refuse).await;
+                asked.map_err(|_| Failed::Opening(refused))
             }
+            (started, _) => started,
         }
     }
 
-    /// Starts it, asks what it speaks and goes on as it wants.
-    async fn ask_first(&self, remembered: Option<Revision>) -> Result<(Ready, Process), Failed> {
-        let (connection, process) = self.spawn().map_err(Failed::Final)?;
+    /// The question what it speaks, and no handshake if it wants none.
+    async fn ask(&self, otherwise: Otherwise) -> Result<(Ready, Process), Failed> {
         // Boxed, because it is large and seldom.
-        let asked = Box::pin(ask_first(self, connection, remembered));
-        match asked.await {
-            Ok(ready) => Ok((ready, process)),
-            Err(failed) => {
-                process.stop(Grace::NONE).await;
-                Err(failed)
-            }
-        }
+        let ask = |connection| Box::pin(ask(self, connection, otherwise));
+        self.start(ask).await
     }
 }
 
-/// A server that says nothing gets the handshake as well, and what it answers first counts: it may want no handshake and only be
-/// slow to start.
-async fn ask_first(
+/// Servers that speak both eras are opened with a handshake: most are written for clients that can be asked by requests, and take
+/// those away from others. A server without a handshake refuses it.
+async fn shake_or_ask(
     program: &Program<'_>,
     connection: Connection,
-    remembered: Option<Revision>,
+    refusal: &OnceLock<OpenError>,
 ) -> Result<Ready, Failed> {
-    let entry = program.entry;
     let Connection {
         link,
         control,
         news,
         tasks,
     } = connection;
-    let (lane, asked_on) = (control.outgoing.clone(), link.clone());
-    let mut asked = pin!(probe(&asked_on));
-    // Nothing is sent before it is waited for.
-    let mut handshake = Box::pin(control::open(control, program.declared));
-    let era = match remembered {
-        Some(_) => Some(asked.as_mut().await),
-        None => tokio::time::timeout(PROBE, asked.as_mut()).await.ok(),
-    };
-    let opened = match era {
-        Some(Ok(Era::Modern(description))) => {
-            Opened::without_handshake(link.clone(), lane, description)
+    let lane = control.outgoing.clone();
+    let opened = match control::open(control, program.declared).await {
+        Ok(opened) => opened,
+        Err(error) if error.is_refusal() => {
+            // Set once, and read when it is of use.
+            let _ = refusal.set(error.clone());
+            match tokio::time::timeout(ASKED, probe(&link)).await {
+                Ok(Ok(Era::Modern(description))) => {
+                    Opened::without_handshake(link.clone(), lane, description)
+                }
+                Ok(Ok(Era::Legacy)) | Err(_) => return Err(Failed::Opening(error)),
+                Ok(Err(error)) => return Err(unknown(error)),
+            }
         }
-        Some(Ok(Era::Legacy)) => shaken(handshake.await)?,
-        Some(Err(error)) => return Err(unknown(entry, &error)),
-        None => tokio::select! {
-            biased;
-            era = asked => match era {
-                Ok(Era::Modern(description)) => Opened::without_handshake(link.clone(), lane, description),
-                Ok(Era::Legacy) => shaken(handshake.await)?,
-                Err(error) => return Err(unknown(entry, &error)),
-            },
-            opened = handshake.as_mut() => shaken(opened)?,
-        },
+        Err(error) => return Err(Failed::Opening(error)),
     };
     Ok(Ready {
         link,
@@ -217,13 +244,41 @@ async fn ask_first(
     })
 }
 
-fn shaken(opened: Result<Opened, OpenError>) -> Result<Opened, Failed> {
-    opened.map_err(|error| Failed::Asked(error.to_string()))
+async fn ask(
+    program: &Program<'_>,
+    connection: Connection,
+    otherwise: Otherwise,
+) -> Result<Ready, Failed> {
+    let Connection {
+        link,
+        control,
+        news,
+        tasks,
+    } = connection;
+    let opened = match probe(&link).await {
+        Ok(Era::Modern(description)) => {
+            Opened::without_handshake(link.clone(), control.outgoing, description)
+        }
+        Ok(Era::Legacy) => match otherwise {
+            Otherwise::ShakeHands => {
+                let shaken = control::open(control, program.declared).await;
+                shaken.map_err(Failed::Opening)?
+            }
+            Otherwise::Refuse => return Err(Failed::WantsHandshake),
+        },
+        Err(error) => return Err(unknown(error)),
+    };
+    Ok(Ready {
+        link,
+        news,
+        tasks,
+        opened,
+    })
 }
 
-fn unknown(entry: &ServerEntry, error: &ProbeError) -> Failed {
+fn unknown(error: ProbeError) -> Failed {
     match error {
-        ProbeError::Link(error) => Failed::Asked(error.to_string()),
-        error => Failed::Final(ConnectError::of_probe(entry, error)),
+        ProbeError::Link(error) => Failed::Opening(OpenError::Link(error)),
+        error => Failed::Asking(error),
     }
 }

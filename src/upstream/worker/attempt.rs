@@ -16,11 +16,11 @@ use super::{
 };
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
-    config::Transport,
+    config::{Transport, duration},
     process::Grace,
     upstream::{
         calls::handle::{Command, Live},
-        connect::{self, ConnectError, Open},
+        connect::{self, ConnectError, Open, lists::ReadLists},
     },
 };
 
@@ -76,9 +76,6 @@ impl Worker {
         };
         match outcome {
             Ok(live) => {
-                self.shared
-                    .status
-                    .send_modify(|status| status.last_error = None);
                 self.event(StateEvent::Opened).await;
                 for waiter in self.life.waiters.drain(..) {
                     // A caller that left needs no answer.
@@ -89,12 +86,12 @@ impl Worker {
                 }
             }
             Err(error) => {
-                tracing::warn!(server = %self.entry.name, reason = %error.reason, "server is not available");
                 self.shared
                     .status
                     .send_modify(|status| status.last_error = Some(error.clone()));
-                let need = self.need();
-                self.event(StateEvent::NotOpened(need)).await;
+                let (need, retries) = (self.need(), self.retries());
+                self.event(StateEvent::NotOpened(need, retries)).await;
+                self.log_failure(&error);
                 for waiter in self.life.waiters.drain(..) {
                     let _ = waiter.send(Err(error.clone()));
                 }
@@ -102,10 +99,36 @@ impl Worker {
         }
     }
 
+    /// The first failures in a row are logged each, later ones about once an hour.
+    fn log_failure(&self, error: &ConnectError) {
+        const EACH: u32 = 6;
+        const ONE_OF: u32 = 60;
+
+        let (server, reason) = (&self.entry.name, &error.reason);
+        let status = self.shared.status.borrow();
+        let attempt = status.state.failures();
+        let next_attempt = status.next_attempt_in();
+        let next_attempt = next_attempt.map_or_else(
+            || "when somebody asks for it".to_owned(),
+            |wait| format!("in {}", duration::show(wait)),
+        );
+        if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
+            tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
+        } else {
+            tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
+        }
+    }
+
     /// Takes the connection in: its lists go to the catalog, then calls may use it.
     pub(super) async fn opened(&mut self, mut open: Open) -> Result<Arc<Live>, ConnectError> {
         let meanwhile = std::mem::take(&mut open.meanwhile);
-        let Some(catalog) = self.take_in(open.listing.clone()).await else {
+        let lists = ReadLists {
+            listing: open.listing.clone(),
+            failed: std::mem::take(&mut open.failed_lists),
+        };
+        let known = self.known();
+        let listing = self.completed(lists, known.as_deref());
+        let Some(catalog) = self.take_in(listing).await else {
             return Err(ConnectError {
                 reason: "the daemon is shutting down".to_owned(),
                 outside: "the daemon is shutting down".to_owned(),
@@ -131,7 +154,6 @@ impl Worker {
             live: live.clone(),
             since: now,
             schedule: Schedule::new(now),
-            unlisted: false,
             due_for: Vec::new(),
             listing_for: Vec::new(),
         });
@@ -141,6 +163,20 @@ impl Worker {
         self.sync_subscriptions();
         self.sync_log_level();
         Ok(live)
+    }
+
+    /// What was listed. Where a list could not be read it is as it was, and the operator is told why.
+    pub(super) fn completed(&self, lists: ReadLists, known: Option<&ServerCatalog>) -> Listing {
+        let known = known.map(|known| &known.listing);
+        let (listing, failed) = lists.or_known(known, connect::logs_hint(&self.entry));
+        self.shared.status.send_modify(|status| {
+            // Said once, not at each listing.
+            if let Some(error) = failed.as_ref().filter(|_| failed != status.last_error) {
+                tracing::warn!(server = %self.entry.name, reason = %error.reason, "lists of the server could not be read");
+            }
+            status.last_error = failed;
+        });
+        listing
     }
 
     /// What calls over this connection are checked against. What the server itself offers goes to the catalog; what an instance of it
@@ -183,6 +219,7 @@ impl Worker {
             process,
             tasks,
             listing: _,
+            failed_lists: _,
             meanwhile: _,
         } = connected.open;
         drop(listening);
@@ -235,7 +272,7 @@ impl Worker {
             .status
             .send_modify(|status| status.last_error = Some(error));
         self.disconnect().await;
-        let need = self.need();
-        self.event(StateEvent::Lost(need, health)).await;
+        let (need, retries) = (self.need(), self.retries());
+        self.event(StateEvent::Lost(need, retries, health)).await;
     }
 }

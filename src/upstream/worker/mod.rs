@@ -27,24 +27,29 @@ use tokio_util::sync::CancellationToken;
 pub use self::state::State;
 use self::{
     schedule::{Cadence, Schedule},
-    state::{Action, Need, StateEvent},
+    state::{Action, Need, Retries, StateEvent},
     subscriptions::SubscriptionAnswer,
 };
 use crate::{
-    catalog::{Catalog, Listing},
+    catalog::{Catalog, ServerCatalog},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     gate,
     link::News,
+    log_limit::LogLimit,
+    process::{Exit, Process},
     upstream::{
         calls::{
             handle::{Command, Live, UpstreamShared},
             log_subscriptions::LogSubscriptions,
             subscriptions::AllSubscriptions,
         },
-        connect::{ConnectContext, ConnectError, Open, listening::ChangeSubscription},
+        connect::{ConnectContext, ConnectError, Open, lists::ReadLists},
     },
     wire::{LogLevel, Revision},
 };
+
+/// How long the end of a program is waited for that takes no request any more.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// What all workers of one daemon share.
 pub(in crate::upstream) struct WorkerContext {
@@ -78,7 +83,7 @@ pub(in crate::upstream) struct Life {
     waiters: Vec<oneshot::Sender<Result<Arc<Live>, ConnectError>>>,
     /// Notified when a call waits for the attempt, which then starts without waiting for its turn.
     urgent: Arc<Notify>,
-    relisting: Option<BoxFuture<'static, Result<Listing, String>>>,
+    relisting: Option<BoxFuture<'static, Result<ReadLists, String>>>,
     pinging: Option<BoxFuture<'static, Result<(), String>>>,
     /// Answers to the server's questions that are being made or sent.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
@@ -89,6 +94,8 @@ pub(in crate::upstream) struct Life {
     /// The log level that it was sent last.
     level_told: Option<LogLevel>,
     paused_until: Option<Instant>,
+    /// Questions of the server that were refused.
+    refusals: LogLimit,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     incarnation: u64,
@@ -102,25 +109,10 @@ struct Connected {
     live: Arc<Live>,
     since: Instant,
     schedule: Schedule,
-    /// The last listing came to nothing.
-    unlisted: bool,
     /// Calls that wait for the next listing.
     due_for: Vec<oneshot::Sender<()>>,
     /// Those that wait for the one that runs.
     listing_for: Vec<oneshot::Sender<()>>,
-}
-
-impl Connected {
-    /// Whether the server says when its tools change, and we hear it.
-    fn announces(&self) -> bool {
-        let declares = self.live.catalog.load().has_capability("tools.listChanged");
-        let heard = self
-            .open
-            .listening
-            .as_ref()
-            .is_none_or(ChangeSubscription::hears_of_tools);
-        !self.unlisted && declares && heard
-    }
 }
 
 /// What woke the worker.
@@ -129,7 +121,7 @@ enum Step {
     Command(Option<Command>),
     Attempt(Box<Result<Open, ConnectError>>),
     News(Option<News>),
-    Relisted(Result<Listing, String>),
+    Relisted(Result<ReadLists, String>),
     Pinged(Result<(), String>),
     Answered,
     SubscriptionsChanged,
@@ -154,6 +146,7 @@ impl Life {
             levelling: None,
             level_told: None,
             paused_until: None,
+            refusals: LogLimit::default(),
             in_doubt: false,
             incarnation: 0,
         }
@@ -221,13 +214,12 @@ impl Worker {
 
     fn cadence(&self) -> Cadence {
         let settings = self.shared.settings.borrow();
-        let announces = self.life.open.as_ref().is_some_and(Connected::announces);
         Cadence {
             idle_check: settings.idle_check_interval,
             // The end of a child is noticed at once, a dead socket is not.
             ping: self.is_remote().then_some(settings.health_check_interval),
-            // Servers that say when their tools change need no poll.
-            poll: settings.tool_discovery_interval.filter(|_| !announces),
+            // Also of servers that announce changes: some never do.
+            poll: settings.tool_discovery_interval,
         }
     }
 
@@ -239,6 +231,15 @@ impl Worker {
             Need::Permanent
         } else {
             Need::OnDemand
+        }
+    }
+
+    /// Whether there is an end to attempts that fail.
+    fn retries(&self) -> Retries {
+        if self.is_remote() {
+            Retries::Unlimited
+        } else {
+            Retries::Limited
         }
     }
 
@@ -263,13 +264,18 @@ impl Worker {
         self.is_held() || (is_never_called && !self.is_remote())
     }
 
-    /// Whether its lists are known, from this configuration of it.
-    fn is_known(&self) -> bool {
+    /// Its last known lists, from this configuration of it.
+    fn known(&self) -> Option<Arc<ServerCatalog>> {
         let snapshot = self.context.catalog.glance();
-        snapshot
-            .servers
-            .get(&self.entry.name)
-            .is_some_and(|known| *known.entry == *self.entry.fingerprint)
+        let known = snapshot.servers.get(&self.entry.name);
+        known
+            .filter(|known| *known.entry == *self.entry.fingerprint)
+            .cloned()
+    }
+
+    /// Whether there are such.
+    fn is_known(&self) -> bool {
+        self.known().is_some()
     }
 
     /// The revision of the last connection under this configuration; `None` if it may not hold any more.
@@ -277,9 +283,7 @@ impl Worker {
         if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
             return None;
         }
-        let snapshot = self.context.catalog.glance();
-        let known = snapshot.servers.get(&self.entry.name)?;
-        (*known.entry == *self.entry.fingerprint).then_some(known.listing.revision)
+        Some(self.known()?.listing.revision)
     }
 
     fn is_remote(&self) -> bool {
@@ -309,18 +313,23 @@ impl Worker {
         let (state, action) = self.life.state.on(event);
         self.life.state = state;
         let settled = !matches!(state, State::Asleep | State::Connecting { .. });
+        if let Action::Pause(pause) = action {
+            self.life.paused_until = Some(Instant::now() + jittered(pause));
+        }
+        let next_attempt = self.life.paused_until;
         self.shared.status.send_modify(|status| {
             status.state = state;
             status.settled |= settled;
+            status.next_attempt = next_attempt.filter(|_| matches!(state, State::Waiting { .. }));
         });
         match action {
             Action::Connect => self.start_attempt(),
-            Action::Pause(pause) => self.life.paused_until = Some(Instant::now() + jittered(pause)),
             Action::Disconnect => {
                 tracing::info!(server = %self.entry.name, "server is idle and put to sleep");
                 self.disconnect().await;
             }
-            Action::Nothing => (),
+            // The tick sees to it.
+            Action::Pause(_) | Action::Nothing => (),
         }
     }
 
@@ -359,8 +368,11 @@ impl Worker {
         if remote {
             connected.schedule.ping_now(Instant::now(), cadence);
         } else {
-            self.lost("a request could not be delivered".to_owned())
-                .await;
+            let exited = connected.open.process.as_ref().map(Process::exited);
+            let reason = ended(exited)
+                .await
+                .unwrap_or_else(|| "a request could not be delivered".to_owned());
+            self.lost(reason).await;
         }
     }
 
@@ -376,6 +388,12 @@ impl Worker {
         self.life.waiters.push(answer);
         self.life.urgent.notify_one();
     }
+}
+
+/// How the program ended, if it did. That is known a moment after its pipes have broken.
+async fn ended(exited: Option<impl Future<Output = Exit>>) -> Option<String> {
+    let exit = tokio::time::timeout(LAST_WORDS, exited?).await.ok()?;
+    Some(format!("the server ended: {exit}"))
 }
 
 /// The future's value, and then it is gone; for ever pending if there is none.

@@ -111,7 +111,9 @@ impl Worker {
             return asking;
         }
         let method = &*question.method;
-        tracing::info!(server = %self.entry.name, method, %why, "a question of the server was refused");
+        if let Some(times) = self.life.refusals.due() {
+            tracing::info!(server = %self.entry.name, method, %why, times, "a question of the server was refused");
+        }
         let refusal = bridge::refused_question(method, &why.to_string());
         std::future::ready(Outcome::Error(refusal.to_raw())).boxed()
     }

@@ -18,7 +18,7 @@ pub(super) struct Cadence {
     pub(super) idle_check: Duration,
     /// Asking for a sign of life, where that is done.
     pub(super) ping: Option<Duration>,
-    /// Listing a server that does not say when its lists change, or could not be listed when it said so.
+    /// Listing a server whether or not it says when its lists change.
     pub(super) poll: Option<Duration>,
 }
 

@@ -22,7 +22,7 @@ pub enum State {
         /// Attempts in a row that came to nothing.
         failures: u32,
     },
-    /// Given up until somebody asks.
+    /// Given up until somebody asks; never so for a remote server.
     Failed {
         /// Attempts in a row that came to nothing.
         failures: u32,
@@ -37,9 +37,9 @@ pub(in crate::upstream) enum StateEvent {
     /// Connected and listed.
     Opened,
     /// An attempt failed.
-    NotOpened(Need),
+    NotOpened(Need, Retries),
     /// The connection ended.
-    Lost(Need, ConnectionHealth),
+    Lost(Need, Retries, ConnectionHealth),
     /// The pause before the next attempt is over.
     PauseOver,
     /// Nobody used it for its idle time.
@@ -55,6 +55,16 @@ pub(in crate::upstream) enum Need {
     Permanent,
     /// A call will wake it.
     OnDemand,
+}
+
+/// Whether there is an end to attempts that fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::upstream) enum Retries {
+    /// A remote server comes back by itself, and trying costs next to nothing: it is tried for as long as it is configured, even if
+    /// nobody calls.
+    Unlimited,
+    /// A program that does not start is not started for ever, and only where it is needed.
+    Limited,
 }
 
 /// How long the connection lasted.
@@ -82,10 +92,21 @@ pub(in crate::upstream) enum Action {
 /// A connection that lasted this long has proved healthy.
 pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
-/// Limit: failures in a row after which nothing is tried by itself any more.
+/// Limit: failures in a row after which a program is not started by itself any more.
 const GIVE_UP_AFTER: u32 = 5;
 
 impl State {
+    /// Attempts in a row that came to nothing.
+    pub(in crate::upstream) fn failures(self) -> u32 {
+        match self {
+            Self::Asleep => 0,
+            Self::Connecting { failures }
+            | Self::Ready { failures }
+            | Self::Waiting { failures }
+            | Self::Failed { failures } => failures,
+        }
+    }
+
     /// The next state, and what to do.
     #[must_use]
     pub(in crate::upstream) fn on(self, event: StateEvent) -> (Self, Action) {
@@ -100,11 +121,13 @@ impl State {
             (Self::Connecting { failures }, StateEvent::Opened) => {
                 (Self::Ready { failures }, Action::Nothing)
             }
-            (Self::Connecting { failures }, StateEvent::NotOpened(need))
-            | (Self::Ready { failures }, StateEvent::Lost(need, ConnectionHealth::Brief)) => {
-                after_failure(failures + 1, need)
-            }
-            (Self::Ready { .. }, StateEvent::Lost(need, ConnectionHealth::Proved)) => match need {
+            (Self::Connecting { failures }, StateEvent::NotOpened(need, retries))
+            | (
+                Self::Ready { failures },
+                StateEvent::Lost(need, retries, ConnectionHealth::Brief),
+            ) => after_failure(failures.saturating_add(1), need, retries),
+            (Self::Ready { .. }, StateEvent::Lost(need, _, ConnectionHealth::Proved)) => match need
+            {
                 Need::Permanent => (Self::Waiting { failures: 0 }, Action::Pause(pause(0))),
                 Need::OnDemand => (Self::Asleep, Action::Nothing),
             },
@@ -115,17 +138,16 @@ impl State {
     }
 }
 
-fn after_failure(failures: u32, need: Need) -> (State, Action) {
-    if failures >= GIVE_UP_AFTER {
-        return (State::Failed { failures }, Action::Nothing);
-    }
-    match need {
-        Need::Permanent => (
-            State::Waiting { failures },
-            Action::Pause(pause(failures - 1)),
-        ),
+fn after_failure(failures: u32, need: Need, retries: Retries) -> (State, Action) {
+    let again = (
+        State::Waiting { failures },
+        Action::Pause(pause(failures - 1)),
+    );
+    match (retries, need) {
+        (Retries::Unlimited, _) => again,
+        (Retries::Limited, Need::Permanent) if failures < GIVE_UP_AFTER => again,
         // The next call connects it; until then nothing is tried.
-        Need::OnDemand => (State::Failed { failures }, Action::Nothing),
+        (Retries::Limited, _) => (State::Failed { failures }, Action::Nothing),
     }
 }
 
@@ -150,7 +172,7 @@ mod tests {
         assert_eq!(path, expected);
     }
 
-    const FAILED: StateEvent = StateEvent::NotOpened(Need::Permanent);
+    const FAILED: StateEvent = StateEvent::NotOpened(Need::Permanent, Retries::Limited);
 
     #[test]
     fn a_call_wakes_and_idleness_puts_to_sleep() {
@@ -190,17 +212,43 @@ mod tests {
     }
 
     #[test]
+    fn a_remote_server_is_tried_every_minute_for_ever() {
+        for need in [Need::Permanent, Need::OnDemand] {
+            let mut state = State::Asleep.on(StateEvent::Wanted).0;
+            let mut pauses = Vec::new();
+            for _ in 0..100 {
+                let (next, action) = state.on(StateEvent::NotOpened(need, Retries::Unlimited));
+                let Action::Pause(pause) = action else {
+                    panic!("{action:?} in {next:?}")
+                };
+                pauses.push(pause.as_secs());
+                state = next.on(StateEvent::PauseOver).0;
+            }
+            assert_eq!(pauses[..8], [1, 2, 4, 8, 16, 32, 60, 60], "{need:?}");
+            assert_eq!(state, State::Connecting { failures: 100 });
+        }
+    }
+
+    #[test]
     fn fast_exits_count_as_failures_and_a_healthy_life_forgets_them() {
         let ready = State::Ready { failures: 3 };
         assert_eq!(
-            ready.on(StateEvent::Lost(Need::Permanent, ConnectionHealth::Brief)),
+            ready.on(StateEvent::Lost(
+                Need::Permanent,
+                Retries::Limited,
+                ConnectionHealth::Brief
+            )),
             (
                 State::Waiting { failures: 4 },
                 Action::Pause(Duration::from_secs(8))
             )
         );
         assert_eq!(
-            ready.on(StateEvent::Lost(Need::Permanent, ConnectionHealth::Proved)),
+            ready.on(StateEvent::Lost(
+                Need::Permanent,
+                Retries::Limited,
+                ConnectionHealth::Proved
+            )),
             (
                 State::Waiting { failures: 0 },
                 Action::Pause(Duration::from_secs(1))
@@ -210,10 +258,14 @@ mod tests {
 
     #[test]
     fn what_nobody_needs_is_not_restarted_by_itself() {
-        let lost = State::Ready { failures: 0 }
-            .on(StateEvent::Lost(Need::OnDemand, ConnectionHealth::Proved));
+        let lost = State::Ready { failures: 0 }.on(StateEvent::Lost(
+            Need::OnDemand,
+            Retries::Limited,
+            ConnectionHealth::Proved,
+        ));
         assert_eq!(lost, (State::Asleep, Action::Nothing));
-        let failed = State::Connecting { failures: 0 }.on(StateEvent::NotOpened(Need::OnDemand));
+        let failed = State::Connecting { failures: 0 }
+            .on(StateEvent::NotOpened(Need::OnDemand, Retries::Limited));
         assert_eq!(failed, (State::Failed { failures: 1 }, Action::Nothing));
         assert_eq!(failed.0.on(StateEvent::Wanted).1, Action::Connect);
     }

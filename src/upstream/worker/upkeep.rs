@@ -7,12 +7,8 @@ use tokio::sync::oneshot;
 
 use super::{Worker, schedule::Due, state::StateEvent};
 use crate::{
-    catalog::Listing,
     link::Link,
-    upstream::connect::{
-        LISTING,
-        lists::{self, ListError},
-    },
+    upstream::connect::lists::{self, ReadLists},
     wire::{Raw, Revision},
 };
 
@@ -20,23 +16,22 @@ use crate::{
 const PING: Duration = Duration::from_secs(15);
 
 impl Worker {
-    pub(super) async fn relisted(&mut self, result: Result<Listing, String>) {
+    pub(super) async fn relisted(&mut self, result: Result<ReadLists, String>) {
         let server = self.entry.name.clone();
         let Some(connected) = &mut self.life.open else {
             return;
         };
         connected.schedule.listing_ended(Instant::now());
         let waiting = std::mem::take(&mut connected.listing_for);
-        // What could not be listed is polled, whatever the server says.
-        connected.unlisted = result.is_err();
-        let listing = match result {
-            Ok(listing) => listing,
+        let live = connected.live.clone();
+        let lists = match result {
+            Ok(lists) => lists,
             Err(reason) => {
                 tracing::warn!(%server, %reason, "the server could not be listed again; the last known lists stay");
                 return;
             }
         };
-        let live = connected.live.clone();
+        let listing = self.completed(lists, Some(&live.catalog.load_full()));
         if let Some(catalog) = self.take_in(listing).await {
             live.catalog.store(catalog);
         }
@@ -70,7 +65,14 @@ impl Worker {
         let cadence = self.cadence();
         while let Some(connected) = &mut self.life.open {
             match connected.schedule.take(now, cadence) {
-                Some(Due::Relist | Due::Poll) => self.start_relisting(),
+                Some(Due::Relist) => {
+                    tracing::debug!(server = %self.entry.name, "Tool discovery triggered by notification");
+                    self.start_relisting();
+                }
+                Some(Due::Poll) => {
+                    tracing::debug!(server = %self.entry.name, "the server is listed again, as it is time");
+                    self.start_relisting();
+                }
                 Some(Due::Ping) => self.start_ping(),
                 Some(Due::IdleCheck) => self.check_idle(now).await,
                 None => return,
@@ -83,7 +85,6 @@ impl Worker {
             return;
         };
         connected.listing_for.append(&mut connected.due_for);
-        tracing::debug!(server = %self.entry.name, "Tool discovery triggered by notification");
         let known = &connected.open.listing;
         let (link, initialize, revision) = (
             connected.open.link.clone(),
@@ -123,9 +124,7 @@ impl Worker {
     }
 }
 
-async fn relist(link: Link, initialize: Raw, revision: Revision) -> Result<Listing, String> {
-    match tokio::time::timeout(LISTING, Box::pin(lists::read(&link, initialize, revision))).await {
-        Ok(listing) => listing.map_err(|error: ListError| error.to_string()),
-        Err(_) => Err(format!("no end within {} s", LISTING.as_secs())),
-    }
+async fn relist(link: Link, initialize: Raw, revision: Revision) -> Result<ReadLists, String> {
+    let reading = Box::pin(lists::read(&link, initialize, revision));
+    reading.await.map_err(|error| error.to_string())
 }

@@ -41,11 +41,6 @@ const REVISIONS: &[Exception] = &[
         1,
         "compares a count, and asks `Revision` for the rest",
     ),
-    (
-        "upstream/worker/mod.rs",
-        1,
-        "compares fingerprints, and remembers the revision",
-    ),
 ];
 
 /// Where tasks are started, and who ends and waits for them.

@@ -104,6 +104,28 @@ async fn a_server_without_subscriptions_is_polled() {
     }
 }
 
+/// Some announce changes and never tell of any.
+#[tokio::test]
+async fn a_server_that_announces_changes_is_polled_all_the_same() {
+    let legacy = [FakeUpstream::stdio(), FakeUpstream::http()];
+    for upstream in both().into_iter().chain(legacy) {
+        let upstream = upstream
+            .capabilities(r#"{"tools":{"listChanged":true}}"#)
+            .tool("a", echo())
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .config(json!({"tool_discovery_interval": "1s"}))
+            .upstream_with("up", &upstream, json!({"start": "eager"}))
+            .start()
+            .await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__a").await;
+        upstream.offer_silently(&[(plain_tool("b"), echo())]).await;
+        client.wait_for_tool("up__b").await;
+    }
+}
+
 /// A filter is never changed: a new subscription takes the place of the old one, with all that is wanted.
 #[tokio::test]
 async fn updates_of_resources_reach_who_wants_them() {

@@ -1,5 +1,7 @@
 //! How it is found out what a server speaks, once.
 
+use serde_json::json;
+
 use super::daemon_with;
 use crate::support::{
     behaviours::*,
@@ -26,6 +28,8 @@ async fn call(daemon: &TestDaemon) {
 async fn servers_with_a_handshake_are_asked_once_and_remembered() {
     for fate in [UnknownMethods::Refused, UnknownMethods::Ignored] {
         for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+            // Over pipes nobody asks: the handshake comes first.
+            let questions = usize::from(!upstream.is_over_pipes());
             let upstream = upstream
                 .unknown_methods(fate)
                 .tool("echo", echo())
@@ -33,10 +37,10 @@ async fn servers_with_a_handshake_are_asked_once_and_remembered() {
                 .start()
                 .await;
             let home = used(&upstream).await.shutdown().await;
-            assert_eq!(upstream.received("server/discover").len(), 1);
+            assert_eq!(upstream.received("server/discover").len(), questions);
             assert_eq!(upstream.received("initialize").len(), 1);
             call(&TestDaemon::start_in(home).await).await;
-            assert_eq!(upstream.received("server/discover").len(), 1);
+            assert_eq!(upstream.received("server/discover").len(), questions);
             assert_eq!(upstream.received("initialize").len(), 2);
             assert!(upstream.received("notifications/cancelled").is_empty());
         }
@@ -44,56 +48,111 @@ async fn servers_with_a_handshake_are_asked_once_and_remembered() {
 }
 
 #[tokio::test]
-async fn a_server_that_ends_when_it_is_asked_is_started_again() {
+async fn a_program_that_was_without_a_handshake_and_dies_of_the_question_gets_one_now() {
     let upstream = FakeUpstream::stdio()
+        .speaking(modern::REVISION)
         .unknown_methods(UnknownMethods::Fatal)
         .tool("echo", echo())
         .start()
         .await;
     let home = used(&upstream).await.shutdown().await;
-    assert_eq!(upstream.spawn_count(), 2);
+    assert_eq!(upstream.spawn_count(), 1);
+    upstream.speak("2025-11-25").await;
     call(&TestDaemon::start_in(home).await).await;
     assert_eq!(upstream.spawn_count(), 3);
-    assert_eq!(upstream.received("server/discover").len(), 1);
+    assert_eq!(upstream.received("server/discover").len(), 2);
 }
 
+/// Over pipes with one: most servers of both eras can ask and tell their clients less without.
 #[tokio::test]
-async fn a_server_that_speaks_both_is_spoken_to_without_handshake() {
+async fn a_server_that_speaks_both_is_opened_with_a_handshake_over_pipes_alone() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let with_handshake = upstream.is_over_pipes();
         let upstream = upstream.speaking_both().tool("echo", echo()).start().await;
         let home = used(&upstream).await.shutdown().await;
         call(&TestDaemon::start_in(home).await).await;
-        assert!(upstream.received("initialize").is_empty());
+        let other = if with_handshake {
+            "server/discover"
+        } else {
+            "initialize"
+        };
+        assert_eq!(upstream.received(other), [""; 0]);
     }
 }
 
-/// The description comes late, when the handshake was offered already; it counts all the same.
 #[tokio::test]
-async fn a_server_that_starts_slowly_may_still_want_no_handshake() {
-    let described = r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"public"}"#;
+async fn the_configuration_says_how_a_server_that_speaks_both_is_opened() {
+    for (era, other) in [("legacy", "server/discover"), ("modern", "initialize")] {
+        for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+            let upstream = upstream.speaking_both().tool("echo", echo()).start().await;
+            let daemon = TestDaemon::builder()
+                .upstream_with("up", &upstream, json!({"protocol_era": era}))
+                .start()
+                .await;
+            call(&daemon).await;
+            assert_eq!(upstream.received(other), [""; 0], "{era}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_opened_as_configured_is_not_opened_otherwise() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let upstream = upstream.tool("echo", echo()).start().await;
+        let daemon = TestDaemon::builder()
+            .upstream_with("up", &upstream, json!({"protocol_era": "modern"}))
+            .start()
+            .await;
+        let reason = reason_of(&daemon, "protocol_era").await;
+        assert!(reason.contains("server without a handshake"), "{reason}");
+        assert_eq!(upstream.received("initialize"), [""; 0]);
+    }
+}
+
+/// It refuses the handshake, and is asked what it wants instead without being started again.
+#[tokio::test]
+async fn a_program_without_a_handshake_is_started_once_and_remembered() {
     let upstream = FakeUpstream::stdio()
         .speaking(modern::REVISION)
-        .on("server/discover", gate("awake").then(reply(described)))
-        .on("initialize", hang())
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = daemon_with(&upstream).await;
-    upstream.wait_for("initialize").await;
-    upstream.open("awake").await;
-    call(&daemon).await;
+    let home = used(&upstream).await.shutdown().await;
     assert_eq!(upstream.spawn_count(), 1);
+    assert_eq!(upstream.received("initialize").len(), 1);
+    call(&TestDaemon::start_in(home).await).await;
+    assert_eq!(upstream.spawn_count(), 2);
+    assert_eq!(upstream.received("initialize").len(), 1);
+}
+
+#[tokio::test]
+async fn a_program_that_ends_over_the_handshake_is_started_again_and_asked_first() {
+    let upstream = FakeUpstream::stdio()
+        .speaking(modern::REVISION)
+        .on("initialize", exit())
+        .tool("echo", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    // What ends at once has failed; whether it would like to be asked is not found out by starting it over and over.
+    let reason = reason_of(&daemon, "ended").await;
+    assert!(reason.contains("exit code"), "{reason}");
 }
 
 #[tokio::test]
 async fn a_server_that_has_changed_its_mind_is_met_anew() {
     for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let over_http = usize::from(!upstream.is_over_pipes());
         let upstream = upstream.tool("echo", echo()).start().await;
         let home = used(&upstream).await.shutdown().await;
         upstream.speak(modern::REVISION).await;
         let daemon = TestDaemon::start_in(home).await;
         call(&daemon).await;
-        assert_eq!(upstream.received("server/discover").len(), 2);
+        let asked = upstream.received("server/discover").len();
+        assert_eq!(asked, 1 + over_http);
         let home = daemon.shutdown().await;
         upstream.speak("2025-11-25").await;
         call(&TestDaemon::start_in(home).await).await;
@@ -111,10 +170,9 @@ async fn revisions_that_do_not_meet_are_named_on_both_sides() {
             .await;
         let daemon = daemon_with(&upstream).await;
         upstream.wait_for("server/discover").await;
-        let reason = reason_of(&daemon).await;
+        let reason = reason_of(&daemon, "speaks").await;
         assert!(reason.contains("2031-01-01, 2032-02-02"), "{reason}");
         assert!(reason.contains(modern::REVISION), "{reason}");
-        assert!(upstream.received("initialize").is_empty());
     }
 }
 
@@ -130,7 +188,7 @@ async fn a_server_that_names_an_older_revision_gets_its_handshake() {
             .start()
             .await;
         call(&daemon_with(&upstream).await).await;
-        assert_eq!(upstream.received("initialize").len(), 1);
+        assert_eq!(upstream.received("notifications/initialized").len(), 1);
     }
 }
 
@@ -143,29 +201,32 @@ async fn a_server_that_refuses_what_it_speaks_is_asked_once_more() {
         .tool("echo", echo())
         .start()
         .await;
-    let daemon = daemon_with(&upstream).await;
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &upstream, json!({"protocol_era": "modern"}))
+        .start()
+        .await;
     upstream.wait_for_count("server/discover", 2).await;
-    let reason = reason_of(&daemon).await;
+    let reason = reason_of(&daemon, "speaks").await;
     assert!(reason.contains("2026-07-28"), "{reason}");
     assert_eq!(upstream.received("initialize"), [""; 0]);
 }
 
 #[tokio::test]
 async fn an_operator_can_have_a_server_asked_again() {
-    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
     let daemon = used(&upstream).await;
     let answer = daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(upstream.received("server/discover").len(), 2);
 }
 
-async fn reason_of(daemon: &TestDaemon) -> String {
+async fn reason_of(daemon: &TestDaemon, word: &str) -> String {
     let mut found = String::new();
     crate::support::patience::until_async("a reason", async || {
         let servers = daemon.rest("GET", "/api/v1/servers", "").await;
         let servers: serde_json::Value = serde_json::from_str(servers.text()).ok()?;
         let text = servers.to_string();
-        text.contains("speaks").then(|| found = text)
+        text.contains(word).then(|| found = text)
     })
     .await;
     found

@@ -17,6 +17,9 @@ async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
             json(401, r#"{"error":"invalid_token"}"#)
         } else if seen.mentions("long") {
             typed(503, "text/plain", "é".repeat(5000))
+        } else if seen.mentions("page") {
+            let page = "<!DOCTYPE html>\n<html><head><title>\n502 Bad \"Gateway\"</title></head><body>a lot</body></html>";
+            typed(502, "text/html", page.to_owned())
         } else if seen.mentions("foreign") {
             json(
                 400,
@@ -39,6 +42,10 @@ async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
     assert_eq!(
         refused("long").await,
         (503, format!("{}…", "é".repeat(200)))
+    );
+    assert_eq!(
+        refused("page").await,
+        (502, r#"an HTML page, "502 Bad \"Gateway\"""#.to_owned())
     );
     assert_eq!(refused("foreign").await.0, 400);
     assert_eq!(refused("bare").await, (500, String::new()));

@@ -61,7 +61,22 @@ impl Authority {
     /// Starts a server for [`HOST`] that answers every request with [`ODD`]; its port. It ends with the tests. It may ask its
     /// clients for certificates of this authority.
     pub(super) fn serve(&self, asks_clients: bool) -> u16 {
-        let settings = Arc::new(self.server_settings(asks_clients));
+        self.serve_with(asks_clients, &self.certify(HOST))
+    }
+
+    /// The same with a certificate that signed itself and says that it is an authority's, which comes as a file.
+    pub(super) fn serve_as_authority(&self) -> (u16, PathBuf) {
+        let mut params = CertificateParams::new(vec![HOST.to_owned()]).expect("a name");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("signed");
+        let papers = (certificate.pem(), key.serialize_pem());
+        let port = self.serve_with(false, &papers);
+        (port, self.file("itself.pem", &papers.0))
+    }
+
+    fn serve_with(&self, asks_clients: bool, papers: &(String, String)) -> u16 {
+        let settings = Arc::new(self.server_settings(asks_clients, papers));
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
         std::thread::spawn(move || {
@@ -74,8 +89,8 @@ impl Authority {
         port
     }
 
-    fn server_settings(&self, asks_clients: bool) -> ServerConfig {
-        let (certificate, key) = self.certify(HOST);
+    fn server_settings(&self, asks_clients: bool, papers: &(String, String)) -> ServerConfig {
+        let (certificate, key) = papers;
         let provider = Arc::new(ring::default_provider());
         let mut roots = RootCertStore::empty();
         roots.add(self.issuer.der().clone()).expect("a certificate");

@@ -110,11 +110,44 @@ async fn a_server_is_trusted_through_ca_file_only() {
     let proxy = Proxy::http(port).await;
     let proxy = format!("http://{}", proxy.address);
     match reached(&endpoint, &proxy).await {
-        Err(LinkError::NotDelivered(why)) => assert!(why.contains("certificate"), "{why}"),
+        Err(LinkError::NotDelivered(why)) => assert!(why.contains("`ca_file`"), "{why}"),
         other => panic!("{other:?}"),
     }
     endpoint.ca_file = Some(authority.ca_file());
     assert_eq!(reached(&endpoint, &proxy).await.expect("an answer"), ODD);
+}
+
+#[tokio::test(flavor = "local")]
+async fn common_mistakes_about_tls_are_said_in_words() {
+    let authority = Authority::new();
+    let check = async |endpoint: Endpoint, port: u16, words: &str| {
+        let proxy = Proxy::http(port).await;
+        let proxy = format!("http://{}", proxy.address);
+        match reached(&endpoint, &proxy).await {
+            Err(LinkError::NotDelivered(why) | LinkError::Lost(why)) => {
+                assert!(why.contains(words), "{why}");
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let trusting = |ca_file| Endpoint {
+        ca_file: Some(ca_file),
+        ..at(format!("https://{HOST}/mcp"))
+    };
+    let plain = OddServer::after_handshake(|seen| json(200, &seen.answer(ODD))).await;
+    let plain: Uri = plain.url.parse().expect("an address");
+    let plain = plain.port_u16().expect("a port");
+    let (itself, its_file) = authority.serve_as_authority();
+    check(trusting(authority.ca_file()), plain, "begins with http://").await;
+    check(trusting(its_file), itself, "CA:TRUE").await;
+    let elsewhere = Endpoint {
+        ca_file: Some(authority.ca_file()),
+        ..at("https://other.test/mcp".to_owned())
+    };
+    check(elsewhere, authority.serve(false), "another host").await;
+    let port = authority.serve(false);
+    let plain = at(format!("http://127.0.0.1:{port}/mcp"));
+    check(plain, port, "begins with https://").await;
 }
 
 #[tokio::test(flavor = "local")]

@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 
 use super::{LegacySseExchange, LegacySseLink, StreamOpenError, connect_through};
 use crate::{
+    link::Strays,
     link::{
         Endpoint, Incoming, LinkError, News, Requestor,
         tests::{
@@ -117,6 +118,7 @@ impl Client {
             endpoint,
             &direct,
             RequestNumbers::default(),
+            Strays::default(),
         ))
         .await?;
         Ok(Self {
