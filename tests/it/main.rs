@@ -44,5 +44,6 @@ mod sharing;
 mod stdio_face;
 mod subscriptions;
 mod support;
+mod tasks;
 mod test_language;
 mod upstream_habits;
