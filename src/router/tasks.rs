@@ -138,10 +138,26 @@ impl Router {
         };
         let (tasks, owner) = (&self.0.tasks, TaskOwner::of(context));
         if tasks.is_of(id, admitted.server(), &owner) {
-            Ok(())
-        } else {
-            Err(unknown(id))
+            return Ok(());
         }
+        // What is wrong with the request, whatever task it names, comes first.
+        let is_modern = context.revision.has_task_results();
+        let declares = || {
+            let extensions = context.client.capabilities.get("extensions");
+            extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
+        };
+        Err(match admitted.method() {
+            method if is_modern && !method::is_of_tasks(method) => {
+                RpcError::method_not_found(method)
+            }
+            _ if is_modern && !declares() => {
+                let needed = serde_json::json!({ "extensions": { (TASKS_EXTENSION): {} } });
+                let data = serde_json::json!({ "requiredCapabilities": needed });
+                let text = format!("the client did not declare the extension {TASKS_EXTENSION:?}");
+                RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
+            }
+            _ => unknown(id),
+        })
     }
 
     /// The answer of a server without what belongs to other clients: of the tasks that it lists, those of this one.

@@ -109,7 +109,11 @@ async fn without_a_session_tasks_are_for_clients_that_say_they_are_the_same() {
         .start()
         .await;
     let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
-    for (path, tool) in [("/mcp/server/up", "work"), ("/mcp/all", "up__work")] {
+    // On its own endpoint a server is what it is: there a client hears that it lacks a capability.
+    for (path, tool, wrong) in [
+        ("/mcp/server/up", "work", -32021),
+        ("/mcp/all", "up__work", -32602),
+    ] {
         let client = |name: &str| ModernClient::able_to(&daemon, path, &able).named(name);
         let (owner, other) = (client(&format!("a of {path}")), client("b"));
         owner.wait_for_tool(tool).await;
@@ -120,6 +124,12 @@ async fn without_a_session_tasks_are_for_clients_that_say_they_are_the_same() {
             assert_eq!(other.request(method, params).await.error_code(), -32602);
             assert_eq!(upstream.received(method).len(), before);
             owner.request(method, params).await.result();
+            let unable = ModernClient::new(&daemon, path);
+            assert_eq!(
+                unable.request(method, params).await.error_code(),
+                wrong,
+                "{method}"
+            );
         }
     }
 }
