@@ -16,7 +16,7 @@ use crate::{
     access::Caller,
     fingerprint::Fingerprint,
     names::ServerName,
-    upstream::ActiveCall,
+    upstream::{ActiveCall, Lease},
     wire::{
         Id, Raw, Revision,
         input_required::{self, InputRequest},
@@ -46,6 +46,8 @@ struct Entry {
 /// A request that was sent, and how it stands.
 pub(super) struct SentCall {
     pub(super) active: ActiveCall,
+    /// The connection that it has to itself; given back after the call has left it.
+    pub(super) lease: Option<Lease>,
     pub(super) progress: ProgressTokens,
     pub(super) state: CallState,
 }

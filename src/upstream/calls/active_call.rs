@@ -11,7 +11,6 @@ use crate::{
     error_code::{ErrorCode, Failure},
     link::{Exchange, Incoming, Link},
     names::ServerName,
-    upstream::connect::own_answers::own_answer,
     wire::{Id, Outcome, Raw, Revision, method, result_type},
 };
 
@@ -88,7 +87,7 @@ impl ActiveCall {
                     self.deadline = Instant::now() + self.timeout;
                 }
                 Incoming::Question(question) => {
-                    if let Some(outcome) = own_answer(question, &self.counted.0.0.roots()) {
+                    if let Some(outcome) = self.counted.0.0.own_answer(question) {
                         // Boxed, because it is large and seldom.
                         Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;

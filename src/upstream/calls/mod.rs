@@ -10,7 +10,7 @@ pub(in crate::upstream) mod subscriptions;
 
 pub use self::{
     active_call::ActiveCall,
-    handle::{Status, Upstream},
+    handle::{Sharing, Status, Upstream},
     log_subscriptions::{LogSubscription, LogSubscriptions},
     sending::Outgoing,
     subscriptions::{NotSubscribed, Subscription, Tell},

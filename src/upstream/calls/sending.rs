@@ -157,11 +157,19 @@ impl Upstream {
             return Ok(());
         };
         let catalog = live.catalog.load();
-        if catalog
-            .tool(tool)
-            .is_some_and(|listed| listed.fingerprint == fingerprint)
-        {
+        let listed = catalog.tool(tool);
+        if listed.is_some_and(|listed| listed.fingerprint == fingerprint) {
             return Ok(());
+        }
+        if listed.is_none() && self.0.instance_scope.is_some() {
+            let error = format!(
+                "the server {:?} does not offer the tool {tool:?} to this client",
+                self.name()
+            );
+            let hint = "What it offers depends on what a client can answer (elicitation, sampling, roots); use another tool.";
+            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
+                .of_server(self.name())
+                .of_tool(tool));
         }
         let error = format!(
             "the tool {tool:?} of server {:?} is not the one that was asked for: its definition changed",

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
-    config::Transport,
+    config::{SessionScope, Transport},
     process::Grace,
     upstream::{
         calls::handle::{Command, Live},
@@ -84,7 +84,8 @@ impl Worker {
                     // A caller that left needs no answer.
                     let _ = waiter.send(Ok(live.clone()));
                 }
-                if self.is_for_its_lists_only() {
+                // Unless it was found only now to be one that asks: those who wait for it have their calls here.
+                if self.is_for_its_lists_only() && self.shared.usage.in_flight() == 0 {
                     self.event(StateEvent::Unused).await;
                 }
             }
@@ -158,7 +159,12 @@ impl Worker {
         let own = Catalog::read(name, entry, listing).await?;
         let snapshot = self.context.catalog.glance();
         let known = snapshot.servers.get(name);
-        if !known.is_some_and(|known| known.has_tools_of(&own)) {
+        // A server that asks may offer less to a client that cannot answer.
+        let is_known = known.is_some_and(|known| match self.shared.scope {
+            SessionScope::Auto => known.has_all_tools_of(&own),
+            _ => known.has_tools_of(&own),
+        });
+        if !is_known {
             // If its queue is full, it is told after another listing.
             let _ = base.try_send(Command::Refresh);
         }

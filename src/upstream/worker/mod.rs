@@ -257,9 +257,10 @@ impl Worker {
         !gate::standing(&self.entry).is_usable()
     }
 
-    /// A server that waits for approval is not called, and of one that gives each client its own process, nobody uses this one.
+    /// A server that waits for approval is not called, and of one that gives clients processes of their own, nobody uses this one.
     fn is_for_its_lists_only(&self) -> bool {
-        let is_never_called = self.shared.scope == SessionScope::Client && !self.is_instance();
+        let is_divided = self.shared.scope == SessionScope::Client || self.shared.has_asked();
+        let is_never_called = is_divided && !self.is_instance();
         self.is_held() || (is_never_called && !self.is_remote())
     }
 
@@ -345,6 +346,10 @@ impl Worker {
                 Some(connected) => connected.schedule.list_now(Instant::now()),
                 None => self.event(StateEvent::Wanted).await,
             },
+            Command::Asks => {
+                let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
+                self.context.catalog.note_asking(name, entry);
+            }
         }
     }
 
