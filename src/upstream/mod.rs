@@ -8,8 +8,8 @@ mod worker;
 
 pub use self::{
     calls::{
-        ActiveCall, LogSubscription, LogSubscriptions, NotSubscribed, Outgoing, Sharing, Status,
-        Subscription, Tell, Upstream,
+        ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSubscribed, Outgoing, Sharing,
+        Status, Subscription, Tell, Upstream,
     },
     connect::{ConnectContext, ConnectError},
     fleet::{Ask, InstanceScope, Lease, Lessee, SessionKey, Supervisor, Upstreams},

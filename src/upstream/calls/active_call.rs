@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::handle::Upstream;
+use super::{handle::Upstream, log_subscriptions::LogSubscription};
 use crate::{
     call_context::ClientSender,
     config::duration,
@@ -63,6 +63,7 @@ pub struct ActiveCall {
     pub(in crate::upstream) link: Link,
     pub(in crate::upstream) counted: Counted,
     pub(in crate::upstream) _asked: Option<AskedOnStream>,
+    pub(in crate::upstream) _log: Option<LogSubscription>,
     /// Since when the clock stands still.
     pub(in crate::upstream) held: Option<Instant>,
     pub(in crate::upstream) _permit: Option<OwnedSemaphorePermit>,

@@ -11,7 +11,10 @@ use std::{
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use super::{client_streams::ClientStreams, subscriptions::Subscriptions};
+use super::{
+    client_streams::ClientStreams, log_subscriptions::LogSubscriptions,
+    subscriptions::Subscriptions,
+};
 use crate::{
     catalog::ServerCatalog,
     config::{SessionScope, Settings},
@@ -24,7 +27,7 @@ use crate::{
         fleet::instance_scope::InstanceScope,
         worker::{state::State, usage::Usage},
     },
-    wire::RequestNumbers,
+    wire::{LogLevel, RequestNumbers},
 };
 
 /// Limit: requests to a worker that wait. It answers them as fast as it connects.
@@ -52,6 +55,8 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) asks: AtomicBool,
     /// Whether it has asked something here while no call was in flight.
     pub(in crate::upstream) has_asked_outside: AtomicBool,
+    /// What clients want to hear of its log.
+    pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
     pub(in crate::upstream) instance_scope: Option<InstanceScope>,
     /// The way from an instance to that one.
@@ -72,6 +77,8 @@ pub(in crate::upstream) enum Command {
     Refresh,
     /// The server was seen to ask clients something for the first time.
     Asks,
+    /// A call over this connection wants more log lines than the server was told to write; the answer comes when it was told.
+    SetLevel(u64, oneshot::Sender<()>),
 }
 
 /// A connection that is ready for calls.
@@ -79,6 +86,18 @@ pub(in crate::upstream) struct Live {
     pub(in crate::upstream) incarnation: u64,
     pub(in crate::upstream) link: Link,
     pub(in crate::upstream) catalog: ArcSwap<ServerCatalog>,
+    /// The log level that the server was told, if it was told one.
+    pub(in crate::upstream) log_level: ArcSwapOption<LogLevel>,
+}
+
+impl Live {
+    /// Whether the server has been told to write lines of this level.
+    pub(super) fn logs_from(&self, level: LogLevel) -> bool {
+        self.log_level
+            .load()
+            .as_ref()
+            .is_some_and(|told| **told <= level)
+    }
 }
 
 /// Who shares a connection to a server.

@@ -11,7 +11,7 @@ pub(in crate::upstream) mod subscriptions;
 pub use self::{
     active_call::ActiveCall,
     handle::{Sharing, Status, Upstream},
-    log_subscriptions::{LogSubscription, LogSubscriptions},
+    log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
     sending::Outgoing,
     subscriptions::{NotSubscribed, Subscription, Tell},
 };

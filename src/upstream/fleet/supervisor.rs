@@ -344,6 +344,7 @@ impl Supervisor {
             scope: entry.session_scope,
             asks: AtomicBool::new(asks),
             has_asked_outside: AtomicBool::new(false),
+            log_subscriptions: self.context.log_subscriptions.clone(),
             instance_scope: start.scope,
             base: start.base,
         });

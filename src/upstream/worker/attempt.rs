@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::FutureExt;
 
 use super::{
@@ -119,6 +119,7 @@ impl Worker {
             incarnation: self.life.incarnation,
             link: open.link.clone(),
             catalog: ArcSwap::new(catalog.clone()),
+            log_level: ArcSwapOption::empty(),
         });
         if catalog.has_capability("tools.listChanged") {
             tracing::debug!(server = %self.entry.name, "Server supports tool change notifications - registered handler");
@@ -178,6 +179,7 @@ impl Worker {
         self.life.answering.clear();
         self.forget_told();
         (self.life.levelling, self.life.level_told) = (None, None);
+        self.life.level_waiters.clear();
         let Some(connected) = self.life.open.take() else {
             return;
         };

@@ -88,6 +88,8 @@ pub(in crate::upstream) struct Life {
     levelling: Option<BoxFuture<'static, ()>>,
     /// The log level that it was sent last.
     level_told: Option<LogLevel>,
+    /// Calls that wait until it has been told what they want.
+    level_waiters: Vec<oneshot::Sender<()>>,
     paused_until: Option<Instant>,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
@@ -153,6 +155,7 @@ impl Life {
             telling: FuturesUnordered::new(),
             levelling: None,
             level_told: None,
+            level_waiters: Vec::new(),
             paused_until: None,
             in_doubt: false,
             incarnation: 0,
@@ -346,6 +349,7 @@ impl Worker {
                 Some(connected) => connected.schedule.list_now(Instant::now()),
                 None => self.event(StateEvent::Wanted).await,
             },
+            Command::SetLevel(incarnation, done) => self.set_level_for(incarnation, done),
             Command::Asks => {
                 let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
                 self.context.catalog.note_asking(name, entry);
