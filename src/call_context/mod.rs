@@ -22,7 +22,7 @@ pub use self::{
 };
 use crate::{
     access::Caller,
-    wire::{LogLevel, Outcome, Raw, Revision, RpcError, bridge::Sender, method},
+    wire::{Edit, LogLevel, Outcome, Raw, Revision, RpcError, bridge::Sender, method, splice},
 };
 
 /// Limit: how long one call may take in all, however much progress it reports.
@@ -210,6 +210,25 @@ impl ClientIdentity {
         self.info.as_bytes().len() + self.capabilities.as_bytes().len()
     }
 
+    /// Whether it declared that it can answer anything at all that servers ask.
+    pub fn can_be_asked(&self) -> bool {
+        ASKED.iter().any(|method| self.can_answer(method, None))
+    }
+
+    /// Of its capabilities those that servers make use of when they ask.
+    pub fn answering_capabilities(&self) -> Raw {
+        let declared = ASKED
+            .iter()
+            .filter(|method| self.can_answer(method, None))
+            .filter_map(|method| capability_for(method));
+        let declared = declared.filter_map(|key| {
+            let value = self.capabilities.get(key)?;
+            Some((key, Edit::Set(value)))
+        });
+        let declared: Vec<_> = declared.collect();
+        splice(&Raw::empty_object(), &declared).unwrap_or_else(|_| Raw::empty_object())
+    }
+
     /// Whether it declared what this question takes.
     pub fn can_answer(&self, method: &str, params: Option<&Raw>) -> bool {
         let Some(capability) = capability_for(method) else {
@@ -225,6 +244,9 @@ impl ClientIdentity {
         mode.as_deref() != Some("url") || declared.get("url").is_some_and(|url| is_there(&url))
     }
 }
+
+/// What servers ask.
+const ASKED: [&str; 3] = [method::SAMPLING, method::ELICITATION, method::ROOTS_LIST];
 
 /// The capability that a question of this method takes of a client.
 pub fn capability_for(method: &str) -> Option<&'static str> {

@@ -117,11 +117,16 @@ pub struct Template {
 impl ServerCatalog {
     /// Whether both list the same tools, in whatever order.
     pub fn has_tools_of(&self, other: &Self) -> bool {
+        self.tools.len() == other.tools.len() && self.has_all_tools_of(other)
+    }
+
+    /// Whether it lists every tool that the other does.
+    pub fn has_all_tools_of(&self, other: &Self) -> bool {
         let has = |tool: &Tool| {
             let known = self.tool(&tool.name);
             known.is_some_and(|known| known.fingerprint == tool.fingerprint)
         };
-        self.tools.len() == other.tools.len() && other.tools.iter().all(has)
+        other.tools.iter().all(has)
     }
 
     /// Reads the lists.

@@ -17,6 +17,10 @@ use crate::{
 /// The version of the file format. A file of another version is ignored, and the server is discovered again.
 const VERSION: u32 = 2;
 
+/// How the names of files end that hold a server's lists, and of those that note that it asks clients.
+const LISTS: &str = "json";
+pub(super) const ASKING: &str = "asking";
+
 #[derive(Serialize)]
 struct Written<'a> {
     version: u32,
@@ -104,19 +108,20 @@ pub fn prune(data_dir: &Path, keep: impl Fn(&str) -> bool) {
     };
     for path in entries.flatten().map(|entry| entry.path()) {
         let stem = path.file_stem().and_then(|s| s.to_str());
-        if path.extension().is_some_and(|e| e == "json") && stem.is_some_and(|s| !keep(s)) {
+        let is_ours = path.extension().is_some_and(|e| e == LISTS || e == ASKING);
+        if is_ours && stem.is_some_and(|s| !keep(s)) {
             // What cannot be deleted is harmless: it is read only for configured servers.
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-fn folder(data_dir: &Path) -> PathBuf {
+pub(super) fn folder(data_dir: &Path) -> PathBuf {
     data_dir.join("catalog")
 }
 
 fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
-    folder(data_dir).join(format!("{server}.json"))
+    folder(data_dir).join(format!("{server}.{LISTS}"))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! The catalog never sends a request to an upstream. Workers pass on what they listed; one task publishes it in the next snapshot and
 //! saves it, and the index is updated in the background.
 
+mod asking;
 mod index;
 mod indexer;
 mod ingest;

@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{ServerCatalog, last_known};
+use super::{ServerCatalog, asking, last_known};
 use crate::names::ServerName;
 
 /// What is to be written. Bounded by the number of servers: only the newest lists of a server are kept.
@@ -19,6 +19,8 @@ struct Waiting {
     kept: Option<Vec<ServerName>>,
     /// Written after that.
     lists: BTreeMap<ServerName, Arc<ServerCatalog>>,
+    /// So are these: servers that ask clients, each with the fingerprint of its configuration.
+    asking: BTreeMap<ServerName, String>,
 }
 
 /// The lists that wait for the disk. Cheap to clone.
@@ -44,10 +46,17 @@ impl Saver {
         self.news.notify_one();
     }
 
+    /// Saves that a server asks clients, soon.
+    pub(super) fn save_asking(&self, server: ServerName, entry: String) {
+        self.lock().asking.insert(server, entry);
+        self.news.notify_one();
+    }
+
     /// Removes the files of every server but these, soon.
     pub(super) fn keep(&self, servers: Vec<ServerName>) {
         let mut waiting = self.lock();
         waiting.lists.retain(|name, _| servers.contains(name));
+        waiting.asking.retain(|name, _| servers.contains(name));
         waiting.kept = Some(servers);
         drop(waiting);
         self.news.notify_one();
@@ -93,6 +102,11 @@ impl Waiting {
             let saved = last_known::save(data_dir, name, &known.entry, &known.listing);
             if let Err(error) = saved {
                 tracing::warn!(server = %name, %error, "the last known lists could not be saved");
+            }
+        }
+        for (name, entry) in &self.asking {
+            if let Err(error) = asking::save(data_dir, name, entry) {
+                tracing::warn!(server = %name, %error, "that the server asks clients could not be saved");
             }
         }
     }

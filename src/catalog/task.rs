@@ -1,15 +1,15 @@
 //! The catalog's one writer, and the handle for everybody else.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use arc_swap::ArcSwap;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Listing, Searcher, ServerCatalog, Snapshot, indexer::Indexer, last_known, saver::Saver,
+    Listing, Searcher, ServerCatalog, Snapshot, asking, indexer::Indexer, last_known, saver::Saver,
 };
-use crate::{names::ServerName, wire::Raw};
+use crate::{names::ServerName, sync::Guarded, wire::Raw};
 
 /// Limit: lists that wait to be taken in. Workers wait when it is full.
 const CAPACITY: usize = 64;
@@ -27,6 +27,9 @@ pub struct Catalog {
     searcher: Arc<ArcSwap<Searcher>>,
     commands: mpsc::Sender<Command>,
     differences: broadcast::Sender<Difference>,
+    /// The servers that ask clients, each with the fingerprint of its configuration.
+    asking: Arc<Guarded<BTreeMap<ServerName, String>>>,
+    saver: Saver,
 }
 
 /// What a new snapshot changed.
@@ -80,6 +83,12 @@ impl Catalog {
             ))
         });
         let published = Arc::new(ArcSwap::from_pointee(Snapshot::new(0, known.collect())));
+        let asking = servers
+            .iter()
+            .filter(|(server, entry)| asking::load(&data_dir, server, entry))
+            .cloned();
+        let asking = Guarded::new(asking.collect());
+        let saver = Saver::new(data_dir);
         let searcher = Arc::new(ArcSwap::from_pointee(Searcher::default()));
         let news = Arc::new(Notify::new());
         let (commands, inbox) = mpsc::channel(CAPACITY);
@@ -89,6 +98,8 @@ impl Catalog {
             searcher: searcher.clone(),
             commands,
             differences: differences.clone(),
+            asking: Arc::new(asking),
+            saver: saver.clone(),
         };
         (
             catalog,
@@ -102,7 +113,7 @@ impl Catalog {
                 news,
                 inbox,
                 differences,
-                saver: Saver::new(data_dir),
+                saver,
             },
         )
     }
@@ -151,8 +162,22 @@ impl Catalog {
         tokio::task::spawn_blocking(reading).await.ok()
     }
 
+    /// Notes, for later starts too, that a server under this configuration asks clients something.
+    pub fn note_asking(&self, server: &ServerName, entry: &str) {
+        let mut asking = self.asking.lock();
+        asking.insert(server.clone(), entry.to_owned());
+        drop(asking);
+        self.saver.save_asking(server.clone(), entry.to_owned());
+    }
+
+    /// Whether that has been noted.
+    pub fn is_asking(&self, server: &ServerName, entry: &str) -> bool {
+        self.asking.lock().get(server).is_some_and(|of| of == entry)
+    }
+
     /// Forgets every server but these.
     pub async fn keep(&self, servers: Vec<ServerName>) {
+        self.asking.lock().retain(|name, _| servers.contains(name));
         // The task is gone only while shutting down.
         let _ = self.commands.send(Command::Keep { servers }).await;
     }
@@ -254,11 +279,7 @@ impl CatalogTask {
         self.announce(difference);
     }
 
-    fn publish(
-        &self,
-        generation: u64,
-        servers: std::collections::BTreeMap<ServerName, Arc<ServerCatalog>>,
-    ) {
+    fn publish(&self, generation: u64, servers: BTreeMap<ServerName, Arc<ServerCatalog>>) {
         self.published
             .store(Arc::new(Snapshot::new(generation, servers)));
         self.news.notify_one();

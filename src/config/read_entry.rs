@@ -144,12 +144,13 @@ pub(super) fn read_entry(
     let tool_acl = read_tool_acl(&mut fields, &mut warnings)?;
     let (init_timeout, first_init_timeout) = read_init_timeout(&mut fields, &transport, context)?;
     let scopes = [
+        ("auto", SessionScope::Auto),
         ("shared", SessionScope::Shared),
         ("client", SessionScope::Client),
         ("workspace", SessionScope::Workspace),
     ];
     let session_scope = fields.choice("session_scope", &scopes)?;
-    let session_scope = session_scope.unwrap_or(SessionScope::Shared);
+    let session_scope = session_scope.unwrap_or(SessionScope::Auto);
     let protocol_era = read_protocol_era(&mut fields, &transport, &mut warnings)?;
     let call_tool_timeout = fields
         .duration("call_tool_timeout", SHORTEST_TIMEOUT)?

@@ -151,6 +151,8 @@ pub enum Start {
 /// Who shares a connection to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionScope {
+    /// All clients, until the server is seen to ask: from then on each client that can answer has a connection of its own.
+    Auto,
     /// All clients.
     Shared,
     /// Nobody: each client session has a connection of its own.
@@ -232,7 +234,8 @@ impl ServerEntry {
             }),
         );
         let scope = match self.session_scope {
-            SessionScope::Shared => None,
+            SessionScope::Auto => None,
+            SessionScope::Shared => Some("shared"),
             SessionScope::Client => Some("client"),
             SessionScope::Workspace => Some("workspace"),
         };

@@ -27,7 +27,7 @@ use crate::{
     gate::Admitted,
     link::Incoming,
     names::ServerName,
-    upstream::{Outgoing, Requestor, Upstreams},
+    upstream::{Outgoing, Upstreams},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
         input_required::{self, InputRequest},
@@ -76,8 +76,8 @@ impl Forwarding<'_> {
         replies: &RoundReplies,
     ) -> Result<SentCall, RequestError> {
         let (context, admitted, request) = (self.context, self.admitted, self.request);
-        let upstream =
-            instances::choose(self.upstreams, context, admitted, request.endpoint).await?;
+        let chosen = instances::choose(self.upstreams, context, admitted, request.endpoint).await?;
+        let upstream = &chosen.upstream;
         let number = upstream.next_number();
         let has_token = token.is_some();
         let token = token.filter(|_| context.to_client.is_open());
@@ -90,15 +90,13 @@ impl Forwarding<'_> {
                 log_level: level_to_ask(context, request.endpoint),
                 ..context.sender()
             },
-            requestor: match &context.session {
-                Some(session) => Requestor::Session(session.key().clone()),
-                None => Requestor::Unidentified,
-            },
+            requestor: chosen.requestor(context),
             stream: &context.to_client,
             deadline: context.deadline,
         };
         Ok(SentCall {
             active: upstream.call(outgoing).await?,
+            lease: chosen.lease,
             progress,
             state,
         })
@@ -275,11 +273,12 @@ impl<'a> ForwardedCall<'a> {
     async fn send_again(self, replies: RoundReplies) -> Result<Self, RequestError> {
         let SentCall {
             active,
+            lease,
             progress,
             state,
         } = self.sent;
         // It has its answer; the place that it holds at a server which has few may be the one that the next needs.
-        drop(active);
+        drop((active, lease));
         let sent = self.of.send(progress.into_client(), state, &replies);
         Ok(Self::new(self.of, sent.await?))
     }
@@ -305,7 +304,10 @@ impl<'a> ForwardedCall<'a> {
     }
 
     /// The upstream's answer as this client must get it.
-    fn finish(self, outcome: Outcome) -> Result<Outcome, RequestError> {
+    fn finish(mut self, outcome: Outcome) -> Result<Outcome, RequestError> {
+        if let Some(lease) = &mut self.sent.lease {
+            lease.answered();
+        }
         let (client, upstream) = (self.of.context.revision, self.sent.active.revision());
         let server = self.of.admitted.server();
         let outcome = match outcome {

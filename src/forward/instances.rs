@@ -1,5 +1,5 @@
-//! Which instance of a server a request goes to: the one that all share, the client's own, or that of its workspace. The one place
-//! that decides this, whatever a client wants of the server.
+//! Which instance of a server a request goes to: the one that all share, the client's own, one that is leased for the request, or that
+//! of its workspace. The one place that decides this, whatever a client wants of the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,11 +9,14 @@ use super::{label, questions::answer_or_refusal, request::EndpointKind};
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
-    config::{Root, SessionScope},
+    config::Root,
     error_code::Failure,
+    fingerprint::Fingerprint,
     gate::Admitted,
     names::ServerName,
-    upstream::{Ask, InstanceScope, SessionKey, Upstream, Upstreams},
+    upstream::{
+        Ask, InstanceScope, Lease, Lessee, Requestor, SessionKey, Sharing, Upstream, Upstreams,
+    },
     wire::{Outcome, Raw, bridge, method},
 };
 
@@ -23,20 +26,80 @@ const ROOTS: Duration = Duration::from_secs(10);
 /// Limit: roots of one client. Nobody opens more folders.
 const MAX_ROOTS: usize = 256;
 
+/// The connection that a request goes over.
+pub(super) struct Chosen {
+    pub(super) upstream: Upstream,
+    /// If the request has it to itself.
+    pub(super) lease: Option<Lease>,
+}
+
+impl Chosen {
+    /// The client that the server hears there, as far as that can be told.
+    pub(super) fn requestor(&self, context: &CallContext) -> Requestor {
+        match (&self.lease, &context.session) {
+            (Some(lease), _) => lease.requestor().clone(),
+            (None, Some(session)) => Requestor::Session(session.key().clone()),
+            (None, None) => Requestor::Unidentified,
+        }
+    }
+}
+
+impl From<Upstream> for Chosen {
+    fn from(upstream: Upstream) -> Self {
+        let lease = None;
+        Self { upstream, lease }
+    }
+}
+
 /// Where an admitted request goes.
 pub(super) async fn choose(
     upstreams: &Upstreams,
     context: &CallContext,
     admitted: &Admitted,
     endpoint: EndpointKind,
-) -> Result<Upstream, Failure> {
+) -> Result<Chosen, Failure> {
     let base = upstreams.of(admitted)?;
-    match base.scope() {
-        SessionScope::Shared => Ok(base),
-        // Few servers are not shared: these futures are no part of every call's.
-        SessionScope::Client => Box::pin(own(upstreams, context, base.name(), endpoint)).await,
-        SessionScope::Workspace => Box::pin(of_workspace(upstreams, context, base)).await,
+    // Few servers are not shared: these futures are no part of every call's.
+    let chosen = match base.sharing() {
+        Sharing::All => base,
+        Sharing::Unable => {
+            return Box::pin(by_ability(upstreams, context, admitted, base, endpoint)).await;
+        }
+        Sharing::Nobody => Box::pin(own(upstreams, context, base.name(), endpoint)).await?,
+        Sharing::Workspace => Box::pin(of_workspace(upstreams, context, base)).await?,
+    };
+    Ok(chosen.into())
+}
+
+/// At a server that asks: the client's own instance if it can be asked at any time; one that it has for this request if it can be
+/// asked on the way back; and for all others the one that they share.
+async fn by_ability(
+    upstreams: &Upstreams,
+    context: &CallContext,
+    admitted: &Admitted,
+    base: Upstream,
+    endpoint: EndpointKind,
+) -> Result<Chosen, Failure> {
+    let can_be_asked = context.client.can_be_asked();
+    if context.revision.has_server_requests() {
+        if can_be_asked && context.session.is_some() {
+            let own = own(upstreams, context, base.name(), endpoint).await?;
+            return Ok(own.into());
+        }
+    } else if can_be_asked && bridge::may_ask(admitted.method()) {
+        let capabilities = context.client.answering_capabilities();
+        let lessee = Lessee {
+            session_key: session_key(&context.caller, context.session.as_ref()),
+            client: Fingerprint::of_value(&context.client.info),
+            capabilities: Fingerprint::of_value(&capabilities),
+        };
+        let lease = upstreams.lease(&base, lessee, capabilities).await?;
+        return Ok(Chosen {
+            upstream: lease.upstream().clone(),
+            lease: Some(lease),
+        });
     }
+    Ok(upstreams.for_unable(&base).await?.into())
 }
 
 /// The client's own instance. Requests that belong to no session share one with those of the same subject.
@@ -96,10 +159,11 @@ pub(super) fn in_use(
 ) -> Option<Upstream> {
     let base = upstreams.get(server.as_str())?;
     let own = || upstreams.of_session(server, &session_key(caller, session));
-    match base.scope() {
-        SessionScope::Shared => Some(base),
-        SessionScope::Client => own(),
-        SessionScope::Workspace => own().or(Some(base)),
+    match base.sharing() {
+        Sharing::All => Some(base),
+        Sharing::Unable => own().or_else(|| upstreams.of_unable(server)),
+        Sharing::Nobody => own(),
+        Sharing::Workspace => own().or(Some(base)),
     }
 }
 
@@ -110,7 +174,7 @@ pub(super) fn own_of(
     session: &ClientSession,
 ) -> Vec<Upstream> {
     let mut all = upstreams.all_of_session(&session_key(caller, Some(session)));
-    all.retain(|upstream| upstream.scope() == SessionScope::Client);
+    all.retain(Upstream::asks_its_client);
     all
 }
 

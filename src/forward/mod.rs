@@ -86,14 +86,15 @@ impl Forwarder {
         self.parked.forget_expired().await;
     }
 
-    /// The instance of a server that an admitted request goes to.
+    /// The instance of a server that an admitted subscription goes to.
     pub async fn upstream(
         &self,
         context: &CallContext,
         admitted: &Admitted,
         endpoint: EndpointKind,
     ) -> Result<Upstream, Failure> {
-        instances::choose(&self.upstreams, context, admitted, endpoint).await
+        let chosen = instances::choose(&self.upstreams, context, admitted, endpoint).await?;
+        Ok(chosen.upstream)
     }
 
     /// The instance that a client uses already, if it uses one.

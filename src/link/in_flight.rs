@@ -61,6 +61,8 @@ pub(super) struct RequestsInFlight {
 struct Table {
     open: HashMap<u64, Open>,
     ended: EndedCalls,
+    /// Nothing comes of a request after its answer.
+    answers_are_final: bool,
     /// Set once, when the link is over: nothing is inserted any more.
     over: Option<LinkError>,
 }
@@ -73,11 +75,16 @@ struct Open {
 impl Table {
     /// A request has been answered, or has failed.
     fn end(&mut self, number: u64) -> Option<Arc<Slot>> {
-        // An answered call leaves no doubt: a client would hear nothing of a shared server for a minute after any other had used it.
-        let Some(Open { slot, .. }) = self.open.remove(&number) else {
+        let Some(Open { slot, purpose }) = self.open.remove(&number) else {
             self.ended.forget_withdrawn(number);
             return None;
         };
+        // Else a server may ask and log after it has answered.
+        if let Purpose::Call(requestor) = purpose
+            && !self.answers_are_final
+        {
+            self.ended.answered(requestor, Instant::now());
+        }
         Some(slot)
     }
 }
@@ -87,6 +94,11 @@ impl RequestsInFlight {
     pub(super) fn new(numbers: RequestNumbers) -> Self {
         let table = Guarded::default();
         Self { table, numbers }
+    }
+
+    /// From here on nothing comes of a request after its answer.
+    pub(super) fn answers_are_final(&self) {
+        self.table.lock().answers_are_final = true;
     }
 
     /// A number for a request of our own.
@@ -384,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_was_withdrawn_leaves_doubt_until_it_is_answered() {
+    fn a_call_that_is_over_leaves_doubt() {
         let ended = |end: fn(&RequestsInFlight, u64)| {
             let in_flight = RequestsInFlight::default();
             let _first = call(&in_flight, 1, "a");
@@ -392,8 +404,14 @@ mod tests {
             let _second = call(&in_flight, 2, "b");
             in_flight.attribute_question(question())
         };
-        assert_eq!(ended(answer), Ok(()));
-        assert_eq!(ended(RequestsInFlight::ended), Ok(()));
+        assert_eq!(ended(answer), Err(Unattributed::MaybeAnswered));
+        let over = ended(RequestsInFlight::ended);
+        assert_eq!(over, Err(Unattributed::MaybeAnswered));
+        let last_word = |table: &RequestsInFlight, number| {
+            table.answers_are_final();
+            answer(table, number);
+        };
+        assert_eq!(ended(last_word), Ok(()), "nothing more comes of it");
         let withdraw = |table: &RequestsInFlight, number| assert!(table.withdraw(number));
         assert_eq!(ended(withdraw), Err(Unattributed::MaybeWithdrawn));
         let answered_late = |table: &RequestsInFlight, number| {

@@ -66,6 +66,15 @@ impl Link {
         }
     }
 
+    /// The server says nothing about a request after its answer, so that what comes later is about another.
+    pub fn answers_are_final(&self) {
+        match self {
+            Self::Stdio(link) => link.answers_are_final(),
+            // Over HTTP what belongs to such a request comes on its own stream; HTTP+SSE has none.
+            Self::Http(_) | Self::LegacySse(_) => (),
+        }
+    }
+
     /// The HTTP status with which the server refused to open a session; see [`http::HttpLink::refused_with`].
     pub fn refused_with(&self) -> Option<u16> {
         match self {

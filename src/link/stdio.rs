@@ -150,6 +150,11 @@ impl StdioLink {
         self.0.outbox.push(&notification_frame(method, params))
     }
 
+    /// See [`super::Link::answers_are_final`].
+    pub fn answers_are_final(&self) {
+        self.0.in_flight.answers_are_final();
+    }
+
     /// See [`super::Link::attribute`].
     pub fn attribute(&self, question: Request) -> Result<(), Unattributed> {
         self.0.in_flight.attribute_question(question)

@@ -145,8 +145,12 @@ impl<B: Backing> Management<B> {
     fn row(&self, settings: &Settings, lists: &Snapshot, entry: &ServerEntry) -> ServerRow {
         let connections = self.0.connections(entry.name.as_str());
         let refusal = server_refusal(settings, lists, entry.name.as_str());
-        let is_divided = entry.session_scope != SessionScope::Shared;
         let instances = connections.instances.iter().filter(|one| runs(one)).count();
+        let is_divided = match entry.session_scope {
+            SessionScope::Shared => false,
+            SessionScope::Auto => !connections.instances.is_empty(),
+            SessionScope::Client | SessionScope::Workspace => true,
+        };
         let last_error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
             Some((one.explained(&error.reason), error.next_step.clone()))

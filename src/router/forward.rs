@@ -24,13 +24,21 @@ impl Router {
             edits,
             endpoint: EndpointKind::ManyServers,
         };
+        self.forwarded(context, admitted, request).await
+    }
+
+    async fn forwarded(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        request: ForwardRequest<'_>,
+    ) -> Result<Reply, RequestError> {
+        self.check_task(context, admitted)?;
         let outcome = self.0.forwarder.forward(context, admitted, request).await?;
-        if let Outcome::Result(result) = &outcome
-            && context.revision.has_task_results()
-        {
-            self.note_task(context, admitted.server(), result);
+        if let Outcome::Result(result) = &outcome {
+            self.note_task(context, admitted, request.params, result);
         }
-        Ok(Reply::Passed(outcome))
+        Ok(Reply::Passed(self.own_tasks(context, admitted, outcome)))
     }
 
     /// Forwards a request of an endpoint of one server as it is, whatever its method.
@@ -54,8 +62,6 @@ impl Router {
             edits: &[],
             endpoint: EndpointKind::OneServer,
         };
-        let forwarder = &self.0.forwarder;
-        let outcome = forwarder.forward(context, &admitted, request).await?;
-        Ok(Reply::Passed(outcome))
+        self.forwarded(context, &admitted, request).await
     }
 }

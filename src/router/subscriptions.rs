@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
-    call_context::CallContext,
+    call_context::{CallContext, ClientSession},
     catalog::{Owner, ServerCatalog},
-    upstream::NotSubscribed,
+    upstream::{LogTerm, NotSubscribed},
     wire::{Edit, LogLevel, Notification, Raw, Revision, Target, bridge, method, splice},
 };
 
@@ -59,9 +59,14 @@ impl Router {
         })
     }
 
-    /// Notes that a client of this endpoint wants log lines from this level on, as long as it does. `None` where the endpoint has
-    /// no log.
-    pub fn subscribe_to_log(&self, view: &View, level: LogLevel) -> Option<LogSubscription> {
+    /// Notes that the client of a session on this endpoint wants log lines from this level on, as long as it does. `None` where the
+    /// endpoint has no log.
+    pub fn subscribe_to_log(
+        &self,
+        view: &View,
+        session: Option<&ClientSession>,
+        level: LogLevel,
+    ) -> Option<LogSubscription> {
         let server = match view {
             View::Configured | View::Mode(_) => None,
             View::Server(server) => {
@@ -77,12 +82,12 @@ impl Router {
                 Some(server.clone())
             }
         };
-        Some(
-            self.0
-                .upstreams
-                .log_subscriptions()
-                .subscribe(server, level),
-        )
+        let term = match session {
+            Some(session) => LogTerm::Session(session.key().clone()),
+            None => LogTerm::Request,
+        };
+        let subscriptions = self.0.upstreams.log_subscriptions();
+        Some(subscriptions.subscribe(server, level, term))
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

@@ -1,9 +1,10 @@
-//! Tasks of many servers under one roof (tasks extension of revision 2026-07-28): which server a task belongs to. A client that calls
-//! one server directly needs none of this.
+//! Tasks of servers: which client made them. To a server all clients are one, so it would give any of them the tasks of all: here a
+//! task is there for whoever made it, whatever the endpoint and the revision (tasks of revision 2025-11-25, tasks extension of
+//! revision 2026-07-28).
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use super::Router;
@@ -11,63 +12,180 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::ServerCatalog,
+    fingerprint::Fingerprint,
+    gate::Admitted,
     names::ServerName,
-    wire::{Raw, RpcError, presentation::TASKS_EXTENSION, result_type},
+    sync::Guarded,
+    wire::{
+        Edit, Outcome, Raw, RpcError, Thing, method, presentation::TASKS_EXTENSION, result_type,
+        splice,
+    },
 };
 
 /// Limit: tasks that are remembered. The oldest are forgotten; their clients can no longer ask for them here.
 const REMEMBERED: usize = 10_000;
 
-/// The tasks that servers gave to clients of the aggregated endpoints.
+/// The tasks that servers gave to clients.
 #[derive(Default)]
-pub(super) struct Tasks(Mutex<Known>);
+pub(super) struct Tasks(Guarded<Known>);
 
 #[derive(Default)]
 struct Known {
-    /// No server where several gave the same id: whose task a client means cannot be told.
-    by_id: HashMap<Box<str>, (Option<ServerName>, Caller)>,
-    in_order: VecDeque<Box<str>>,
+    /// By their ids, which are unique at one server only.
+    by_id: HashMap<Arc<str>, Vec<Task>>,
+    in_order: VecDeque<(Arc<str>, ServerName)>,
+}
+
+struct Task {
+    server: ServerName,
+    owner: TaskOwner,
+}
+
+/// Who made a task, and may ask for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TaskOwner {
+    caller: Caller,
+    client: OwningClient,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum OwningClient {
+    /// The client of this session.
+    Session(Arc<str>),
+    /// One without a session, as far as it can be told from others: it says that it is this.
+    Described(Fingerprint),
+}
+
+impl TaskOwner {
+    fn of(context: &CallContext) -> Self {
+        let session = context.session.as_ref();
+        let described = || OwningClient::Described(Fingerprint::of_value(&context.client.info));
+        Self {
+            caller: context.caller.clone(),
+            client: session.map_or_else(described, |session| {
+                OwningClient::Session(session.key().clone())
+            }),
+        }
+    }
 }
 
 impl Tasks {
-    fn remember(&self, id: &str, server: &ServerName, caller: &Caller) {
-        let mut known = self.lock();
-        if let Some((owner, of)) = known.by_id.get_mut(id) {
-            *owner = owner.take().filter(|owner| owner == server);
-            *of = caller.clone();
+    fn remember(&self, id: &str, server: &ServerName, owner: TaskOwner) {
+        let mut known = self.0.lock();
+        let id: Arc<str> = id.into();
+        let same = known.by_id.entry(id.clone()).or_default();
+        if let Some(task) = same.iter_mut().find(|task| task.server == *server) {
+            task.owner = owner;
             return;
         }
-        let owner = (Some(server.clone()), caller.clone());
-        known.by_id.insert(id.into(), owner);
-        known.in_order.push_back(id.into());
+        let server = server.clone();
+        same.push(Task {
+            server: server.clone(),
+            owner,
+        });
+        known.in_order.push_back((id, server));
         if known.in_order.len() > REMEMBERED
-            && let Some(oldest) = known.in_order.pop_front()
+            && let Some((oldest, server)) = known.in_order.pop_front()
+            && let Some(same) = known.by_id.get_mut(&oldest)
         {
-            known.by_id.remove(&oldest);
+            same.retain(|task| task.server != server);
+            if same.is_empty() {
+                known.by_id.remove(&oldest);
+            }
         }
     }
 
-    /// The server of a task of this caller.
-    fn server_of(&self, id: &str, caller: &Caller) -> Option<ServerName> {
-        let known = self.lock();
-        let (server, owner) = known.by_id.get(id)?;
-        server.clone().filter(|_| owner == caller)
+    /// The server of a task; none if this owner has tasks of that id at several.
+    fn server_of(&self, id: &str, owner: &TaskOwner) -> Option<ServerName> {
+        let known = self.0.lock();
+        let mut own = known.by_id.get(id)?.iter().filter(|t| t.owner == *owner);
+        let only = own.next()?;
+        own.next().is_none().then(|| only.server.clone())
     }
 
-    /// The data is whole between statements, so a panic elsewhere does not spoil it.
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether a task of this server is this owner's.
+    fn is_of(&self, id: &str, server: &ServerName, owner: &TaskOwner) -> bool {
+        let known = self.0.lock();
+        let same = known.by_id.get(id);
+        let mut all = same.into_iter().flatten();
+        all.any(|task| task.server == *server && task.owner == *owner)
     }
 }
 
 impl Router {
     /// Notes whose task a result is, if it is one.
-    pub(super) fn note_task(&self, context: &CallContext, server: &ServerName, result: &Raw) {
-        if result_type::of(result).as_deref() == Some(result_type::TASK)
-            && let Some(id) = result.get("taskId").and_then(|id| id.string())
-        {
-            self.0.tasks.remember(&id, server, &context.caller);
+    pub(super) fn note_task(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        params: Option<&Raw>,
+        result: &Raw,
+    ) {
+        if let Some(id) = task_in(context, params, result) {
+            let owner = TaskOwner::of(context);
+            self.0.tasks.remember(&id, admitted.server(), owner);
         }
+    }
+
+    /// Whether what a request names may be asked for: a task is its owner's only.
+    pub(super) fn check_task(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+    ) -> Result<(), RpcError> {
+        let Thing::Task(id) = admitted.target().thing() else {
+            return Ok(());
+        };
+        let (tasks, owner) = (&self.0.tasks, TaskOwner::of(context));
+        if tasks.is_of(id, admitted.server(), &owner) {
+            return Ok(());
+        }
+        // What is wrong with the request, whatever task it names, comes first.
+        let is_modern = context.revision.has_task_results();
+        let declares = || {
+            let extensions = context.client.capabilities.get("extensions");
+            extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
+        };
+        Err(match admitted.method() {
+            method if is_modern && !method::is_of_tasks(method) => {
+                RpcError::method_not_found(method)
+            }
+            _ if is_modern && !declares() => {
+                let needed = serde_json::json!({ "extensions": { (TASKS_EXTENSION): {} } });
+                let data = serde_json::json!({ "requiredCapabilities": needed });
+                let text = format!("the client did not declare the extension {TASKS_EXTENSION:?}");
+                RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
+            }
+            _ => unknown(id),
+        })
+    }
+
+    /// The answer of a server without what belongs to other clients: of the tasks that it lists, those of this one.
+    pub(super) fn own_tasks(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+        outcome: Outcome,
+    ) -> Outcome {
+        let Outcome::Result(result) = &outcome else {
+            return outcome;
+        };
+        if admitted.method() != method::TASKS_LIST {
+            return outcome;
+        }
+        let owner = TaskOwner::of(context);
+        let tasks = result.get("tasks").unwrap_or_else(|| Raw::array(&[]));
+        let is_own = |task: &Raw| {
+            let id = task.get("taskId").and_then(|id| id.string());
+            id.is_some_and(|id| self.0.tasks.is_of(&id, admitted.server(), &owner))
+        };
+        let own: Vec<Raw> = tasks.elements().filter(is_own).collect();
+        if own.len() == tasks.elements().count() {
+            return outcome;
+        }
+        let edits = [("tasks", Edit::Set(Raw::array(&own)))];
+        let listed = splice(result, &edits).unwrap_or_else(|_| Raw::empty_object());
+        Outcome::Result(listed)
     }
 
     /// Whether a server that clients can call gives tasks.
@@ -88,37 +206,73 @@ impl Router {
         context: &CallContext,
         id: &str,
     ) -> Result<ServerName, RpcError> {
-        let server = self.0.tasks.server_of(id, &context.caller);
-        server.ok_or_else(|| RpcError::invalid_params(format!("Unknown task: {id:?}")))
+        let server = self.0.tasks.server_of(id, &TaskOwner::of(context));
+        server.ok_or_else(|| unknown(id))
     }
+}
+
+/// The id of the task that a result is. Legacy servers make one only where the request asks for it.
+fn task_in(context: &CallContext, params: Option<&Raw>, result: &Raw) -> Option<String> {
+    let task = if context.revision.has_task_results() {
+        let is_task = result_type::of(result).as_deref() == Some(result_type::TASK);
+        is_task.then(|| result.clone())
+    } else {
+        params?.get("task")?;
+        result.get("task")
+    };
+    task?.get("taskId")?.string()
+}
+
+/// Another's task is as unknown as one that never was.
+fn unknown(id: &str) -> RpcError {
+    RpcError::invalid_params(format!("Unknown task: {id:?}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_oldest_are_forgotten() {
-        let (tasks, caller) = (Tasks::default(), Caller::named("a"));
-        let server = ServerName::parse("s").expect("a name");
-        for n in 0..=REMEMBERED {
-            tasks.remember(&n.to_string(), &server, &caller);
+    fn owner(name: &str) -> TaskOwner {
+        TaskOwner {
+            caller: Caller::named("a"),
+            client: OwningClient::Session(name.into()),
         }
-        assert_eq!(tasks.server_of("0", &caller), None);
-        assert_eq!(tasks.server_of("1", &caller), Some(server));
-        assert_eq!(tasks.server_of("1", &Caller::named("b")), None, "another's");
     }
 
     #[test]
-    fn an_id_of_two_servers_leads_to_neither() {
-        let (tasks, caller) = (Tasks::default(), Caller::named("a"));
+    fn the_oldest_are_forgotten() {
+        let (tasks, me) = (Tasks::default(), owner("me"));
+        let server = ServerName::parse("s").expect("a name");
+        for n in 0..=REMEMBERED {
+            tasks.remember(&n.to_string(), &server, me.clone());
+        }
+        assert_eq!(tasks.server_of("0", &me), None);
+        assert!(!tasks.is_of("0", &server, &me));
+        assert_eq!(tasks.server_of("1", &me), Some(server));
+        assert_eq!(tasks.0.lock().by_id.len(), REMEMBERED);
+    }
+
+    #[test]
+    fn a_task_is_its_owners_only() {
+        let tasks = Tasks::default();
         let [a, b] = ["a", "b"].map(|name| ServerName::parse(name).expect("a name"));
-        tasks.remember("1", &a, &caller);
-        tasks.remember("1", &a, &caller);
-        assert_eq!(tasks.server_of("1", &caller), Some(a.clone()));
-        tasks.remember("1", &b, &caller);
-        assert_eq!(tasks.server_of("1", &caller), None);
-        tasks.remember("1", &a, &caller);
-        assert_eq!(tasks.server_of("1", &caller), None, "still");
+        let (me, other) = (owner("me"), owner("other"));
+        tasks.remember("1", &a, me.clone());
+        assert_eq!(tasks.server_of("1", &me), Some(a.clone()));
+        assert_eq!(tasks.server_of("1", &other), None);
+        let namesake = TaskOwner {
+            caller: Caller::named("b"),
+            ..me.clone()
+        };
+        assert!(!tasks.is_of("1", &a, &namesake), "of another caller");
+        // The same id at another server is another task.
+        tasks.remember("1", &b, other.clone());
+        assert_eq!(tasks.server_of("1", &me), Some(a.clone()));
+        assert_eq!(tasks.server_of("1", &other), Some(b.clone()));
+        assert!(tasks.is_of("1", &a, &me) && !tasks.is_of("1", &b, &me));
+        // Which one its owner means cannot be told where it has both.
+        tasks.remember("1", &b, me.clone());
+        assert_eq!(tasks.server_of("1", &me), None);
+        assert!(tasks.is_of("1", &a, &me) && tasks.is_of("1", &b, &me));
     }
 }

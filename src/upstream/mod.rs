@@ -8,11 +8,11 @@ mod worker;
 
 pub use self::{
     calls::{
-        ActiveCall, LogSubscription, LogSubscriptions, NotSubscribed, Outgoing, Status,
-        Subscription, Tell, Upstream,
+        ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSubscribed, Outgoing, Sharing,
+        Status, Subscription, Tell, Upstream,
     },
     connect::{ConnectContext, ConnectError},
-    fleet::{Ask, InstanceScope, SessionKey, Supervisor, Upstreams},
+    fleet::{Ask, InstanceScope, Lease, Lessee, SessionKey, Supervisor, Upstreams},
     worker::State,
 };
 pub use crate::link::Requestor;

@@ -62,6 +62,10 @@ pub const TASKS_GET: &str = "tasks/get";
 pub const TASKS_UPDATE: &str = "tasks/update";
 /// Withdraws a task.
 pub const TASKS_CANCEL: &str = "tasks/cancel";
+/// Waits for what a task of revision 2025-11-25 comes to.
+pub const TASKS_RESULT: &str = "tasks/result";
+/// The tasks of revision 2025-11-25.
+pub const TASKS_LIST: &str = "tasks/list";
 
 /// Methods that only modern revisions have.
 pub fn is_modern(method: &str) -> bool {

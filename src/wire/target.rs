@@ -41,9 +41,10 @@ impl<'a> Target<'a> {
             method::RESOURCES_READ
             | method::RESOURCES_SUBSCRIBE
             | method::RESOURCES_UNSUBSCRIBE => Thing::Resource(text(method, params, "uri")?.into()),
-            method::TASKS_GET | method::TASKS_UPDATE | method::TASKS_CANCEL => {
-                Thing::Task(text(method, params, "taskId")?.into())
-            }
+            method::TASKS_GET
+            | method::TASKS_UPDATE
+            | method::TASKS_CANCEL
+            | method::TASKS_RESULT => Thing::Task(text(method, params, "taskId")?.into()),
             method::COMPLETE => completed(method, params)?,
             _ => Thing::Nothing,
         };

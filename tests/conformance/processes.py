@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -76,7 +77,19 @@ def daemon(era: str, opened_as: str, folder: Path):
             "sse": {"type": "sse", "url": sse},
         }
         with daemon_before(servers, folder) as base:
-            yield {transport: f"{base}/mcp/server/{transport}" for transport in TRANSPORTS}
+            urls = {transport: f"{base}/mcp/server/{transport}" for transport in TRANSPORTS}
+            for url in urls.values():
+                ask_once(url)
+            yield urls
+
+
+def ask_once(url: str) -> None:
+    """Has the fixture ask a client that cannot answer. A server is shared until its first question, which is refused if others have used it
+    within the last minute, and each client of the suite is another one."""
+    call = {"method": "tools/call", "params": {"name": "test_sampling", "arguments": {"prompt": "Anyone?"}}}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1} | call).encode()
+    urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=60).read()
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 //! Questions and log lines that do not say which call they belong to, on a connection that clients share: whom they reach, and
 //! above all whom they do not.
 
+use serde_json::json;
+
 use crate::support::{
     behaviours::*,
     client::{TestClient, call_params},
@@ -31,7 +33,9 @@ fn shared() -> [FakeUpstream; 2] {
 }
 
 async fn two_clients(upstream: &Upstream) -> (TestDaemon, TestClient, TestClient) {
-    let daemon = TestDaemon::builder().upstream("up", upstream).start().await;
+    let entry = json!({ "session_scope": "shared" });
+    let builder = TestDaemon::builder().upstream_with("up", upstream, entry);
+    let daemon = builder.start().await;
     let able = || {
         TestClient::speaking("2025-11-25")
             .declaring(r#"{"elicitation":{}}"#)
@@ -62,6 +66,33 @@ async fn hears_nothing(b: &TestClient, upstream: &Upstream, calls_before: usize)
         upstream.open("go").await;
     };
     tokio::join!(waiting, late);
+}
+
+#[tokio::test]
+async fn what_may_belong_to_an_answered_call_reaches_no_other_client() {
+    for upstream in shared() {
+        let upstream = upstream.start().await;
+        let (_daemon, a, b) = two_clients(&upstream).await;
+        assert_eq!(a.call("quick", "{}").await.text(), "done");
+        hears_nothing(&b, &upstream, 1).await;
+    }
+}
+
+#[tokio::test]
+async fn what_comes_after_an_answer_reaches_the_client_that_got_it() {
+    for upstream in shared() {
+        let upstream = upstream.start().await;
+        let (_daemon, a, b) = two_clients(&upstream).await;
+        assert_eq!(a.call("quick", "{}").await.text(), "done");
+        let late = async {
+            upstream.wait_for_count("tools/call", 2).await;
+            upstream.push(LINE).await;
+            upstream.open("go").await;
+        };
+        let (reply, ()) = tokio::join!(a.call("wait", "{}"), late);
+        assert_eq!(reply.notices, [LINE]);
+        drop(b);
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use crate::support::{
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
     modern,
+    modern_client::ModernClient,
     patience::until_async,
     script::HttpAnswers,
 };
@@ -146,6 +147,70 @@ async fn a_server_that_connects_later_hears_the_level_too() {
     wish(&daemon.client("/mcp").await, "debug").await.result();
     assert_eq!(told(&upstream, 3).await[2], "debug");
     assert_eq!(mute.received(SET_LEVEL), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_level_is_forgotten_with_the_client_that_set_it() {
+    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let grave = daemon.client("/mcp/all").await;
+    grave.wait_for_tool("up__talk").await;
+    wish(&grave, "error").await.result();
+    assert_eq!(told(&upstream, 1).await, ["error"]);
+    let other = daemon.client("/mcp/server/up").await;
+    wish(&other, "alert").await.result();
+    grave.delete().await;
+    assert_eq!(told(&upstream, 2).await, ["error", "alert"]);
+    // Nobody wants anything in particular: it writes everything again, as it did before it was told anything.
+    other.delete().await;
+    assert_eq!(told(&upstream, 3).await, ["error", "alert", "debug"]);
+}
+
+#[tokio::test]
+async fn a_request_that_wants_more_than_the_server_was_told_is_sent_after_it_was_told_more() {
+    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let grave = daemon.client("/mcp/all").await;
+    grave.wait_for_tool("up__talk").await;
+    wish(&grave, "error").await.result();
+    assert_eq!(told(&upstream, 1).await, ["error"]);
+    let modern = ModernClient::new(&daemon, "/mcp/all").logging_at("debug");
+    let reply = modern.call("up__talk", "{}").await;
+    assert_eq!(reply.notices, whole());
+    // Then what the session wants holds again.
+    assert_eq!(told(&upstream, 3).await, ["error", "debug", "error"]);
+    let everything = upstream.everything();
+    let position = |wanted: &str| {
+        let found = everything.iter().position(|one| one.body.contains(wanted));
+        found.unwrap_or_else(|| panic!("no {wanted}"))
+    };
+    assert!(position(r#""level":"debug""#) < position("tools/call"));
+}
+
+#[tokio::test]
+async fn on_a_connection_of_its_own_a_client_decides_alone() {
+    let upstream = talkative(FakeUpstream::stdio()).start().await;
+    let entry = json!({ "session_scope": "client" });
+    let builder = TestDaemon::builder().upstream_with("up", &upstream, entry);
+    let daemon = builder.start().await;
+    let (grave, all) = (
+        daemon.client("/mcp/all").await,
+        daemon.client("/mcp/all").await,
+    );
+    grave.wait_for_tool("up__talk").await;
+    upstream.wait_for_children(0).await;
+    wish(&grave, "error").await.result();
+    wish(&all, "info").await.result();
+    check(&grave, &whole()[2..]).await;
+    assert_eq!(told(&upstream, 1).await, ["error"]);
+    check(&all, &whole()[1..]).await;
+    assert_eq!(told(&upstream, 2).await, ["error", "info"]);
 }
 
 #[tokio::test]

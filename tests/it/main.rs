@@ -5,6 +5,7 @@
     reason = "one binary, nothing is reached from outside"
 )]
 
+mod asking;
 mod attribution;
 mod byte_identity;
 mod call_identity;
@@ -47,5 +48,6 @@ mod sharing;
 mod stdio_face;
 mod subscriptions;
 mod support;
+mod tasks;
 mod test_language;
 mod upstream_habits;

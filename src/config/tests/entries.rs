@@ -233,7 +233,7 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
     );
     check_fault(
         r#"{"command": "x", "session_scope": "mine"}"#,
-        "accepted are \"shared\"",
+        "accepted are \"auto\", \"shared\"",
     );
     check_fault(
         r#"{"command": "x", "protocol_era": "new"}"#,

@@ -71,7 +71,9 @@ impl ServedClient {
             let error = format!("{}: `level` is no log level", method::SET_LEVEL);
             return Err(RpcError::invalid_params(error).to_raw());
         };
-        match self.inbound.0.router.subscribe_to_log(&self.view, level) {
+        let client = self.session.as_ref().map(|session| &session.client);
+        let router = &self.inbound.0.router;
+        match router.subscribe_to_log(&self.view, client, level) {
             None => Err(RpcError::method_not_found(method::SET_LEVEL).to_raw()),
             Some(subscription) => {
                 if let Some(session) = &self.session {

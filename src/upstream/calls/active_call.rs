@@ -4,14 +4,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::handle::Upstream;
+use super::{handle::Upstream, log_subscriptions::LogSubscription};
 use crate::{
     call_context::ClientSender,
     config::duration,
     error_code::{ErrorCode, Failure},
     link::{Exchange, Incoming, Link},
     names::ServerName,
-    upstream::connect::own_answers::own_answer,
     wire::{Id, Outcome, Raw, Revision, bridge, method, result_type},
 };
 
@@ -66,6 +65,7 @@ pub struct ActiveCall {
     pub(in crate::upstream) open: Vec<(Id, Box<str>)>,
     pub(in crate::upstream) counted: Counted,
     pub(in crate::upstream) _asked: Option<AskedOnStream>,
+    pub(in crate::upstream) _log: Option<LogSubscription>,
     /// Since when the clock stands still.
     pub(in crate::upstream) held: Option<Instant>,
     pub(in crate::upstream) _permit: Option<OwnedSemaphorePermit>,
@@ -90,7 +90,7 @@ impl ActiveCall {
                     self.deadline = Instant::now() + self.timeout;
                 }
                 Incoming::Question(question) => {
-                    if let Some(outcome) = own_answer(question, &self.counted.0.0.roots()) {
+                    if let Some(outcome) = self.counted.0.0.own_answer(question) {
                         // Boxed, because it is large and seldom.
                         Box::pin(self.answer(&question.id, &outcome)).await?;
                         continue;

@@ -1,14 +1,20 @@
 //! What other rooms hold of one upstream: its name and status, the live connection, and the way to its worker.
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
 
-use super::{client_streams::ClientStreams, subscriptions::Subscriptions};
+use super::{
+    client_streams::ClientStreams, log_subscriptions::LogSubscriptions,
+    subscriptions::Subscriptions,
+};
 use crate::{
     catalog::ServerCatalog,
     config::{SessionScope, Settings, duration},
@@ -21,7 +27,7 @@ use crate::{
         fleet::instance_scope::InstanceScope,
         worker::{state::State, usage::Usage},
     },
-    wire::RequestNumbers,
+    wire::{LogLevel, RequestNumbers},
 };
 
 /// Limit: requests to a worker that wait. It answers them as fast as it connects.
@@ -45,6 +51,12 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) numbers: RequestNumbers,
     /// Who shares a connection to this server.
     pub(in crate::upstream) scope: SessionScope,
+    /// Whether it has been seen to ask clients something.
+    pub(in crate::upstream) asks: AtomicBool,
+    /// Whether it has asked something here while no call was in flight.
+    pub(in crate::upstream) has_asked_outside: AtomicBool,
+    /// What clients want to hear of its log.
+    pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.
     pub(in crate::upstream) instance_scope: Option<InstanceScope>,
     /// The way from an instance to that one.
@@ -63,6 +75,10 @@ pub(in crate::upstream) enum Command {
     Relist(u64, oneshot::Sender<()>),
     /// An instance of the server lists something else than what is known.
     Refresh,
+    /// The server was seen to ask clients something for the first time.
+    Asks,
+    /// A call over this connection wants more log lines than the server was told to write; the answer comes when it was told.
+    SetLevel(u64, oneshot::Sender<()>),
 }
 
 /// A connection that is ready for calls.
@@ -70,6 +86,31 @@ pub(in crate::upstream) struct Live {
     pub(in crate::upstream) incarnation: u64,
     pub(in crate::upstream) link: Link,
     pub(in crate::upstream) catalog: ArcSwap<ServerCatalog>,
+    /// The log level that the server was told, if it was told one.
+    pub(in crate::upstream) log_level: ArcSwapOption<LogLevel>,
+}
+
+impl Live {
+    /// Whether the server has been told to write lines of this level.
+    pub(super) fn logs_from(&self, level: LogLevel) -> bool {
+        self.log_level
+            .load()
+            .as_ref()
+            .is_some_and(|told| **told <= level)
+    }
+}
+
+/// Who shares a connection to a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// All clients.
+    All,
+    /// Those that cannot answer what it asks; each of the others has its own.
+    Unable,
+    /// Nobody.
+    Nobody,
+    /// Clients with the same roots.
+    Workspace,
 }
 
 /// Where an upstream stands.
@@ -158,9 +199,24 @@ impl Upstream {
         self.0.numbers.take()
     }
 
-    /// Who shares a connection to the server.
-    pub fn scope(&self) -> SessionScope {
-        self.0.scope
+    /// Who shares a connection to the server, as things stand.
+    pub fn sharing(&self) -> Sharing {
+        match self.0.scope {
+            SessionScope::Auto if self.0.has_asked() => Sharing::Unable,
+            SessionScope::Auto | SessionScope::Shared => Sharing::All,
+            SessionScope::Client => Sharing::Nobody,
+            SessionScope::Workspace => Sharing::Workspace,
+        }
+    }
+
+    /// Whether one client has it to itself, and can be asked at any time.
+    pub fn asks_its_client(&self) -> bool {
+        self.0.asks_its_client()
+    }
+
+    /// Whether the server asked something here while no call was in flight.
+    pub(in crate::upstream) fn has_asked_outside(&self) -> bool {
+        self.0.has_asked_outside.load(Ordering::Relaxed)
     }
 
     /// Where it stands.
@@ -233,7 +289,7 @@ impl Upstream {
     }
 
     /// How long a call may go without a sign, and how many may be in flight.
-    pub(super) fn limits(&self) -> (Duration, Option<usize>) {
+    pub(in crate::upstream) fn limits(&self) -> (Duration, Option<usize>) {
         let settings = self.0.settings.borrow();
         match settings.servers.get(self.name()) {
             Some(entry) => (entry.call_tool_timeout, entry.max_concurrent_requests),

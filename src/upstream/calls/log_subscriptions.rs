@@ -1,5 +1,5 @@
-//! From which level on legacy clients want log lines of the upstreams. All share an upstream's connection, so it is told the least
-//! severe of these levels.
+//! From which level on clients want log lines of the upstreams: legacy ones for as long as their session lasts, others for each
+//! request. Whoever shares a connection shares its level, so the server is told the least severe of them.
 
 use std::{
     collections::BTreeMap,
@@ -22,8 +22,45 @@ struct SharedLevels {
 
 #[derive(Default)]
 struct Table {
-    levels: BTreeMap<u64, (Option<ServerName>, LogLevel)>,
+    levels: BTreeMap<u64, Entry>,
     last: u64,
+}
+
+struct Entry {
+    /// All servers if none is named.
+    server: Option<ServerName>,
+    level: LogLevel,
+    term: LogTerm,
+}
+
+/// How long a subscription is meant to last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogTerm {
+    /// As long as this session.
+    Session(Arc<str>),
+    /// For one request.
+    Request,
+}
+
+/// The least severe levels that are wanted of one server over one connection.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::upstream) struct WantedLevels {
+    sessions: Option<LogLevel>,
+    requests: Option<LogLevel>,
+}
+
+impl WantedLevels {
+    /// What the server is to be told, if it was last told `told`. Sessions decide, and a request may only want more. What was told
+    /// cannot be taken back: once nobody wants anything in particular the server is told to log everything, as most do that were
+    /// told nothing.
+    pub(in crate::upstream) fn to_tell(self, told: Option<LogLevel>) -> Option<LogLevel> {
+        let wanted = match (self.sessions, self.requests) {
+            (Some(sessions), requests) => Some(requests.map_or(sessions, |one| one.min(sessions))),
+            (None, Some(requests)) => Some(told.map_or(requests, |told| told.min(requests))),
+            (None, None) => told.map(|_| LogLevel::Debug),
+        };
+        wanted.filter(|wanted| told != Some(*wanted))
+    }
 }
 
 /// One client's subscription, until it is dropped.
@@ -49,11 +86,21 @@ impl Drop for LogSubscription {
 
 impl LogSubscriptions {
     /// A client wants lines of this server, or of all, from `level` on.
-    pub fn subscribe(&self, server: Option<ServerName>, level: LogLevel) -> LogSubscription {
+    pub fn subscribe(
+        &self,
+        server: Option<ServerName>,
+        level: LogLevel,
+        term: LogTerm,
+    ) -> LogSubscription {
         let mut table = self.lock();
         table.last += 1;
         let number = table.last;
-        table.levels.insert(number, (server, level));
+        let entry = Entry {
+            server,
+            level,
+            term,
+        };
+        table.levels.insert(number, entry);
         drop(table);
         self.0.changed.send_replace(());
         LogSubscription {
@@ -63,12 +110,25 @@ impl LogSubscriptions {
         }
     }
 
-    /// The level of the least severe lines of a server that anybody wants; nothing if nobody said.
-    pub(in crate::upstream) fn least(&self, server: &ServerName) -> Option<LogLevel> {
+    /// What is wanted of a server over a connection that these sessions use.
+    pub(in crate::upstream) fn wanted(
+        &self,
+        server: &ServerName,
+        uses: impl Fn(&str) -> bool,
+    ) -> WantedLevels {
         let table = self.lock();
-        let levels = table.levels.values();
-        let concerning = levels.filter(|(of, _)| of.as_ref().is_none_or(|of| of == server));
-        concerning.map(|(_, level)| *level).min()
+        let mut wanted = WantedLevels::default();
+        for entry in table.levels.values() {
+            let least = match &entry.term {
+                LogTerm::Session(key) if uses(key) => &mut wanted.sessions,
+                LogTerm::Session(_) => continue,
+                LogTerm::Request => &mut wanted.requests,
+            };
+            if entry.server.as_ref().is_none_or(|of| of == server) {
+                *least = Some(least.map_or(entry.level, |least| least.min(entry.level)));
+            }
+        }
+        wanted
     }
 
     pub(in crate::upstream) fn changes(&self) -> watch::Receiver<()> {
@@ -89,12 +149,46 @@ mod tests {
         let subscriptions = LogSubscriptions::default();
         let name = |text| ServerName::parse(text).expect("a name");
         let (a, b) = (name("a"), name("b"));
-        assert_eq!(subscriptions.least(&a), None);
-        let everywhere = subscriptions.subscribe(None, LogLevel::Error);
-        let _of_a = subscriptions.subscribe(Some(a.clone()), LogLevel::Debug);
-        assert_eq!(subscriptions.least(&a), Some(LogLevel::Debug));
-        assert_eq!(subscriptions.least(&b), Some(LogLevel::Error));
+        let session = |key: &str| LogTerm::Session(key.into());
+        let least = |server| subscriptions.wanted(server, |_| true).sessions;
+        assert_eq!(least(&a), None);
+        let everywhere = subscriptions.subscribe(None, LogLevel::Error, session("x"));
+        let of_a = subscriptions.subscribe(Some(a.clone()), LogLevel::Debug, session("y"));
+        assert_eq!(least(&a), Some(LogLevel::Debug));
+        assert_eq!(least(&b), Some(LogLevel::Error));
+        let of_x = subscriptions.wanted(&a, |key| key == "x");
+        assert_eq!(of_x.sessions, Some(LogLevel::Error), "another's connection");
         drop(everywhere);
-        assert_eq!(subscriptions.least(&b), None);
+        assert_eq!(least(&b), None);
+        drop(of_a);
+        let _request = subscriptions.subscribe(Some(a.clone()), LogLevel::Info, LogTerm::Request);
+        let wanted = subscriptions.wanted(&a, |_| true);
+        assert_eq!(
+            (wanted.sessions, wanted.requests),
+            (None, Some(LogLevel::Info))
+        );
+    }
+
+    #[test]
+    fn a_server_is_told_what_sessions_want_and_never_less_than_a_request_wants() {
+        use LogLevel::{Debug, Error, Info, Warning};
+        let check = |sessions, requests, told, expected: Option<LogLevel>| {
+            let wanted = WantedLevels { sessions, requests };
+            assert_eq!(wanted.to_tell(told), expected, "{wanted:?} {told:?}");
+        };
+        check(None, None, None, None);
+        check(Some(Error), None, None, Some(Error));
+        check(Some(Error), None, Some(Error), None);
+        check(Some(Error), None, Some(Debug), Some(Error));
+        check(Some(Error), Some(Info), Some(Error), Some(Info));
+        check(Some(Error), None, Some(Info), Some(Error));
+        check(Some(Info), Some(Error), Some(Info), None);
+        // Requests come and go: a server that says enough is left alone.
+        check(None, Some(Warning), None, Some(Warning));
+        check(None, Some(Warning), Some(Error), Some(Warning));
+        check(None, Some(Warning), Some(Debug), None);
+        // Nobody wants anything in particular any more.
+        check(None, None, Some(Error), Some(Debug));
+        check(None, None, Some(Debug), None);
     }
 }

@@ -10,8 +10,8 @@ pub(in crate::upstream) mod subscriptions;
 
 pub use self::{
     active_call::ActiveCall,
-    handle::{Status, Upstream},
-    log_subscriptions::{LogSubscription, LogSubscriptions},
+    handle::{Sharing, Status, Upstream},
+    log_subscriptions::{LogSubscription, LogSubscriptions, LogTerm},
     sending::Outgoing,
     subscriptions::{NotSubscribed, Subscription, Tell},
 };

@@ -1,7 +1,8 @@
-//! Questions of an upstream that come outside of calls. We answer pings and requests for roots; anything else goes to the client, if
-//! only one client uses the connection. This also holds while a server is listed: some want the roots before they list anything.
+//! Questions of an upstream: which of them we answer, and what follows from its asking at all. What comes outside of calls goes to the
+//! client, if only one client uses the connection. This also holds while a server is listed: some want the roots before they list
+//! anything.
 
-use std::{collections::VecDeque, convert::Infallible};
+use std::{collections::VecDeque, convert::Infallible, sync::atomic::Ordering};
 
 use futures_util::{
     future::{BoxFuture, FutureExt},
@@ -9,12 +10,13 @@ use futures_util::{
 };
 use tokio::sync::mpsc;
 
-use super::handle::UpstreamShared;
+use super::handle::{Command, UpstreamShared};
 use crate::{
-    config::Root,
+    call_context::capability_for,
+    config::{Root, SessionScope},
     link::{Link, NEWS_CAPACITY, News},
     upstream::{connect::own_answers::own_answer, fleet::instance_scope::InstanceScope},
-    wire::{Id, Outcome, Request, Revision},
+    wire::{Id, Outcome, Request, Revision, RpcError, bridge, method},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
@@ -29,6 +31,53 @@ impl UpstreamShared {
         let settings = self.settings.borrow();
         let entry = settings.servers.get(&self.name);
         entry.map(|entry| entry.roots.clone()).unwrap_or_default()
+    }
+
+    /// The answer to what is ours to answer: pings, and requests for roots wherever no client has the connection to itself that has
+    /// some. Anything else is for a client, and shows that this server asks.
+    pub(in crate::upstream) fn own_answer(&self, question: &Request) -> Option<Outcome> {
+        if let Some(answer) = own_answer(question, &self.roots()) {
+            return Some(answer);
+        }
+        let method = &*question.method;
+        self.note_question(method);
+        let scope = self.instance_scope.as_ref();
+        if method != method::ROOTS_LIST || scope.is_some_and(InstanceScope::has_own_roots) {
+            return None;
+        }
+        let why = "clients share this connection, and it names the roots of none of them";
+        tracing::info!(server = %self.name, method, why, "a question of the server was refused");
+        let refusal = RpcError {
+            code: RpcError::METHOD_NOT_FOUND,
+            ..bridge::refused_question(method, why)
+        };
+        Some(Outcome::Error(refusal.to_raw()))
+    }
+
+    /// The server asks something that is a client's to answer.
+    fn note_question(&self, method: &str) {
+        let is_first = self.scope == SessionScope::Auto
+            && self.instance_scope.is_none()
+            && capability_for(method).is_some()
+            && !self.asks.swap(true, Ordering::Relaxed);
+        if is_first {
+            tracing::info!(server = %self.name, method, "the server asks its clients: from now on each that can answer has a connection of its own");
+            // If its queue is full, a later start finds it out anew.
+            let _ = self.commands.try_send(Command::Asks);
+        }
+    }
+
+    /// Whether the server is divided among its clients because it has asked one of them something.
+    pub(in crate::upstream) fn has_asked(&self) -> bool {
+        self.scope == SessionScope::Auto && self.asks.load(Ordering::Relaxed)
+    }
+
+    /// A question has come with no call that it could be of. An instance that is leased for calls is of no use any more when none is
+    /// in flight: what it asks later may be about a call that is over.
+    pub(in crate::upstream) fn note_question_outside(&self) {
+        if self.usage.in_flight() == 0 {
+            self.has_asked_outside.store(true, Ordering::Relaxed);
+        }
     }
 
     /// Whether one client alone has this connection, and can be asked at any time.
@@ -95,7 +144,7 @@ impl Meanwhile {
     }
 
     fn question(&mut self, shared: &UpstreamShared, link: &Link, question: Request) {
-        let outcome = match own_answer(&question, &shared.roots()) {
+        let outcome = match shared.own_answer(&question) {
             Some(outcome) => std::future::ready(outcome).boxed(),
             None => match shared.ask_client(&question) {
                 Some(asking) => asking,

@@ -7,6 +7,7 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use super::{
     active_call::{ActiveCall, AskedOnStream, Counted, overdue},
     handle::{Command, Live, Upstream},
+    log_subscriptions::{LogSubscription, LogTerm},
     subscriptions::{NotSubscribed, Subscription, Tell},
 };
 use crate::{
@@ -16,10 +17,13 @@ use crate::{
     link::{LinkError, Requestor},
     names::ServerName,
     wire::{
-        Thing,
+        LogLevel, Thing,
         bridge::{self, Sender},
     },
 };
+
+/// How long a call waits for its server to take the log level that the call wants.
+const LEVEL_TOLD: Duration = Duration::from_secs(5);
 
 /// A request to be sent.
 pub struct Outgoing<'a> {
@@ -59,6 +63,14 @@ impl Upstream {
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
             let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
             let params = bridge::params_for(revision, &outgoing.sender, message.params());
+            let log = match outgoing
+                .sender
+                .log_level
+                .filter(|level| !live.logs_from(*level))
+            {
+                Some(level) => Box::pin(self.log_from(level, &outgoing.sender, &live)).await,
+                None => None,
+            };
             let requestor = Some(outgoing.requestor.clone());
             let (number, method) = (outgoing.number, message.method());
             let sent = live
@@ -77,6 +89,7 @@ impl Upstream {
                         open: Vec::new(),
                         counted,
                         _asked: asked,
+                        _log: log,
                         held: None,
                         _permit: permit,
                         timeout,
@@ -158,11 +171,19 @@ impl Upstream {
             return Ok(());
         };
         let catalog = live.catalog.load();
-        if catalog
-            .tool(tool)
-            .is_some_and(|listed| listed.fingerprint == fingerprint)
-        {
+        let listed = catalog.tool(tool);
+        if listed.is_some_and(|listed| listed.fingerprint == fingerprint) {
             return Ok(());
+        }
+        if listed.is_none() && self.0.instance_scope.is_some() {
+            let error = format!(
+                "the server {:?} does not offer the tool {tool:?} to this client",
+                self.name()
+            );
+            let hint = "What it offers depends on what a client can answer (elicitation, sampling, roots); use another tool.";
+            return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
+                .of_server(self.name())
+                .of_tool(tool));
         }
         let error = format!(
             "the tool {tool:?} of server {:?} is not the one that was asked for: its definition changed",
@@ -182,6 +203,33 @@ impl Upstream {
             // Whatever comes of it, what is known now counts.
             let _ = tokio::time::timeout(timeout, listed).await;
         }
+    }
+
+    /// Has a legacy server told that a call wants log lines from this level on, and waits for that. What is given back ends when the
+    /// call does: only a session wants them for longer.
+    async fn log_from(
+        &self,
+        level: LogLevel,
+        sender: &Sender<'_>,
+        live: &Live,
+    ) -> Option<LogSubscription> {
+        let catalog = live.catalog.load_full();
+        if !catalog.listing.revision.has_set_level() || !catalog.has_capability("logging") {
+            return None;
+        }
+        let is_for_this_call = !sender.revision.has_set_level();
+        let subscription = is_for_this_call.then(|| {
+            let server = Some(self.name().clone());
+            let subscriptions = &self.0.log_subscriptions;
+            subscriptions.subscribe(server, level, LogTerm::Request)
+        });
+        let (done, told) = oneshot::channel();
+        let command = Command::SetLevel(live.incarnation, done);
+        if self.0.commands.send(command).await.is_ok() {
+            // A call whose server does not answer this is sent all the same.
+            let _ = tokio::time::timeout(LEVEL_TOLD, told).await;
+        }
+        subscription
     }
 
     /// Waits for a free place where the settings bound them.

@@ -99,7 +99,8 @@ async fn open(
     deadline: Duration,
     strays: &Strays,
 ) -> Result<Open, ConnectError> {
-    let declared = &declared(shared.instance_scope.as_ref(), entry);
+    let scope = shared.instance_scope.as_ref();
+    let declared = &declared(scope, entry, shared.has_asked());
     let opening = async {
         match &entry.transport {
             Transport::Stdio(stdio) => {
@@ -137,6 +138,9 @@ async fn open(
         tasks,
         opened,
     } = ready;
+    if opened.revision.ends_with_answers() {
+        link.answers_are_final();
+    }
     let listening = listening(&link, &opened).await;
     let mut meanwhile = Meanwhile::default();
     let reading = Box::pin(lists::read(&link, opened.initialize, opened.revision));

@@ -7,7 +7,11 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::instance_scope::{InstanceScope, SessionKey};
+use super::{
+    instance_scope::{InstanceScope, SessionKey},
+    leases::{self, Lease, LeasePool, Lessee},
+    order::{NotEntered, Order},
+};
 use crate::{
     error_code::{ErrorCode, Failure},
     gate::Admitted,
@@ -16,6 +20,7 @@ use crate::{
         calls::{handle::Upstream, log_subscriptions::LogSubscriptions},
         worker::state::State,
     },
+    wire::Raw,
 };
 
 /// Limit: requests to the supervisor that wait. It answers them at once.
@@ -34,6 +39,7 @@ pub struct Upstreams {
 pub(in crate::upstream) struct Directory {
     pub(in crate::upstream) servers: HashMap<ServerName, Upstream>,
     pub(in crate::upstream) instances: HashMap<ServerName, PublishedInstances>,
+    pub(in crate::upstream) leases: HashMap<ServerName, Arc<LeasePool>>,
 }
 
 /// The instances of one server.
@@ -41,29 +47,8 @@ pub(in crate::upstream) struct Directory {
 pub(in crate::upstream) struct PublishedInstances {
     pub(in crate::upstream) all: Vec<Upstream>,
     pub(in crate::upstream) by_session: HashMap<SessionKey, Upstream>,
-}
-
-/// What the supervisor is asked.
-pub(in crate::upstream) enum Order {
-    /// Requests of this session go to the instance of this scope from now on.
-    Enter {
-        server: ServerName,
-        session_key: SessionKey,
-        /// The session's end.
-        ended: Option<CancellationToken>,
-        scope: InstanceScope,
-        entered: oneshot::Sender<Result<Upstream, NotEntered>>,
-    },
-    /// The session's roots are others now: its next requests will name the workspace that they go to.
-    Move(SessionKey, oneshot::Sender<()>),
-}
-
-/// Why there is no instance.
-pub(in crate::upstream) enum NotEntered {
-    /// The server does not run any more, or the session is gone.
-    Gone,
-    /// Too many run already.
-    Full,
+    /// That of all clients that cannot answer.
+    pub(in crate::upstream) unable: Option<Upstream>,
 }
 
 impl Default for Upstreams {
@@ -161,21 +146,36 @@ impl Upstreams {
         // The supervisor is gone only while shutting down.
         let sent = self.orders.send(order).await.is_ok();
         let answer = if sent { answer.await.ok() } else { None };
-        answer.unwrap_or(Err(NotEntered::Gone)).map_err(|why| {
-            let (code, error, hint) = match why {
-                NotEntered::Gone => (
-                    ErrorCode::ServerUnavailable,
-                    format!("the server {server:?} was stopped or replaced"),
-                    "Try again.",
-                ),
-                NotEntered::Full => (
-                    ErrorCode::Overloaded,
-                    format!("too many instances of the server {server:?} run already"),
-                    "End sessions that are not needed, or share the server.",
-                ),
-            };
-            Failure::new(code, error, hint).of_server(server)
-        })
+        answer
+            .unwrap_or(Err(NotEntered::Gone))
+            .map_err(|why| why.failure(server))
+    }
+
+    /// The instance that clients share which cannot answer what this server asks, if it has been needed before.
+    pub fn of_unable(&self, server: &ServerName) -> Option<Upstream> {
+        let published = self.published.load();
+        published.instances.get(server)?.unable.clone()
+    }
+
+    /// The same; it is added if there is none.
+    pub async fn for_unable(&self, base: &Upstream) -> Result<Upstream, Failure> {
+        if let Some(upstream) = self.of_unable(base.name()) {
+            return Ok(upstream);
+        }
+        let started = leases::start(base, &self.orders, InstanceScope::Unable).await?;
+        Ok(started.upstream)
+    }
+
+    /// Leases an instance for one call. `capabilities` are what the server is told that the client can do.
+    pub async fn lease(
+        &self,
+        base: &Upstream,
+        lessee: Lessee,
+        capabilities: Raw,
+    ) -> Result<Lease, Failure> {
+        let pool = self.published.load().leases.get(base.name()).cloned();
+        let pool = pool.ok_or_else(|| NotEntered::Gone.failure(base.name()))?;
+        pool.lease(base, &self.orders, lessee, capabilities).await
     }
 
     /// The session's roots are others now: from here on it enters the workspaces that it uses anew.

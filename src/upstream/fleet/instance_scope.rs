@@ -10,7 +10,7 @@ use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
     upstream::connect::control::Declared,
-    wire::{Outcome, Raw, Request},
+    wire::{Edit, Outcome, Raw, Request, splice},
 };
 
 /// Asks a client what came outside of its calls: on this stream, where it is heard there, or else on the client's own.
@@ -41,6 +41,15 @@ pub enum InstanceScope {
     Apart(SessionKey),
     /// All clients with these roots, in the order of the one that came first.
     Workspace(Arc<[Root]>),
+    /// All clients that cannot answer what the server asks.
+    Unable,
+    /// One call at a time, of a client without a session that can be asked on the way back.
+    Leased {
+        /// What tells it from the others.
+        number: usize,
+        /// What the client can do, as far as a server can make use of it.
+        capabilities: Raw,
+    },
 }
 
 /// By what instances of one server are told apart.
@@ -49,6 +58,8 @@ pub(in crate::upstream) enum InstanceKey {
     Of(SessionKey),
     /// The URIs, sorted.
     At(Vec<String>),
+    Unable,
+    Leased(usize),
 }
 
 impl InstanceScope {
@@ -63,6 +74,8 @@ impl InstanceScope {
                 uris.dedup();
                 InstanceKey::At(uris)
             }
+            Self::Unable => InstanceKey::Unable,
+            Self::Leased { number, .. } => InstanceKey::Leased(*number),
         }
     }
 
@@ -70,7 +83,7 @@ impl InstanceScope {
     pub(in crate::upstream) fn entry(&self, entry: &Arc<ServerEntry>) -> Arc<ServerEntry> {
         let folder = match self {
             Self::Workspace(roots) => roots.first().and_then(|root| folder(&root.uri)),
-            Self::Client { .. } | Self::Apart(_) => None,
+            Self::Client { .. } | Self::Apart(_) | Self::Unable | Self::Leased { .. } => None,
         };
         let (Transport::Stdio(stdio), Some(folder)) = (&entry.transport, folder) else {
             return entry.clone();
@@ -86,28 +99,58 @@ impl InstanceScope {
     /// The roots that we name for it; `None` where those of the settings count.
     pub(in crate::upstream) fn roots(&self) -> Option<Vec<Root>> {
         match self {
-            // It names its own.
-            Self::Client { .. } => Some(Vec::new()),
+            // The client names its own.
+            _ if self.has_own_roots() => Some(Vec::new()),
             Self::Workspace(roots) => Some(roots.to_vec()),
-            Self::Apart(_) => None,
+            Self::Client { .. } | Self::Apart(_) | Self::Unable | Self::Leased { .. } => None,
+        }
+    }
+
+    /// Whether one client has it to itself that says what its roots are.
+    pub(in crate::upstream) fn has_own_roots(&self) -> bool {
+        match self {
+            Self::Client { capabilities, .. } | Self::Leased { capabilities, .. } => {
+                has_roots(capabilities)
+            }
+            Self::Apart(_) | Self::Workspace(_) | Self::Unable => false,
         }
     }
 
     pub(in crate::upstream) fn ask(&self) -> Option<&Ask> {
         match self {
             Self::Client { ask, .. } => Some(ask),
-            Self::Apart(_) | Self::Workspace(_) => None,
+            Self::Apart(_) | Self::Workspace(_) | Self::Unable | Self::Leased { .. } => None,
         }
     }
 }
 
-/// What a server is told that it can ask.
+fn has_roots(capabilities: &Raw) -> bool {
+    capabilities
+        .get("roots")
+        .is_some_and(|roots| roots.is_object())
+}
+
+/// What a server is told that it can ask. One that `is_divided` is only listed over the connection that is nobody's, so that it offers
+/// there whatever it offers to any client.
 pub(in crate::upstream) fn declared(
     scope: Option<&InstanceScope>,
     entry: &ServerEntry,
+    is_divided: bool,
 ) -> Declared {
+    let exactly = |capabilities: &Raw| {
+        let with_roots = [("roots", Edit::Set(Raw::empty_object()))];
+        let declared = match splice(capabilities, &with_roots) {
+            Ok(declared) if !entry.roots.is_empty() && !has_roots(capabilities) => declared,
+            _ => capabilities.clone(),
+        };
+        Declared::Exactly(declared)
+    };
     match scope {
-        Some(InstanceScope::Client { capabilities, .. }) => Declared::Exactly(capabilities.clone()),
+        Some(
+            InstanceScope::Client { capabilities, .. } | InstanceScope::Leased { capabilities, .. },
+        ) => exactly(capabilities),
+        Some(InstanceScope::Unable) => exactly(&Raw::empty_object()),
+        None if is_divided => Declared::Bridged { roots: true },
         Some(InstanceScope::Workspace(_)) => Declared::Bridged { roots: true },
         Some(InstanceScope::Apart(_)) | None => Declared::Bridged {
             roots: !entry.roots.is_empty(),

@@ -10,8 +10,9 @@ use futures_util::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    directory::{NotEntered, PublishedInstances},
+    directory::PublishedInstances,
     instance_scope::{InstanceKey, SessionKey},
+    order::{NotEntered, StartedInstance},
     running::RunningWorker,
 };
 use crate::{
@@ -68,7 +69,10 @@ impl Instances {
         }
         let sleeps = |upstream: &Upstream| upstream.status().state == State::Asleep;
         let mut all = of_server.running.iter();
-        let sleeping = all.find(|(_, instance)| sleeps(&instance.running.upstream));
+        // Those that are leased are few, and have a bound of their own.
+        let sleeping = all.find(|(key, instance)| {
+            !matches!(key, InstanceKey::Leased(_)) && sleeps(&instance.running.upstream)
+        });
         let key = sleeping.map(|(key, _)| key.clone());
         let key = key.ok_or(NotEntered::Full)?;
         of_server
@@ -123,6 +127,36 @@ impl Instances {
         Some(upstream)
     }
 
+    /// The instance of this key, which is no session's.
+    pub(in crate::upstream) fn started(
+        &self,
+        server: &ServerName,
+        key: &InstanceKey,
+    ) -> Option<StartedInstance> {
+        let instance = self.by_server.get(server)?.running.get(key)?;
+        let is_leased = matches!(key, InstanceKey::Leased(_));
+        Some(StartedInstance {
+            upstream: instance.running.upstream.clone(),
+            _stop: is_leased.then(|| instance.running.stop.clone().drop_guard()),
+        })
+    }
+
+    /// Takes an instance out, and those of its server that were stopped already.
+    pub(in crate::upstream) fn give_back(
+        &mut self,
+        server: &ServerName,
+        key: Option<&InstanceKey>,
+    ) -> Vec<RunningWorker> {
+        let Some(of_server) = self.by_server.get_mut(server) else {
+            return Vec::new();
+        };
+        let is_over = |of: &InstanceKey, instance: &mut Instance| {
+            Some(of) == key || instance.running.stop.is_cancelled()
+        };
+        let over = of_server.running.extract_if(is_over);
+        over.map(|(_, instance)| instance.running).collect()
+    }
+
     /// The session has to say anew which workspace it is in.
     pub(in crate::upstream) fn moved(&mut self, session_key: &SessionKey) {
         for of_server in self.by_server.values_mut() {
@@ -174,6 +208,7 @@ impl Instances {
             let assignments = of_server.assignments.iter();
             PublishedInstances {
                 all: of_server.running.keys().filter_map(upstream).collect(),
+                unable: upstream(&InstanceKey::Unable),
                 by_session: assignments
                     .filter_map(|(session_key, key)| Some((session_key.clone(), upstream(key)?)))
                     .collect(),

@@ -3,11 +3,15 @@
 mod directory;
 pub(in crate::upstream) mod instance_scope;
 mod instances;
+mod leases;
+mod order;
+mod plan;
 mod running;
 mod supervisor;
 
 pub use self::{
     directory::Upstreams,
     instance_scope::{Ask, InstanceScope, SessionKey},
+    leases::{Lease, Lessee},
     supervisor::Supervisor,
 };

@@ -1,6 +1,9 @@
-//! Starts and stops workers so that those run which the settings want. One pure function compares the two sets.
+//! Starts and stops workers so that those run which the settings want, and what they serve beside them.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::AtomicBool},
+};
 
 use arc_swap::ArcSwapOption;
 use tokio::{
@@ -10,9 +13,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    directory::{Directory, NotEntered, Order, Upstreams},
+    directory::{Directory, Upstreams},
     instance_scope::{InstanceScope, SessionKey},
     instances::Instances,
+    leases::LeasePool,
+    order::{NotEntered, Order, StartedInstance},
+    plan::{WorkerChange, plan},
     running::RunningWorker,
 };
 use crate::{
@@ -66,34 +72,6 @@ struct Start {
     before: Option<JoinHandle<()>>,
     scope: Option<InstanceScope>,
     base: Option<mpsc::Sender<Command>>,
-}
-
-/// What has to be done to one server.
-#[derive(Debug, PartialEq, Eq)]
-enum Change {
-    Start(ServerName),
-    Stop(ServerName),
-    Replace(ServerName),
-}
-
-/// From what runs to what is wanted; names with what tells one worker from another.
-fn plan<I: PartialEq>(
-    wanted: &BTreeMap<ServerName, I>,
-    running: &BTreeMap<ServerName, I>,
-) -> Vec<Change> {
-    let gone = running
-        .keys()
-        .filter(|name| !wanted.contains_key(*name))
-        .cloned()
-        .map(Change::Stop);
-    let rest = wanted
-        .iter()
-        .filter_map(|(name, identity)| match running.get(name) {
-            None => Some(Change::Start(name.clone())),
-            Some(current) if current != identity => Some(Change::Replace(name.clone())),
-            Some(_) => None,
-        });
-    gone.chain(rest).collect()
 }
 
 impl Supervisor {
@@ -183,6 +161,21 @@ impl Supervisor {
                 // A caller that left has its assignment until its session ends.
                 let _ = entered.send(instance);
             }
+            Order::Start {
+                base,
+                scope,
+                started,
+            } => {
+                let instance = self.start_instance(&base, scope);
+                self.publish();
+                // One whose lessee left stops, and is taken back when the next is started.
+                let _ = started.send(instance);
+            }
+            Order::GiveBack(server, key) => {
+                let over = self.instances.give_back(&server, Some(&key));
+                self.let_go(over);
+                self.publish();
+            }
             Order::Move(session_key, done) => {
                 self.instances.moved(&session_key);
                 self.publish();
@@ -199,10 +192,36 @@ impl Supervisor {
         ended: Option<CancellationToken>,
         scope: InstanceScope,
     ) -> Result<Upstream, NotEntered> {
-        let base = self.running.get(server).ok_or(NotEntered::Gone)?;
         if ended.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return Err(NotEntered::Gone);
         }
+        let key = scope.key();
+        self.see_to(server, scope)?;
+        let assignment = self.instances.assign(server, key, session_key, ended);
+        assignment.ok_or(NotEntered::Gone)
+    }
+
+    /// The same of a scope that is no session's.
+    fn start_instance(
+        &mut self,
+        base: &Upstream,
+        scope: InstanceScope,
+    ) -> Result<StartedInstance, NotEntered> {
+        let server = base.name();
+        let running = self.running.get(server).ok_or(NotEntered::Gone)?;
+        if !Arc::ptr_eq(&running.upstream.0, &base.0) {
+            return Err(NotEntered::Gone);
+        }
+        let key = scope.key();
+        let over = self.instances.give_back(server, None);
+        self.let_go(over);
+        self.see_to(server, scope)?;
+        self.instances.started(server, &key).ok_or(NotEntered::Gone)
+    }
+
+    /// Starts the instance of a scope if there is none.
+    fn see_to(&mut self, server: &ServerName, scope: InstanceScope) -> Result<(), NotEntered> {
+        let base = self.running.get(server).ok_or(NotEntered::Gone)?;
         let key = scope.key();
         if !self.instances.has(server, &key) {
             let start = Start {
@@ -217,10 +236,9 @@ impl Supervisor {
             self.let_go(asleep);
             tracing::debug!(%server, ?key, "an instance of the server is added");
             let running = self.launch(&entry, start);
-            self.instances.add(server, key.clone(), running);
+            self.instances.add(server, key, running);
         }
-        let assignment = self.instances.assign(server, key, session_key, ended);
-        assignment.ok_or(NotEntered::Gone)
+        Ok(())
     }
 
     fn left(&mut self, session_key: &SessionKey) {
@@ -251,12 +269,12 @@ impl Supervisor {
         self.context.catalog.keep(known(&settings)).await;
         for change in changes {
             match change {
-                Change::Start(name) => self.start(&settings, &name),
-                Change::Stop(name) => {
+                WorkerChange::Start(name) => self.start(&settings, &name),
+                WorkerChange::Stop(name) => {
                     tracing::info!(server = %name, "server is no longer wanted and stopped");
                     self.stop(name);
                 }
-                Change::Replace(name) => {
+                WorkerChange::Replace(name) => {
                     tracing::info!(server = %name, "the configuration of the server changed; it is connected anew");
                     self.stop(name.clone());
                     self.start(&settings, &name);
@@ -307,6 +325,10 @@ impl Supervisor {
             Some(scope) => scope.entry(entry),
             None => entry.clone(),
         };
+        let asks = self
+            .context
+            .catalog
+            .is_asking(&entry.name, &entry.fingerprint);
         let shared = Arc::new(UpstreamShared {
             client_streams: ClientStreams::default(),
             numbers: RequestNumbers::default(),
@@ -320,6 +342,9 @@ impl Supervisor {
             subscriptions: start.subscriptions,
             stderr: start.stderr,
             scope: entry.session_scope,
+            asks: AtomicBool::new(asks),
+            has_asked_outside: AtomicBool::new(false),
+            log_subscriptions: self.context.log_subscriptions.clone(),
             instance_scope: start.scope,
             base: start.base,
         });
@@ -344,6 +369,7 @@ impl Supervisor {
         RunningWorker {
             upstream: Upstream(shared),
             entry: entry.clone(),
+            leases: Arc::new(LeasePool::default()),
             stop,
             task,
         }
@@ -352,8 +378,11 @@ impl Supervisor {
     fn publish(&self) {
         let servers = self.running.iter();
         let servers = servers.map(|(name, running)| (name.clone(), running.upstream.clone()));
+        let leases = self.running.iter();
+        let leases = leases.map(|(name, running)| (name.clone(), running.leases.clone()));
         self.published.publish(Directory {
             servers: servers.collect(),
+            leases: leases.collect(),
             instances: self.instances.published(),
         });
     }
@@ -394,36 +423,4 @@ fn wanted(settings: &Settings) -> BTreeMap<ServerName, Identity> {
         .filter(runs)
         .map(|e| (e.name.clone(), Identity::of(e)))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_changed_is_touched() {
-        let set = |pairs: &[(&str, &str)]| -> BTreeMap<ServerName, String> {
-            pairs
-                .iter()
-                .map(|(name, print)| {
-                    (
-                        ServerName::parse(name).expect("a name"),
-                        (*print).to_owned(),
-                    )
-                })
-                .collect()
-        };
-        let name = |text| ServerName::parse(text).expect("a name");
-        let running = set(&[("same", "1"), ("changed", "1"), ("gone", "1")]);
-        let wanted = set(&[("same", "1"), ("changed", "2"), ("new", "1")]);
-        assert_eq!(
-            plan(&wanted, &running),
-            [
-                Change::Stop(name("gone")),
-                Change::Replace(name("changed")),
-                Change::Start(name("new"))
-            ]
-        );
-        assert!(plan(&running, &running).is_empty());
-    }
 }

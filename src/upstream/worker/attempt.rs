@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use futures_util::future::FutureExt;
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
-    config::{Transport, duration},
+    config::{SessionScope, Transport, duration},
     process::Grace,
     upstream::{
         calls::handle::{Command, Live},
@@ -81,7 +81,8 @@ impl Worker {
                     // A caller that left needs no answer.
                     let _ = waiter.send(Ok(live.clone()));
                 }
-                if self.is_for_its_lists_only() {
+                // Unless it was found only now to be one that asks: those who wait for it have their calls here.
+                if self.is_for_its_lists_only() && self.shared.usage.in_flight() == 0 {
                     self.event(StateEvent::Unused).await;
                 }
             }
@@ -141,6 +142,7 @@ impl Worker {
             incarnation: self.life.incarnation,
             link: open.link.clone(),
             catalog: ArcSwap::new(catalog.clone()),
+            log_level: ArcSwapOption::empty(),
         });
         if catalog.has_capability("tools.listChanged") {
             tracing::debug!(server = %self.entry.name, "Server supports tool change notifications - registered handler");
@@ -194,7 +196,12 @@ impl Worker {
         let own = Catalog::read(name, entry, listing).await?;
         let snapshot = self.context.catalog.glance();
         let known = snapshot.servers.get(name);
-        if !known.is_some_and(|known| known.has_tools_of(&own)) {
+        // A server that asks may offer less to a client that cannot answer.
+        let is_known = known.is_some_and(|known| match self.shared.scope {
+            SessionScope::Auto => known.has_all_tools_of(&own),
+            _ => known.has_tools_of(&own),
+        });
+        if !is_known {
             // If its queue is full, it is told after another listing.
             let _ = base.try_send(Command::Refresh);
         }
@@ -208,6 +215,7 @@ impl Worker {
         self.life.answering.clear();
         self.forget_told();
         (self.life.levelling, self.life.level_told) = (None, None);
+        self.life.level_waiters.clear();
         let Some(connected) = self.life.open.take() else {
             return;
         };

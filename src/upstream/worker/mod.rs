@@ -93,6 +93,8 @@ pub(in crate::upstream) struct Life {
     levelling: Option<BoxFuture<'static, ()>>,
     /// The log level that it was sent last.
     level_told: Option<LogLevel>,
+    /// Calls that wait until it has been told what they want.
+    level_waiters: Vec<oneshot::Sender<()>>,
     paused_until: Option<Instant>,
     /// Questions of the server that were refused.
     refusals: LogLimit,
@@ -145,6 +147,7 @@ impl Life {
             telling: FuturesUnordered::new(),
             levelling: None,
             level_told: None,
+            level_waiters: Vec::new(),
             paused_until: None,
             refusals: LogLimit::default(),
             in_doubt: false,
@@ -258,9 +261,10 @@ impl Worker {
         !gate::standing(&self.entry).is_usable()
     }
 
-    /// A server that waits for approval is not called, and of one that gives each client its own process, nobody uses this one.
+    /// A server that waits for approval is not called, and of one that gives clients processes of their own, nobody uses this one.
     fn is_for_its_lists_only(&self) -> bool {
-        let is_never_called = self.shared.scope == SessionScope::Client && !self.is_instance();
+        let is_divided = self.shared.scope == SessionScope::Client || self.shared.has_asked();
+        let is_never_called = is_divided && !self.is_instance();
         self.is_held() || (is_never_called && !self.is_remote())
     }
 
@@ -354,6 +358,11 @@ impl Worker {
                 Some(connected) => connected.schedule.list_now(Instant::now()),
                 None => self.event(StateEvent::Wanted).await,
             },
+            Command::SetLevel(incarnation, done) => self.set_level_for(incarnation, done),
+            Command::Asks => {
+                let (name, entry) = (&self.entry.name, &self.entry.fingerprint);
+                self.context.catalog.note_asking(name, entry);
+            }
         }
     }
 

@@ -7,10 +7,7 @@ use futures_util::future::{BoxFuture, FutureExt};
 use super::Worker;
 use crate::{
     link::{News, Unattributed},
-    upstream::{
-        calls::questions::{ANSWERS, deliver},
-        connect::own_answers::own_answer,
-    },
+    upstream::calls::questions::{ANSWERS, deliver},
     wire::{Notification, Outcome, Request, RpcError, bridge, method},
 };
 
@@ -86,7 +83,8 @@ impl Worker {
         };
         let asks_nobody = !connected.open.listing.revision.has_server_requests();
         let known = |outcome| std::future::ready(outcome).boxed();
-        let outcome = match own_answer(&question, &self.shared.roots()) {
+        let ours = (!asks_nobody).then(|| self.shared.own_answer(&question));
+        let outcome = match ours.flatten() {
             _ if asks_nobody => {
                 let why = "the server's revision of the protocol has no requests of servers";
                 known(Outcome::Error(RpcError::invalid_request(why).to_raw()))
@@ -110,6 +108,7 @@ impl Worker {
         if let Some(asking) = self.shared.ask_client(question) {
             return asking;
         }
+        self.shared.note_question_outside();
         let method = &*question.method;
         if let Some(times) = self.life.refusals.due() {
             tracing::info!(server = %self.entry.name, method, %why, times, "a question of the server was refused");

@@ -110,7 +110,8 @@ impl Worker {
         if self.stays()
             || self.is_listened_to()
             || !self.life.answering.is_empty()
-            || !usage.is_idle(&self.policy(), connected.since, now)
+            || !(self.is_for_its_lists_only()
+                || usage.is_idle(&self.policy(), connected.since, now))
         {
             return;
         }

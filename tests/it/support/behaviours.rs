@@ -53,6 +53,12 @@ pub fn ask_the_able(capability: &str, method: &str, params: &str) -> Behaviour {
     })
 }
 
+/// Replies with one raw result to a client that declared this capability, with the other to all others.
+pub fn reply_to_the_able(capability: &str, result: &str, otherwise: &str) -> Behaviour {
+    let (capability, result) = (capability.to_owned(), result.to_owned());
+    step(Step::ReplyToTheAble { capability, result }).then(reply(otherwise))
+}
+
 /// Replies with the environment of the server's process, a line each.
 pub fn environment() -> Behaviour {
     step(Step::Environment)

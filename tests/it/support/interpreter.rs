@@ -273,6 +273,10 @@ impl Interpreter {
                         answer = self.ask(method, params, request).await;
                     }
                 }
+                Step::ReplyToTheAble { capability, result } if self.is_able(capability) => {
+                    return request.reply(result).await;
+                }
+                Step::ReplyToTheAble { .. } => (),
                 Step::Itself => return request.reply(&text_result(&self.itself())).await,
                 Step::Reply(result) => return request.reply(result).await,
                 Step::ReplyWithAnswer => return request.reply(&text_result(&answer)).await,

@@ -63,6 +63,12 @@ impl ModernClient {
         }
     }
 
+    /// Says that it is of this name.
+    pub fn named(mut self, name: &str) -> Self {
+        self.meta["io.modelcontextprotocol/clientInfo"]["name"] = name.into();
+        self
+    }
+
     /// Wants log lines from this level on.
     pub fn logging_at(mut self, level: &str) -> Self {
         self.meta["io.modelcontextprotocol/logLevel"] = level.into();

@@ -134,6 +134,8 @@ pub enum Step {
         method: String,
         params: String,
     },
+    /// Ends with this result, if the client declared this capability when it opened the connection.
+    ReplyToTheAble { capability: String, result: String },
     /// Ends with the environment of the server's process, a line each.
     Environment,
     /// Ends with a text block of this many characters.

@@ -1,0 +1,449 @@
+//! Servers that ask their clients, under `session_scope: auto`: one connection for all until the first question; from then on one for
+//! each client that can answer, and one for all others.
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::{Reply, TestClient, call_params},
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream, plain_tool},
+    http::Reachable,
+    modern_client::ModernClient,
+    patience::until_async,
+};
+
+const FORM: &str = r#"{"message":"Who?","requestedSchema":{}}"#;
+
+const ABLE: &str = r#"{"elicitation":{"form":{}},"experimental":{"x":{"n":1.10}}}"#;
+
+const DECLINED: &str = r#"{"action":"decline"}"#;
+
+fn question(id: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"elicitation/create","params":{FORM}}}"#)
+}
+
+/// Says which process it is, and asks; another of its tools is there for clients that can answer only.
+fn asking() -> FakeUpstream {
+    FakeUpstream::stdio().tool("itself", itself()).tool(
+        "form",
+        ask("elicitation/create", FORM).then(reply_with_answer()),
+    )
+}
+
+async fn before(upstream: &Upstream) -> TestDaemon {
+    before_with(upstream, json!({})).await
+}
+
+async fn before_with(upstream: &Upstream, entry: Value) -> TestDaemon {
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", upstream, entry)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/server/up").await;
+    client.wait_for_tool("form").await;
+    client.delete().await;
+    daemon
+}
+
+/// Has the server ask somebody who cannot answer.
+async fn asks_once(daemon: &TestDaemon) {
+    let unable = TestClient::stateless(daemon, "/mcp/server/up");
+    let reply = unable.call("form", "{}").await;
+    assert!(reply.text().contains("-32601"), "{}", reply.text());
+}
+
+async fn able(to: &impl Reachable, path: &str) -> TestClient {
+    TestClient::speaking("2025-11-25")
+        .declaring(ABLE)
+        .connect(to, path)
+        .await
+}
+
+fn modern(daemon: &TestDaemon) -> ModernClient {
+    ModernClient::able_to(daemon, "/mcp/server/up", &json!({ "elicitation": {} }))
+}
+
+fn pid_in(reply: &Reply) -> u64 {
+    let told: Value = serde_json::from_str(&reply.text()).expect("JSON");
+    told["pid"].as_u64().expect("a number")
+}
+
+async fn pid_for(client: &TestClient, tool: &str) -> u64 {
+    pid_in(&client.call(tool, "{}").await)
+}
+
+async fn pid_for_modern(client: &ModernClient) -> u64 {
+    pid_in(&client.call("itself", "{}").await)
+}
+
+/// A modern client begins a call that asks: its state.
+async fn begin(client: &ModernClient) -> String {
+    let asked = client.call("form", "{}").await.value();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    asked["requestState"].as_str().expect("a state").to_owned()
+}
+
+async fn go_on(client: &ModernClient, state: &str) -> Reply {
+    let params = format!(
+        r#"{{"name":"form","arguments":{{}},"inputResponses":{{"elicitation":{DECLINED}}},"requestState":"{state}"}}"#
+    );
+    client.request("tools/call", &params).await
+}
+
+#[tokio::test]
+async fn all_share_a_server_until_it_asks() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    let (a, b) = (
+        able(&daemon, "/mcp/server/up").await,
+        able(&daemon, "/mcp/all").await,
+    );
+    let unable = daemon.client("/mcp/server/up").await;
+    let shared = pid_for(&a, "itself").await;
+    assert_eq!(pid_for(&b, "up__itself").await, shared);
+    assert_eq!(pid_for(&unable, "itself").await, shared);
+    assert_eq!(pid_for_modern(&modern(&daemon)).await, shared);
+    assert_eq!(upstream.spawn_count(), 1);
+}
+
+#[tokio::test]
+async fn from_its_first_question_on_each_client_that_can_answer_has_a_connection_that_says_so() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    let (a, b) = (
+        able(&daemon, "/mcp/server/up").await,
+        able(&daemon, "/mcp/all").await,
+    );
+    // The first to be asked is alone there, so it is asked.
+    let mut call = a.start("tools/call", &call_params("form", "{}")).await;
+    let asked = call.next().await.expect("a question");
+    let asked: Value = serde_json::from_str(&asked).expect("JSON");
+    a.respond(&asked["id"], DECLINED).await;
+    assert!(call.finish().await.text().contains("decline"));
+    let unable = [
+        daemon.client("/mcp/server/up").await,
+        TestClient::stateless(&daemon, "/mcp/server/up"),
+    ];
+    let (of_a, of_b) = (pid_for(&a, "itself").await, pid_for(&b, "up__itself").await);
+    let of_unable = pid_for(&unable[0], "itself").await;
+    assert_eq!(pid_for(&unable[1], "itself").await, of_unable, "they share");
+    assert!(of_a != of_b && of_a != of_unable && of_b != of_unable);
+    assert_eq!(pid_for(&a, "itself").await, of_a, "and keep it");
+    let said: Vec<Value> = upstream
+        .received("initialize")
+        .iter()
+        .map(|frame| serde_json::from_str::<Value>(frame).expect("JSON"))
+        .map(|frame| frame["params"]["capabilities"].clone())
+        .collect();
+    let own: Value = serde_json::from_str(ABLE).expect("JSON");
+    assert_eq!(said[1..], [own.clone(), own, json!({})]);
+    // Both are asked at the same time, and each gets its own answer through.
+    let both = [(&a, "form", "Who?"), (&b, "up__form", "[up] Who?")];
+    let mut calls = Vec::new();
+    for (client, tool, message) in both {
+        let mut call = client.start("tools/call", &call_params(tool, "{}")).await;
+        let asked = call.next().await.expect("a question");
+        let asked: Value = serde_json::from_str(&asked).expect("JSON");
+        assert_eq!(asked["params"]["message"], message);
+        calls.push((client, call, asked["id"].clone()));
+    }
+    for (n, (client, call, id)) in calls.into_iter().enumerate().rev() {
+        let answer = format!(r#"{{"action":"accept","content":{{"n":{n}}}}}"#);
+        client.respond(&id, &answer).await;
+        assert!(call.finish().await.text().contains(&answer));
+    }
+    // What they leave behind ends with them.
+    a.delete().await;
+    b.delete().await;
+    drop(daemon.shutdown().await);
+    upstream.wait_for_children(0).await;
+}
+
+#[tokio::test]
+async fn the_connection_that_only_lists_ends_when_nothing_is_in_flight_there() {
+    let upstream = asking().start().await;
+    let daemon = TestDaemon::builder()
+        .config(json!({ "idle_check_interval": "1s" }))
+        .upstream_with("up", &upstream, json!({ "idle_timeout": "never" }))
+        .start()
+        .await;
+    let a = able(&daemon, "/mcp/server/up").await;
+    a.wait_for_tool("form").await;
+    let mut call = a.start("tools/call", &call_params("form", "{}")).await;
+    let asked = call.next().await.expect("a question");
+    let asked: Value = serde_json::from_str(&asked).expect("JSON");
+    // The call that showed that the server asks runs there to its end.
+    let shared = upstream.pids()[0];
+    let own = pid_for(&a, "itself").await;
+    assert_ne!(own, u64::from(shared));
+    a.respond(&asked["id"], DECLINED).await;
+    assert!(call.finish().await.text().contains("decline"));
+    upstream.wait_for_children(1).await;
+    assert_eq!(pid_for(&a, "itself").await, own, "never idle");
+    a.delete().await;
+    upstream.wait_for_children(0).await;
+}
+
+#[tokio::test]
+async fn a_late_question_reaches_the_client_whose_connection_it_comes_on() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let a = able(&daemon, "/mcp/server/up").await;
+    let mut stream = a.listen().await;
+    pid_for(&a, "itself").await;
+    let unable = daemon.client("/mcp/server/up").await;
+    pid_for(&unable, "itself").await;
+    upstream.push(&question("late")).await;
+    let asked = stream.next_frame("elicitation/create").await;
+    let asked: Value = serde_json::from_str(&asked).expect("JSON");
+    a.respond(&asked["id"], r#"{"action":"accept","content":{"of":"a"}}"#)
+        .await;
+    upstream
+        .wait_for_frame(|frame| frame.contains(r#""content":{"of":"a"}"#))
+        .await;
+    // The same question of the process that the others share got no answer of hers.
+    upstream
+        .wait_for_frame(|frame| frame.contains(r#""id":"late""#) && frame.contains("error"))
+        .await;
+}
+
+#[tokio::test]
+async fn what_a_server_does_is_remembered_over_a_restart_with_its_configuration() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let home = daemon.shutdown().await;
+    let daemon = TestDaemon::start_in(home).await;
+    let (a, b) = (
+        able(&daemon, "/mcp/server/up").await,
+        able(&daemon, "/mcp/server/up").await,
+    );
+    assert_ne!(pid_for(&a, "itself").await, pid_for(&b, "itself").await);
+    // Under another configuration it may be another program.
+    let builder =
+        TestDaemon::builder().upstream_with("up", &upstream, json!({ "env": { "EDITED": "1" } }));
+    let initialized = upstream.received("initialize").len();
+    daemon.home().write_config(&builder.text());
+    upstream.wait_for_count("initialize", initialized + 1).await;
+    let shared = until_async("both to share the new process", async || {
+        let pids = [pid_for(&a, "itself").await, pid_for(&b, "itself").await];
+        (pids[0] == pids[1]).then_some(pids[0])
+    });
+    shared.await;
+    // What is taken out of the configuration leaves nothing running.
+    daemon.home().write_config(&TestDaemon::builder().text());
+    upstream.wait_for_children(0).await;
+}
+
+#[tokio::test]
+async fn a_server_may_offer_more_to_clients_that_can_answer() {
+    let lists = |more: &str| format!(r#"{{"tools":[{}{more}]}}"#, plain_tool("form"));
+    let more = format!(",{}", plain_tool("more"));
+    let upstream = asking()
+        .tool("more", reply_text("more"))
+        .on(
+            "tools/list",
+            reply_to_the_able("elicitation", &lists(&more), &lists("")),
+        )
+        .start()
+        .await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let (able, unable) = (
+        able(&daemon, "/mcp/server/up").await,
+        daemon.client("/mcp/server/up").await,
+    );
+    assert_eq!(able.call("more", "{}").await.text(), "more");
+    let failure = unable.call("more", "{}").await.failure();
+    assert_eq!(failure["code"], "unknown_tool", "{failure}");
+    let error = failure["error"].as_str().expect("a text");
+    assert!(error.contains("to this client"), "{error}");
+    assert!(unable.tool_names().await.contains(&"more".to_owned()));
+    assert_eq!(upstream.spawn_count(), 3, "nobody had it listed again");
+}
+
+#[tokio::test]
+async fn without_a_session_each_call_has_a_connection_and_the_next_one_gets_it_again() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let client = modern(&daemon);
+    let pid = pid_for_modern(&client).await;
+    assert_eq!(pid_for_modern(&client).await, pid, "the same again");
+    // An answered call makes nothing doubtful there.
+    let state = begin(&client).await;
+    // While it waits for its client, nobody else gets its connection.
+    let meanwhile = pid_for_modern(&client).await;
+    assert_ne!(meanwhile, pid);
+    assert!(go_on(&client, &state).await.text().contains("decline"));
+    assert_eq!(pid_for_modern(&client).await, pid, "the last that was used");
+    let other = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
+    let pid_of_other = pid_for_modern(&other).await;
+    assert!(pid_of_other != pid && pid_of_other != meanwhile);
+    let unable = ModernClient::new(&daemon, "/mcp/server/up");
+    let shared = daemon.client("/mcp/server/up").await;
+    assert_eq!(
+        pid_for_modern(&unable).await,
+        pid_for(&shared, "itself").await
+    );
+    // A call that was given up may still be at work.
+    let state = begin(&client).await;
+    let of_another_call =
+        format!(r#"{{"name":"form","arguments":{{"x":1}},"requestState":"{state}"}}"#);
+    let refused = client.request("tools/call", &of_another_call).await;
+    assert_eq!(refused.error_code(), -32602, "{}", refused.frame);
+    upstream.wait_for("notifications/cancelled").await;
+    assert_ne!(pid_for_modern(&client).await, pid);
+}
+
+#[tokio::test]
+async fn a_connection_on_which_a_server_asked_outside_of_a_call_is_not_used_again() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let client = modern(&daemon);
+    let pid = pid_for_modern(&client).await;
+    upstream.push(&question("late")).await;
+    // Each process asks, and none is answered.
+    let asked = upstream.alive().len();
+    let refusals = async || {
+        let everything = upstream.everything().into_iter();
+        let refusals = everything.filter(|one| one.body.contains(r#""id":"late""#));
+        let refusals: Vec<_> = refusals.map(|one| one.body).collect();
+        (refusals.len() == asked).then_some(refusals)
+    };
+    for refusal in until_async("every process to be refused", refusals).await {
+        assert!(refusal.contains("cannot be answered"), "{refusal}");
+    }
+    assert_ne!(pid_for_modern(&client).await, pid);
+}
+
+#[tokio::test]
+async fn leased_connections_are_bounded_and_calls_wait_for_them() {
+    let upstream = asking().start().await;
+    let daemon = before_with(&upstream, json!({ "call_tool_timeout": "2s" })).await;
+    asks_once(&daemon).await;
+    let client = modern(&daemon);
+    let states = join_all((0..8).map(|_| begin(&client))).await;
+    let overdue = client.call("itself", "{}").await.failure();
+    assert_eq!(overdue["code"], "overloaded", "{overdue}");
+    let (waited, answered) = tokio::join!(client.call("itself", "{}"), go_on(&client, &states[0]));
+    assert!(answered.text().contains("decline"));
+    assert!(waited.text().contains("pid"), "{}", waited.frame);
+    for state in &states[1..] {
+        assert!(go_on(&client, state).await.text().contains("decline"));
+    }
+    // Another client's call takes the place of what is kept for this one.
+    let other = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
+    pid_for_modern(&other).await;
+    // Eight, and the one that those share that cannot answer.
+    upstream.wait_for_children(9).await;
+    drop(daemon.shutdown().await);
+    upstream.wait_for_children(0).await;
+}
+
+const ROOTS: &str = r#"{"roots":[{"uri":"file:///of-the-client"}]}"#;
+
+fn asking_for_roots() -> FakeUpstream {
+    asking().tool("roots", ask("roots/list", "{}").then(reply_with_answer()))
+}
+
+async fn rooted(daemon: &TestDaemon) -> TestClient {
+    TestClient::speaking("2025-11-25")
+        .declaring(r#"{"roots":{}}"#)
+        .connect(daemon, "/mcp/server/up")
+        .await
+}
+
+#[tokio::test]
+async fn a_server_that_clients_share_is_never_told_the_roots_of_one() {
+    let (entry, modern_able) = (json!({ "session_scope": "shared" }), json!({ "roots": {} }));
+    for upstream in [
+        asking_for_roots(),
+        FakeUpstream::http()
+            .answering(crate::support::script::HttpAnswers::Sse)
+            .tool("form", echo())
+            .tool("roots", ask("roots/list", "{}").then(reply_with_answer())),
+    ] {
+        let upstream = upstream.start().await;
+        let daemon = before_with(&upstream, entry.clone()).await;
+        let reply = rooted(&daemon).await.call("roots", "{}").await;
+        assert!(reply.notices.is_empty(), "{:?}", reply.notices);
+        assert!(reply.text().contains("-32601"), "{}", reply.text());
+        let modern = ModernClient::able_to(&daemon, "/mcp/server/up", &modern_able);
+        let text = modern.call("roots", "{}").await.text();
+        assert!(text.contains("-32601"), "{text}");
+    }
+    let upstream = asking_for_roots().start().await;
+    let entry = json!({ "session_scope": "shared", "roots": ["file:///of-the-settings"] });
+    let daemon = before_with(&upstream, entry).await;
+    let text = rooted(&daemon).await.call("roots", "{}").await.text();
+    assert!(text.contains("file:///of-the-settings"), "{text}");
+}
+
+#[tokio::test]
+async fn a_client_names_its_roots_on_a_connection_of_its_own() {
+    let upstream = asking_for_roots().start().await;
+    let daemon = before(&upstream).await;
+    let client = rooted(&daemon).await;
+    // The first question comes on the connection that all share.
+    let first = client.call("roots", "{}").await;
+    assert!(first.text().contains("-32601"), "{}", first.text());
+    let mut call = client
+        .start("tools/call", &call_params("roots", "{}"))
+        .await;
+    let asked = call.next().await.expect("a question");
+    let asked: Value = serde_json::from_str(&asked).expect("JSON");
+    assert_eq!(asked["method"], "roots/list");
+    client.respond(&asked["id"], ROOTS).await;
+    assert!(call.finish().await.text().contains("of-the-client"));
+    let modern = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "roots": {} }));
+    let asked = modern.call("roots", "{}").await.value();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+}
+
+#[tokio::test]
+async fn roots_of_the_settings_hold_for_clients_that_have_none() {
+    let upstream = asking_for_roots().start().await;
+    let entry = json!({ "roots": ["file:///of-the-settings"] });
+    let daemon = before_with(&upstream, entry).await;
+    asks_once(&daemon).await;
+    let clients = [
+        able(&daemon, "/mcp/server/up").await,
+        daemon.client("/mcp/server/up").await,
+    ];
+    for client in &clients {
+        let text = client.call("roots", "{}").await.text();
+        assert!(text.contains("file:///of-the-settings"), "{text}");
+    }
+    let said = upstream.received("initialize");
+    let roots = said.iter().filter(|frame| frame.contains(r#""roots":{"#));
+    assert_eq!(roots.count(), 3, "{said:?}");
+}
+
+#[tokio::test]
+async fn a_remote_server_that_asks_has_a_session_for_each_client_that_can_answer() {
+    let upstream = FakeUpstream::sse()
+        .tool("itself", echo())
+        .tool(
+            "form",
+            ask("elicitation/create", FORM).then(reply_with_answer()),
+        )
+        .start()
+        .await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let opened = upstream.received("initialize").len();
+    for n in 1..=2 {
+        let client = able(&daemon, "/mcp/server/up").await;
+        let mut call = client.start("tools/call", &call_params("form", "{}")).await;
+        let asked = call.next().await.expect("a question");
+        let asked: Value = serde_json::from_str(&asked).expect("JSON");
+        client.respond(&asked["id"], DECLINED).await;
+        assert!(call.finish().await.text().contains("decline"));
+        assert_eq!(upstream.received("initialize").len(), opened + n);
+    }
+}

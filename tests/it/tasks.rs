@@ -1,0 +1,135 @@
+//! Tasks of servers: for whoever made them, and for nobody else, in both eras and on every endpoint.
+
+use serde_json::json;
+
+use crate::support::{
+    behaviours::*,
+    client::{Reply, TestClient},
+    daemon::TestDaemon,
+    fake_upstream::FakeUpstream,
+    modern,
+    modern_client::ModernClient,
+};
+
+const OF_A: &str = r#"{"taskId":"of-a","status":"working","ttl":1.10}"#;
+const OF_B: &str = r#"{"taskId":"of-b","status":"working","ttl":1.10}"#;
+
+/// Servers with the tasks of revision 2025-11-25.
+fn legacy() -> [FakeUpstream; 3] {
+    [
+        FakeUpstream::stdio(),
+        FakeUpstream::http(),
+        FakeUpstream::sse(),
+    ]
+    .map(|upstream| {
+        let made = |task: &str| reply(format!(r#"{{"task":{task}}}"#));
+        upstream
+            .speaking("2025-11-25")
+            .capabilities(r#"{"tools":{},"tasks":{"list":{},"cancel":{}}}"#)
+            .tool("a", made(OF_A))
+            .tool("b", made(OF_B))
+            .tool("quick", made(r#"{"taskId":"no task"}"#))
+            .on("tasks/get", reply(OF_A))
+            .on("tasks/result", reply(r#"{"content":[]}"#))
+            .on("tasks/cancel", reply(OF_A))
+            .on(
+                "tasks/list",
+                reply(format!(
+                    r#"{{"x":1.10,"tasks":[{OF_A},{OF_B}],"nextCursor":"c"}}"#
+                )),
+            )
+    })
+}
+
+async fn begin(client: &TestClient, tool: &str) -> Reply {
+    let params = format!(r#"{{"name":"{tool}","arguments":{{}},"task":{{}}}}"#);
+    client.request("tools/call", &params).await
+}
+
+#[tokio::test]
+async fn a_session_reaches_the_tasks_that_it_made_and_no_others() {
+    for upstream in legacy() {
+        let upstream = upstream.start().await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let connect = || TestClient::speaking("2025-11-25").connect(&daemon, "/mcp/server/up");
+        let (a, b, stranger) = (connect().await, connect().await, connect().await);
+        a.wait_for_tool("a").await;
+        begin(&a, "a").await.result();
+        begin(&b, "b").await.result();
+        let stateless = TestClient::stateless(&daemon, "/mcp/server/up");
+        for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+            let of_a = r#"{"taskId":"of-a"}"#;
+            for client in [&b, &stranger, &stateless] {
+                let refused = client.request(method, of_a).await;
+                assert_eq!(refused.error_code(), -32602, "{method}");
+                assert!(refused.error().contains("Unknown task"), "{method}");
+            }
+            a.request(method, of_a).await.result();
+            assert_eq!(upstream.received(method).len(), 1);
+            let never_was = a.request(method, r#"{"taskId":"no task"}"#).await;
+            assert_eq!(never_was.error_code(), -32602);
+            assert_eq!(a.request(method, "{}").await.error_code(), -32602);
+        }
+        let listed = |tasks: &str| format!(r#"{{"x":1.10,"tasks":[{tasks}],"nextCursor":"c"}}"#);
+        for (client, tasks) in [(&a, OF_A), (&b, OF_B), (&stranger, "")] {
+            let list = client.request("tasks/list", "{}").await;
+            assert_eq!(list.result(), listed(tasks));
+        }
+        begin(&a, "b").await.result();
+        let list = a.request("tasks/list", "{}").await;
+        assert_eq!(
+            list.result(),
+            listed(&format!("{OF_A},{OF_B}")),
+            "as it came"
+        );
+        // What a result holds that nobody wanted as a task is none.
+        a.call("quick", "{}").await.result();
+        let none = a.request("tasks/get", r#"{"taskId":"no task"}"#).await;
+        assert_eq!(none.error_code(), -32602);
+    }
+}
+
+#[tokio::test]
+async fn without_a_session_tasks_are_for_clients_that_say_they_are_the_same() {
+    let task = reply(r#"{"resultType":"task","taskId":"t","status":"working"}"#);
+    let upstream = FakeUpstream::http()
+        .speaking(modern::REVISION)
+        .capabilities(r#"{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#)
+        .tool("work", task.clone())
+        .on("tasks/get", task.clone())
+        .on("tasks/update", task.clone())
+        .on("tasks/cancel", task)
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+    // On its own endpoint a server is what it is: there a client hears that it lacks a capability.
+    for (path, tool, wrong) in [
+        ("/mcp/server/up", "work", -32021),
+        ("/mcp/all", "up__work", -32602),
+    ] {
+        let client = |name: &str| ModernClient::able_to(&daemon, path, &able).named(name);
+        let (owner, other) = (client(&format!("a of {path}")), client("b"));
+        owner.wait_for_tool(tool).await;
+        owner.call(tool, "{}").await.result();
+        for method in ["tasks/get", "tasks/update", "tasks/cancel"] {
+            let params = r#"{"taskId":"t"}"#;
+            let before = upstream.received(method).len();
+            assert_eq!(other.request(method, params).await.error_code(), -32602);
+            assert_eq!(upstream.received(method).len(), before);
+            owner.request(method, params).await.result();
+            let unable = ModernClient::new(&daemon, path);
+            assert_eq!(
+                unable.request(method, params).await.error_code(),
+                wrong,
+                "{method}"
+            );
+        }
+    }
+}
