@@ -41,7 +41,7 @@ pub use self::{
     launch::{Launch, SpawnError},
     ledger::{ChildLedger, LedgerError},
     login_path::LoginPath,
-    stderr_log::StderrLog,
+    stderr_log::{StderrLog, remove_server_logs, server_log_file},
 };
 
 /// How long a dead child's stderr may stay open (a process that left the group can hold it) before we stop reading it.

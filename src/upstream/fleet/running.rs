@@ -1,6 +1,6 @@
 //! A worker as the supervisor holds it.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -12,5 +12,7 @@ pub(super) struct RunningWorker {
     pub(super) upstream: Upstream,
     pub(super) entry: Arc<ServerEntry>,
     pub(super) stop: CancellationToken,
+    /// Set where the server was taken out of the configuration: its log goes when it has ended.
+    pub(super) forgotten: Arc<AtomicBool>,
     pub(super) task: JoinHandle<()>,
 }

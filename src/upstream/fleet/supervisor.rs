@@ -1,6 +1,12 @@
 //! Starts and stops workers so that those run which the settings want. One pure function compares the two sets.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use arc_swap::ArcSwapOption;
 use tokio::{
@@ -248,12 +254,19 @@ impl Supervisor {
             .collect();
         let changes = plan(&wanted, &running);
         // A server that is replaced keeps its last known lists until it has said what it offers now.
-        self.context.catalog.keep(known(&settings)).await;
+        let known = known(&settings);
+        self.context.catalog.keep(known.clone()).await;
         for change in changes {
             match change {
                 Change::Start(name) => self.start(&settings, &name),
                 Change::Stop(name) => {
                     tracing::info!(server = %name, "server is no longer wanted and stopped");
+                    if let Some(running) =
+                        self.running.get(&name).filter(|_| !known.contains(&name))
+                    {
+                        // Nobody can ask for its log any more.
+                        running.forgotten.store(true, Ordering::Relaxed);
+                    }
                     self.stop(name);
                 }
                 Change::Replace(name) => {
@@ -334,17 +347,23 @@ impl Supervisor {
             stop: stop.clone(),
             life: Life::new(),
         };
+        let forgotten = Arc::new(AtomicBool::new(false));
+        let (is_forgotten, log) = (forgotten.clone(), shared.stderr.clone());
         let task = tokio::spawn(async move {
             // Two connections that stand for one server never run side by side.
             if let Some(before) = start.before {
                 let _ = before.await;
             }
             worker.run().await;
+            if is_forgotten.load(Ordering::Relaxed) {
+                log.remove();
+            }
         });
         RunningWorker {
             upstream: Upstream(shared),
             entry: entry.clone(),
             stop,
+            forgotten,
             task,
         }
     }
