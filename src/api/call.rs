@@ -37,12 +37,14 @@ async fn call(
 ) -> Answer {
     let body = body.map_err(wrong)?;
     let request: CallBody<'_> = serde_json::from_slice(&body).map_err(wrong)?;
-    let Some((server, tool)) = request.name.split_once(':') else {
-        return Err(wrong(format!(
-            "the name {:?} is not of the form server:tool",
-            request.name
-        )));
+    let management = &api.0.management;
+    let name = if request.name.contains(':') {
+        request.name
+    } else {
+        // The name under which clients see it.
+        management.tool(&request.name)?.name
     };
+    let (server, tool) = name.split_once(':').unwrap_or((&name, ""));
     let args = request.args.map(Raw::from);
     if args.as_ref().is_some_and(|args| !args.is_object()) {
         return Err(wrong("`args` is not an object"));
@@ -59,7 +61,9 @@ async fn call(
     let context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
     let router = &api.0.router;
     let answering = router.call_tool(&context, variant, server, tool, args.as_ref());
-    let (key, payload) = match answering.instrument(context.span.clone()).await? {
+    let answer = answering.instrument(context.span.clone()).await;
+    let answer = answer.map_err(|failure| management.for_operator(failure))?;
+    let (key, payload) = match answer {
         Outcome::Result(result) => ("result", result),
         Outcome::Error(error) => ("rpc_error", error),
     };

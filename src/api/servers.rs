@@ -1,12 +1,14 @@
 //! `/api/v1/servers`: the upstream servers, and what is done to them.
 
+use std::time::Duration;
+
 use axum::{
     Router as HttpRouter,
     extract::{
         Path, Query, State,
         rejection::{BytesRejection, QueryRejection},
     },
-    routing::{delete, get, post},
+    routing::{get, post},
 };
 use bytes::Bytes;
 use serde::Deserialize;
@@ -18,7 +20,7 @@ use crate::management::Enabled;
 pub(super) fn routes() -> HttpRouter<Api> {
     HttpRouter::new()
         .route("/api/v1/servers", get(list).post(add))
-        .route("/api/v1/servers/{name}", delete(remove))
+        .route("/api/v1/servers/{name}", get(show).delete(remove))
         .route("/api/v1/servers/{name}/enable", post(enable))
         .route("/api/v1/servers/{name}/disable", post(disable))
         .route("/api/v1/servers/{name}/restart", post(restart))
@@ -28,6 +30,25 @@ pub(super) fn routes() -> HttpRouter<Api> {
 
 async fn list(State(api): State<Api>) -> Answer {
     ok(&api.0.management.servers()?)
+}
+
+#[derive(Deserialize)]
+struct ShowQuery {
+    /// Wait so many seconds for a first attempt to connect to come to an end.
+    wait: Option<u64>,
+}
+
+/// Limit: longer than any `init_timeout` that is not somebody's mistake.
+const LONGEST_WAIT: u64 = 600;
+
+async fn show(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<ShowQuery>, QueryRejection>,
+) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
+    let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
+    ok(&api.0.management.settled_server(&name, patience).await?)
 }
 
 async fn add(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
@@ -52,7 +73,9 @@ async fn disable(State(api): State<Api>, Path(name): Path<String>) -> Answer {
 }
 
 async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    ok(&api.0.management.restart_server(&name).await?)
+    let management = &api.0.management;
+    let restarted = management.restart_server(&name).await;
+    ok(&restarted.map_err(|failure| management.for_operator(failure))?)
 }
 
 #[derive(Deserialize)]
@@ -70,7 +93,9 @@ async fn logs(
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
     let lines = query.lines.unwrap_or(LOG_LINES.0).min(LOG_LINES.1);
-    ok(&api.0.management.server_logs(&name, lines)?)
+    let management = api.0.management.clone();
+    let read = tokio::task::spawn_blocking(move || management.server_logs(&name, lines)).await;
+    ok(&read.map_err(wrong)??)
 }
 
 async fn tools(State(api): State<Api>, Path(name): Path<String>) -> Answer {

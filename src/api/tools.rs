@@ -57,8 +57,8 @@ async fn list_or_search(
         server: query.server,
         up_to: Variant::Destructive,
     };
-    let router = &api.0.router;
-    ok(&router.search_answer(&caller, &search, detail).await?)
+    let found = api.0.router.search_answer(&caller, &search, detail).await;
+    ok(&found.map_err(|failure| api.0.management.for_operator(failure))?)
 }
 
 #[derive(Deserialize)]

@@ -14,7 +14,11 @@ use std::{
 
 use tokio::time::timeout;
 
-use super::{failure::CommandFailure, output, platform};
+use super::{
+    failure::CommandFailure,
+    output::{self, Output},
+    platform,
+};
 use crate::{
     bridge::BridgeHost,
     config::{Places, duration},
@@ -115,12 +119,14 @@ pub(super) struct Starter {
     idle_exit: Duration,
     /// More arguments of `serve`.
     more: Vec<OsString>,
+    out: Output,
 }
 
 impl Starter {
     /// Daemons of this data folder, that end when nobody has been there for `idle_exit`.
-    pub(super) fn new(places: Places, data_dir: PathBuf, idle_exit: Duration) -> Self {
+    pub(super) fn new(places: Places, data_dir: PathBuf, idle_exit: Duration, out: Output) -> Self {
         Self {
+            out,
             places,
             data_dir,
             idle_exit,
@@ -166,7 +172,7 @@ impl BridgeHost for Starter {
     }
 
     fn note(&self, text: &str) {
-        output::note(text);
+        self.out.note(text);
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use super::{
     Location, connection,
     failure::CommandFailure,
-    output::{self, Format, OutputOption},
+    output::{self, Output},
     tools,
 };
 use crate::daemon_client::{self, AnswerDeadline};
@@ -42,14 +42,12 @@ Examples:
 
 #[derive(Debug, Args)]
 pub(super) struct CallTarget {
-    /// The tool, as `mcpproxy tools list` shows it
+    /// The tool, as `mcpproxy tools list` shows it, or under the name that clients see
     #[arg(value_name = "SERVER:TOOL", value_parser = tools::tool_name)]
     name: String,
     /// The arguments, a JSON object; @FILE reads them from a file, - from stdin
     #[arg(long, value_name = "JSON", default_value = "{}")]
     args: String,
-    #[command(flatten)]
-    output: OutputOption,
 }
 
 /// Limit: what the daemon accepts as one request.
@@ -89,7 +87,7 @@ struct ToolResult<'a> {
 }
 
 impl CallCommand {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let (variant, target) = match self {
             Self::Read(target) => ("read", target),
             Self::Write(target) => ("write", target),
@@ -103,11 +101,11 @@ impl CallCommand {
         })
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
-        let mut daemon = connection::open(files.data_dir()).await?;
+        let mut daemon = connection::open(&files, out).await?;
         let body = daemon
             .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Upstream)
             .await?;
-        show(&target, &body)
+        show(&target, &body, out)
     }
 }
 
@@ -153,12 +151,12 @@ fn read_all(input: impl Read, name: &str) -> Result<String, CommandFailure> {
     Ok(text)
 }
 
-fn show(target: &CallTarget, body: &[u8]) -> Result<(), CommandFailure> {
+fn show(target: &CallTarget, body: &[u8], out: Output) -> Result<(), CommandFailure> {
     let request = "POST /api/v1/call";
     let answer: Answer<'_> = daemon_client::read(request, body)?;
     match (answer.result, answer.rpc_error) {
-        (Some(result), _) => show_result(target, result),
-        (None, Some(error)) => show_rpc_error(target, error),
+        (Some(result), _) => show_result(target, result, out),
+        (None, Some(error)) => show_rpc_error(target, error, out),
         (None, None) => Err(CommandFailure::failed(
             "the daemon's answer has neither result nor error",
         )
@@ -166,19 +164,18 @@ fn show(target: &CallTarget, body: &[u8]) -> Result<(), CommandFailure> {
     }
 }
 
-fn show_result(target: &CallTarget, raw: &RawValue) -> Result<(), CommandFailure> {
+fn show_result(target: &CallTarget, raw: &RawValue, out: Output) -> Result<(), CommandFailure> {
     // A result of an odd shape is shown as it is: the server's business, not ours.
     let result: Option<ToolResult<'_>> = serde_json::from_str(raw.get()).ok();
-    match (target.output.format, &result) {
-        (Format::Json, _) => output::exactly(raw.get())?,
-        (Format::Table, Some(result)) => show_content(result)?,
-        (Format::Table, None) => output::json(raw.get().as_bytes())?,
+    match &result {
+        _ if out.is_json() => output::exact_json(raw.get())?,
+        Some(result) => show_content(result)?,
+        None => output::json(raw.get().as_bytes())?,
     }
     if result.is_some_and(|result| result.is_error == Some(true)) {
-        return Err(CommandFailure::failed(format!(
-            "the tool {} reports an error",
-            target.name
-        )));
+        return Err(
+            CommandFailure::failed(format!("the tool {} reports an error", target.name)).shown(),
+        );
     }
     Ok(())
 }
@@ -193,16 +190,17 @@ fn show_content(result: &ToolResult<'_>) -> Result<(), CommandFailure> {
     }
 }
 
-fn show_rpc_error(target: &CallTarget, raw: &RawValue) -> Result<(), CommandFailure> {
+fn show_rpc_error(target: &CallTarget, raw: &RawValue, out: Output) -> Result<(), CommandFailure> {
     let RpcError { code, message } =
         daemon_client::read("POST /api/v1/call", raw.get().as_bytes())?;
-    if target.output.format == Format::Json {
-        output::exactly(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
+    if out.is_json() {
+        output::exact_json(&format!("{{\"rpc_error\":{}}}", raw.get()))?;
     }
     Err(CommandFailure::failed(format!(
         "the server refused the call of {}: {message} ({code})",
         target.name
     ))
+    .shown()
     .next(format!(
         "compare the arguments with `mcpproxy tools show {}`",
         target.name

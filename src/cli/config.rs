@@ -4,11 +4,13 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::{
+    connection,
     failure::CommandFailure,
     location::Location,
-    output::{self, Format, OutputOption},
+    output::{self, Output},
+    table::{name, text},
 };
-use crate::management::{ConfigReport, Management, OverFiles};
+use crate::management::{ConfigReport, Exposure, Management, OverFiles, StatusReport};
 
 /// Say which configuration file counts, or check it
 #[derive(Debug, Subcommand)]
@@ -22,19 +24,18 @@ pub(super) enum ConfigCommand {
 /// It is the one given by --config, else by `$MCPPROXY_CONFIG`, else by `$MCP_CONFIG_PATH`, else the one in the platform's
 /// configuration folder, else an existing `~/.mcpproxy/mcp_config.json`. The file need not exist yet.
 #[derive(Debug, Args)]
-pub(super) struct ConfigPath {
-    #[command(flatten)]
-    output: OutputOption,
-}
+pub(super) struct ConfigPath {}
 
 /// Check the configuration file: what the daemon would refuse, what it would ignore
 ///
-/// Ends with 0 when every entry can be used, and with 1 when the file or one of its servers cannot. Warnings alone are no
-/// failure. References like `${NAME}` are looked up in the environment of this command, which may differ from the daemon's.
+/// Ends with 0 when `serve` would start and every entry can be used, and with 1 when the file, its `listen` or one of its servers
+/// cannot, when a file that was named is not there, or when a daemon that runs does not use the file as it stands. Warnings alone
+/// are no failure. References like `${NAME}` are looked up in the environment of this command, which may differ from the daemon's.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCheck {
-    #[command(flatten)]
-    output: OutputOption,
+    /// Check for `serve --insecure`, which may listen where other machines can reach it
+    #[arg(long)]
+    insecure: bool,
 }
 
 #[derive(Serialize)]
@@ -45,74 +46,104 @@ struct Paths<'a> {
 }
 
 impl ConfigCommand {
-    pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         match self {
-            Self::Path(path) => path.run(&files),
-            Self::Check(check) => check.run(&files),
+            Self::Path(ConfigPath {}) => print_path(&files, out),
+            Self::Check(check) => check.run(&files, out).await,
         }
     }
 }
 
-impl ConfigPath {
-    fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
-        let config_file = files.config_file();
-        match self.output.format {
-            Format::Table => output::exactly(&config_file.to_string_lossy()),
-            Format::Json => output::json(&output::as_json(&Paths {
-                config_file,
-                data_dir: files.data_dir(),
-                exists: config_file.exists(),
-            })?),
-        }
+fn print_path(files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+    let config_file = files.config_file();
+    if !out.is_json() {
+        return output::exactly(&config_file.to_string_lossy());
     }
+    output::json(&output::as_json(&Paths {
+        config_file,
+        data_dir: files.data_dir(),
+        exists: config_file.exists(),
+    })?)
 }
 
 impl ConfigCheck {
-    fn run(self, files: &Management<OverFiles>) -> Result<(), CommandFailure> {
-        let report = files.check();
-        if self.output.format == Format::Json {
+    async fn run(self, files: &Management<OverFiles>, out: Output) -> Result<(), CommandFailure> {
+        let exposure = if self.insecure {
+            Exposure::Anywhere
+        } else {
+            Exposure::ThisMachine
+        };
+        let mut report = files.check(exposure);
+        if report.error.is_none()
+            && let Some(error) = not_in_force(files, out).await
+        {
+            report.ok = false;
+            report.faults.push(error);
+        }
+        if out.is_json() {
             output::json(&output::as_json(&report)?)?;
         } else {
-            show(&report)?;
+            show(&report, out)?;
         }
-        if let Some(error) = report.error {
-            return Err(CommandFailure::failed(error)
-                .next("correct the file; a running daemon keeps the last good one in force"));
-        }
-        let file = &report.config_file;
-        match report.broken.len() {
-            0 => Ok(()),
-            broken => Err(CommandFailure::failed(format!(
-                "{broken} of the servers in {file} cannot be used"
-            ))
-            .next("correct their entries; the others are not affected")),
-        }
+        verdict(report).map_err(CommandFailure::shown)
     }
 }
 
-fn show(report: &ConfigReport) -> Result<(), CommandFailure> {
-    let broken = report.broken.iter().map(|entry| {
-        [
-            "broken server".to_owned(),
-            entry.name.clone(),
-            entry.reason.clone(),
-        ]
-    });
+/// Why the daemon that runs does not use the file as it stands.
+async fn not_in_force(files: &Management<OverFiles>, out: Output) -> Option<String> {
+    // Whoever cannot be asked has no objections.
+    let daemon = connection::open(files, out).await.ok()?;
+    let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
+    let error = status.config_error?;
+    (status.config_file == files.config_file())
+        .then(|| format!("the daemon that runs does not take the file as it stands: {error}"))
+}
+
+fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
+    if let Some(error) = report.error {
+        return Err(CommandFailure::failed(error)
+            .next("correct the file; a running daemon keeps the last good one in force"));
+    }
+    if let Some(fault) = report.faults.into_iter().next() {
+        let step = "correct it; `mcpproxy config path` prints which file counts";
+        return Err(CommandFailure::failed(fault).next(step));
+    }
+    match report.broken.len() {
+        0 => Ok(()),
+        broken => Err(CommandFailure::failed(format!(
+            "{broken} of the servers in {} cannot be used",
+            report.config_file
+        ))
+        .next("correct their entries, or set the variables that they refer to where the daemon runs; the other servers are not affected")),
+    }
+}
+
+fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
+    let finding = |kind: &str, server: &str, what: &str| [kind, server, what].map(str::to_owned);
+    let faults = report
+        .faults
+        .iter()
+        .map(|fault| finding("fault", "-", fault));
+    let broken = report
+        .broken
+        .iter()
+        .map(|entry| finding("broken server", &entry.name, &entry.reason));
     let warnings = report
         .warnings
         .iter()
-        .map(|warning| ["warning".to_owned(), "-".to_owned(), warning.clone()]);
-    let findings: Vec<[String; 3]> = broken.chain(warnings).collect();
+        .map(|warning| finding("warning", "-", warning));
+    let findings: Vec<[String; 3]> = faults.chain(broken).chain(warnings).collect();
     if !findings.is_empty() {
-        output::table(["FINDING", "SERVER", "WHAT"], findings)?;
+        let columns = [name("FINDING"), name("SERVER"), text("WHAT", usize::MAX)];
+        output::table(columns, findings)?;
     }
     if report.ok {
         let usable = match report.servers {
             1 => "1 server".to_owned(),
             servers => format!("{servers} servers"),
         };
-        output::note(&format!("{} is sound, with {usable}", report.config_file));
+        out.note(&format!("{} is sound, with {usable}", report.config_file));
     }
     Ok(())
 }

@@ -1,24 +1,65 @@
-//! The daemon that a command talks to. One of another version is pointed out.
+//! The daemon that a command talks to. One of another version is pointed out, and one that still uses another data folder is found.
 
-use std::path::Path;
+use super::output::Output;
+use crate::{
+    daemon_client::{DaemonClient, DaemonError},
+    management::{Management, OverFiles, StatusReport},
+};
 
-use super::output;
-use crate::daemon_client::{DaemonClient, DaemonError};
-
-/// Connects to the daemon of a data folder.
-pub(super) async fn open(data_dir: &Path) -> Result<DaemonClient, DaemonError> {
-    let daemon = DaemonClient::connect(data_dir).await?;
+/// Connects to the daemon of a configuration.
+pub(super) async fn open(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<DaemonClient, DaemonError> {
+    let daemon = match DaemonClient::connect(files.data_dir()).await {
+        Err(absent @ DaemonError::NotRunning(_)) => {
+            let found = elsewhere(files, out).await;
+            found.ok_or(absent)?
+        }
+        connected => connected?,
+    };
+    out.detail(&format!(
+        "the daemon answers in {}",
+        files.data_dir().display()
+    ));
     if let Some(note) = daemon.version_note() {
-        output::note(&note);
+        out.note(&note);
     }
     Ok(daemon)
 }
 
 /// [`open`] for commands that can also do without: nothing when no daemon runs.
-pub(super) async fn open_if_running(data_dir: &Path) -> Result<Option<DaemonClient>, DaemonError> {
-    match open(data_dir).await {
+pub(super) async fn open_if_running(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<Option<DaemonClient>, DaemonError> {
+    match open(files, out).await {
         Ok(daemon) => Ok(Some(daemon)),
-        Err(DaemonError::NotRunning(_)) => Ok(None),
+        Err(absent @ DaemonError::NotRunning(_)) => {
+            out.detail(&absent.to_string());
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
+}
+
+/// A daemon of this configuration that was started when the file named another data folder.
+async fn elsewhere(files: &Management<OverFiles>, out: Output) -> Option<DaemonClient> {
+    for folder in files.places().other_data_folders() {
+        if folder == files.data_dir() {
+            continue;
+        }
+        let Ok(daemon) = DaemonClient::connect(&folder).await else {
+            continue;
+        };
+        let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
+        if status.is_some_and(|status| status.config_file == files.config_file()) {
+            out.note(&format!(
+                "the daemon that runs uses the data folder {}, which is not the one that the configuration names now",
+                folder.display()
+            ));
+            return Some(daemon);
+        }
+    }
+    None
 }

@@ -13,6 +13,10 @@ pub(super) struct CommandFailure {
     pub(super) what: String,
     pub(super) next_step: Option<String>,
     pub(super) exit_code: u8,
+    /// The kind, where it is one of ours.
+    pub(super) code: Option<ErrorCode>,
+    /// Whether what was printed as data says it already.
+    pub(super) is_shown: bool,
 }
 
 const FAILED: u8 = 1;
@@ -41,7 +45,15 @@ impl CommandFailure {
             what: what.into(),
             next_step: None,
             exit_code,
+            code: None,
+            is_shown: false,
         }
+    }
+
+    /// The data that were printed say it already.
+    pub(super) fn shown(mut self) -> Self {
+        self.is_shown = true;
+        self
     }
 
     /// Adds what the person can do about it.
@@ -60,9 +72,9 @@ impl From<DaemonError> for CommandFailure {
             DaemonError::Unreachable { .. } => Self::not_reachable(what)
                 .next("look at the daemon's log, or restart it"),
             DaemonError::Refused(refusal) => Self {
-                what,
                 next_step: refusal.hint,
-                exit_code: refusal.code.map_or(FAILED, ErrorCode::exit_code),
+                code: refusal.code,
+                ..Self::with_code(what, refusal.code.map_or(FAILED, ErrorCode::exit_code))
             },
             DaemonError::TimedOut { .. } | DaemonError::Lost { .. } => {
                 Self::failed(what).next("look at the daemon's log, then try again")
@@ -77,9 +89,9 @@ impl From<DaemonError> for CommandFailure {
 impl From<Failure> for CommandFailure {
     fn from(failure: Failure) -> Self {
         Self {
-            what: failure.error,
             next_step: Some(failure.hint),
-            exit_code: failure.code.exit_code(),
+            code: Some(failure.code),
+            ..Self::with_code(failure.error, failure.code.exit_code())
         }
     }
 }

@@ -1,29 +1,35 @@
 //! The command line: reads the arguments, runs one command, turns its outcome into an exit code.
 //!
-//! The only door to clap and comfy-table. Commands print through `output`. What they do is `management`'s: asked of the daemon
+//! The only door to clap. Commands print through `output`. What they do is `management`'s: asked of the daemon
 //! through `daemon_client`, or done on the files where none runs.
 
 mod background;
 mod call;
 mod config;
 mod connection;
+mod escapes;
 mod failure;
+mod follow;
 mod location;
+mod logs;
 mod output;
 mod platform;
 mod pretty_json;
 mod serve;
 mod status;
 mod stdio;
+mod stop;
+mod table;
 mod tools;
 mod tools_search;
 mod upstream;
+mod version;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use self::{failure::CommandFailure, location::Location};
+use self::{failure::CommandFailure, location::Location, output::Output};
 
 /// One daemon between every AI client and every MCP server on this machine.
 ///
@@ -34,6 +40,8 @@ use self::{failure::CommandFailure, location::Location};
 struct Arguments {
     #[command(flatten)]
     location: Location,
+    #[command(flatten)]
+    output: Output,
     #[command(subcommand)]
     command: Command,
 }
@@ -45,6 +53,7 @@ Examples:
   mcpproxy stdio                                       serve a client that can only start a process
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
+  mcpproxy status                                      the daemon, and what is wrong
   mcpproxy tools list                                  what they offer
   mcpproxy tools search create issue                   what an AI client finds for these words
   mcpproxy call read time:get_current_time --args '{\"timezone\":\"Europe/Berlin\"}'
@@ -62,8 +71,11 @@ enum Command {
     #[command(subcommand)]
     Call(call::CallCommand),
     Status(status::StatusCommand),
+    Logs(logs::DaemonLogs),
+    Stop(stop::StopCommand),
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    Version(version::VersionCommand),
     /// Run the bundled demo server on stdin and stdout
     #[command(hide = true)]
     DemoServer,
@@ -75,22 +87,35 @@ pub fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(help_or_mistake) => return output::usage(&help_or_mistake),
     };
-    match run(arguments) {
+    // What these write to stdout is for clients.
+    let serves = matches!(
+        arguments.command,
+        Command::Serve(_) | Command::Stdio(_) | Command::DemoServer
+    );
+    let out = if serves {
+        arguments.output.without_data()
+    } else {
+        arguments.output
+    };
+    match run(arguments, out) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => output::failure(&failure),
+        Err(failure) => out.failure(&failure),
     }
 }
 
-fn run(arguments: Arguments) -> Result<(), CommandFailure> {
+fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
     let location = &arguments.location;
     match arguments.command {
-        Command::Serve(serve) => serve.run(location),
-        Command::Stdio(stdio) => finish(stdio.run(location)),
-        Command::Upstream(upstream) => block_on(upstream.run(location)),
-        Command::Tools(tools) => block_on(tools.run(location)),
-        Command::Call(call) => block_on(call.run(location)),
-        Command::Status(status) => block_on(status.run(location)),
-        Command::Config(config) => config.run(location),
+        Command::Serve(serve) => serve.run(location, out),
+        Command::Stdio(stdio) => finish(stdio.run(location, out)),
+        Command::Upstream(upstream) => block_on(upstream.run(location, out)),
+        Command::Tools(tools) => block_on(tools.run(location, out)),
+        Command::Call(call) => block_on(call.run(location, out)),
+        Command::Status(status) => block_on(status.run(location, out)),
+        Command::Logs(logs) => block_on(logs.run(location, out)),
+        Command::Stop(stop) => block_on(stop.run(location, out)),
+        Command::Config(config) => block_on(config.run(location, out)),
+        Command::Version(version) => block_on(version.run(location, out)),
         Command::DemoServer => crate::demo_server::run().map_err(|source| {
             CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
         }),
@@ -117,4 +142,52 @@ fn runtime() -> Result<tokio::runtime::Runtime, CommandFailure> {
         .enable_all()
         .build()
         .map_err(|source| CommandFailure::failed(format!("failed to start the runtime: {source}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Command, CommandFactory};
+
+    use super::Arguments;
+
+    const PAGE: &str = include_str!("../../docs/cli.md");
+
+    /// Every command that can be seen, with what leads to it.
+    fn commands(command: &Command, path: &str, found: &mut Vec<(String, Command)>) {
+        for inner in command
+            .get_subcommands()
+            .filter(|inner| !inner.is_hide_set())
+        {
+            let path = format!("{path} {}", inner.get_name());
+            found.push((path.clone(), inner.clone()));
+            commands(inner, &path, found);
+        }
+    }
+
+    #[test]
+    fn the_page_on_the_command_line_names_every_command_and_option() {
+        let mut found = Vec::new();
+        commands(&Arguments::command(), "mcpproxy", &mut found);
+        let mut missing = Vec::new();
+        for (path, command) in found {
+            let name = command.get_name().to_owned();
+            // The variants of a call, and verbs that share a row, stand there by their last word.
+            if !PAGE.contains(&path)
+                && !PAGE.contains(&format!("`{name} "))
+                && !PAGE.contains(&format!("|{name}"))
+            {
+                missing.push(path.clone());
+            }
+            for option in command.get_opts().filter(|option| !option.is_hide_set()) {
+                let long = option.get_long().map(|long| format!("--{long}"));
+                missing.extend(long.filter(|long| !PAGE.contains(long.as_str())));
+            }
+        }
+        assert_eq!(missing, [] as [String; 0], "docs/cli.md does not name them");
+    }
+
+    #[test]
+    fn the_arguments_are_well_formed() {
+        Arguments::command().debug_assert();
+    }
 }

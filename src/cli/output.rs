@@ -7,12 +7,16 @@ use std::{
     process::ExitCode,
 };
 
-use comfy_table::{ContentArrangement, Table, presets};
+use clap::error::ErrorKind;
+use serde::{Deserialize, Serialize};
 
-use serde::Deserialize;
-
-use super::{failure::CommandFailure, platform, pretty_json};
-use crate::{daemon_client, visible::is_invisible};
+use super::{
+    escapes::{visible, visible_json},
+    failure::CommandFailure,
+    platform, pretty_json,
+    table::{self, Column},
+};
+use crate::{daemon_client, error_code::ErrorCode};
 
 /// How a command shows its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -23,33 +27,170 @@ pub(super) enum Format {
     Json,
 }
 
-/// The option of every command that shows data.
-#[derive(Debug, clap::Args)]
-pub(super) struct OutputOption {
-    /// How to show it
-    #[arg(short = 'o', long = "output", value_enum, default_value_t = Format::Table, value_name = "FORMAT")]
-    pub(super) format: Format,
+/// How a command shows its data, and how much it says beside them.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct Output {
+    /// How to show data, and failures: for people, or for programs
+    #[arg(
+        short = 'o',
+        long = "output",
+        global = true,
+        value_enum,
+        default_value_t = Format::Table,
+        hide_possible_values = true,
+        value_name = "table|json",
+        help_heading = "Options of every command"
+    )]
+    format: Format,
+    /// Say nothing but data and errors; `serve` logs warnings only
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "verbose",
+        help_heading = "Options of every command"
+    )]
+    quiet: bool,
+    /// Say more; `serve` logs at debug
+    #[arg(short, long, global = true, help_heading = "Options of every command")]
+    verbose: bool,
 }
 
 /// Prints the help that was asked for, or what is wrong with the arguments.
 pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
     // Nobody is left to tell when the terminal is gone.
     let _ = help_or_mistake.print();
-    u8::try_from(help_or_mistake.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+    let code = u8::try_from(help_or_mistake.exit_code()).unwrap_or(1);
+    if help_or_mistake.use_stderr() {
+        let arguments: Vec<String> = std::env::args().skip(1).collect();
+        let forgotten = help_or_mistake.kind() == ErrorKind::UnknownArgument
+            && forgets_the_separator(&arguments);
+        let mut mistake = CommandFailure::with_code(first_line(help_or_mistake), code);
+        if forgotten {
+            let step = "put `--` before the command: mcpproxy upstream add NAME -- COMMAND ARG…";
+            say("next step", step);
+            mistake = mistake.next(step);
+        }
+        if asks_for_json(&arguments) {
+            let _ = write(&failure_json(&mistake));
+        }
+    }
+    ExitCode::from(code)
 }
 
-/// Says why a command failed and what to do next.
-pub(super) fn failure(failure: &CommandFailure) -> ExitCode {
+fn first_line(mistake: &clap::Error) -> String {
+    let text = mistake.to_string();
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+/// Whether a server is added with a command that does not stand behind `--`.
+fn forgets_the_separator(arguments: &[String]) -> bool {
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    has("upstream") && has("add") && !has("--")
+}
+
+/// What could not be read may still say how its failure is to be shown.
+fn asks_for_json(arguments: &[String]) -> bool {
+    let mut before = "";
+    for argument in arguments {
+        match argument.as_str() {
+            "--" => return false,
+            "-ojson" | "-o=json" | "--output=json" => return true,
+            "json" if matches!(before, "-o" | "--output") => return true,
+            other => before = other,
+        }
+    }
+    false
+}
+
+fn failure_json(failure: &CommandFailure) -> String {
+    #[derive(Serialize)]
+    struct Shown<'a> {
+        error: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        code: Option<&'a str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<&'a str>,
+        exit_code: u8,
+    }
+    let shown = Shown {
+        error: &failure.what,
+        code: failure.code.map(ErrorCode::as_str),
+        hint: failure.next_step.as_deref(),
+        exit_code: failure.exit_code,
+    };
+    let json = serde_json::to_string(&shown).unwrap_or_default();
+    format!("{}\n", pretty_json::pretty(&json))
+}
+
+impl Output {
+    /// The same, for a command whose stdout carries something else.
+    pub(super) fn without_data(self) -> Self {
+        Self {
+            format: Format::Table,
+            ..self
+        }
+    }
+
+    pub(super) fn is_json(self) -> bool {
+        self.format == Format::Json
+    }
+
+    /// The log level that is meant, if one is.
+    pub(super) fn log_level(self) -> Option<&'static str> {
+        match (self.quiet, self.verbose) {
+            (true, _) => Some("warn"),
+            (_, true) => Some("debug"),
+            _ => None,
+        }
+    }
+
+    /// Says why a command failed and what to do next; to programs also on stdout, unless that says so already.
+    pub(super) fn failure(self, failure: &CommandFailure) -> ExitCode {
+        if self.is_json() && !failure.is_shown {
+            // Nobody is left to tell when stdout is gone.
+            let _ = write(&failure_json(failure));
+        }
+        say_failure(failure);
+        ExitCode::from(failure.exit_code)
+    }
+
+    /// Says something about what the command does, beside its data.
+    pub(super) fn note(self, text: &str) {
+        if !self.quiet {
+            say("note", text);
+        }
+    }
+
+    /// Says something that only who asked for more wants to hear.
+    pub(super) fn detail(self, text: &str) {
+        if self.verbose {
+            say("note", text);
+        }
+    }
+
+    /// Shows what came of a verb, which is JSON from the daemon or from us: to programs as it is, to people as the command lays it
+    /// out.
+    pub(super) fn answer<'a, T: Deserialize<'a>>(
+        self,
+        request: &str,
+        body: &'a [u8],
+        lay_out: impl FnOnce(T) -> Result<(), CommandFailure>,
+    ) -> Result<(), CommandFailure> {
+        match self.format {
+            Format::Json => json(body),
+            Format::Table => lay_out(daemon_client::read(request, body)?),
+        }
+    }
+}
+
+/// Says why something failed and what to do next.
+pub(super) fn say_failure(failure: &CommandFailure) {
     say("error", &failure.what);
     if let Some(step) = &failure.next_step {
         say("next step", step);
     }
-    ExitCode::from(failure.exit_code)
-}
-
-/// Says something about what the command does, beside its data.
-pub(super) fn note(text: &str) {
-    say("note", text);
 }
 
 fn say(kind: &str, text: &str) {
@@ -57,14 +198,16 @@ fn say(kind: &str, text: &str) {
     let _ = writeln!(io::stderr(), "{kind}: {}", lines.join("\n  "));
 }
 
-/// Prints a table; a cell that is too wide for the terminal is wrapped.
-pub(super) fn table<const COLUMNS: usize>(
-    header: [&str; COLUMNS],
-    rows: impl IntoIterator<Item = [String; COLUMNS]>,
+/// Prints a table that fits the terminal.
+pub(super) fn table<const N: usize>(
+    columns: [Column; N],
+    rows: impl IntoIterator<Item = [String; N]>,
 ) -> Result<(), CommandFailure> {
-    let mut table = bare_table();
-    table.set_header(header);
-    print_table(table, rows)
+    let rows: Vec<[String; N]> = rows
+        .into_iter()
+        .map(|row| row.map(|c| visible(&c)))
+        .collect();
+    write(&table::layout(columns, &rows, terminal_width()))
 }
 
 /// The beginning of a text: a table is for a glance.
@@ -78,31 +221,15 @@ pub(super) fn shortened(text: &str) -> String {
 
 /// Prints a list of names and values.
 pub(super) fn facts(facts: impl IntoIterator<Item = [String; 2]>) -> Result<(), CommandFailure> {
-    print_table(bare_table(), facts)
+    let facts: Vec<[String; 2]> = facts
+        .into_iter()
+        .map(|fact| fact.map(|c| visible(&c)))
+        .collect();
+    write(&table::facts(&facts, terminal_width()))
 }
 
-fn bare_table() -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    if let Some(width) = platform::terminal_width() {
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(width);
-    }
-    table
-}
-
-fn print_table<const COLUMNS: usize>(
-    mut table: Table,
-    rows: impl IntoIterator<Item = [String; COLUMNS]>,
-) -> Result<(), CommandFailure> {
-    for row in rows {
-        table.add_row(row.map(|cell| visible(&cell)));
-    }
-    for column in table.column_iter_mut() {
-        column.set_padding((0, 2));
-    }
-    write(&format!("{}\n", table.trim_fmt()))
+fn terminal_width() -> Option<usize> {
+    platform::terminal_width().map(usize::from)
 }
 
 /// Prints JSON text, laid out for reading, its values as they are.
@@ -113,22 +240,17 @@ pub(super) fn json(json: &[u8]) -> Result<(), CommandFailure> {
     ))
 }
 
-/// Shows what came of a verb, which is JSON from the daemon or from us: to programs as it is, to people as the command lays it
-/// out.
-pub(super) fn answer<'a, T: Deserialize<'a>>(
-    format: Format,
-    request: &str,
-    body: &'a [u8],
-    lay_out: impl FnOnce(T) -> Result<(), CommandFailure>,
-) -> Result<(), CommandFailure> {
-    match format {
-        Format::Json => json(body),
-        Format::Table => lay_out(daemon_client::read(request, body)?),
+/// Prints JSON text exactly as it is; onto a terminal with what could steer it escaped.
+pub(super) fn exact_json(json: &str) -> Result<(), CommandFailure> {
+    if io::stdout().is_terminal() {
+        exactly(&visible_json(json))
+    } else {
+        exactly(json)
     }
 }
 
 /// A value of ours as the daemon would answer it.
-pub(super) fn as_json(value: &impl serde::Serialize) -> Result<Vec<u8>, CommandFailure> {
+pub(super) fn as_json(value: &impl Serialize) -> Result<Vec<u8>, CommandFailure> {
     serde_json::to_vec(value).map_err(|error| {
         CommandFailure::failed(format!("failed to write the outcome as JSON: {error}"))
     })
@@ -156,33 +278,5 @@ fn write(text: &str) -> Result<(), CommandFailure> {
         Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other
             .map_err(|error| CommandFailure::failed(format!("failed to write to stdout: {error}"))),
-    }
-}
-
-/// One line of text in which nothing steers a terminal or hides from the eye.
-fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '\n' | '\t' => shown.push(' '),
-            '\r' => {}
-            c if is_invisible(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::visible;
-
-    #[test]
-    fn what_steers_a_terminal_is_shown_escaped() {
-        assert_eq!(visible("grüße 世界\tx\r"), "grüße 世界 x");
-        assert_eq!(
-            visible("\u{1b}[2Jx\u{202e}y\u{9b}"),
-            "\\u{1b}[2Jx\\u{202e}y\\u{9b}"
-        );
     }
 }

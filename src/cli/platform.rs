@@ -67,6 +67,36 @@ pub(super) fn leave_session() {
     let _ = rustix::process::setsid();
 }
 
+/// Asks a process to end.
+#[cfg(unix)]
+pub(super) fn terminate(pid: u32) -> io::Result<()> {
+    let pid = process(pid).ok_or(io::ErrorKind::InvalidInput)?;
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
+    Ok(())
+}
+
+/// Whether a process is there.
+#[cfg(unix)]
+pub(super) fn is_alive(pid: u32) -> bool {
+    process(pid).is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+#[cfg(unix)]
+fn process(pid: u32) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(i32::try_from(pid).ok()?)
+}
+
+/// Elsewhere a process cannot be asked.
+#[cfg(not(unix))]
+pub(super) fn terminate(_: u32) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(unix))]
+pub(super) fn is_alive(_: u32) -> bool {
+    false
+}
+
 /// There are no sessions here.
 #[cfg(not(unix))]
 pub(super) fn leave_session() {}

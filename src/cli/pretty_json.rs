@@ -1,4 +1,7 @@
-//! Lays JSON text out for people without reading its values: numbers, escapes and the order of keys stay as they came.
+//! Lays JSON text out for people without reading its values: numbers, escapes and the order of keys stay as they came. What could
+//! steer a terminal is escaped.
+
+use super::escapes::push_json;
 
 /// Limit: levels that are indented. Deeper ones stand below each other: their indentation alone would grow with the square.
 const INDENTED: usize = 64;
@@ -43,7 +46,7 @@ fn copy_string(rest: &mut impl Iterator<Item = char>, out: &mut String) {
     out.push('"');
     let mut escaped = false;
     for character in rest {
-        out.push(character);
+        push_json(character, out);
         match character {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
@@ -73,6 +76,7 @@ mod tests {
                 "{\n  \"b\": 1e400,\n  \"a\": [\n    12345678901234567890123,\n    \"x\\\", {y: \\\\\"\n  ]\n}",
             ),
             ("]]\"", "\n]\n]\""),
+            ("\"\u{9b}2J\u{202e}\"", r#""\u009b2J\u202e""#),
         ] {
             assert_eq!(pretty(json), expected);
         }

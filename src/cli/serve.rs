@@ -8,6 +8,7 @@ use super::{
     background::{self, Background, Starter},
     failure::CommandFailure,
     location::Location,
+    output::Output,
     platform, stdio,
 };
 use crate::{
@@ -36,6 +37,9 @@ pub(super) struct ServeCommand {
         reason = "absent, present, present with a value"
     )]
     http: Option<Option<String>>,
+    /// The port to listen on, on 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "PORT", conflicts_with_all = ["listen", "http"])]
+    port: Option<u16>,
     /// What `/mcp` lists, instead of the configuration's `routing_mode`
     #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
     mode: Option<String>,
@@ -98,17 +102,17 @@ struct Joining {
 }
 
 impl ServeCommand {
-    pub(super) fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         if self.background == Some(Background::Start) {
             return background::start(files.data_dir());
         }
         let way = match self.background {
             Some(_) => Way::Background,
-            None if self.stdio => Way::Client(self.joining(&files)),
+            None if self.stdio => Way::Client(self.joining(&files, out)),
             None => Way::Foreground,
         };
-        let options = self.options(&files);
+        let options = self.options(&files, out);
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()
@@ -121,14 +125,17 @@ impl ServeCommand {
         served.map_err(|error| CommandFailure::with_code(error.to_string(), error.exit_code()))
     }
 
-    fn options(self, files: &Management<OverFiles>) -> ServeOptions {
-        let speaks_http = !self.stdio || self.listen.is_some() || self.http.is_some();
+    fn options(self, files: &Management<OverFiles>, out: Output) -> ServeOptions {
+        let port = self.port.map(|port| format!("127.0.0.1:{port}"));
+        let listen = self.listen.or(self.http.clone().flatten()).or(port);
+        let speaks_http = !self.stdio || listen.is_some() || self.http.is_some();
+        let log_level = self.log_level.or(out.log_level().map(str::to_owned));
         ServeOptions {
             places: files.places().clone(),
-            listen: self.listen.or(self.http.flatten()),
+            listen,
             mode: self.mode,
             insecure: self.insecure,
-            log_level: self.log_level,
+            log_level,
             log_format: match self.log_format {
                 Lines::Text => LogFormat::Text,
                 Lines::Json => LogFormat::Json,
@@ -147,14 +154,14 @@ impl ServeCommand {
         }
     }
 
-    fn joining(&self, files: &Management<OverFiles>) -> Joining {
+    fn joining(&self, files: &Management<OverFiles>, out: Output) -> Joining {
         let data_dir = files.data_dir().to_owned();
         let socket = DaemonSocket {
             path: data_dir.join(SOCKET),
             endpoint: endpoint(self.mode.as_deref()).to_owned(),
             token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
         };
-        let starter = Starter::new(files.places().clone(), data_dir, stdio::IDLE_EXIT);
+        let starter = Starter::new(files.places().clone(), data_dir, stdio::IDLE_EXIT, out);
         let demo = self.demo.then(|| "--demo".into());
         let mode = self
             .mode

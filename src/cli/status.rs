@@ -1,83 +1,134 @@
-//! `mcpproxy status`: is the daemon running, where, and is anything wrong.
+//! `mcpproxy status`: on one screen, is it running and what is wrong.
+
+use std::time::Duration;
 
 use clap::Args;
 
 use super::{
-    Location, connection,
+    connection,
     failure::CommandFailure,
-    output::{self, OutputOption},
+    location::Location,
+    output::{self, Output},
+    upstream,
 };
-use crate::management::{ServerCounts, StatusReport};
+use crate::{
+    config::duration as spans,
+    management::{ServerCounts, ServerRow, StatusReport},
+};
 
-/// Say whether the daemon is running, where it listens and what is wrong
+/// Say whether the daemon runs, where, and what is wrong
 ///
-/// Ends with 0 when a daemon answers and with 3 when none does.
+/// Counts the servers by their state and names those that do not work, each with its error and the next step. Ends with 3 when no
+/// daemon runs.
 #[derive(Debug, Args)]
-pub(super) struct StatusCommand {
-    #[command(flatten)]
-    output: OutputOption,
-}
+pub(super) struct StatusCommand {}
 
 impl StatusCommand {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open(files.data_dir()).await?;
+        let daemon = connection::open(&files, out).await?;
         let (request, status) = ("GET /api/v1/status", daemon.status());
-        output::answer(self.output.format, request, status, |report| {
+        out.answer(request, status, |mut report: StatusReport| {
+            let problems = std::mem::take(&mut report.problems);
             let facts = facts(report).into_iter();
-            output::facts(facts.map(|(name, value)| [name.to_owned(), value]))
+            output::facts(facts.map(|(name, value)| [name.to_owned(), value]))?;
+            show_problems(problems)
         })
     }
 }
 
+fn show_problems(problems: Vec<ServerRow>) -> Result<(), CommandFailure> {
+    if problems.is_empty() {
+        return Ok(());
+    }
+    output::exactly("")?;
+    upstream::print_rows(problems)
+}
+
 fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
-    let ServerCounts {
-        configured,
-        connected,
-    } = report.servers;
-    let location = report.location;
+    let location = &report.location;
+    let tools = match report.callable_tools {
+        Some(callable) if callable != report.tools => {
+            format!("{} known, {callable} callable", report.tools)
+        }
+        _ => report.tools.to_string(),
+    };
+    let listens = if location.listen.is_empty() {
+        "the local socket only".to_owned()
+    } else {
+        location.listen.join(", ")
+    };
     let mut facts = vec![
-        ("version", report.version),
+        ("version", report.version.clone()),
+        ("running", running(&report)),
         (
-            "running",
-            format!(
-                "{}, process {}",
-                duration(report.uptime_seconds),
-                report.pid
-            ),
+            "url",
+            location.url.clone().unwrap_or_else(|| "-".to_owned()),
         ),
-        ("url", location.url.unwrap_or_else(|| "-".to_owned())),
-        (
-            "listens on",
-            if location.listen.is_empty() {
-                "the local socket only".to_owned()
-            } else {
-                location.listen.join(", ")
-            },
-        ),
+        ("listens on", listens),
         ("routing mode", report.routing_mode),
-        (
-            "servers",
-            format!("{configured} configured, {connected} connected"),
-        ),
-        ("tools", report.tools.to_string()),
+        ("servers", servers(report.servers)),
+        ("tools", tools),
         ("client sessions", report.sessions.to_string()),
         ("configuration", report.config_file.display().to_string()),
         ("data folder", location.data_dir.display().to_string()),
     ];
+    let log = location.log_file.as_ref();
+    facts.extend(log.map(|log| ("log", log.display().to_string())));
     if let Some(error) = report.config_error {
         facts.push((
             "config error",
             format!("{error} (the last good configuration is in force)"),
         ));
     }
-    facts.extend(
-        report
-            .warnings
-            .into_iter()
-            .map(|warning| ("warning", warning)),
-    );
+    let warnings = report.warnings.into_iter();
+    facts.extend(warnings.map(|warning| ("warning", warning)));
     facts
+}
+
+fn running(report: &StatusReport) -> String {
+    let (time, pid) = (duration(report.uptime_seconds), report.pid);
+    let background = match report.location.ends_after_idle_seconds {
+        Some(seconds) => format!(
+            ", in the background until {} after its last client",
+            spans::show(Duration::from_secs(seconds))
+        ),
+        None => String::new(),
+    };
+    format!("{time}, process {pid}{background}")
+}
+
+/// `5 in the configuration: 2 ready, 1 asleep, 2 error`.
+fn servers(counts: ServerCounts) -> String {
+    let ServerCounts {
+        configured,
+        connected,
+        total,
+        ready,
+        asleep,
+        connecting,
+        error,
+        disabled,
+        quarantined,
+    } = counts;
+    if total == 0 {
+        // Of an older daemon, or none.
+        return format!("{configured} configured, {connected} connected");
+    }
+    let parts = [
+        (ready, "ready"),
+        (asleep, "asleep"),
+        (connecting, "connecting"),
+        (error, "in error"),
+        (disabled, "disabled"),
+        (quarantined, "quarantined"),
+    ];
+    let parts: Vec<String> = parts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, state)| format!("{count} {state}"))
+        .collect();
+    format!("{total} configured: {}", parts.join(", "))
 }
 
 /// A time span in its two largest units.

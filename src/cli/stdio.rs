@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{background::Starter, failure::CommandFailure, location::Location, platform};
+use super::{
+    background::Starter, failure::CommandFailure, location::Location, output::Output, platform,
+};
 use crate::{
     bridge::{self, DaemonSocket},
     config::duration,
@@ -40,7 +42,7 @@ Examples:
   {\"mcpServers\": {\"mcpproxy\": {\"command\": \"mcpproxy\", \"args\": [\"stdio\"]}}}";
 
 impl StdioCommand {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let socket = DaemonSocket {
             path: files.data_dir().join(SOCKET),
@@ -49,7 +51,7 @@ impl StdioCommand {
         };
         let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
         let data_dir = files.data_dir().to_owned();
-        let starter = Starter::new(files.places().clone(), data_dir, idle_exit);
+        let starter = Starter::new(files.places().clone(), data_dir, idle_exit, out);
         let (input, output) = platform::standard_streams().map_err(|error| {
             CommandFailure::failed(format!("failed to open stdin and stdout: {error}"))
         })?;

@@ -1,12 +1,12 @@
 //! `mcpproxy tools`: the catalog, from a terminal.
 
 use clap::{Args, Subcommand};
-use serde::Deserialize;
 
 use super::{
     Location, connection,
     failure::CommandFailure,
-    output::{self, OutputOption},
+    output::{self, Output},
+    table::{name, text},
     tools_search::SearchTools,
 };
 use crate::{
@@ -19,6 +19,7 @@ use crate::{
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum ToolsCommand {
     /// List the tools of all servers, also of those asleep
+    #[command(visible_alias = "ls")]
     List(ListTools),
     /// Search the tools by what they do, ranked as for AI clients
     Search(SearchTools),
@@ -39,8 +40,6 @@ pub(super) struct ListTools {
     /// Only the tools of this server
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
-    #[command(flatten)]
-    output: OutputOption,
 }
 
 #[derive(Debug, Args)]
@@ -48,28 +47,19 @@ pub(super) struct ShowTool {
     /// The tool, as `tools list` shows it, or under the name that clients see
     #[arg(value_name = "SERVER:TOOL")]
     name: String,
-    #[command(flatten)]
-    output: OutputOption,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Annotations {
-    read_only_hint: Option<bool>,
-    destructive_hint: Option<bool>,
 }
 
 impl ToolsCommand {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open_if_running(files.data_dir()).await?;
+        let daemon = connection::open_if_running(&files, out).await?;
         if daemon.is_none() {
-            output::note("the daemon is not running; this is what the servers listed last");
+            out.note("the daemon is not running; this is what the servers listed last");
         }
         match self {
-            Self::List(list) => list.run(&files, daemon).await,
-            Self::Search(search) => search.run(&files, daemon).await,
-            Self::Show(show) => show.run(&files, daemon).await,
+            Self::List(list) => list.run(&files, daemon, out).await,
+            Self::Search(search) => search.run(&files, daemon, out).await,
+            Self::Show(show) => show.run(&files, daemon, out).await,
         }
     }
 }
@@ -79,6 +69,7 @@ impl ListTools {
         self,
         files: &Management<OverFiles>,
         daemon: Option<DaemonClient>,
+        out: Output,
     ) -> Result<(), CommandFailure> {
         let server = self.server.as_deref();
         let path = match server {
@@ -89,31 +80,26 @@ impl ListTools {
             Some(mut daemon) => daemon.get(&path).await?.to_vec(),
             None => output::as_json(&files.tools(server)?)?,
         };
-        output::answer(self.output.format, &path, &body, print)
+        out.answer(&path, &body, |known| print(known, out))
     }
 }
 
-fn print(known: ToolList) -> Result<(), CommandFailure> {
+/// Prints a list of tools.
+pub(super) fn print(known: ToolList, out: Output) -> Result<(), CommandFailure> {
     if known.tools.is_empty() {
-        output::note("no tools are known; `mcpproxy upstream list` shows how the servers are");
+        out.note("no tools are known; `mcpproxy upstream list` shows how the servers are");
         return Ok(());
     }
-    output::table(
-        ["NAME", "KIND", "CALLABLE", "DESCRIPTION"],
-        known.tools.into_iter().map(row),
-    )
+    let columns = [
+        name("NAME"),
+        name("CALL WITH"),
+        text("CALLABLE", 2),
+        text("DESCRIPTION", 2),
+    ];
+    output::table(columns, known.tools.into_iter().map(row))
 }
 
 fn row(tool: ToolRow) -> [String; 4] {
-    // Annotations of an odd shape say nothing.
-    let annotations = tool.annotations.and_then(|raw| raw.read().ok());
-    let annotations: Annotations = annotations.unwrap_or_default();
-    let kind = match (annotations.destructive_hint, annotations.read_only_hint) {
-        (Some(true), _) => "destructive",
-        (_, Some(true)) => "read",
-        (_, Some(false)) => "write",
-        _ => "-",
-    };
     let callable = match (tool.callable, tool.reason) {
         (true, _) => "yes".to_owned(),
         (false, Some(reason)) => format!("no: {reason}"),
@@ -127,7 +113,7 @@ fn row(tool: ToolRow) -> [String; 4] {
         .unwrap_or_default();
     [
         tool.name,
-        kind.to_owned(),
+        tool.call_with.unwrap_or_else(|| "-".to_owned()),
         callable,
         output::shortened(first_line),
     ]
@@ -138,6 +124,7 @@ impl ShowTool {
         self,
         files: &Management<OverFiles>,
         daemon: Option<DaemonClient>,
+        out: Output,
     ) -> Result<(), CommandFailure> {
         let path = format!(
             "/api/v1/tools/show?name={}",
@@ -147,23 +134,21 @@ impl ShowTool {
             Some(mut daemon) => daemon.get(&path).await?.to_vec(),
             None => output::as_json(&files.tool(&self.name)?)?,
         };
-        output::answer(self.output.format, &path, &body, |tool| {
-            print_definition(&tool)
-        })
+        out.answer(&path, &body, |tool| print_definition(&tool, out))
     }
 }
 
-fn print_definition(tool: &ShownTool) -> Result<(), CommandFailure> {
+fn print_definition(tool: &ShownTool, out: Output) -> Result<(), CommandFailure> {
     if !tool.callable {
         let reason = tool.reason.as_deref().unwrap_or("no reason is given");
-        output::note(&format!("{} cannot be called: {reason}", tool.name));
+        out.note(&format!("{} cannot be called: {reason}", tool.name));
     }
     output::json(tool.definition.as_bytes())
 }
 
-/// Checks the form `SERVER:TOOL`; server and tool themselves are the daemon's to know.
+/// Checks the form, `SERVER:TOOL` or `server__tool`; server and tool themselves are the daemon's to know.
 pub(super) fn tool_name(text: &str) -> Result<String, String> {
-    match text.split_once(':') {
+    match text.split_once(':').or_else(|| text.split_once("__")) {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => Ok(text.to_owned()),
         _ => Err("write it as SERVER:TOOL, as `mcpproxy tools list` shows it".to_owned()),
     }

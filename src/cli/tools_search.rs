@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use super::{
     failure::CommandFailure,
-    output::{self, OutputOption},
+    output::{self, Output},
+    table::{name, text},
 };
 use crate::{
     access::Access,
@@ -27,13 +28,11 @@ pub(super) struct SearchTools {
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
     /// How many results at most; `tools_limit` of the configuration is default and ceiling
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = at_least_one)]
     limit: Option<usize>,
     /// Whether some of the words are enough
     #[arg(long = "match", value_name = "WHICH", default_value = "any")]
     matching: Words,
-    #[command(flatten)]
-    output: OutputOption,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -59,18 +58,28 @@ struct Row {
     call_with: String,
 }
 
+fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("a search shows at least 1".to_owned()),
+        Ok(limit) => Ok(limit),
+        Err(_) => Err("it is no number".to_owned()),
+    }
+}
+
 impl SearchTools {
     pub(super) async fn run(
         self,
         files: &Management<OverFiles>,
         daemon: Option<DaemonClient>,
+        out: Output,
     ) -> Result<(), CommandFailure> {
         let path = self.path();
         let body = match daemon {
             Some(mut daemon) => daemon.get(&path).await?.to_vec(),
             None => self.in_files(files)?.as_bytes().to_vec(),
         };
-        output::answer(self.output.format, &path, &body, print)
+        let limit = self.limit;
+        out.answer(&path, &body, |found| print(found, limit, out))
     }
 
     fn path(&self) -> String {
@@ -108,22 +117,30 @@ impl SearchTools {
     }
 }
 
-fn print(found: Found) -> Result<(), CommandFailure> {
+fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandFailure> {
     if let Some(notice) = &found.notice {
-        output::note(notice);
+        out.note(notice);
     }
     if found.tools.is_empty() {
-        output::note("no tool was found");
+        out.note("no tool was found");
         return Ok(());
     }
     let shown = found.tools.len();
-    output::table(
-        ["SCORE", "NAME", "CALL WITH", "DESCRIPTION"],
-        found.tools.into_iter().map(row),
-    )?;
+    let columns = [
+        name("SCORE"),
+        name("NAME"),
+        name("CALL WITH"),
+        text("DESCRIPTION", 2),
+    ];
+    output::table(columns, found.tools.into_iter().map(row))?;
     if usize::try_from(found.total).is_ok_and(|total| shown < total) {
-        output::note(&format!(
-            "{shown} of {} tools that fit; --limit shows more",
+        // Fewer than were asked for: the ceiling is reached.
+        let more = match limit {
+            Some(limit) if limit <= shown => "a larger --limit shows more, up to",
+            _ => "a search shows no more than",
+        };
+        out.note(&format!(
+            "{shown} of {} tools that fit; {more} `tools_limit` of the configuration",
             found.total
         ));
     }

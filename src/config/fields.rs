@@ -8,6 +8,7 @@ use super::{
     duration,
     references::{self, Text, VariableLookup},
     tool_filter::Globs,
+    unknown_keys,
 };
 
 /// A key with a value that cannot be used.
@@ -256,15 +257,7 @@ impl<'a> ObjectFields<'a> {
     pub(super) fn unknown(&self, known: &[&str]) -> Vec<String> {
         self.left
             .keys()
-            .map(|key| {
-                let path = format!("{}{key}", self.prefix);
-                match crate::names::closest(key, known.iter().copied()) {
-                    Some(close) => {
-                        format!("`{path}` is unknown and ignored; did you mean `{close}`?")
-                    }
-                    None => format!("`{path}` is unknown and ignored"),
-                }
-            })
+            .map(|key| unknown_keys::ignored(&format!("{}{key}", self.prefix), key, known))
             .collect()
     }
 

@@ -258,13 +258,27 @@ fn report(old: &Settings, new: &Settings) {
         .iter()
         .filter(|warning| !old.warnings.contains(warning))
     {
-        tracing::warn!(%warning, "in the configuration");
+        tracing::warn!(warning = %one_line(warning), "in the configuration");
     }
     for entry in new
         .broken
         .iter()
         .filter(|entry| !old.broken.contains(entry))
     {
-        tracing::warn!(server = %entry.name, reason = %entry.reason, "server disabled by its entry");
+        let (server, reason) = (one_line(&entry.name), one_line(&entry.reason));
+        tracing::warn!(%server, %reason, "server disabled by its entry");
     }
+}
+
+/// What stands in the file may have line ends and escapes in it, with which it could write log lines of its own.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_unicode());
+        } else {
+            line.push(character);
+        }
+    }
+    line
 }

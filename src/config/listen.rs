@@ -27,6 +27,14 @@ enum Host {
 )]
 pub struct BadListen(pub String);
 
+/// Why an address is not listened on as long as nobody says that it is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{0} can be reached from other machines, and everything sent there is plain text; listen on 127.0.0.1 behind \
+     a reverse proxy with TLS, or add --insecure if that is meant"
+)]
+pub struct NotLoopback(pub Listen);
+
 impl Listen {
     /// Every address to bind. The first must succeed; any other is tried and may fail, and takes the port that the first one
     /// got when [`Listen::port`] is 0.
@@ -43,7 +51,16 @@ impl Listen {
         addresses
     }
 
-    /// Whether only this machine can connect. Anything else needs `--insecure`.
+    /// What is sent over HTTP is plain text, so anything that other machines can reach needs `--insecure`.
+    pub fn for_this_machine(&self) -> Result<(), NotLoopback> {
+        if self.is_loopback() {
+            Ok(())
+        } else {
+            Err(NotLoopback(*self))
+        }
+    }
+
+    /// Whether only this machine can connect.
     pub fn is_loopback(&self) -> bool {
         match self.host {
             Host::Localhost => true,

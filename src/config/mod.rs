@@ -23,6 +23,7 @@ mod splice;
 mod surroundings;
 mod tool_filter;
 mod tree;
+mod unknown_keys;
 mod watching;
 mod write;
 
@@ -31,8 +32,8 @@ mod tests;
 
 pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
-pub use listen::{BadListen, Listen};
-pub use parse::parse;
+pub use listen::{BadListen, Listen, NotLoopback};
+pub use parse::{entry_fault, parse};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use references::VariableLookup;
 pub use schema::SCHEMA;

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     ConfigError,
@@ -140,12 +140,7 @@ fn read_settings(
         .map(|written| surroundings.path(&written.value));
     if let Some(mode) = fields.choice("routing_mode", &RoutingMode::ALL)? {
         settings.routing_mode = mode;
-        if matches!(mode, RoutingMode::CodeExecution | RoutingMode::Proxy) {
-            settings.warnings.push(format!(
-                "`routing_mode` {:?} is not supported by this version: /mcp lists what \"retrieve_tools\" does",
-                mode.as_str()
-            ));
-        }
+        settings.warnings.extend(mode.unsupported("`routing_mode`"));
     }
     if let Some(limit) = fields.count("tools_limit", 1..=MOST_RESULTS)? {
         settings.tools_limit = limit;
@@ -159,6 +154,7 @@ fn read_settings(
     settings.management = read_management(fields)?;
     read_intervals(fields, settings)?;
     read_keys(fields, surroundings.lookup, settings)?;
+    warn_of_what_has_no_effect(settings);
     settings.trusted_hosts = read_texts(fields, "trusted_hosts")?;
     settings.trusted_origins = read_texts(fields, "trusted_origins")?;
     if let Some(mut intent) = fields.object("intent_declaration")? {
@@ -242,6 +238,21 @@ fn read_keys(
     Ok(())
 }
 
+/// Nothing that these protect is there in this version, so ignoring them leaves nothing open.
+fn warn_of_what_has_no_effect(settings: &mut Settings) {
+    let restricts = settings.management != AgentManagement::Full;
+    for (key, is_set) in [
+        ("management", restricts),
+        ("api_key", settings.api_key.is_some()),
+        ("session_key", settings.session_key.is_some()),
+    ] {
+        if is_set {
+            let warning = format!("`{key}` is without effect in this version");
+            settings.warnings.push(warning);
+        }
+    }
+}
+
 fn read_texts(fields: &mut ObjectFields<'_>, key: &str) -> Result<Vec<String>, BadField> {
     let texts = fields.texts(key)?.unwrap_or_default();
     Ok(texts.into_iter().map(|text| text.value).collect())
@@ -297,6 +308,26 @@ fn read_mcp_timeout(lookup: VariableLookup<'_>, warnings: &mut Vec<String>) -> O
     }
 }
 
+/// What is wrong with an entry before it stands in a file, but for its references, which only the daemon's environment resolves.
+pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<String> {
+    let mut entry = entry.clone();
+    if Value::Object(entry.clone()).to_string().contains("${") {
+        entry.insert("enabled".to_owned(), Value::Bool(false));
+        entry.shift_remove("disabled");
+    }
+    let context = Context {
+        surroundings: &Surroundings {
+            lookup: &|_| None,
+            folder: std::path::Path::new("/"),
+        },
+        environment: &Environment::default(),
+        init_timeout: None,
+        isolate_all: false,
+    };
+    let read = read_entry(name.clone(), entry, &context);
+    read.err().map(|bad| bad.to_string())
+}
+
 fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &mut Settings) {
     // Names without regard to case, with the spelling that came first.
     let mut taken: HashMap<String, String> = HashMap::new();
@@ -331,7 +362,7 @@ fn read_server(
     if let Some(first) = taken.insert(written.to_lowercase(), written.to_owned()) {
         taken.insert(written.to_lowercase(), first.clone());
         return Err(format!(
-            "another entry before it is named {first:?}; names differ in more than case"
+            "its name is taken: the entry {first:?} stands before it, and names have to differ in more than upper and lower case"
         ));
     }
     let Value::Object(entry) = entry else {

@@ -1,10 +1,14 @@
 //! Where the configuration file and the data folder are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use directories::{BaseDirs, ProjectDirs};
 
 use super::{references::VariableLookup, settings::Settings};
+use crate::storage;
 
 /// The file's name in the platform's folder.
 const FILE_NAME: &str = "mcp_config.json";
@@ -79,6 +83,34 @@ impl Places {
             Some(folder) if !self.data_dir_given => folder,
             _ => &self.data_dir,
         }
+    }
+
+    /// Writes down where the daemon of this configuration keeps its data, if the file chose that: it may say something else, or
+    /// nothing that can be read, while the daemon still runs.
+    pub fn note_data_folder(&self, folder: &Path) -> io::Result<()> {
+        if folder == self.data_dir {
+            return Ok(());
+        }
+        storage::create_private_dir(&self.data_dir)?;
+        let text = folder.to_string_lossy();
+        storage::write_atomically(&self.data_folder_note(), text.as_bytes())
+    }
+
+    /// Where a daemon of this configuration may keep its data, whatever the file says now.
+    pub fn other_data_folders(&self) -> Vec<PathBuf> {
+        if self.data_dir_given {
+            return Vec::new();
+        }
+        let noted = fs::read_to_string(self.data_folder_note()).ok();
+        let noted = noted.map(|text| PathBuf::from(text.trim_end()));
+        noted.into_iter().chain([self.data_dir.clone()]).collect()
+    }
+
+    fn data_folder_note(&self) -> PathBuf {
+        let file = self.config_file.to_string_lossy();
+        let hash = blake3::hash(file.as_bytes()).to_hex();
+        let digits: String = hash.chars().take(16).collect();
+        self.data_dir.join(format!("data-folder-{digits}"))
     }
 }
 

@@ -18,6 +18,7 @@ use super::{
     settings::Environment,
     surroundings::Surroundings,
     tool_filter::{Globs, ToolAcl, ToolFilter},
+    unknown_keys,
 };
 use crate::{
     names::ServerName,
@@ -92,6 +93,19 @@ const MOST_REQUESTS: usize = 100_000;
 
 /// Reads one entry, and says what of it was ignored.
 pub(super) fn read_entry(
+    name: ServerName,
+    entry: Map<String, Value>,
+    context: &Context<'_>,
+) -> Result<(ServerEntry, Vec<String>), BadField> {
+    let known = [KEYS, NOTES].concat();
+    let unknown = unknown_keys::in_broken_entry(entry.keys(), &known);
+    read_known(name, entry, context).map_err(|bad| BadField {
+        problem: bad.problem + &unknown,
+        ..bad
+    })
+}
+
+fn read_known(
     name: ServerName,
     entry: Map<String, Value>,
     context: &Context<'_>,

@@ -107,7 +107,14 @@ impl Source {
     /// What the text says; nothing is the text of a file that is not there.
     pub(super) fn settings(&self, text: Option<&str>) -> Result<Settings, LoadError> {
         match text {
-            Some(text) => self.parse(text),
+            Some(text) => {
+                let mut settings = self.parse(text)?;
+                if text.trim().is_empty() {
+                    let warning = "the file is empty; a daemon that has read more of it takes that for an accident and keeps the last good one";
+                    settings.warnings.push(warning.to_owned());
+                }
+                Ok(settings)
+            }
             None => self.without_file(),
         }
     }
@@ -140,7 +147,7 @@ impl Source {
                 Err(LoadError::Gone(self.file.clone()))
             }
             Some(text) => {
-                let settings = self.parse(&text)?;
+                let settings = self.settings(Some(&text))?;
                 Ok(Some((text, settings)))
             }
         }
@@ -170,7 +177,10 @@ impl Source {
 
     fn overridden(&self, mut settings: Settings) -> Settings {
         settings.listen = self.overrides.listen.unwrap_or(settings.listen);
-        settings.routing_mode = self.overrides.routing_mode.unwrap_or(settings.routing_mode);
+        if let Some(mode) = self.overrides.routing_mode {
+            settings.routing_mode = mode;
+            settings.warnings.extend(mode.unsupported("--mode"));
+        }
         if let Some(program) = &self.overrides.demo {
             self.add_demo(program, &mut settings);
         }

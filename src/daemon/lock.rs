@@ -4,10 +4,11 @@ use std::{
     fs::File,
     io::{Read, Seek, Write},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use super::ServeError;
-use crate::{daemon_client::SOCKET, storage};
+use crate::{config::duration, daemon_client::SOCKET, management::DaemonLocation, storage};
 
 /// Held as long as the daemon runs.
 pub(super) struct DataLock {
@@ -41,7 +42,7 @@ impl DataLock {
                 // The text is a courtesy; the lock is what counts.
                 let _ = file.read_to_string(&mut holder);
                 Err(ServeError::Taken(format!(
-                    "another daemon{} serves the data folder {}; connect to that one, stop it, or give --data-dir",
+                    "another daemon{} serves the data folder {}; connect to that one, end it with `mcpproxy stop`, or give --data-dir",
                     if holder.trim().is_empty() {
                         String::new()
                     } else {
@@ -55,9 +56,19 @@ impl DataLock {
     }
 
     /// Writes down who serves, for people and for programs that look for the address. There is none without TCP.
-    pub(super) fn note_address(&mut self, url: Option<&str>) {
-        let pid = std::process::id();
-        let text = url.map_or_else(|| format!("pid {pid}"), |url| format!("pid {pid}, {url}"));
+    pub(super) fn note_address(&mut self, location: &DaemonLocation) {
+        let url = location.url.as_deref();
+        let pid = Some(format!("pid {}", std::process::id()));
+        let until = location.ends_after_idle_seconds.map(Duration::from_secs);
+        let until = until.map_or_else(String::new, |time| {
+            format!(" until {} after its last client", duration::show(time))
+        });
+        let log = location.log_file.as_ref().map(|log| {
+            let log = log.display();
+            format!("in the background for `mcpproxy stdio`{until}, its log is {log}")
+        });
+        let parts = [pid, url.map(str::to_owned), log].into_iter().flatten();
+        let text = parts.collect::<Vec<_>>().join(", ");
         let noted = self
             .file
             .set_len(0)

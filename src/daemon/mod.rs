@@ -26,6 +26,7 @@ pub use crate::logging::LogFormat;
 use crate::{
     config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
     logging,
+    management::DaemonLocation,
     process::LoginPath,
     router::View,
     storage,
@@ -202,6 +203,9 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         )
     })?;
     let lock = DataLock::take(&data_dir)?;
+    if let Err(error) = options.places.note_data_folder(&data_dir) {
+        tracing::warn!(%error, "after a change of `data_dir` commands may not find this daemon");
+    }
     // The local socket first: who sees the address answer may count on it.
     let local = http::bind_locally(&data_dir)?;
     let listeners = listen(&settings, &options).await?;
@@ -214,6 +218,11 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         lock,
         listeners,
         local,
+        background: DaemonLocation {
+            log_file: options.log_file,
+            ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),
+            ..DaemonLocation::default()
+        },
     })?;
     Ok(RunningDaemon {
         addresses,
@@ -243,16 +252,12 @@ async fn listen(
     }
 }
 
-/// What is sent over HTTP is plain text.
 fn check_listen(settings: &Settings, options: &ServeOptions) -> Result<(), ServeError> {
-    if settings.listen.is_loopback() || options.insecure {
+    if options.insecure {
         return Ok(());
     }
-    Err(ServeError::Failed(format!(
-        "{} can be reached from other machines, and everything sent there is plain text; listen on 127.0.0.1 behind \
-         a reverse proxy with TLS, or add --insecure if that is meant",
-        settings.listen
-    )))
+    let checked = settings.listen.for_this_machine();
+    checked.map_err(|error| ServeError::Failed(error.to_string()))
 }
 
 fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {

@@ -49,6 +49,8 @@ pub(super) struct DaemonParts {
     pub(super) listeners: Vec<TcpListener>,
     /// The command line's socket.
     pub(super) local: Option<LocalSocket>,
+    /// What is to be said of a daemon in the background.
+    pub(super) background: DaemonLocation,
 }
 
 /// What has to be ended.
@@ -78,6 +80,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         mut lock,
         listeners,
         local,
+        background,
     } = parts;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
@@ -108,7 +111,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     );
     let gate = Gate::new(keeper.subscribe(), catalog.clone());
     let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
-    let management = Management::new(keeper.clone(), catalog, upstreams);
+    let management = Management::new(keeper.clone(), catalog, upstreams, data_dir.clone());
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
     let calls = CallIds::default();
@@ -128,10 +131,13 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         data_dir: data_dir.clone(),
         listen: addresses.iter().map(ToString::to_string).collect(),
         url: url.clone(),
+        ..background
     };
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, calls, location, move || counted.count());
+    let api = Api::new(management, router, calls, location.clone(), move || {
+        counted.count()
+    });
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.
@@ -156,7 +162,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         api: &api,
     };
     let faces = open_faces(&faces, &keeper, listeners, local, &closing);
-    lock.note_address(url.as_deref());
+    lock.note_address(&location);
     let running = DaemonTasks {
         closing,
         ending,

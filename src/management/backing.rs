@@ -26,6 +26,15 @@ pub trait Backing: Send + Sync {
     /// The last lists of these servers.
     fn lists(&self, settings: &Settings) -> Arc<Snapshot>;
 
+    /// The data folder.
+    fn data_dir(&self) -> &Path;
+
+    /// What a server wrote to its stderr of late and is still in memory, at most `n` lines.
+    fn recent_log(&self, server: &str, n: usize) -> Vec<String>;
+
+    /// Lets go what is kept of a server that was taken out of the configuration.
+    fn forget(&self, server: &str);
+
     /// How the connections of a server are.
     fn connections(&self, server: &str) -> Connections;
 

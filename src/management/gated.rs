@@ -52,12 +52,45 @@ fn refusal(
 /// What a person does about a server that the gate keeps closed.
 fn next_step(code: ErrorCode, server: &str) -> Option<String> {
     match code {
-        ErrorCode::ServerDisabled => Some(format!(
-            "`mcpproxy upstream enable {server}` switches it on"
-        )),
-        ErrorCode::ServerQuarantined => {
-            Some("review it and set \"quarantined\": false in the configuration file".to_owned())
-        }
+        ErrorCode::ServerDisabled => Some(enable(server)),
+        ErrorCode::ServerQuarantined => Some(approve()),
         _ => None,
     }
+}
+
+/// What a person does about a server that is switched off.
+pub(super) fn enable(server: &str) -> String {
+    format!("`mcpproxy upstream enable {server}` switches it on")
+}
+
+/// What a person does about a server that is held.
+pub(super) fn approve() -> String {
+    "review it and set \"quarantined\": false in the configuration file".to_owned()
+}
+
+/// `read`, `write` or `destructive`: what a known tool is called with.
+pub(super) fn call_variant(
+    settings: &Settings,
+    lists: &Snapshot,
+    server: &str,
+    tool: &str,
+) -> Option<&'static str> {
+    let known = lists.tool(server, tool)?;
+    Some(
+        Rules::new(settings, lists)
+            .call_with(server, known)
+            .as_str(),
+    )
+}
+
+/// How many of the known tools may be called.
+pub(super) fn count_callable(settings: &Settings, lists: &Snapshot) -> usize {
+    let (rules, operator) = (Rules::new(settings, lists), Access::default().terminal());
+    let known = lists.servers.values().flat_map(|known| {
+        let server = known.server.as_str();
+        known.tools.iter().map(move |tool| (server, &*tool.name))
+    });
+    known
+        .filter(|(server, tool)| rules.allows(&operator, server, &Target::tool(tool)))
+        .count()
 }

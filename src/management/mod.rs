@@ -6,8 +6,10 @@
 mod backing;
 mod gated;
 mod health;
+mod operator_hints;
 mod over_daemon;
 mod over_files;
+mod server_logs;
 mod servers;
 mod status;
 mod tools;
@@ -18,8 +20,9 @@ pub use self::{
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
     over_daemon::OverDaemon,
-    over_files::{ConfigReport, OverFiles},
-    servers::{Enabled, LogLines, ServerChange, ServerList, ServerRow, ServerState},
+    over_files::{ConfigReport, Exposure, OverFiles},
+    server_logs::{last_lines, last_lines_before},
+    servers::{Enabled, LogLines, ServerChange, ServerDetails, ServerList, ServerRow, ServerState},
     status::{DaemonLocation, ServerCounts, StatusReport},
     tools::{ShownTool, ToolList, ToolRow},
 };

@@ -1,7 +1,7 @@
 //! The verbs over the parts of a running daemon, and those that need them running.
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -9,30 +9,35 @@ use std::{
 use super::{
     Backing, Connections, Management,
     gated::server_refusal,
-    servers::{LogLines, ServerChange},
+    servers::{ServerChange, ServerDetails},
 };
 use crate::{
     catalog::{Catalog, Snapshot},
     config::{Change, Keeper, Settings, WriteError},
     error_code::{ErrorCode, Failure},
-    upstream::{Upstream, Upstreams},
+    upstream::{State, Upstream, Upstreams},
 };
+
+/// How often it is looked whether a server has settled.
+const SETTLING: Duration = Duration::from_millis(50);
 
 /// The parts of a running daemon.
 pub struct OverDaemon {
     keeper: Keeper,
     pub(super) catalog: Catalog,
     pub(super) upstreams: Upstreams,
+    data_dir: PathBuf,
     started: Instant,
 }
 
 impl Management {
     /// Verbs over these parts.
-    pub fn new(keeper: Keeper, catalog: Catalog, upstreams: Upstreams) -> Self {
+    pub fn new(keeper: Keeper, catalog: Catalog, upstreams: Upstreams, data_dir: PathBuf) -> Self {
         Self(Arc::new(OverDaemon {
             keeper,
             catalog,
             upstreams,
+            data_dir,
             started: Instant::now(),
         }))
     }
@@ -47,7 +52,49 @@ impl Management {
         self.0.keeper.settings()
     }
 
-    /// Connects a server anew, also one that sleeps, and lists it at once.
+    /// What of the file counts only after a restart, each in a sentence.
+    pub(super) fn restart_needed(&self) -> Vec<String> {
+        let keys = self.0.keeper.needs_restart();
+        let warning = |key| {
+            format!("`{key}` was changed; the new value counts after a restart of the daemon")
+        };
+        keys.into_iter().map(warning).collect()
+    }
+
+    /// How a server is when its first attempt to connect has come to an end, where one is under way or about to be. Waits for that,
+    /// but not longer than `patience`.
+    pub async fn settled_server(
+        &self,
+        name: &str,
+        patience: Duration,
+    ) -> Result<ServerDetails, Failure> {
+        let deadline = Instant::now() + patience;
+        while self.is_about_to_connect(name) && Instant::now() < deadline {
+            tokio::time::sleep(SETTLING).await;
+        }
+        self.server_details(name)
+    }
+
+    /// A server whose lists are known sleeps until it is called; one that may not be contacted never comes.
+    fn is_about_to_connect(&self, name: &str) -> bool {
+        let settings = self.settings_in_force();
+        let entry = settings.servers.get(name);
+        let Some(entry) = entry.filter(|entry| entry.may_be_contacted()) else {
+            return false;
+        };
+        let status = self.0.upstreams.get(name).map(|upstream| upstream.status());
+        match status {
+            // The supervisor has not seen the change yet.
+            None => true,
+            Some(status) if status.settled => false,
+            Some(status) => {
+                let is_connecting = matches!(status.state, State::Connecting { .. });
+                is_connecting || !self.lists(&settings).servers.contains_key(&entry.name)
+            }
+        }
+    }
+
+    /// Connects a server anew, also one that sleeps, and lists it at once. That it came to nothing, its row says.
     pub async fn restart_server(&self, name: &str) -> Result<ServerChange, Failure> {
         let settings = self.settings_in_force();
         if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
@@ -58,22 +105,16 @@ impl Management {
             let failure = Failure::new(ErrorCode::ServerUnavailable, error, "Try again.");
             return Err(failure.of_server(name));
         };
-        upstream.restart().await?;
+        if let Err(failure) = upstream.restart().await
+            && self.server(name)?.last_error.is_none()
+        {
+            return Err(failure);
+        }
         let instances = self.0.upstreams.instances(name);
         let restarts = instances.iter().map(Upstream::restart);
         // What came of each, its row says.
         let _ = futures_util::future::join_all(restarts).await;
         Ok(ServerChange::of(self.server(name)?, &[]))
-    }
-
-    /// The last lines that a server wrote to its stderr.
-    pub fn server_logs(&self, name: &str, lines: usize) -> Result<LogLines, Failure> {
-        self.server(name)?;
-        let upstream = self.0.upstreams.get(name);
-        let lines = upstream.map(|upstream| upstream.stderr().tail(lines));
-        Ok(LogLines {
-            lines: lines.unwrap_or_default(),
-        })
     }
 }
 
@@ -96,6 +137,18 @@ impl Backing for OverDaemon {
     fn lists(&self, _: &Settings) -> Arc<Snapshot> {
         self.catalog.snapshot()
     }
+
+    fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    fn recent_log(&self, server: &str, n: usize) -> Vec<String> {
+        let upstream = self.upstreams.get(server);
+        upstream.map_or_else(Vec::new, |upstream| upstream.stderr().tail(n))
+    }
+
+    /// The supervisor does it when the server has ended, however the entry went away.
+    fn forget(&self, _: &str) {}
 
     fn connections(&self, server: &str) -> Connections {
         let instances = self.upstreams.instances(server);

@@ -10,8 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::{Backing, Connections, Management};
 use crate::{
     catalog::{ServerCatalog, Snapshot, last_known},
-    config::{self, BrokenEntry, Change, Places, Settings, Variables, WriteError},
+    config::{self, BrokenEntry, Change, Places, Settings, Variables, Why, WriteError},
     error_code::{ErrorCode, Failure},
+    names::ServerName,
+    process,
 };
 
 /// The configuration file, which is read whenever it is asked for, and the data folder.
@@ -32,10 +34,22 @@ pub struct ConfigReport {
     pub servers: usize,
     /// Why the file as a whole cannot be used.
     pub error: Option<String>,
+    /// Why a daemon would not start with it, or not with what is meant.
+    #[serde(default)]
+    pub faults: Vec<String>,
     /// The servers whose entries cannot be used.
     pub broken: Vec<BrokenEntry>,
     /// What would be ignored.
     pub warnings: Vec<String>,
+}
+
+/// Who is to reach the daemon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exposure {
+    /// This machine only.
+    ThisMachine,
+    /// Other machines too: `serve --insecure`.
+    Anywhere,
 }
 
 impl Management<OverFiles> {
@@ -64,15 +78,16 @@ impl Management<OverFiles> {
         &self.0.data_dir
     }
 
-    /// What a daemon would refuse of the file, and what it would ignore.
-    pub fn check(&self) -> ConfigReport {
+    /// What a daemon would refuse of the file, and what it would ignore. `exposure` is what `serve` will be told.
+    pub fn check(&self, exposure: Exposure) -> ConfigReport {
         let config_file = self.config_file().display().to_string();
         match self.settings() {
             Ok(settings) => ConfigReport {
                 config_file,
-                ok: settings.broken.is_empty(),
+                ok: settings.broken.is_empty() && self.faults(&settings, exposure).is_empty(),
                 servers: settings.servers.len(),
                 error: None,
+                faults: self.faults(&settings, exposure),
                 broken: settings.broken.clone(),
                 warnings: settings.warnings.clone(),
             },
@@ -81,10 +96,32 @@ impl Management<OverFiles> {
                 ok: false,
                 servers: 0,
                 error: Some(failure.error),
+                faults: Vec::new(),
                 broken: Vec::new(),
                 warnings: Vec::new(),
             },
         }
+    }
+
+    fn faults(&self, settings: &Settings, exposure: Exposure) -> Vec<String> {
+        let (file, why) = (&self.0.places.config_file, self.0.places.why);
+        let is_asked_for = !matches!(why, Why::Platform | Why::GoProgram);
+        let missing = (is_asked_for && !file.exists()).then(|| {
+            let file = file.display();
+            format!(
+                "there is no file {file}, which is asked for by {}",
+                why.as_str()
+            )
+        });
+        let listen = match exposure {
+            Exposure::ThisMachine => settings.listen.for_this_machine().err(),
+            Exposure::Anywhere => None,
+        };
+        let listen = listen.map(|error| format!("`listen`: {error}"));
+        let folder = self.data_dir();
+        let folder = (folder.exists() && !folder.is_dir())
+            .then(|| format!("the data folder {} is no folder", folder.display()));
+        [missing, listen, folder].into_iter().flatten().collect()
     }
 }
 
@@ -115,6 +152,20 @@ impl Backing for OverFiles {
             Some((entry.name.clone(), Arc::new(server)))
         });
         Arc::new(Snapshot::new(0, known.collect()))
+    }
+
+    fn data_dir(&self) -> &Path {
+        &self.data_dir
+    }
+
+    fn recent_log(&self, _: &str, _: usize) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn forget(&self, server: &str) {
+        if let Ok(name) = ServerName::parse(server) {
+            process::remove_server_logs(&self.data_dir, &name);
+        }
     }
 
     fn connections(&self, _: &str) -> Connections {

@@ -1,15 +1,21 @@
 //! Servers: their rows in listings, and the changes an operator makes to them.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Backing, Connections, Management, gated::server_refusal};
+use super::{Backing, Connections, Management, gated::server_refusal, server_logs::last_lines};
 use crate::{
     catalog::Snapshot,
-    config::{BrokenEntry, Change, EditError, ServerEntry, SessionScope, Settings, WriteError},
+    config::{
+        self, BrokenEntry, Change, EditError, ServerEntry, SessionScope, Settings, Transport,
+        WriteError,
+    },
     error_code::{ErrorCode, Failure},
     gate::{self, Rules},
     names::ServerName,
+    process,
     upstream::{State, Status},
 };
 
@@ -81,6 +87,21 @@ pub struct ServerChange {
 pub struct LogLines {
     /// The last lines, oldest first.
     pub lines: Vec<String>,
+    /// Where all of them are; nothing for a remote server, which writes no log here.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+}
+
+/// All that is known of one server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ServerDetails {
+    /// How it is.
+    pub server: ServerRow,
+    /// Its entry, everything secret as `***`; absent where it is broken.
+    pub entry: Option<Value>,
+    /// Where its stderr goes.
+    #[serde(default)]
+    pub log_file: Option<PathBuf>,
 }
 
 /// On or off.
@@ -120,13 +141,57 @@ impl<B: Backing> Management<B> {
     /// Every server of the configuration, broken entries included, by name.
     pub fn servers(&self) -> Result<ServerList, Failure> {
         let settings = self.settings()?;
-        let lists = self.lists(&settings);
-        let sound = settings.servers.values();
-        let sound = sound.map(|entry| self.row(&settings, &lists, entry));
-        let broken = settings.broken.iter().map(|broken| self.broken_row(broken));
-        let mut servers: Vec<ServerRow> = sound.chain(broken).collect();
-        servers.sort_by(|a, b| a.name.cmp(&b.name));
+        let servers = self.rows(&settings, &self.lists(&settings));
         Ok(ServerList { servers })
+    }
+
+    pub(super) fn rows(&self, settings: &Settings, lists: &Snapshot) -> Vec<ServerRow> {
+        let sound = settings.servers.values();
+        let sound = sound.map(|entry| self.row(settings, lists, entry));
+        let broken = settings.broken.iter().map(|broken| self.broken_row(broken));
+        let mut rows: Vec<ServerRow> = sound.chain(broken).collect();
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        rows
+    }
+
+    /// All that is known of one server, its secrets masked.
+    pub fn server_details(&self, name: &str) -> Result<ServerDetails, Failure> {
+        let settings = self.settings()?;
+        let entry = settings.servers.get(name);
+        Ok(ServerDetails {
+            server: self.server(name)?,
+            entry: entry.map(|entry| entry.shown()),
+            log_file: entry.and_then(|entry| self.log_file(entry)),
+        })
+    }
+
+    /// The last lines that a server wrote to its stderr, also in earlier runs. Blocks.
+    pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines, Failure> {
+        self.server(name)?;
+        let settings = self.settings()?;
+        let file = settings
+            .servers
+            .get(name)
+            .and_then(|entry| self.log_file(entry));
+        let written = file.as_ref().map(|file| last_lines(file, n)).transpose();
+        let written = written.map_err(|error| {
+            let error = format!("failed to read the log of the server {name:?}: {error}");
+            let hint = "Check that the file may be read.";
+            Failure::new(ErrorCode::Internal, error, hint).of_server(name)
+        })?;
+        let (written, recent) = (written.unwrap_or_default(), self.0.recent_log(name, n));
+        // Lines on their way to the disk, or that a full one did not take, are in memory only.
+        let is_ahead = recent.len() >= n || recent.len() > written.len();
+        Ok(LogLines {
+            lines: if is_ahead { recent } else { written },
+            file,
+        })
+    }
+
+    /// Where a server's stderr goes. A remote one has none.
+    fn log_file(&self, entry: &ServerEntry) -> Option<PathBuf> {
+        let is_process = matches!(entry.transport, Transport::Stdio(_));
+        is_process.then(|| process::server_log_file(self.0.data_dir(), &entry.name))
     }
 
     /// One server of the configuration.
@@ -173,7 +238,7 @@ impl<B: Backing> Management<B> {
                 .or(B::TOOLS_UNLISTED),
             instances: is_divided.then_some(instances),
             last_error,
-            next_step,
+            next_step: next_step.or_else(|| asleep(state, connections.base.as_ref())),
         }
     }
 
@@ -204,6 +269,11 @@ impl<B: Backing> Management<B> {
             let hint = "Choose another name.";
             Failure::new(ErrorCode::InvalidArguments, error.to_string(), hint).of_server(name)
         })?;
+        if let Some(fault) = config::entry_fault(&parsed, &entry) {
+            let error = format!("the server {name:?} cannot be added like this: {fault}");
+            let hint = "Correct it; nothing was written.";
+            return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name));
+        }
         self.write(vec![Change::AddServer {
             name: parsed,
             entry,
@@ -215,23 +285,39 @@ impl<B: Backing> Management<B> {
     /// Takes a server out of the configuration.
     pub async fn remove_server(&self, name: &str) -> Result<ServerChange, Failure> {
         let row = self.row_before_change(name)?;
-        self.write(vec![Change::RemoveServer {
+        let removed = Change::RemoveServer {
             name: name.to_owned(),
-        }])
-        .await?;
+        };
+        let written = self.write(vec![removed]).await;
+        written.map_err(|failure| self.not_in_file(name, failure))?;
+        self.0.forget(name);
         Ok(ServerChange::of(row?, &["removed"]))
     }
 
     /// Switches a server on or off.
     pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<ServerChange, Failure> {
         let _ = self.row_before_change(name)?;
-        self.write(vec![Change::SetKey {
+        let set = Change::SetKey {
             server: name.to_owned(),
             path: vec!["enabled".to_owned()],
             value: Value::Bool(enabled == Enabled::On),
-        }])
-        .await?;
+        };
+        let written = self.write(vec![set]).await;
+        written.map_err(|failure| self.not_in_file(name, failure))?;
         Ok(ServerChange::of(self.server(name)?, &["enabled"]))
+    }
+
+    /// A server that is there and stands in no file is the demo server.
+    fn not_in_file(&self, name: &str, failure: Failure) -> Failure {
+        if failure.code != ErrorCode::UnknownServer || self.server(name).is_err() {
+            return failure;
+        }
+        let error = format!(
+            "the server {name:?} does not stand in {}: `mcpproxy serve --demo` adds it",
+            self.config_file().display()
+        );
+        let hint = "Start the daemon without --demo.";
+        Failure::new(ErrorCode::UnknownServer, error, hint).of_server(name)
     }
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner
@@ -288,6 +374,12 @@ fn with_source(error: &dyn std::error::Error) -> String {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
     }
+}
+
+/// A server that sleeps looks like one that does not work, so it says that it does.
+fn asleep(state: ServerState, base: Option<&Status>) -> Option<String> {
+    let is_asleep = state == ServerState::Disconnected && base.is_some();
+    is_asleep.then(|| "none: asleep, the next call starts it".to_owned())
 }
 
 fn runs(status: &Status) -> bool {

@@ -4,7 +4,11 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Management;
+use super::{
+    Management,
+    gated::count_callable,
+    servers::{ServerRow, ServerState},
+};
 
 /// The answer of `GET /api/v1/status`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -26,9 +30,15 @@ pub struct StatusReport {
     pub servers: ServerCounts,
     /// Tools known.
     pub tools: usize,
+    /// Those of them that may be called.
+    #[serde(default)]
+    pub callable_tools: Option<usize>,
     /// Client sessions open.
     pub sessions: usize,
-    /// What of the configuration is ignored.
+    /// The servers that do not work, each with its error and its next step.
+    #[serde(default)]
+    pub problems: Vec<ServerRow>,
+    /// What of the configuration is ignored, and what waits for a restart.
     #[serde(default)]
     pub warnings: Vec<String>,
     /// Why the configuration file as it stands is not in force.
@@ -45,15 +55,53 @@ pub struct DaemonLocation {
     pub listen: Vec<String>,
     /// Where clients connect, unless only the local socket is served.
     pub url: Option<String>,
+    /// The log of a daemon that was started in the background for clients; others log to stderr.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log_file: Option<PathBuf>,
+    /// How long such a daemon stays when nobody is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends_after_idle_seconds: Option<u64>,
 }
 
 /// How many servers there are.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ServerCounts {
-    /// Switched on.
+    /// Switched on and sound.
     pub configured: usize,
     /// Connected now.
     pub connected: usize,
+    /// All that stand in the file, broken and disabled ones included. The rest add up to it.
+    pub total: usize,
+    /// Ready.
+    pub ready: usize,
+    /// Not connected, and nothing is wrong: the next call connects.
+    pub asleep: usize,
+    /// On their way.
+    pub connecting: usize,
+    /// Broken, or not to be reached.
+    pub error: usize,
+    /// Switched off.
+    pub disabled: usize,
+    /// Held until a person approves.
+    pub quarantined: usize,
+}
+
+impl ServerCounts {
+    fn of(rows: &[ServerRow], configured: usize, connected: usize) -> Self {
+        let count = |state| rows.iter().filter(|row| row.state == state).count();
+        Self {
+            configured,
+            connected,
+            total: rows.len(),
+            ready: count(ServerState::Ready),
+            asleep: count(ServerState::Disconnected),
+            connecting: count(ServerState::Connecting),
+            error: count(ServerState::Error),
+            disabled: count(ServerState::Disabled),
+            quarantined: count(ServerState::Quarantined),
+        }
+    }
 }
 
 impl Management {
@@ -61,6 +109,16 @@ impl Management {
     pub fn status(&self, location: &DaemonLocation, sessions: usize) -> StatusReport {
         let settings = self.settings_in_force();
         let health = self.health(sessions);
+        let lists = self.lists(&settings);
+        let rows = self.rows(&settings, &lists);
+        let servers =
+            ServerCounts::of(&rows, health.backends_configured, health.backends_connected);
+        let is_failing = |row: &ServerRow| {
+            let is_trying = row.state == ServerState::Connecting && row.last_error.is_some();
+            row.state == ServerState::Error || is_trying
+        };
+        let mut warnings = settings.warnings.clone();
+        warnings.extend(self.restart_needed());
         StatusReport {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: std::process::id(),
@@ -68,13 +126,12 @@ impl Management {
             config_file: self.config_file().to_owned(),
             location: location.clone(),
             routing_mode: settings.routing_mode.as_str().to_owned(),
-            servers: ServerCounts {
-                configured: health.backends_configured,
-                connected: health.backends_connected,
-            },
+            servers,
             tools: health.tools,
+            callable_tools: Some(count_callable(&settings, &lists)),
+            problems: rows.into_iter().filter(is_failing).collect(),
             sessions: health.active_clients,
-            warnings: settings.warnings.clone(),
+            warnings,
             config_error: self.config_error(),
         }
     }

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backing, Management, gated::tool_refusal};
+use super::{
+    Backing, Management,
+    gated::{call_variant, tool_refusal},
+};
 use crate::{
     catalog::{ServerCatalog, Snapshot, Tool},
     config::Settings,
@@ -41,6 +44,9 @@ pub struct ToolRow {
     pub callable: bool,
     /// Why not.
     pub reason: Option<String>,
+    /// What it is called with: `read`, `write` or `destructive`.
+    #[serde(default)]
+    pub call_with: Option<String>,
 }
 
 /// One tool with its whole definition.
@@ -116,6 +122,7 @@ fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> Tool
         annotations: tool.definition.get("annotations"),
         callable: refusal.is_none(),
         reason: refusal.map(|failure| failure.error),
+        call_with: call_variant(settings, lists, server, &tool.name).map(str::to_owned),
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Launch {
     pub args: Vec<String>,
     /// On top of the base environment.
     pub env: Vec<(String, Secret)>,
-    /// The child's folder; ours if absent.
+    /// The child's folder; the home folder if absent, because ours depends on who started us.
     pub cwd: Option<PathBuf>,
     /// What is masked in what it writes to stderr.
     pub secrets: Secrets,
@@ -139,6 +139,7 @@ impl Launch {
     pub(super) fn command(&self, base: &BaseEnvironment) -> Result<Command, SpawnError> {
         let environment = base.for_child(&self.env);
         let mut command = Command::new(self.locate(&environment)?);
+        command.current_dir(self.folder(&environment));
         command
             .args(&self.args)
             .env_clear()
@@ -146,9 +147,6 @@ impl Launch {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        if let Some(cwd) = &self.cwd {
-            command.current_dir(cwd);
-        }
         Ok(command)
     }
 
@@ -172,10 +170,20 @@ impl Launch {
             .get(OsStr::new("PATH"))
             .cloned()
             .unwrap_or_default();
-        let ours = env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
-        let from = self.cwd.as_ref().map_or(ours.clone(), |cwd| ours.join(cwd));
+        let from = self.folder(environment);
         which::which_in(&self.command, Some(&path), &from)
             .map_err(|_| self.not_found(path, from.join(&self.command)))
+    }
+
+    fn folder(&self, environment: &BTreeMap<OsString, OsString>) -> PathBuf {
+        let ours = env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned());
+        if let Some(cwd) = &self.cwd {
+            return ours.join(cwd);
+        }
+        let home = environment.get(OsStr::new("HOME")).map(PathBuf::from);
+        let home = home.or_else(env::home_dir);
+        // Users of services may have none.
+        home.filter(|home| home.is_dir()).unwrap_or(ours)
     }
 
     fn not_found(&self, path: OsString, file: PathBuf) -> SpawnError {

@@ -36,6 +36,8 @@ struct LogFileShared {
 struct Queue {
     waiting: Vec<u8>,
     dropped: u64,
+    /// Whether what is on the disk goes before anything else is written.
+    removed: bool,
     /// Invariant: a writer is running exactly while this is set, so there is never more than one.
     writing: bool,
 }
@@ -64,7 +66,21 @@ impl LogFile {
             queue.waiting.extend_from_slice(line.as_bytes());
             queue.waiting.push(b'\n');
         }
-        if !queue.writing && !lines.is_empty() {
+        if !lines.is_empty() {
+            self.write_later(&mut queue);
+        }
+    }
+
+    /// Removes the file and those that were set aside, and drops what waits. Must be called within a tokio runtime.
+    pub(super) fn remove(&self) {
+        let mut queue = self.shared.queue.lock();
+        queue.waiting.clear();
+        (queue.dropped, queue.removed) = (0, true);
+        self.write_later(&mut queue);
+    }
+
+    fn write_later(&self, queue: &mut Queue) {
+        if !queue.writing {
             queue.writing = true;
             let shared = Arc::clone(&self.shared);
             tokio::task::spawn_blocking(move || shared.write_out());
@@ -76,7 +92,9 @@ impl LogFileShared {
     /// Writes until nothing waits any more.
     fn write_out(&self) {
         while let Some(batch) = self.next_batch() {
-            if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT)
+            if batch.is_empty() {
+                remove_all(&self.path);
+            } else if let Err(error) = append_rotating(&self.path, &batch, ROTATE_AT)
                 && let Some(times) = self.failures.due()
             {
                 tracing::warn!(path = %self.path.display(), %error, times, "lines of a server's log were lost");
@@ -84,8 +102,12 @@ impl LogFileShared {
         }
     }
 
+    /// What is to be written next; an empty one means that the files are to be removed.
     fn next_batch(&self) -> Option<Vec<u8>> {
         let mut queue = self.queue.lock();
+        if std::mem::take(&mut queue.removed) {
+            return Some(Vec::new());
+        }
         let mut batch = std::mem::take(&mut queue.waiting);
         let dropped = std::mem::take(&mut queue.dropped);
         if dropped > 0 {
@@ -116,6 +138,19 @@ fn rotate(path: &Path) -> io::Result<()> {
         }
     }
     fs::rename(path, set_aside(path, 1))
+}
+
+/// Removes a log file and those that were set aside.
+pub(super) fn remove_all(path: &Path) {
+    let older = (1..=KEPT).map(|number| set_aside(path, number));
+    for file in older.chain([path.to_owned()]) {
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                tracing::warn!(path = %file.display(), %error, "the log of a removed server stays");
+            }
+            _ => (),
+        }
+    }
 }
 
 fn set_aside(path: &Path, number: u32) -> PathBuf {

@@ -44,7 +44,7 @@ pub use self::{
     launch::{Launch, SpawnError},
     ledger::{ChildLedger, LedgerError},
     login_path::LoginPath,
-    stderr_log::StderrLog,
+    stderr_log::{StderrLog, remove_server_logs, server_log_file},
 };
 use crate::secret::Secrets;
 

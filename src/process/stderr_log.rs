@@ -1,11 +1,19 @@
 //! What a server prints on stderr: the last lines in memory, all of it in a rotated file. For the operator only; nothing here
 //! may be put into an error that a client reads.
 
-use std::{borrow::Cow, collections::VecDeque, path::Path, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::{line_cutter::LineCutter, log_file::LogFile};
+use super::{
+    line_cutter::LineCutter,
+    log_file::{LogFile, remove_all},
+};
 use crate::{names::ServerName, secret::Secrets, sync::Guarded};
 
 /// Limit: the lines kept in memory.
@@ -24,6 +32,16 @@ pub struct StderrLog {
     file: LogFile,
 }
 
+/// The file of a server's log.
+pub fn server_log_file(data_dir: &Path, server: &ServerName) -> PathBuf {
+    data_dir.join("logs").join(format!("server-{server}.log"))
+}
+
+/// Removes the log of a server that no daemon runs. Blocks.
+pub fn remove_server_logs(data_dir: &Path, server: &ServerName) {
+    remove_all(&server_log_file(data_dir, server));
+}
+
 #[derive(Default)]
 struct Last {
     lines: VecDeque<String>,
@@ -33,11 +51,16 @@ struct Last {
 impl StderrLog {
     /// The log of this server: `logs/server-NAME.log` in the data folder. Nothing is opened before the first line.
     pub fn new(data_dir: &Path, server: &ServerName) -> Self {
-        let path = data_dir.join("logs").join(format!("server-{server}.log"));
         Self {
             last: Arc::default(),
-            file: LogFile::new(path),
+            file: LogFile::new(server_log_file(data_dir, server)),
         }
+    }
+
+    /// Removes the files, now that the server was taken out of the configuration. A line that comes after this begins a new one. Must
+    /// be called within a tokio runtime.
+    pub fn remove(&self) {
+        self.file.remove();
     }
 
     /// The last lines, at most `n`, oldest first. A line is at most 16 KiB long; of a longer one the rest is `…`.

@@ -1,7 +1,10 @@
 //! The command line, run as the real program, against the files alone and against a daemon that plays back answers.
 
 mod calls;
+mod checks;
 mod files;
+mod logs;
+mod outcomes;
 mod playback;
 mod serving;
 mod through_the_daemon;
@@ -164,6 +167,12 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
             "upstream", "add", "a", "--url", "http://x", "--header", "novalue",
         ],
         &["upstream", "logs", "a", "--lines", "501"],
+        &["upstream", "add", "a", "--", "npx -y foo"],
+        &["upstream", "add", "a", "uvx", "foo"],
+        &["upstream", "remove"],
+        &["upstream", "logs", "a", "-f", "-o", "table", "-q", "-v"],
+        &["serve", "--port", "1", "--listen", ":2"],
+        &["tools", "search", "x", "--limit", "0"],
         &["call", "read", "noserver"],
         &["call", "delete", "a:b"],
         &["call", "read", "a:b", "--args", "{"],
@@ -190,7 +199,7 @@ fn what_needs_a_daemon_ends_with_3_and_says_how_to_start_one() {
     let commands: &[&[&str]] = &[
         &["status"],
         &["upstream", "restart", "a"],
-        &["upstream", "logs", "a"],
+        &["stop"],
         &["call", "read", "a:b"],
     ];
     for command in commands {

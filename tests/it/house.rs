@@ -23,7 +23,6 @@ const MAX_LINES: usize = 450;
 const DOORS: &[(&str, &[&str])] = &[
     ("axum", &["inbound", "api", "daemon"]),
     ("clap", &["cli"]),
-    ("comfy_table", &["cli"]),
     ("directories", &["config"]),
     ("frostem", &["catalog/tokenizer"]),
     ("globset", &["config"]),
@@ -55,6 +54,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("sd_notify", &["daemon"]),
     ("tantivy", &["catalog/index"]),
     ("tracing_subscriber", &["logging"]),
+    ("unicode_width", &["cli"]),
     ("which", &["process"]),
 ];
 

@@ -6,17 +6,27 @@ use clap::{Args, builder::PossibleValuesParser};
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::super::{connection, failure::CommandFailure, location::Location, output};
+use super::{
+    super::{
+        connection,
+        failure::CommandFailure,
+        location::Location,
+        output::{self, Output},
+        tools,
+    },
+    outcome,
+};
 use crate::{
-    daemon_client::{self, AnswerDeadline},
-    management::{ServerChange, ServerState},
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+    management::{LogLines, Management, OverFiles, ServerChange, ServerRow, ServerState, ToolList},
     names::{BadServerName, ServerName},
 };
 
 /// Add a server: a command that speaks MCP on stdin and stdout, or a URL
 ///
 /// What you add here is trusted: it is started and its tools are offered without further questions. Use --quarantined to look
-/// at it first. Values may refer to variables of the daemon's environment as `${NAME}`; quote them, so that the shell leaves
+/// at it first. A command is started in the home folder, unless --cwd names another; one that refers to files in this folder is
+/// started here. Values may refer to variables of the daemon's environment as `${NAME}`; quote them, so that the shell leaves
 /// them alone.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES, override_usage = USAGE)]
@@ -49,7 +59,13 @@ pub(in crate::cli) struct AddServer {
     /// Add it switched off
     #[arg(long)]
     disabled: bool,
+    /// Add it only if it works: connect, and show its tools, or the reason and add nothing
+    #[arg(long, conflicts_with_all = ["disabled", "quarantined"])]
+    check: bool,
 }
+
+/// How many lines are shown of what a server wrote that does not work.
+const LAST_WORDS: usize = 10;
 
 const TYPES: [&str; 5] = ["stdio", "http", "streamable-http", "sse", "auto"];
 
@@ -59,42 +75,40 @@ const USAGE: &str = "mcpproxy upstream add [OPTIONS] <NAME> -- <COMMAND> [ARGS].
 const EXAMPLES: &str = "\
 Examples:
   mcpproxy upstream add time -- uvx mcp-server-time
+  mcpproxy upstream add --check files -- npx -y @modelcontextprotocol/server-filesystem ~/Documents
   mcpproxy upstream add github --env 'TOKEN=${GITHUB_TOKEN}' -- npx -y some-github-server
   mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'";
 
 impl AddServer {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
-        let name = self.name.clone();
-        let entry = self.entry()?;
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let (name, is_checked) = (self.name.clone(), self.check);
+        let entry = self.entry(out)?;
         let files = location.files()?;
-        let change = if let Some(mut daemon) = connection::open_if_running(files.data_dir()).await?
-        {
-            let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
-            body.extend(entry);
-            let (path, body) = ("/api/v1/servers", Value::Object(body).to_string());
-            let answer = daemon
-                .send(Method::POST, path, body, AnswerDeadline::Daemon)
-                .await?;
-            let change: ServerChange = daemon_client::read("POST /api/v1/servers", &answer)?;
-            let state = change.server.state.as_str();
-            output::note(&format!("added {name:?}; it is now {state}"));
-            change
+        let daemon = if is_checked {
+            Some(connection::open(&files, out).await?)
         } else {
-            let change = files.add_server(name.as_str(), entry).await?;
-            output::note(&format!(
-                "added {name:?} to {}; it will be there when the daemon starts",
-                files.config_file().display()
-            ));
-            change
+            connection::open_if_running(&files, out).await?
         };
-        if let (ServerState::Error, Some(error)) = (change.server.state, change.server.last_error) {
-            output::note(&format!("as it is, the server cannot be used: {error}"));
+        let change = match daemon {
+            Some(mut daemon) => {
+                let change = add_through(&mut daemon, &name, entry, is_checked).await?;
+                if is_checked {
+                    check(&mut daemon, &name, &change.server, out).await?;
+                } else {
+                    outcome::say(out, "added", &change.server);
+                }
+                change
+            }
+            None => add_to_file(&files, &name, entry, out).await?,
+        };
+        if out.is_json() {
+            output::json(&output::as_json(&change)?)?;
         }
         Ok(())
     }
 
     /// The entry as it stands in the configuration; keys with their default value are left out.
-    fn entry(self) -> Result<Map<String, Value>, CommandFailure> {
+    fn entry(self, out: Output) -> Result<Map<String, Value>, CommandFailure> {
         let mut entry = Map::new();
         if let Some(kind) = self.kind {
             let is_stdio = kind == "stdio";
@@ -115,8 +129,10 @@ impl AddServer {
             entry.insert("url".to_owned(), json!(url));
             insert_pairs(&mut entry, "headers", self.header);
         } else {
+            let here = files_here(&self.command);
             let mut words = self.command.into_iter();
             let command = words.next().unwrap_or_default();
+            refuse_shell_line(&command)?;
             entry.insert("command".to_owned(), json!(from_here(command)?));
             let arguments: Vec<String> = words.collect();
             if !arguments.is_empty() {
@@ -130,6 +146,12 @@ impl AddServer {
                     absolute(&cwd)?
                 };
                 entry.insert("cwd".to_owned(), json!(cwd));
+            } else if let Some(file) = here {
+                let cwd = absolute(".")?;
+                out.note(&format!(
+                    "it is started in {cwd}, because its command names the file {file} there; --cwd says otherwise"
+                ));
+                entry.insert("cwd".to_owned(), json!(cwd));
             }
         }
         if self.quarantined {
@@ -140,6 +162,97 @@ impl AddServer {
         }
         Ok(entry)
     }
+}
+
+async fn add_through(
+    daemon: &mut DaemonClient,
+    name: &ServerName,
+    entry: Map<String, Value>,
+    is_checked: bool,
+) -> Result<ServerChange, CommandFailure> {
+    let mut body = Map::from_iter([("name".to_owned(), json!(name))]);
+    body.extend(entry);
+    let (path, body) = ("/api/v1/servers", Value::Object(body).to_string());
+    let answer = daemon
+        .send(Method::POST, path, body, AnswerDeadline::Daemon)
+        .await?;
+    let mut change: ServerChange = daemon_client::read("POST /api/v1/servers", &answer)?;
+    let patience = is_checked.then_some(outcome::LONG_PATIENCE);
+    change.server = outcome::wait_for(daemon, name.as_str(), patience).await?;
+    Ok(change)
+}
+
+async fn add_to_file(
+    files: &Management<OverFiles>,
+    name: &ServerName,
+    entry: Map<String, Value>,
+    out: Output,
+) -> Result<ServerChange, CommandFailure> {
+    let change = files.add_server(name.as_str(), entry).await?;
+    out.note(&format!(
+        "added {name:?} to {}; it will be there when the daemon starts",
+        files.config_file().display()
+    ));
+    if let (ServerState::Error, Some(error)) = (change.server.state, &change.server.last_error) {
+        out.note(&format!("as it is, the server cannot be used: {error}"));
+    }
+    Ok(change)
+}
+
+/// Shows the tools of a server that was added, or takes it out again and says why.
+async fn check(
+    daemon: &mut DaemonClient,
+    name: &ServerName,
+    server: &ServerRow,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let path = format!("/api/v1/servers/{}", daemon_client::encoded(name.as_str()));
+    if server.state == ServerState::Ready || server.tools.is_some_and(|tools| tools > 0) {
+        outcome::say(out, "added", server);
+        let path = format!("{path}/tools");
+        let known: ToolList = daemon_client::read(&path, &daemon.get(&path).await?)?;
+        return if out.is_json() {
+            Ok(())
+        } else {
+            tools::print(known, out)
+        };
+    }
+    // Its log goes with it.
+    let log = format!("{path}/logs?lines={LAST_WORDS}");
+    let log: LogLines = daemon_client::read(&log, &daemon.get(&log).await?)?;
+    daemon
+        .send(Method::DELETE, &path, "", AnswerDeadline::Daemon)
+        .await?;
+    let reason = server.last_error.as_deref();
+    let reason = reason.unwrap_or("it did not connect in time");
+    let failure = CommandFailure::failed(format!("{name:?} was not added: {reason}"));
+    if log.lines.is_empty() {
+        return Err(CommandFailure {
+            next_step: server.next_step.clone(),
+            ..failure
+        });
+    }
+    out.note(&format!("it wrote:\n{}", log.lines.join("\n")));
+    Err(failure)
+}
+
+/// A command with its arguments in one word is what a shell would have taken apart.
+fn refuse_shell_line(command: &str) -> Result<(), CommandFailure> {
+    if !command.contains(char::is_whitespace) || Path::new(command).exists() {
+        return Ok(());
+    }
+    let mistake = format!("there is no program {command:?}: no shell takes it apart");
+    Err(CommandFailure::usage(mistake).next(format!("write it without quotes: -- {command}")))
+}
+
+/// The first word of a command that is a file of this folder, and means nothing elsewhere.
+fn files_here(command: &[String]) -> Option<String> {
+    let arguments = command.iter().skip(1);
+    let names_a_file = |word: &&String| {
+        let path = Path::new(word);
+        !word.starts_with('-') && path.is_relative() && path.is_file()
+    };
+    arguments.into_iter().find(names_a_file).cloned()
 }
 
 fn insert_pairs(entry: &mut Map<String, Value>, key: &str, pairs: Vec<(String, String)>) {

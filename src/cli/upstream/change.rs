@@ -1,23 +1,35 @@
-//! `mcpproxy upstream remove|enable|disable|restart`: one server, one verb.
+//! `mcpproxy upstream remove|enable|disable|restart`: one verb for some servers.
 
 use clap::Args;
 use http::Method;
+use serde::Serialize;
+use serde_json::Value;
 
-use super::super::{connection, failure::CommandFailure, location::Location, output};
+use super::{
+    super::{
+        connection,
+        failure::CommandFailure,
+        location::Location,
+        output::{self, Output},
+    },
+    outcome,
+};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    error_code::ErrorCode,
     management::{Enabled, Management, OverFiles, ServerChange},
 };
 
-/// The server that is meant.
+/// The servers that are meant.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct NamedServer {
-    /// The server's name, as `upstream list` shows it
-    name: String,
+pub(in crate::cli) struct NamedServers {
+    /// The servers' names, as `upstream list` shows them
+    #[arg(value_name = "NAME", required = true)]
+    names: Vec<String>,
 }
 
-/// What to do with it.
-#[derive(Debug, Clone, Copy)]
+/// What to do with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Remove,
     Enable,
@@ -25,76 +37,145 @@ pub(super) enum Verb {
     Restart,
 }
 
-impl NamedServer {
-    pub(super) async fn run(self, verb: Verb, location: &Location) -> Result<(), CommandFailure> {
-        let files = location.files()?;
-        match connection::open(files.data_dir()).await {
-            Ok(daemon) => self.through(daemon, verb).await,
-            Err(DaemonError::NotRunning(_)) if !matches!(verb, Verb::Restart) => {
-                self.in_file(&files, verb).await
-            }
-            Err(error) => Err(error.into()),
-        }
-    }
+/// What programs read: a change or a failure for each server, in the order in which they were named.
+#[derive(Serialize)]
+struct Changes {
+    changes: Vec<Value>,
+}
 
-    async fn through(self, mut daemon: DaemonClient, verb: Verb) -> Result<(), CommandFailure> {
-        let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
-        let (method, path, patience) = match verb {
-            Verb::Remove => (Method::DELETE, server, AnswerDeadline::Daemon),
-            Verb::Enable => (
-                Method::POST,
-                format!("{server}/enable"),
-                AnswerDeadline::Daemon,
-            ),
-            Verb::Disable => (
-                Method::POST,
-                format!("{server}/disable"),
-                AnswerDeadline::Daemon,
-            ),
-            // The answer comes when the server is up, and a first start may download.
-            Verb::Restart => (
-                Method::POST,
-                format!("{server}/restart"),
-                AnswerDeadline::Upstream,
-            ),
-        };
-        let request = format!("{method} {path}");
-        let answer = daemon.send(method, &path, "", patience).await?;
-        let ServerChange { server, .. } = daemon_client::read(&request, &answer)?;
-        let state = match verb {
-            Verb::Remove => String::new(),
-            _ => format!("; it is now {}", server.state.as_str()),
-        };
-        output::note(&format!("{} {:?}{state}", past(verb), self.name));
-        if let (Verb::Restart, Some(error)) = (verb, server.last_error) {
-            let failure = CommandFailure::failed(format!("server {:?}: {error}", self.name));
-            return Err(CommandFailure {
-                next_step: server.next_step,
-                ..failure
-            });
-        }
-        Ok(())
-    }
-
-    async fn in_file(
+impl NamedServers {
+    pub(super) async fn run(
         self,
-        files: &Management<OverFiles>,
         verb: Verb,
+        location: &Location,
+        out: Output,
     ) -> Result<(), CommandFailure> {
-        match verb {
-            Verb::Remove => files.remove_server(&self.name).await?,
-            Verb::Enable => files.set_enabled(&self.name, Enabled::On).await?,
-            Verb::Disable => files.set_enabled(&self.name, Enabled::Off).await?,
-            Verb::Restart => return Ok(()),
+        let files = location.files()?;
+        let mut daemon = match connection::open(&files, out).await {
+            Ok(daemon) => Some(daemon),
+            Err(DaemonError::NotRunning(_)) if verb != Verb::Restart => None,
+            Err(error) => return Err(error.into()),
         };
-        output::note(&format!(
-            "{} {:?} in {}",
-            past(verb),
-            self.name,
-            files.config_file().display()
-        ));
-        Ok(())
+        let mut changes = Vec::new();
+        let mut failures = Vec::new();
+        for name in &self.names {
+            let done = match &mut daemon {
+                Some(daemon) => through(daemon, verb, name, out).await,
+                None => in_file(&files, verb, name, out).await,
+            };
+            match done {
+                Ok(change) => changes.push(serde_json::to_value(change).unwrap_or_default()),
+                Err(failure) => {
+                    changes.push(failed(name, &failure));
+                    failures.push((name, failure));
+                }
+            }
+        }
+        if out.is_json() {
+            output::json(&output::as_json(&Changes { changes })?)?;
+        }
+        whole(failures, self.names.len())
     }
+}
+
+/// One failure of one server is what failed; of several, each is said by itself.
+fn whole(failures: Vec<(&String, CommandFailure)>, of: usize) -> Result<(), CommandFailure> {
+    let names: Vec<&str> = failures.iter().map(|(name, _)| name.as_str()).collect();
+    let what = format!(
+        "{} of {of} servers failed: {}",
+        names.len(),
+        names.join(", ")
+    );
+    let mut failures = failures.into_iter().map(|(_, failure)| failure.shown());
+    match failures.next() {
+        None => Ok(()),
+        Some(failure) if of == 1 => Err(failure),
+        Some(first) => {
+            let code = first.exit_code;
+            for failure in std::iter::once(first).chain(failures) {
+                output::say_failure(&failure);
+            }
+            Err(CommandFailure::with_code(what, code).shown())
+        }
+    }
+}
+
+fn failed(name: &str, failure: &CommandFailure) -> Value {
+    serde_json::json!({
+        "name": name,
+        "error": failure.what,
+        "code": failure.code.map(ErrorCode::as_str),
+        "hint": failure.next_step,
+    })
+}
+
+async fn through(
+    daemon: &mut DaemonClient,
+    verb: Verb,
+    name: &str,
+    out: Output,
+) -> Result<ServerChange, CommandFailure> {
+    let server = format!("/api/v1/servers/{}", daemon_client::encoded(name));
+    let (method, path, deadline) = match verb {
+        Verb::Remove => (Method::DELETE, server, AnswerDeadline::Daemon),
+        Verb::Enable => (
+            Method::POST,
+            format!("{server}/enable"),
+            AnswerDeadline::Daemon,
+        ),
+        Verb::Disable => (
+            Method::POST,
+            format!("{server}/disable"),
+            AnswerDeadline::Daemon,
+        ),
+        // The answer comes when the server is up, and a first start may download.
+        Verb::Restart => (
+            Method::POST,
+            format!("{server}/restart"),
+            AnswerDeadline::Upstream,
+        ),
+    };
+    let request = format!("{method} {path}");
+    let answer = daemon.send(method, &path, "", deadline).await?;
+    let mut change: ServerChange = daemon_client::read(&request, &answer)?;
+    if verb == Verb::Enable {
+        change.server = outcome::wait_for(daemon, name, None).await?;
+    }
+    let server = &change.server;
+    if verb == Verb::Restart
+        && let Some(error) = &server.last_error
+    {
+        let failure = CommandFailure::failed(format!("server {name:?}: {error}"));
+        return Err(CommandFailure {
+            next_step: server.next_step.clone(),
+            ..failure
+        });
+    }
+    match verb {
+        Verb::Remove | Verb::Disable => out.note(&format!("{} {name:?}", past(verb))),
+        Verb::Enable | Verb::Restart => outcome::say(out, past(verb), server),
+    }
+    Ok(change)
+}
+
+async fn in_file(
+    files: &Management<OverFiles>,
+    verb: Verb,
+    name: &str,
+    out: Output,
+) -> Result<ServerChange, CommandFailure> {
+    let change = match verb {
+        Verb::Remove => files.remove_server(name).await?,
+        Verb::Enable => files.set_enabled(name, Enabled::On).await?,
+        Verb::Disable => files.set_enabled(name, Enabled::Off).await?,
+        Verb::Restart => return Err(CommandFailure::not_reachable("the daemon is not running")),
+    };
+    out.note(&format!(
+        "{} {name:?} in {}",
+        past(verb),
+        files.config_file().display()
+    ));
+    Ok(change)
 }
 
 fn past(verb: Verb) -> &'static str {

@@ -5,68 +5,73 @@ use clap::Args;
 use super::super::{
     Location, connection,
     failure::CommandFailure,
-    output::{self, OutputOption},
+    output::{self, Output},
+    table::{name, text},
 };
 use crate::management::{ServerList, ServerRow};
 
 /// List the servers: transport, state, tools, the last error and what to do about it
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ListServers {
-    #[command(flatten)]
-    output: OutputOption,
-}
+pub(in crate::cli) struct ListServers {}
 
 impl ListServers {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let path = "/api/v1/servers";
-        let body = if let Some(mut daemon) = connection::open_if_running(files.data_dir()).await? {
+        let body = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
             daemon.get(path).await?.to_vec()
         } else {
             let body = output::as_json(&files.servers()?)?;
-            output::note(&format!(
+            out.note(&format!(
                 "the daemon is not running; this is what {} says",
                 files.config_file().display()
             ));
             body
         };
-        output::answer(self.output.format, path, &body, print)
+        out.answer(path, &body, |list: ServerList| {
+            if list.servers.is_empty() {
+                out.note(
+                    "there are no servers; add one with `mcpproxy upstream add NAME -- COMMAND ARGS…`",
+                );
+                return Ok(());
+            }
+            print_rows(list.servers)
+        })
     }
 }
 
-fn print(list: ServerList) -> Result<(), CommandFailure> {
-    if list.servers.is_empty() {
-        output::note(
-            "there are no servers; add one with `mcpproxy upstream add NAME -- COMMAND ARGS…`",
-        );
-        return Ok(());
-    }
-    output::table(
-        [
-            "NAME",
-            "TRANSPORT",
-            "STATE",
-            "TOOLS",
-            "LAST ERROR",
-            "NEXT STEP",
-        ],
-        list.servers.into_iter().map(row),
-    )
+/// Prints servers as a table.
+pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Result<(), CommandFailure> {
+    let columns = [
+        name("NAME"),
+        name("TRANSPORT"),
+        name("STATE"),
+        name("TOOLS"),
+        text("LAST ERROR", 3),
+        text("NEXT STEP", 3),
+    ];
+    output::table(columns, servers.into_iter().map(row))
 }
 
 fn row(server: ServerRow) -> [String; 6] {
+    let state = state(&server);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-    let state = server.state.as_str();
     [
         server.name,
         or_dash(server.transport),
-        match server.instances {
-            None | Some(0) => state.to_owned(),
-            Some(1) => format!("{state} (1 instance)"),
-            Some(instances) => format!("{state} ({instances} instances)"),
-        },
+        state,
         or_dash(server.tools.map(|tools| tools.to_string())),
         or_dash(server.last_error),
         or_dash(server.next_step),
     ]
+}
+
+/// The state, and how many instances run, where not all clients share one.
+pub(super) fn state(server: &ServerRow) -> String {
+    let state = server.state.as_str();
+    match server.instances {
+        None | Some(0) => state.to_owned(),
+        Some(1) => format!("{state} (1 instance)"),
+        Some(instances) => format!("{state} ({instances} instances)"),
+    }
 }

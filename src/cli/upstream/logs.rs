@@ -5,38 +5,41 @@ use clap::Args;
 use super::super::{
     Location, connection,
     failure::CommandFailure,
-    output::{self, OutputOption},
+    follow,
+    logs::{self, LogPart},
+    output::Output,
 };
 use crate::{daemon_client, management::LogLines};
 
-/// Show the last lines that a server wrote to its stderr
+/// Show the last lines that a server wrote to its stderr, in this run and in earlier ones
+///
+/// They are kept in the data folder, so this works without a daemon, too.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ShowLogs {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// How many lines, at most 500
-    #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
-    lines: u16,
     #[command(flatten)]
-    output: OutputOption,
+    part: LogPart,
 }
 
 impl ShowLogs {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        self.part.check(out)?;
         let files = location.files()?;
-        let mut daemon = connection::open(files.data_dir()).await?;
-        let name = daemon_client::encoded(&self.name);
-        let path = format!("/api/v1/servers/{name}/logs?lines={}", self.lines);
-        let body = daemon.get(&path).await?;
-        output::answer(self.output.format, &path, &body, |LogLines { lines }| {
-            if lines.is_empty() {
-                output::note(&format!(
-                    "the server {:?} has written nothing to its log",
-                    self.name
-                ));
-                return Ok(());
+        let log: LogLines = match connection::open_if_running(&files, out).await? {
+            Some(mut daemon) => {
+                let name = daemon_client::encoded(&self.name);
+                let path = format!("/api/v1/servers/{name}/logs?lines={}", self.part.lines);
+                let body = daemon.get(&path).await?;
+                daemon_client::read(&path, &body)?
             }
-            output::foreign_text(&lines.join("\n"))
-        })
+            None => files.server_logs(&self.name, usize::from(self.part.lines))?,
+        };
+        match &log.file {
+            Some(file) if self.part.follow => {
+                follow::follow(file, usize::from(self.part.lines)).await
+            }
+            _ => logs::show(log, out),
+        }
     }
 }

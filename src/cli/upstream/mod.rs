@@ -4,28 +4,34 @@ mod add;
 mod change;
 mod list;
 mod logs;
+mod outcome;
+mod show;
 
 use clap::Subcommand;
 
-use super::{failure::CommandFailure, location::Location};
+pub(super) use list::print_rows;
+
+use super::{failure::CommandFailure, location::Location, output::Output};
 
 /// List, add, remove, switch and look into the servers behind mcpproxy
 ///
-/// With a daemon running these go through it and take effect at once. Without one, `list`, `add`, `remove`, `enable` and
-/// `disable` work on the configuration file.
+/// With a daemon running these go through it and take effect at once. Without one, all but `restart` work on the files.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum UpstreamCommand {
+    #[command(visible_alias = "ls")]
     List(list::ListServers),
+    Show(show::ShowServer),
     Add(add::AddServer),
-    /// Remove a server from the configuration, and stop it
-    Remove(change::NamedServer),
-    /// Switch a server on
-    Enable(change::NamedServer),
-    /// Switch a server off: it is stopped, and its tools are no longer offered
-    Disable(change::NamedServer),
-    /// Stop a server, start it anew and read its tools again, even if it was asleep
-    Restart(change::NamedServer),
+    /// Remove servers from the configuration, stop them, and remove their logs
+    #[command(visible_alias = "rm")]
+    Remove(change::NamedServers),
+    /// Switch servers on, and say what came of it
+    Enable(change::NamedServers),
+    /// Switch servers off: they are stopped, and their tools are no longer offered
+    Disable(change::NamedServers),
+    /// Stop servers, start them anew and read their tools again, even if they were asleep
+    Restart(change::NamedServers),
     Logs(logs::ShowLogs),
 }
 
@@ -34,19 +40,21 @@ Examples:
   mcpproxy upstream list
   mcpproxy upstream add time -- uvx mcp-server-time
   mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
-  mcpproxy upstream restart time
-  mcpproxy upstream logs time --lines 200";
+  mcpproxy upstream restart time docs
+  mcpproxy upstream show docs
+  mcpproxy upstream logs time --lines 200 --follow";
 
 impl UpstreamCommand {
-    pub(super) async fn run(self, location: &Location) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         match self {
-            Self::List(list) => list.run(location).await,
-            Self::Add(add) => add.run(location).await,
-            Self::Remove(named) => named.run(change::Verb::Remove, location).await,
-            Self::Enable(named) => named.run(change::Verb::Enable, location).await,
-            Self::Disable(named) => named.run(change::Verb::Disable, location).await,
-            Self::Restart(named) => named.run(change::Verb::Restart, location).await,
-            Self::Logs(logs) => logs.run(location).await,
+            Self::List(list) => list.run(location, out).await,
+            Self::Show(show) => show.run(location, out).await,
+            Self::Add(add) => add.run(location, out).await,
+            Self::Remove(named) => named.run(change::Verb::Remove, location, out).await,
+            Self::Enable(named) => named.run(change::Verb::Enable, location, out).await,
+            Self::Disable(named) => named.run(change::Verb::Disable, location, out).await,
+            Self::Restart(named) => named.run(change::Verb::Restart, location, out).await,
+            Self::Logs(logs) => logs.run(location, out).await,
         }
     }
 }

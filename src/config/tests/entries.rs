@@ -138,6 +138,23 @@ fn what_may_download_gets_longer_for_its_first_start() {
 }
 
 #[test]
+fn a_broken_entry_names_its_unknown_keys() {
+    check_fault(
+        r#"{"comand": "x", "argz": [], "zebra": 1, "created": "today"}"#,
+        "`command` is missing, and so is `url`; `comand` is unknown, did you mean `command`?; `argz` is unknown, did you mean `args`?; `zebra` is unknown",
+    );
+}
+
+#[test]
+fn what_other_programs_call_a_key_of_ours_is_understood_but_not_taken() {
+    let settings = read(r#"{"mcpServers": {"s": {"command": "x", "timeout": 5}}}"#);
+    assert_eq!(
+        settings.warnings,
+        ["server \"s\": `timeout` is unknown and ignored; did you mean `call_tool_timeout`?"]
+    );
+}
+
+#[test]
 fn a_broken_entry_disables_only_itself() {
     check_fault("3", "must be an object");
     check_fault("{}", "`command` is missing, and so is `url`");
@@ -263,7 +280,11 @@ fn names_follow_their_rule_and_are_unique_whatever_the_case() {
     assert_eq!(settings.servers["GitHub"].shown()["command"], "a");
     let names: Vec<&str> = settings.broken.iter().map(|b| b.name.as_str()).collect();
     assert_eq!(names, ["github", "GitHub", "a__b", "ä"]);
-    assert!(settings.broken[0].reason.contains("named \"GitHub\""));
+    assert!(
+        settings.broken[0]
+            .reason
+            .contains("the entry \"GitHub\" stands before it")
+    );
     let array = read(
         r#"{"mcpServers": [{"name": "a", "command": "x"}, {"command": "y"}, 5, {"name": "A"}]}"#,
     );

@@ -1,6 +1,6 @@
 //! A worker as the supervisor holds it.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -15,5 +15,7 @@ pub(super) struct RunningWorker {
     /// What is leased of its server.
     pub(super) leases: Arc<LeasePool>,
     pub(super) stop: CancellationToken,
+    /// Set where the server was taken out of the configuration: its log goes when it has ended.
+    pub(super) forgotten: Arc<AtomicBool>,
     pub(super) task: JoinHandle<()>,
 }

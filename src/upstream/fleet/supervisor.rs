@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arc_swap::ArcSwapOption;
@@ -266,12 +269,19 @@ impl Supervisor {
             .collect();
         let changes = plan(&wanted, &running);
         // A server that is replaced keeps its last known lists until it has said what it offers now.
-        self.context.catalog.keep(known(&settings)).await;
+        let known = known(&settings);
+        self.context.catalog.keep(known.clone()).await;
         for change in changes {
             match change {
                 WorkerChange::Start(name) => self.start(&settings, &name),
                 WorkerChange::Stop(name) => {
                     tracing::info!(server = %name, "server is no longer wanted and stopped");
+                    if let Some(running) =
+                        self.running.get(&name).filter(|_| !known.contains(&name))
+                    {
+                        // Nobody can ask for its log any more.
+                        running.forgotten.store(true, Ordering::Relaxed);
+                    }
                     self.stop(name);
                 }
                 WorkerChange::Replace(name) => {
@@ -359,18 +369,24 @@ impl Supervisor {
             stop: stop.clone(),
             life: Life::new(),
         };
+        let forgotten = Arc::new(AtomicBool::new(false));
+        let (is_forgotten, log) = (forgotten.clone(), shared.stderr.clone());
         let task = tokio::spawn(async move {
             // Two connections that stand for one server never run side by side.
             if let Some(before) = start.before {
                 let _ = before.await;
             }
             worker.run().await;
+            if is_forgotten.load(Ordering::Relaxed) {
+                log.remove();
+            }
         });
         RunningWorker {
             upstream: Upstream(shared),
             entry: entry.clone(),
             leases: Arc::new(LeasePool::default()),
             stop,
+            forgotten,
             task,
         }
     }

@@ -306,7 +306,7 @@ async fn tools_are_known_from_the_last_lists() {
         json,
         json!({ "tools": [{
         "name": "time:now", "server": "time", "offered_name": "time__now", "description": "The time.",
-        "annotations": { "readOnlyHint": true }, "callable": true, "reason": null,
+        "annotations": { "readOnlyHint": true }, "callable": true, "reason": null, "call_with": "read",
     }], "total": 1 })
     );
     let shown = place.run(&["tools", "show", "time:now"]).ended(0).stdout;

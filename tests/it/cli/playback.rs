@@ -41,6 +41,11 @@ impl Playback {
         Self { requests }
     }
 
+    /// The first request after the status, in the same form.
+    pub(super) fn asked_first(&self) -> String {
+        self.requests.lock().expect("no panic")[1].clone()
+    }
+
     /// The last request but for the status: its line without the protocol, a blank, its body.
     pub(super) fn asked(&self) -> String {
         self.requests

@@ -2,7 +2,7 @@
 
 use std::{
     io::{BufRead, BufReader},
-    process::{Child, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
 };
 
 use serde_json::json;
@@ -10,14 +10,24 @@ use serde_json::json;
 use super::Place;
 
 /// A daemon with the demo server, ended with the test.
-struct Serving(Child);
+pub(super) struct Serving(Child);
 
 impl Serving {
     /// Starts one and returns when it is ready.
-    fn start(place: &Place) -> Self {
-        let mut daemon = place
-            .command()
-            .args(["serve", "--demo", "--http", "127.0.0.1:0"])
+    pub(super) fn start(place: &Place) -> Self {
+        Self::start_with(place, &["--demo", "--http", "127.0.0.1:0"])
+    }
+
+    /// The same with these options.
+    pub(super) fn start_with(place: &Place, options: &[&str]) -> Self {
+        let mut command = place.command();
+        command.arg("serve").args(options);
+        Self::start_as(command)
+    }
+
+    /// The same, told so whole.
+    pub(super) fn start_as(mut command: Command) -> Self {
+        let mut daemon = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -34,6 +44,11 @@ impl Serving {
         // The daemon must not block on a log that nobody reads.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         serving
+    }
+
+    /// Returns when it has ended.
+    pub(super) fn wait(&mut self) -> ExitStatus {
+        self.0.wait().expect("our child")
     }
 }
 

@@ -79,6 +79,92 @@ fn servers_are_listed_as_the_daemon_tells() {
 }
 
 #[test]
+fn json_holds_nothing_that_steers_a_terminal_and_says_the_same() {
+    let place = Place::new();
+    let row = json!({ "servers": [{
+        "name": "x", "state": "Error", "last_error": "\u{9b}2J\u{202e}\u{e0041}ü",
+    }] });
+    let _daemon = Playback::answering(&place, 200, &row.to_string());
+    for listed in ["list", "ls"] {
+        let ran = place.run(&["upstream", listed, "-o", "json"]).ended(0);
+        assert_eq!(ran.json(), row);
+        let is_plain = |c: char| c == '\n' || c == 'ü' || c == ' ' || c.is_ascii_graphic();
+        assert!(ran.stdout.chars().all(is_plain), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn failures_are_told_to_programs_on_stdout_too() {
+    let place = Place::new();
+    let none = place.run(&["status", "-o", "json"]).ended(3);
+    let told = none.json();
+    assert_eq!(told["exit_code"], 3);
+    assert!(
+        told["error"]
+            .as_str()
+            .expect("text")
+            .contains("not running")
+    );
+    assert!(told["hint"].as_str().expect("text").contains("serve"));
+    none.says(&["error: the daemon is not running"]);
+    let wrong = place.run(&["-o", "json", "upstream", "nonsense"]).ended(2);
+    assert_eq!(wrong.json()["exit_code"], 2);
+    let body = json!({ "error": "no", "code": "access_denied", "hint": "do this" }).to_string();
+    let _daemon = Playback::answering(&place, 403, &body);
+    for command in [
+        &["call", "read", "a:b"][..],
+        &["tools", "list"],
+        &["upstream", "show", "a"],
+        &["upstream", "add", "a", "--", "x"],
+    ] {
+        let told = place
+            .run(&[&["-o", "json"], command].concat())
+            .ended(4)
+            .json();
+        let expected =
+            json!({ "error": "no", "code": "access_denied", "hint": "do this", "exit_code": 4 });
+        assert_eq!(told, expected, "{command:?}");
+    }
+    for command in [
+        &["upstream", "enable", "a", "b"][..],
+        &["upstream", "restart", "a"],
+    ] {
+        let told = place
+            .run(&[&["-o", "json"], command].concat())
+            .ended(4)
+            .json();
+        let first =
+            json!({ "name": "a", "error": "no", "code": "access_denied", "hint": "do this" });
+        assert_eq!(told["changes"][0], first, "{command:?}");
+    }
+}
+
+#[test]
+fn quiet_says_nothing_beside_data_and_errors() {
+    let place = Place::new();
+    let ran = place.run(&["upstream", "list", "-q"]).ended(0);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    place.run(&["-q", "status"]).ended(3).says(&["error: "]);
+    place
+        .run(&["upstream", "list", "--verbose"])
+        .ended(0)
+        .says(&["nothing answers on"]);
+}
+
+#[test]
+fn the_versions_of_program_and_daemon_are_printed() {
+    let place = Place::new();
+    let ours = env!("CARGO_PKG_VERSION");
+    place
+        .run(&["version"])
+        .ended(0)
+        .shows(&[ours, "not running"]);
+    let _daemon = Playback::of_version("99.0.0", &place, 200, "{}");
+    let told = place.run(&["version", "-o", "json"]).ended(0).json();
+    assert_eq!(told, json!({ "version": ours, "daemon": "99.0.0" }));
+}
+
+#[test]
 fn a_server_is_added_with_what_was_given_and_nothing_else() {
     for (arguments, body) in [
         (
@@ -131,9 +217,14 @@ fn a_server_is_added_with_what_was_given_and_nothing_else() {
         );
         let mut command = vec!["upstream", "add"];
         command.extend(arguments);
-        let ran = place.run(&command).ended(0).says(&["added", "Connecting"]);
+        let ran = place
+            .run(&command)
+            .ended(0)
+            .says(&["added", "still connecting"]);
         assert!(ran.stdout.is_empty());
-        assert_eq!(daemon.asked(), format!("POST /api/v1/servers {body}"));
+        assert_eq!(daemon.asked_first(), format!("POST /api/v1/servers {body}"));
+        let waited = format!("GET /api/v1/servers/{}?wait=10 ", arguments[0]);
+        assert_eq!(daemon.asked(), waited);
     }
 }
 
@@ -155,7 +246,7 @@ fn a_command_and_a_folder_relative_to_here_are_made_absolute() {
         ])
         .ended(0);
     let here = place.folder().canonicalize().expect("it exists");
-    let asked = daemon.asked();
+    let asked = daemon.asked_first();
     let body: Value =
         serde_json::from_str(asked.split_once("servers ").expect("a body").1).expect("JSON");
     assert_eq!(
@@ -182,7 +273,7 @@ fn a_server_is_changed_through_the_daemon() {
             .ended(0)
             .says(&[verb.trim_end_matches('e'), "a b"]);
         assert!(ran.stdout.is_empty());
-        assert_eq!(daemon.asked(), asked);
+        assert_eq!(daemon.asked_first(), asked);
     }
 }
 
@@ -236,12 +327,12 @@ fn log_lines_are_shown_as_they_are() {
 }
 
 #[test]
-fn tools_are_listed_with_their_kind() {
+fn tools_are_listed_with_what_they_are_called_with() {
     let place = Place::new();
     let daemon = Playback::answering(&place, 200, &json!({ "tools": [
-        { "name": "a:read", "annotations": { "readOnlyHint": true }, "callable": true, "description": "Reads.\nMore." },
-        { "name": "a:wipe", "annotations": { "destructiveHint": true }, "callable": false, "reason": "switched off" },
-        { "name": "a:odd", "annotations": null, "callable": true, "reason": null },
+        { "name": "a:read", "call_with": "read", "callable": true, "description": "Reads.\nMore." },
+        { "name": "a:wipe", "call_with": "destructive", "callable": false, "reason": "switched off" },
+        { "name": "a:odd", "callable": true, "reason": null },
     ], "total": 3 }).to_string());
     let ran = place.run(&["tools", "list", "--server", "a"]).ended(0);
     assert_eq!(daemon.asked(), "GET /api/v1/tools?server=a ");
@@ -253,7 +344,7 @@ fn tools_are_listed_with_their_kind() {
     assert_eq!(
         lines,
         [
-            &["NAME", "KIND", "CALLABLE", "DESCRIPTION"][..],
+            &["NAME", "CALL", "WITH", "CALLABLE", "DESCRIPTION"][..],
             &["a:read", "read", "yes", "Reads."],
             &["a:wipe", "destructive", "no:", "switched", "off"],
             &["a:odd", "-", "yes"],
@@ -291,7 +382,11 @@ fn a_search_shows_the_daemons_ranking() {
     let ran = place
         .run(&["tools", "search", "read", "it"])
         .ended(0)
-        .says(&["Discovery is still running.", "2 of 7 tools"]);
+        .says(&[
+            "Discovery is still running.",
+            "2 of 7 tools",
+            "no more than `tools_limit`",
+        ]);
     assert_eq!(daemon.asked(), "GET /api/v1/tools?q=read%20it&match=any ");
     let lines: Vec<Vec<&str>> = ran
         .stdout

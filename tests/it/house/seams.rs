@@ -55,6 +55,7 @@ const SPAWNS: &[Exception] = &[
         2,
         "the reader ends with its handle; what comes from the daemon is waited for",
     ),
+    ("api/servers.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
     ("catalog/task.rs", 1, "waited for at once"),

@@ -1,0 +1,93 @@
+//! `mcpproxy logs`: what the daemon in the background wrote.
+
+use clap::Args;
+
+use super::{
+    background, connection,
+    failure::CommandFailure,
+    follow,
+    location::Location,
+    output::{self, Output},
+};
+use crate::management::{self, LogLines};
+
+/// Show the log of the daemon that was started in the background for `mcpproxy stdio`
+///
+/// Works also when that daemon has ended. A daemon that was started with `mcpproxy serve` logs to its stderr instead: see there,
+/// or with the service manager that started it.
+#[derive(Debug, Args)]
+pub(super) struct DaemonLogs {
+    #[command(flatten)]
+    part: LogPart,
+}
+
+/// Which part of a log is shown.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct LogPart {
+    /// How many lines, at most 500
+    #[arg(short = 'n', long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
+    pub(super) lines: u16,
+    /// Go on with what is added, until Ctrl-C
+    #[arg(short, long)]
+    pub(super) follow: bool,
+}
+
+impl LogPart {
+    /// Following has no end that would close a JSON document.
+    pub(super) fn check(self, out: Output) -> Result<(), CommandFailure> {
+        if self.follow && out.is_json() {
+            let mistake = CommandFailure::usage("--follow does not go with -o json");
+            return Err(mistake.next("leave one of them out"));
+        }
+        Ok(())
+    }
+}
+
+impl DaemonLogs {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        self.part.check(out)?;
+        let files = location.files()?;
+        // A running daemon may use another data folder than the file names now.
+        let daemon = connection::open_if_running(&files, out).await?;
+        let status = daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
+        let status: Option<management::StatusReport> = status;
+        let data_dir = status
+            .as_ref()
+            .map(|status| status.location.data_dir.clone());
+        let file = background::log_file(data_dir.as_deref().unwrap_or(files.data_dir()));
+        if status.is_some_and(|status| status.location.log_file.is_none()) {
+            out.note(
+                "the daemon that runs was not started in the background: it logs to its stderr",
+            );
+        }
+        let lines = usize::from(self.part.lines);
+        if self.part.follow {
+            return follow::follow(&file, lines).await;
+        }
+        let lines = management::last_lines(&file, lines).map_err(|error| {
+            CommandFailure::failed(format!("failed to read {}: {error}", file.display()))
+        })?;
+        show(
+            LogLines {
+                lines,
+                file: Some(file),
+            },
+            out,
+        )
+    }
+}
+
+/// Prints the lines of a log.
+pub(super) fn show(log: LogLines, out: Output) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        return output::json(&output::as_json(&log)?);
+    }
+    match (&log.lines[..], log.file) {
+        ([], Some(file)) => out.note(&format!("nothing was written to {}", file.display())),
+        ([], None) => out.note(
+            "a remote server writes no log here; `mcpproxy upstream show NAME` has its last error",
+        ),
+        (lines, _) => output::foreign_text(&lines.join("\n"))?,
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! `mcpproxy stop`: ends the daemon in order.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{
+    connection,
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+    platform,
+};
+use crate::{
+    daemon_client::{self, SOCKET},
+    management::StatusReport,
+};
+
+/// End the daemon: calls in flight may finish, servers are stopped
+///
+/// Waits until it has ended, which takes some seconds at most: calls in flight get ten. A client of `mcpproxy stdio` starts it anew
+/// when it needs it, and so does a service manager that was told to.
+#[derive(Debug, Args)]
+pub(super) struct StopCommand {}
+
+/// Limit: ten seconds for calls in flight, and then the servers' grace.
+const ENDS_WITHIN: Duration = Duration::from_secs(30);
+
+const LOOK: Duration = Duration::from_millis(50);
+
+#[derive(Serialize)]
+struct Stopped {
+    stopped: bool,
+    pid: u32,
+}
+
+impl StopCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let daemon = connection::open(&files, out).await?;
+        let status: StatusReport = daemon_client::read("GET /api/v1/status", daemon.status())?;
+        // A connection of ours must not be what it waits for.
+        drop(daemon);
+        let pid = status.pid;
+        platform::terminate(pid).map_err(|error| {
+            CommandFailure::failed(format!("failed to end the daemon, process {pid}: {error}"))
+        })?;
+        let socket = status.location.data_dir.join(SOCKET);
+        let deadline = Instant::now() + ENDS_WITHIN;
+        // It takes its socket away last of all; one that is killed meanwhile cannot.
+        while socket.exists() && platform::is_alive(pid) {
+            if Instant::now() > deadline {
+                let what = format!("the daemon, process {pid}, is still ending after 30 s");
+                let step = format!("look at its log; a second signal ends it at once: kill {pid}");
+                return Err(CommandFailure::failed(what).next(step));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        if out.is_json() {
+            let stopped = Stopped { stopped: true, pid };
+            return output::json(&output::as_json(&stopped)?);
+        }
+        out.note(&format!("the daemon, process {pid}, has ended"));
+        Ok(())
+    }
+}

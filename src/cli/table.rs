@@ -1,0 +1,366 @@
+//! Tables that fit their terminal. Names stand whole in their line; text wraps at blanks and is cut with `…`; where there is no room
+//! for text beside the names, it stands below them. Without a terminal every row is one line.
+
+use unicode_width::UnicodeWidthStr;
+
+/// A column.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    header: &'static str,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Never wrapped, never cut.
+    Name,
+    /// Wrapped, and cut after so many lines.
+    Text(usize),
+}
+
+/// A column of names, states or numbers.
+pub(super) const fn name(header: &'static str) -> Column {
+    Column {
+        header,
+        kind: Kind::Name,
+    }
+}
+
+/// A column of text, of which so many lines are shown at most.
+pub(super) const fn text(header: &'static str, lines: usize) -> Column {
+    Column {
+        header,
+        kind: Kind::Text(lines),
+    }
+}
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Limit: text in a narrower column is no pleasure to read.
+const NARROWEST: usize = 24;
+
+/// Limit: what is longer is a path or an address, and is broken where its line ends.
+const LONGEST_NAME: usize = 64;
+
+/// Before what stands below its row.
+const INDENT: &str = "    ";
+
+/// Lays a table out for a terminal of this width, or for none. Every line ends with a line end.
+pub(super) fn layout<const N: usize>(
+    columns: [Column; N],
+    rows: &[[String; N]],
+    terminal: Option<usize>,
+) -> String {
+    let content = columns_of(&columns, rows);
+    let Some(terminal) = terminal else {
+        return beside(&columns, rows, &content.map(|_| usize::MAX), &content);
+    };
+    let is_text = |column: &Column| column.kind != Kind::Name;
+    let n_texts = columns.iter().filter(|column| is_text(column)).count();
+    let of_names: usize = columns
+        .iter()
+        .zip(content)
+        .filter(|(column, _)| !is_text(column))
+        .map(|(_, width)| width)
+        .sum();
+    let taken = of_names + GAP * N.saturating_sub(1);
+    let least = least_widths(&columns, rows, &content);
+    let needed: usize = least.iter().sum();
+    if n_texts == 0 || taken + needed <= terminal {
+        let bounds = share(&columns, &content, &least, terminal.saturating_sub(taken));
+        beside(&columns, rows, &bounds, &content)
+    } else {
+        below(&columns, rows, &content, terminal)
+    }
+}
+
+/// The widest cell of each column.
+fn columns_of<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> [usize; N] {
+    std::array::from_fn(|at| {
+        let cells = rows.iter().map(|row| row[at].width());
+        cells.chain([columns[at].header.width()]).max().unwrap_or(0)
+    })
+}
+
+/// How wide each column of text has to be, so that nothing that may be a name is broken; columns of names count nothing.
+fn least_widths<const N: usize>(
+    columns: &[Column; N],
+    rows: &[[String; N]],
+    content: &[usize; N],
+) -> [usize; N] {
+    std::array::from_fn(|at| {
+        if columns[at].kind == Kind::Name {
+            return 0;
+        }
+        let words = rows.iter().flat_map(|row| row[at].split_whitespace());
+        let names = words
+            .map(UnicodeWidthStr::width)
+            .filter(|width| *width <= LONGEST_NAME);
+        content[at].min(names.max().unwrap_or(0).max(NARROWEST))
+    })
+}
+
+/// How wide each column may be: names as wide as they are, texts as wide as they have to be, and what is left is shared by these, of
+/// which a short one leaves more to the others.
+fn share<const N: usize>(
+    columns: &[Column; N],
+    content: &[usize; N],
+    least: &[usize; N],
+    room: usize,
+) -> [usize; N] {
+    let mut bounds = [usize::MAX; N];
+    let mut texts: Vec<usize> = (0..N)
+        .filter(|at| columns[*at].kind != Kind::Name)
+        .collect();
+    texts.sort_by_key(|at| content[*at] - least[*at]);
+    let needed: usize = least.iter().sum();
+    let (mut left, mut n) = (room.saturating_sub(needed), texts.len());
+    for at in texts {
+        let more = (content[at] - least[at]).min(left / n);
+        bounds[at] = least[at] + more;
+        left -= more;
+        n -= 1;
+    }
+    bounds
+}
+
+fn beside<const N: usize>(
+    columns: &[Column; N],
+    rows: &[[String; N]],
+    bounds: &[usize; N],
+    content: &[usize; N],
+) -> String {
+    let widths: [usize; N] = std::array::from_fn(|at| content[at].min(bounds[at]));
+    let mut out = String::new();
+    put_line(&mut out, &columns.map(|column| column.header), &widths);
+    for row in rows {
+        let cells: [Vec<String>; N] = std::array::from_fn(|at| match columns[at].kind {
+            Kind::Text(lines) if row[at].width() > bounds[at] => {
+                cut(wrap(&row[at], bounds[at]), lines, bounds[at])
+            }
+            _ => vec![row[at].clone()],
+        });
+        let height = cells.iter().map(Vec::len).max().unwrap_or(1);
+        for line in 0..height {
+            let line: [&str; N] =
+                std::array::from_fn(|at| cells[at].get(line).map_or("", String::as_str));
+            put_line(&mut out, &line, &widths);
+        }
+    }
+    out
+}
+
+/// Names beside each other, and below each row what there is to say.
+fn below<const N: usize>(
+    columns: &[Column; N],
+    rows: &[[String; N]],
+    content: &[usize; N],
+    terminal: usize,
+) -> String {
+    let is_name = |at: &usize| columns[*at].kind == Kind::Name;
+    let names: Vec<usize> = (0..N).filter(is_name).collect();
+    let widths: Vec<usize> = names.iter().map(|at| content[*at]).collect();
+    let mut out = String::new();
+    let headers: Vec<&str> = names.iter().map(|at| columns[*at].header).collect();
+    put_line(&mut out, &headers, &widths);
+    for row in rows {
+        let cells: Vec<&str> = names.iter().map(|at| row[*at].as_str()).collect();
+        put_line(&mut out, &cells, &widths);
+        for (column, cell) in columns.iter().zip(row) {
+            let Kind::Text(lines) = column.kind else {
+                continue;
+            };
+            if cell.is_empty() || cell == "-" {
+                continue;
+            }
+            let text = format!("{}: {cell}", column.header.to_lowercase());
+            let width = terminal.saturating_sub(INDENT.len()).max(1);
+            for line in cut(wrap(&text, width), lines, width) {
+                out.push_str(INDENT);
+                out.push_str(&line);
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// Names with texts that are shown whole; a word that is longer than the line stays one word, to be copied.
+pub(super) fn facts(facts: &[[String; 2]], terminal: Option<usize>) -> String {
+    let names = facts.iter().map(|[name, _]| name.width());
+    let widths = [names.max().unwrap_or(0), 0];
+    let room = terminal.map(|width| width.saturating_sub(widths[0] + GAP).max(NARROWEST));
+    let mut out = String::new();
+    for [name, value] in facts {
+        let lines = match room {
+            Some(room) => words(value, room),
+            None => vec![value.clone()],
+        };
+        for (at, line) in lines.iter().enumerate() {
+            put_line(&mut out, &[if at == 0 { name } else { "" }, line], &widths);
+        }
+    }
+    out
+}
+
+fn put_line(out: &mut String, cells: &[&str], widths: &[usize]) {
+    let start = out.len();
+    for (at, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        if at > 0 {
+            out.extend(std::iter::repeat_n(' ', GAP));
+        }
+        out.push_str(cell);
+        let padding = width.saturating_sub(cell.width());
+        out.extend(std::iter::repeat_n(' ', padding));
+    }
+    let end = start + out.split_at(start).1.trim_end().len();
+    out.truncate(end);
+    out.push('\n');
+}
+
+/// Lines of at most `width`, broken at blanks; a longer word is broken where the line ends.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let width = width.max(1);
+    words(text, width)
+        .into_iter()
+        .flat_map(|line| pieces(&line, width))
+        .collect()
+}
+
+/// Lines broken at blanks; a line is wider than `width` only where it is one word.
+fn words(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.width() + 1 + word.width() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn pieces(line: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut used = 0;
+    for character in line.chars() {
+        let more = character.encode_utf8(&mut [0; 4]).width();
+        if used + more > width && used > 0 {
+            pieces.push(String::new());
+            used = 0;
+        }
+        used += more;
+        if let Some(piece) = pieces.last_mut() {
+            piece.push(character);
+        }
+    }
+    pieces
+}
+
+/// The first lines; that there were more, the last one says with `…`.
+fn cut(mut lines: Vec<String>, most: usize, width: usize) -> Vec<String> {
+    if lines.len() <= most {
+        return lines;
+    }
+    lines.truncate(most);
+    if let Some(last) = lines.last_mut() {
+        while last.width() >= width && last.pop().is_some() {}
+        last.push('…');
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(terminal: Option<usize>) -> String {
+        let row = |cells: [&str; 4]| cells.map(str::to_owned);
+        let rows = [
+            row(["everything", "Disconnected", "-", "-"]),
+            row([
+                "git:git_diff_unstaged",
+                "Error",
+                "the command was not found anywhere and this goes on and on until nobody reads it",
+                "install it",
+            ]),
+        ];
+        let columns = [
+            name("NAME"),
+            name("STATE"),
+            text("LAST ERROR", 2),
+            text("NEXT STEP", 2),
+        ];
+        layout(columns, &rows, terminal)
+    }
+
+    #[test]
+    fn without_a_terminal_a_row_is_a_line() {
+        let shown = list(None);
+        assert_eq!(shown.lines().count(), 3);
+        assert!(
+            shown.contains("until nobody reads it  install it\n"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn names_stay_whole_and_texts_share_what_is_left() {
+        let expected = "\
+NAME                   STATE         LAST ERROR                      NEXT STEP
+everything             Disconnected  -                               -
+git:git_diff_unstaged  Error         the command was not found       install it
+                                     anywhere and this goes on and…
+";
+        assert_eq!(list(Some(79)), expected);
+    }
+
+    #[test]
+    fn where_there_is_no_room_beside_the_names_texts_stand_below_them() {
+        let expected = "\
+NAME                   STATE
+everything             Disconnected
+git:git_diff_unstaged  Error
+    last error: the command was not found
+    anywhere and this goes on and on until…
+    next step: install it
+";
+        assert_eq!(list(Some(44)), expected);
+    }
+
+    #[test]
+    fn a_name_inside_a_text_is_not_broken_either() {
+        let long = "look-at-a-server-with-a-long-name";
+        let row = ["a".to_owned(), format!("see {long} first"), "x ".repeat(40)];
+        let columns = [name("NAME"), text("STEP", 3), text("WHY", 9)];
+        for width in 40..120 {
+            let shown = layout(columns, std::slice::from_ref(&row), Some(width));
+            assert!(shown.contains(long), "{width}:\n{shown}");
+        }
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_unless_its_names_are() {
+        for width in 40..200 {
+            let shown = list(Some(width));
+            assert!(
+                shown.lines().all(|line| line.width() <= width),
+                "{width}:\n{shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn long_words_of_facts_stay_whole_and_those_of_tables_are_broken() {
+        let fact = ["file".to_owned(), format!("in /{} now", "x".repeat(40))];
+        let shown = facts(&[fact], Some(34));
+        assert_eq!(shown.lines().count(), 3, "{shown}");
+        assert_eq!(wrap("ab cdefgh", 4), ["ab", "cdef", "gh"]);
+        assert_eq!(wrap("世界 x", 3), ["世", "界", "x"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+}

@@ -1,0 +1,66 @@
+//! What came of adding, switching on or restarting a server, waited for and said in one sentence.
+
+use super::super::{failure::CommandFailure, output::Output};
+use crate::{
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+    management::{ServerDetails, ServerRow, ServerState},
+};
+
+/// How long it is waited for the first connection. Downloads take longer, and nobody should have to watch them.
+const PATIENCE: u64 = 10;
+
+/// How long it is waited where the outcome is what was asked for. More than any default of `init_timeout`.
+pub(super) const LONG_PATIENCE: u64 = 540;
+
+/// The server, when its first attempt to connect has come to an end, or after a while.
+pub(super) async fn wait_for(
+    daemon: &mut DaemonClient,
+    name: &str,
+    seconds: Option<u64>,
+) -> Result<ServerRow, CommandFailure> {
+    let name = daemon_client::encoded(name);
+    let seconds = seconds.unwrap_or(PATIENCE);
+    let path = format!("/api/v1/servers/{name}?wait={seconds}");
+    let answer = daemon
+        .send(http::Method::GET, &path, "", AnswerDeadline::Upstream)
+        .await?;
+    let ServerDetails { server, .. } = daemon_client::read(&path, &answer)?;
+    Ok(server)
+}
+
+/// Says what came of it.
+pub(super) fn say(out: Output, done: &str, server: &ServerRow) {
+    out.note(&format!("{done} {:?}: {}", server.name, sentence(server)));
+    if let Some(step) = server.next_step.as_ref().filter(|_| is_failing(server)) {
+        out.note(&format!("next step: {step}"));
+    }
+}
+
+fn sentence(server: &ServerRow) -> String {
+    let tools = match server.tools {
+        None => String::new(),
+        Some(1) => ", 1 tool".to_owned(),
+        Some(tools) => format!(", {tools} tools"),
+    };
+    match (server.state, &server.last_error) {
+        (_, Some(error)) if is_failing(server) => format!("it does not work yet: {error}"),
+        (ServerState::Ready, _) => format!("it is ready{tools}"),
+        (ServerState::Disconnected, _) => {
+            format!("it is asleep and starts with the next call{tools}")
+        }
+        (ServerState::Connecting, _) => {
+            "it is still connecting; `mcpproxy upstream list` shows what comes of it".to_owned()
+        }
+        (ServerState::Disabled, _) => "it is switched off".to_owned(),
+        (ServerState::Quarantined, _) => "it is held until it is approved".to_owned(),
+        (ServerState::Error | ServerState::Unknown, _) => {
+            format!("its state is {}", server.state.as_str())
+        }
+    }
+}
+
+/// Whether it should work and does not.
+pub(super) fn is_failing(server: &ServerRow) -> bool {
+    let is_trying = server.state == ServerState::Connecting && server.last_error.is_some();
+    server.state == ServerState::Error || is_trying
+}

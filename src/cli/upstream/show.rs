@@ -1,0 +1,54 @@
+//! `mcpproxy upstream show`: one server, nothing cut.
+
+use clap::Args;
+
+use super::{
+    super::{
+        Location, connection,
+        failure::CommandFailure,
+        output::{self, Output},
+    },
+    list::state,
+};
+use crate::{daemon_client, management::ServerDetails};
+
+/// Show one server: how it is, its whole last error, and its entry with secrets masked
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ShowServer {
+    /// The server's name, as `upstream list` shows it
+    name: String,
+}
+
+impl ShowServer {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let path = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
+        let body = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
+            daemon.get(&path).await?.to_vec()
+        } else {
+            let body = output::as_json(&files.server_details(&self.name)?)?;
+            out.note("the daemon is not running; this is what the files say");
+            body
+        };
+        out.answer(&path, &body, print)
+    }
+}
+
+fn print(details: ServerDetails) -> Result<(), CommandFailure> {
+    let server = details.server;
+    let facts = [
+        ("name", Some(server.name.clone())),
+        ("transport", server.transport.clone()),
+        ("state", Some(state(&server))),
+        ("tools", server.tools.map(|tools| tools.to_string())),
+        ("last error", server.last_error),
+        ("next step", server.next_step),
+        ("log", details.log_file.map(|log| log.display().to_string())),
+    ];
+    let facts = facts.into_iter();
+    output::facts(facts.filter_map(|(name, value)| Some([name.to_owned(), value?])))?;
+    match details.entry {
+        Some(entry) => output::json(&output::as_json(&entry)?),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,103 @@
+//! The same failures as models get, with the next steps of a person at a terminal, who may read paths and run commands.
+
+use super::{
+    Management,
+    gated::{approve, call_variant, enable},
+};
+use crate::{
+    error_code::{ErrorCode, Failure},
+    names::{self, ServerName},
+};
+
+impl Management {
+    /// A failure as the operator needs it.
+    pub fn for_operator(&self, failure: Failure) -> Failure {
+        let hint = self.next_step(&failure);
+        let error = match (failure.code, &failure.server) {
+            (ErrorCode::ServerUnavailable, Some(server)) => self.why_unavailable(server),
+            _ => None,
+        };
+        Failure {
+            error: error.unwrap_or(failure.error),
+            hint,
+            ..failure
+        }
+    }
+
+    fn next_step(&self, failure: &Failure) -> String {
+        let file = self.config_file().display();
+        let server = failure.server.as_deref();
+        let step = match (failure.code, server) {
+            (ErrorCode::UnknownServer, _) => Some(self.closest_server(server)),
+            (ErrorCode::UnknownTool, Some(server)) => Some(self.closest_tool(server, failure)),
+            (ErrorCode::ServerMisconfigured, _) => Some(format!(
+                "correct the entry in {file}; `mcpproxy config check` shows every mistake"
+            )),
+            (ErrorCode::ServerDisabled, Some(server)) => Some(enable(server)),
+            (ErrorCode::ServerQuarantined, _) => Some(approve()),
+            (ErrorCode::ToolDisabled, _) => Some(format!(
+                "change `enabled_tools` or `disabled_tools` of the server in {file}"
+            )),
+            (ErrorCode::ToolChanged, Some(server)) => Some(format!(
+                "`mcpproxy tools list --server {server}` shows the tools as they are now"
+            )),
+            (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
+            (ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost, Some(server)) => {
+                Some(self.repair(server))
+            }
+            _ => None,
+        };
+        step.unwrap_or_else(|| to_the_user_itself(&failure.hint))
+    }
+
+    fn closest_server(&self, wanted: Option<&str>) -> String {
+        let settings = self.settings_in_force();
+        let known = settings.servers.keys().map(ServerName::as_str);
+        match wanted.and_then(|wanted| names::closest(wanted, known)) {
+            Some(close) => format!("the closest configured name is {close:?}"),
+            None => "`mcpproxy upstream list` shows the configured servers".to_owned(),
+        }
+    }
+
+    fn closest_tool(&self, server: &str, failure: &Failure) -> String {
+        let settings = self.settings_in_force();
+        let lists = self.lists(&settings);
+        let known = lists.servers.get(server);
+        let known = known.map(|known| &known.tools[..]).unwrap_or_default();
+        let wanted = failure.tool.as_deref().unwrap_or_default();
+        match names::closest(wanted, known.iter().map(|tool| &*tool.name)) {
+            Some(close) => format!("the closest known name is {server}:{close}"),
+            None if known.is_empty() => format!(
+                "the server lists no tools; `mcpproxy upstream restart {server}` lists again"
+            ),
+            None => format!("`mcpproxy tools list --server {server}` shows what there is"),
+        }
+    }
+
+    fn right_variant(&self, server: &str, failure: &Failure) -> Option<String> {
+        let settings = self.settings_in_force();
+        let tool = failure.tool.as_deref()?;
+        let variant = call_variant(&settings, &self.lists(&settings), server, tool)?;
+        Some(format!(
+            "`mcpproxy call {variant} {server}:{tool}` if that is meant"
+        ))
+    }
+
+    fn why_unavailable(&self, server: &str) -> Option<String> {
+        let reason = self.server(server).ok()?.last_error?;
+        Some(format!("the server {server:?} is not available: {reason}"))
+    }
+
+    fn repair(&self, server: &str) -> String {
+        let step = self.server(server).ok().and_then(|row| row.next_step);
+        step.unwrap_or_else(|| {
+            format!("`mcpproxy upstream show {server}` says how it is; try again")
+        })
+    }
+}
+
+/// What a model is to ask of the user, the user does.
+fn to_the_user_itself(hint: &str) -> String {
+    let hint = hint.strip_prefix("Ask the user to ").unwrap_or(hint);
+    hint.to_owned()
+}

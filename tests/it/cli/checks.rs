@@ -1,0 +1,111 @@
+//! `config check` finds what a start would, and commands find their daemon whatever became of the file.
+
+use std::process::Command;
+
+use serde_json::json;
+
+use super::{Place, serving::Serving};
+use crate::support::patience::until;
+
+#[test]
+fn an_address_that_serve_refuses_fails_the_check() {
+    let place = Place::configured(r#"{ "listen": "0.0.0.0:0" }"#);
+    let checked = place
+        .run(&["config", "check"])
+        .ended(1)
+        .says(&["`listen`: 0.0.0.0:0", "--insecure"])
+        .shows(&["fault"]);
+    assert!(!checked.stderr.contains("is sound"));
+    place
+        .run(&["serve"])
+        .ended(1)
+        .says(&["0.0.0.0:0", "--insecure"]);
+    place.run(&["config", "check", "--insecure"]).ended(0);
+}
+
+#[test]
+fn a_file_that_was_named_and_is_not_there_fails_the_check() {
+    let place = Place::new();
+    place.run(&["config", "check"]).ended(1).says(&[
+        "there is no file",
+        "mcp_config.json",
+        "--config",
+    ]);
+    // Where nobody named one, having none is fine.
+    let ran = Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+        .env_clear()
+        .env("HOME", place.folder())
+        .args(["config", "check"])
+        .output()
+        .expect("the program runs");
+    assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+}
+
+#[tokio::test]
+async fn an_empty_file_is_pointed_out_and_a_daemon_that_refuses_it_is_asked() {
+    let place = Place::configured(r#"{ "mcpServers": {} }"#);
+    let _daemon = Serving::start(&place);
+    place.run(&["config", "check"]).ended(0).says(&["is sound"]);
+    std::fs::write(place.config_file(), "").expect("ours");
+    let checked = until("the daemon to refuse the file", || {
+        let checked = place.run(&["config", "check"]);
+        (checked.code == 1).then_some(checked)
+    });
+    checked
+        .await
+        .shows(&["the file is empty"])
+        .says(&["does not take the file as it stands", "gone or empty"]);
+}
+
+#[test]
+fn keys_of_other_programs_and_typos_are_named_with_what_was_meant() {
+    let place = Place::configured(
+        r#"{ "mcpServers": { "a": { "comand": "x", "argz": [] }, "b": { "command": "x", "timeout": 5 }, "B": { "command": "x" } } }"#,
+    );
+    place.run(&["config", "check"]).ended(1).shows(&[
+        "`comand` is unknown, did you mean `command`?",
+        "`argz` is unknown, did you mean `args`?",
+        "`timeout` is unknown and ignored; did you mean `call_tool_timeout`?",
+        "its name is taken: the entry \"b\" stands before it",
+    ]);
+}
+
+#[test]
+fn a_mode_that_is_not_there_yet_is_warned_of_on_the_command_line_too() {
+    let place = Place::new();
+    let _daemon = Serving::start_with(&place, &["--mode", "proxy", "--port", "0"]);
+    place
+        .run(&["status"])
+        .ended(0)
+        .shows(&["--mode \"proxy\" is not supported by this version"]);
+}
+
+/// The program without `--data-dir`, so that the file decides.
+fn by_file(place: &Place, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+    command
+        .env_clear()
+        .env("HOME", place.folder())
+        .arg("--config")
+        .arg(place.config_file())
+        .args(arguments);
+    command
+}
+
+#[test]
+fn a_daemon_is_found_whatever_the_file_says_of_its_data_folder_now() {
+    let place = Place::configured(r#"{ "data_dir": "one" }"#);
+    let _daemon = Serving::start_as(by_file(&place, &["serve", "--port", "0"]));
+    for text in [r#"{ "data_dir": "two" }"#, r#"{ "data_dir": "one", "#, "{}"] {
+        std::fs::write(place.config_file(), text).expect("ours");
+        let ran = by_file(&place, &["status", "-o", "json"])
+            .output()
+            .expect("runs");
+        assert_eq!(ran.status.code(), Some(0), "{text}: {ran:?}");
+        let status: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        let folder = place.folder().join("one");
+        assert_eq!(status["data_dir"], json!(folder), "{text}");
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(said.contains("uses the data folder"), "{text}: {said}");
+    }
+}

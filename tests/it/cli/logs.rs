@@ -1,0 +1,149 @@
+//! What servers and the daemon in the background wrote: read from the files, followed, and gone with its server.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    process::{Child, Stdio},
+};
+
+use super::{Place, serving::Serving};
+use crate::support::patience::until;
+
+/// A program that is ended with the test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+const SERVERS: &str = r#"{ "mcpServers": {
+    "a": { "command": "/bin/sh", "args": ["-c", "pwd >&2; echo said by a >&2; exit 3"] },
+    "far": { "url": "http://127.0.0.1:1/mcp" }
+} }"#;
+
+#[tokio::test]
+async fn logs_are_read_from_the_files_also_without_a_daemon() {
+    let place = Place::configured(SERVERS);
+    let logged = {
+        let _daemon = Serving::start(&place);
+        place.run(&["upstream", "restart", "a"]).ended(1);
+        place
+            .run(&["upstream", "logs", "far"])
+            .ended(0)
+            .says(&["a remote server writes no log here"]);
+        until("the log to be written", || {
+            let log = place.run(&["upstream", "logs", "a"]).ended(0).stdout;
+            log.contains("said by a").then_some(log)
+        })
+        .await
+    };
+    // A process starts in the home folder unless its entry says otherwise.
+    let home = place.folder().canonicalize().expect("it exists");
+    assert!(logged.contains(home.to_str().expect("text")), "{logged}");
+    let alone = place.run(&["upstream", "logs", "a", "-n", "1"]).ended(0);
+    assert_eq!(alone.stdout, "said by a\n");
+    let _daemon = Serving::start(&place);
+    place
+        .run(&["upstream", "logs", "a"])
+        .ended(0)
+        .shows(&["said by a"]);
+}
+
+#[test]
+fn a_log_is_followed_also_when_it_is_set_aside() {
+    let place = Place::configured(SERVERS);
+    let folder = place.home.data_dir().join("logs");
+    std::fs::create_dir_all(&folder).expect("ours");
+    let file = folder.join("server-a.log");
+    std::fs::write(&file, "one\ntwo\n").expect("ours");
+    let mut follower = place
+        .command()
+        .args(["upstream", "logs", "a", "-f", "-n", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let stdout = follower.stdout.take().expect("piped");
+    let _follower = Running(follower);
+    let mut lines = BufReader::new(stdout).lines();
+    let mut next = || lines.next().expect("a line").expect("text");
+    assert_eq!(next(), "two");
+    let mut log = std::fs::File::options()
+        .append(true)
+        .open(&file)
+        .expect("ours");
+    log.write_all(b"three\n").expect("ours");
+    assert_eq!(next(), "three");
+    std::fs::rename(&file, folder.join("server-a.log.1")).expect("ours");
+    log.write_all(b"four\n").expect("ours");
+    std::fs::write(&file, "five\n").expect("ours");
+    assert_eq!((next(), next()), ("four".to_owned(), "five".to_owned()));
+    place
+        .run(&["upstream", "logs", "a", "-f", "-o", "json"])
+        .ended(2)
+        .says(&["--follow does not go with -o json"]);
+}
+
+#[tokio::test]
+async fn the_log_of_a_removed_server_goes_with_it() {
+    let place = Place::configured(SERVERS);
+    let file = place.home.data_dir().join("logs").join("server-a.log");
+    {
+        let _daemon = Serving::start(&place);
+        let written = async || {
+            place.run(&["upstream", "restart", "a"]).ended(1);
+            until("the log", || file.exists().then_some(())).await;
+        };
+        written().await;
+        place.run(&["upstream", "remove", "a"]).ended(0);
+        until("the log to be gone", || (!file.exists()).then_some(())).await;
+        std::fs::write(place.config_file(), SERVERS).expect("ours");
+        until("the entry to be back", || {
+            (place.run(&["upstream", "show", "a"]).code == 0).then_some(())
+        })
+        .await;
+        written().await;
+        std::fs::write(place.config_file(), r#"{ "mcpServers": {} }"#).expect("ours");
+        until("the log to be gone", || (!file.exists()).then_some(())).await;
+    }
+    std::fs::write(place.config_file(), SERVERS).expect("ours");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("ours");
+    std::fs::write(&file, "old\n").expect("ours");
+    place.run(&["upstream", "remove", "a"]).ended(0);
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn the_daemon_in_the_background_says_so_and_its_log_is_shown() {
+    let place = Place::new();
+    let bridge = place
+        .command()
+        .arg("stdio")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let _bridge = Running(bridge);
+    until("the daemon", || {
+        (place.run(&["status"]).code == 0).then_some(())
+    })
+    .await;
+    place.run(&["status"]).ended(0).shows(&[
+        "in the background until 10m after its last client",
+        "daemon.log",
+    ]);
+    place.run(&["serve", "--port", "0"]).ended(1).says(&[
+        "in the background for `mcpproxy stdio`",
+        "daemon.log",
+        "mcpproxy stop",
+    ]);
+    place.run(&["logs"]).ended(0).shows(&["mcpproxy is ready"]);
+    place.run(&["stop"]).ended(0);
+    place
+        .run(&["logs", "-o", "json"])
+        .ended(0)
+        .shows(&["mcpproxy is ready"]);
+}
