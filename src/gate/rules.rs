@@ -87,12 +87,27 @@ impl<'a> Rules<'a> {
         if !entry.tools.allows(tool) {
             return Err(Refusal::ToolOff(tool));
         }
-        let is_known = self.snapshot.tool(server, tool).is_some();
-        if is_known || entry.tool_changes == ToolChanges::Allow {
-            Ok(entry)
-        } else {
-            Err(Refusal::UnknownTool(tool))
+        if self.snapshot.tool(server, tool).is_some() {
+            return Ok(entry);
         }
+        if entry.tool_changes != ToolChanges::Allow {
+            return Err(Refusal::UnknownTool(tool));
+        }
+        if self.may_be_off(entry, tool) {
+            return Err(Refusal::ToolOff(tool));
+        }
+        Ok(entry)
+    }
+
+    /// Whether a server that is lenient about spelling could take a name that it does not list for that of a tool which is switched
+    /// off.
+    fn may_be_off(self, entry: &ServerEntry, tool: &str) -> bool {
+        let known = self.snapshot.servers.get(&entry.name);
+        let mut listed = known.iter().flat_map(|known| known.tools.iter());
+        entry.tools.disabled.matches_loosely(tool)
+            || listed.any(|other| {
+                letters(&other.name).eq(letters(tool)) && !entry.tools.allows(&other.name)
+            })
     }
 
     /// The server's own name and the definition that a call is bound to, where the target may be had.
@@ -206,9 +221,15 @@ impl<'a> Rules<'a> {
     }
 }
 
+/// What is left of a name without case and separators.
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase)
+}
+
 fn disabled(server: &str) -> Failure {
     let error = format!("the server {server:?} is disabled");
-    let hint = format!("Ask the user to run `mcpproxy upstream enable {server}`.");
+    let hint = "Ask the user to enable the server.";
     Failure::new(ErrorCode::ServerDisabled, error, hint)
 }
 
@@ -309,6 +330,21 @@ mod tests {
         check(&json!({}), "s", &Target::tool("b"), unknown);
         let changing = json!({"tool_changes": "allow"});
         check(&changing, "s", &Target::tool("b"), Ok(()));
+    }
+
+    #[test]
+    fn no_spelling_of_a_tool_that_is_off_passes_for_a_new_one() {
+        let off = json!({"disabled_tools": ["del_*"], "enabled_tools": ["*b", "*B", "*A*"], "tool_changes": "allow"});
+        for (tool, expected) in [
+            ("A", Err(ErrorCode::ToolDisabled)),
+            ("-A ", Err(ErrorCode::ToolDisabled)),
+            ("DEL_b", Err(ErrorCode::ToolDisabled)),
+            ("del-b", Err(ErrorCode::ToolDisabled)),
+            ("delb", Ok(())),
+            ("B", Ok(())),
+        ] {
+            check(&off, "s", &Target::tool(tool), expected);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What may be asked of a server and what is refused: the same on every way in, in every list and in every search.
 
+mod spellings;
 mod ways;
 
 use serde_json::{Value, json};
@@ -123,41 +124,6 @@ async fn what_we_do_not_know_passes_to_servers_that_refuse_nothing() {
         let server = house.server(server);
         assert_eq!(server.received("notifications/vendor/x"), [""; 0]);
         assert_eq!(server.received("vendor/do"), [""; 0]);
-    }
-}
-
-#[tokio::test]
-async fn no_spelling_reaches_a_refused_tool() {
-    let house = house().await;
-    let native = house.native("part");
-    // A name that stands twice is no name, and where many servers are one without its server is nobody's.
-    for (open, hidden, client, code) in [
-        ("wave", "echo", native, "tool_disabled"),
-        ("part__wave", "part__echo", &house.all, "tool_disabled"),
-        ("part__wave", "echo", &house.all, "-32602"),
-    ] {
-        let both = [
-            format!(r#"{{"name":"{open}","name":"{hidden}"}}"#),
-            format!(r#"{{"name":"{hidden}","name":"{open}"}}"#),
-            format!(r#"{{"name":"{open}","n\u0061me":"{hidden}"}}"#),
-            format!(r#"{{"n\u0061me":"{hidden}","name":"{open}"}}"#),
-        ];
-        let alone = [
-            (format!(r#"{{"name":"{open}"}}"#), Outcome::Passed),
-            (format!(r#"{{"name":"{hidden}"}}"#), refused(code)),
-        ];
-        let both = both.map(|params| (params, refused("-32602")));
-        for (params, expected) in alone.into_iter().chain(both) {
-            for method in ["tools/call", "tools\\/call", "t\\u006fols/call"] {
-                let outcome = Outcome::of(&client.request(method, &params).await);
-                assert_eq!(outcome, expected, "{method} {params}");
-            }
-        }
-    }
-    let calls = house.server("part").received("tools/call");
-    assert_eq!(calls.len(), 9, "as many as passed");
-    for call in calls {
-        assert!(call.contains("wave") && !call.contains("echo"), "{call}");
     }
 }
 
