@@ -216,6 +216,30 @@ async fn a_refusal_names_the_variant_that_fits() {
             .failure();
         let hint = failure["hint"].as_str().expect("a hint");
         assert!(hint.contains(fitting), "{built_in} {arguments}: {hint}");
+        assert!(!hint.contains("mcpproxy"), "{hint}");
+    }
+}
+
+#[tokio::test]
+async fn no_refusal_tells_a_model_what_a_person_could_type() {
+    let house = house().await;
+    let codes = REFUSED
+        .iter()
+        .map(|(server, code)| (*server, "echo", *code));
+    let others = [
+        ("part", "echo", "tool_disabled"),
+        ("free", "nothing", "unknown_tool"),
+        ("absent", "echo", "unknown_server"),
+    ];
+    for (server, tool, code) in codes.chain(others) {
+        let name = json!({ "name": format!("{server}:{tool}") });
+        let failure = house.all.call("call_tool_read", &name.to_string()).await;
+        let failure = failure.failure();
+        assert_eq!(failure["code"], code);
+        let said = failure.to_string();
+        for word in ["`mcpproxy", "quarantined\\\":", "enabled_tools"] {
+            assert!(!said.contains(word), "{said}");
+        }
     }
 }
 
