@@ -124,7 +124,8 @@ impl Router {
         };
         if answered.is_err() {
             let params = request.params.as_ref();
-            self.0.forwarder.abandon(context, params);
+            let forwarder = &self.0.forwarder;
+            forwarder.abandon(context, &request.method, params);
         }
         let own = |result| {
             let shaped = bridge::own_result_for(context.revision, &request.method, result);
