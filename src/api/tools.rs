@@ -12,7 +12,7 @@ use crate::{
     access::Caller,
     catalog::Matching,
     gate::Variant,
-    router::{Detail, Search},
+    search::{Detail, Search},
 };
 
 pub(super) fn routes() -> HttpRouter<Api> {
@@ -57,8 +57,8 @@ async fn list_or_search(
         server: query.server,
         up_to: Variant::Destructive,
     };
-    let router = &api.0.router;
-    ok(&router.search_answer(&caller, &search, detail).await?)
+    let searching = api.0.router.search();
+    ok(&searching.answer(&caller, &search, detail).await?)
 }
 
 #[derive(Deserialize)]
