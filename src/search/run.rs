@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Found, FoundTool, Search, notice};
 use crate::{
     access::Caller,
-    catalog::{Query, Searcher, Snapshot, Writer},
+    catalog::{Matching, Query, Searcher, Snapshot, Writer},
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::{Rules, Variant},
@@ -13,6 +13,10 @@ use crate::{
     names::ServerName,
     wire::Target,
 };
+
+/// Limit: the share of the best score below which a tool that has only some of the words is left out. The retrieval figures are the
+/// same without those.
+const FAR_BELOW: f32 = 0.1;
 
 /// What a search is made over, and for whom.
 pub(super) struct SearchState<'a> {
@@ -102,7 +106,7 @@ impl SearchState<'_> {
             .searcher
             .search(query, search.matching, stop)
             .map_err(|error| failed(&error))?;
-        let (mut found, mut words) = (Found::default(), 0);
+        let (mut found, mut words, mut least) = (Found::default(), 0, 0.0);
         for hit in hits.by_ref().take_while(|_| !stop.is_asked()) {
             let name = hit.server.server.as_str();
             let target = Target::tool(&hit.tool().name);
@@ -117,6 +121,12 @@ impl SearchState<'_> {
                 continue;
             }
             words |= hit.words;
+            if hit.score < least {
+                continue;
+            }
+            if found.total == 0 && search.matching == Matching::Any {
+                least = hit.score * FAR_BELOW;
+            }
             found.total += 1;
             if found.tools.len() < limit {
                 let call_with = call_with();
