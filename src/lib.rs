@@ -39,9 +39,10 @@ pub mod gate;
 // Floor 5: the upstream servers.
 pub mod upstream;
 
-// Floor 6: what an operator can do, and how a client's request reaches an upstream.
+// Floor 6: what an operator can do, what a search finds, and how a client's request reaches an upstream.
 pub mod forward;
 pub mod management;
+pub mod search;
 
 // Floor 7: what an MCP client can ask.
 pub mod router;

@@ -12,7 +12,7 @@ use crate::{
     access::Caller,
     catalog::Matching,
     gate::Variant,
-    router::{Detail, Search},
+    search::{Detail, Search},
 };
 
 pub(super) fn routes() -> HttpRouter<Api> {
@@ -57,7 +57,8 @@ async fn list_or_search(
         server: query.server,
         up_to: Variant::Destructive,
     };
-    let found = api.0.router.search_answer(&caller, &search, detail).await;
+    let searching = api.0.router.search();
+    let found = searching.answer(&caller, &search, detail).await;
     ok(&found.map_err(|failure| api.0.management.for_operator(failure))?)
 }
 

@@ -15,7 +15,7 @@ use crate::{
     error_code::Failure,
     gate::Variant,
     management::{Management, OverFiles},
-    router::{self, Detail},
+    search::{self, Detail},
     wire::Raw,
 };
 
@@ -104,7 +104,7 @@ impl SearchTools {
 
     fn in_files(&self, files: &Management<OverFiles>) -> Result<Raw, Failure> {
         let settings = files.settings()?;
-        let search = router::Search {
+        let search = search::Search {
             query: self.query.join(" "),
             limit: self.limit,
             matching: self.matching(),
@@ -113,7 +113,7 @@ impl SearchTools {
         };
         let lists = files.lists(&settings);
         let caller = Access::default().terminal();
-        router::search_lists(&caller, &settings, &lists, &search, Detail::Full)
+        search::search_lists(&caller, &settings, &lists, &search, Detail::Full)
     }
 }
 

@@ -7,6 +7,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 pub struct Globs {
     patterns: Vec<String>,
     set: GlobSet,
+    /// The same, whatever the case of letters.
+    folded: GlobSet,
 }
 
 /// A pattern that is no glob.
@@ -26,23 +28,38 @@ impl Globs {
             pattern: pattern.to_owned(),
             problem: error.kind().to_string(),
         };
-        let mut builder = GlobSetBuilder::new();
-        for pattern in &patterns {
-            let glob = GlobBuilder::new(pattern)
-                .backslash_escape(true)
-                .build()
-                .map_err(|error| bad(pattern, &error))?;
-            builder.add(glob);
-        }
-        let set = builder
-            .build()
-            .map_err(|error| bad(&patterns.join(", "), &error))?;
-        Ok(Self { patterns, set })
+        let compiled = |is_folded: bool| {
+            let mut builder = GlobSetBuilder::new();
+            for pattern in &patterns {
+                let glob = GlobBuilder::new(pattern)
+                    .backslash_escape(true)
+                    .case_insensitive(is_folded)
+                    .build()
+                    .map_err(|error| bad(pattern, &error))?;
+                builder.add(glob);
+            }
+            let set = builder.build();
+            set.map_err(|error| bad(&patterns.join(", "), &error))
+        };
+        let (set, folded) = (compiled(false)?, compiled(true)?);
+        Ok(Self {
+            patterns,
+            set,
+            folded,
+        })
     }
 
     /// Whether any pattern matches the whole name.
     pub fn matches(&self, name: &str) -> bool {
         self.set.is_match(name)
+    }
+
+    /// Whether any pattern matches a name that is spelt like this one: in other case, with blanks around it, or with blanks or
+    /// hyphens for underscores.
+    pub fn matches_loosely(&self, name: &str) -> bool {
+        let is_blank = |c: char| c.is_whitespace() || c.is_control();
+        let name = name.trim_matches(is_blank);
+        self.folded.is_match(name) || self.folded.is_match(name.replace([' ', '-'], "_"))
     }
 
     /// The patterns as written.
@@ -145,6 +162,24 @@ mod tests {
         check(Some(&["*"]), &[], "files/read", true);
         check(Some(&["Get"]), &[], "get", false);
         check(Some(&[]), &[], "anything", false);
+    }
+
+    #[test]
+    fn loosely_a_name_matches_in_other_spellings() {
+        let globs = globs(&["delete_*", "wipeAll"]);
+        for name in [
+            "delete_x",
+            "DELETE_X",
+            " delete_x\n",
+            "delete-x",
+            "Delete x",
+            "wipeall",
+        ] {
+            assert!(globs.matches_loosely(name), "{name:?}");
+        }
+        for name in ["undelete_x", "wipe_all", "delete", ""] {
+            assert!(!globs.matches_loosely(name), "{name:?}");
+        }
     }
 
     #[test]

@@ -110,8 +110,7 @@ impl Forwarding<'_> {
     ) -> Result<Outcome, RequestError> {
         let parked = self.parked.take(handle, &self.retry_key()?, Instant::now());
         let Some(ParkedCall { call, questions }) = parked else {
-            let why = "`requestState` is unknown, used, expired, or of another request. Send the request again without it and without `inputResponses`.";
-            return Err(RpcError::invalid_params(why).into());
+            return Err(parked::unknown_state().into());
         };
         let mut call = ForwardedCall::new(self, call);
         call.sent.progress.set_client(token);

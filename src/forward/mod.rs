@@ -65,7 +65,8 @@ impl Forwarder {
             request,
         };
         let token = progress::token_in(request.params)?;
-        if let Some(handle) = parked::handle_in(context.revision, request.params) {
+        let handle = parked::handle_in(context.revision, admitted.method(), request.params)?;
+        if let Some(handle) = handle {
             return Box::pin(forwarding.resume(&handle, token)).await;
         }
         let none = RoundReplies::NONE;
@@ -75,8 +76,8 @@ impl Forwarder {
     }
 
     /// Gives up the parked call that a request which was refused would have gone on with.
-    pub fn abandon(&self, context: &CallContext, params: Option<&Raw>) {
-        if let Some(handle) = parked::handle_in(context.revision, params) {
+    pub fn abandon(&self, context: &CallContext, method: &str, params: Option<&Raw>) {
+        if let Ok(Some(handle)) = parked::handle_in(context.revision, method, params) {
             self.parked.forget(&handle);
         }
     }

@@ -15,7 +15,7 @@ use crate::{
     sync::Guarded,
     upstream::{ActiveCall, Lease},
     wire::{
-        Id, Raw, Revision,
+        Id, Raw, Revision, RpcError, bridge,
         input_required::{self, InputRequest},
     },
 };
@@ -166,13 +166,30 @@ pub(super) fn new_handle() -> String {
     format!("{PREFIX}{}", uuid::Uuid::new_v4().simple())
 }
 
-/// The handle that a request brings, if it goes on with a parked call. Other states are the upstreams' own.
-pub(super) fn handle_in(client: Revision, params: Option<&Raw>) -> Option<String> {
+/// The handle that a request brings, if it goes on with a parked call. Other states are the upstreams' own. A client that is asked by
+/// requests is given no state, so it has none to bring.
+pub(super) fn handle_in(
+    client: Revision,
+    method: &str,
+    params: Option<&Raw>,
+) -> Result<Option<String>, RpcError> {
+    let state = params.and_then(|params| params.get(input_required::STATE));
+    let Some(state) = state.filter(|state| !state.is_null()) else {
+        return Ok(None);
+    };
     if client.has_server_requests() {
-        return None;
+        return if bridge::may_ask(method) {
+            Err(unknown_state())
+        } else {
+            Ok(None)
+        };
     }
-    let state = params?.get(input_required::STATE)?.string()?;
-    state.starts_with(PREFIX).then_some(state)
+    Ok(state.string().filter(|state| state.starts_with(PREFIX)))
+}
+
+/// The error of a retry that goes on with nothing. The call is not started anew: its client believes that it runs.
+pub(super) fn unknown_state() -> RpcError {
+    RpcError::invalid_params(input_required::UNKNOWN_STATE)
 }
 
 #[cfg(test)]

@@ -11,6 +11,9 @@ use crate::{
     wire::{Target, Thing},
 };
 
+/// Limit: servers that a refusal names.
+const NAMED: usize = 30;
+
 /// What decides, over one state of settings and catalog. A list asks it once for each of its things.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
@@ -87,12 +90,27 @@ impl<'a> Rules<'a> {
         if !entry.tools.allows(tool) {
             return Err(Refusal::ToolOff(tool));
         }
-        let is_known = self.snapshot.tool(server, tool).is_some();
-        if is_known || entry.tool_changes == ToolChanges::Allow {
-            Ok(entry)
-        } else {
-            Err(Refusal::UnknownTool(tool))
+        if self.snapshot.tool(server, tool).is_some() {
+            return Ok(entry);
         }
+        if entry.tool_changes != ToolChanges::Allow {
+            return Err(Refusal::UnknownTool(tool));
+        }
+        if self.may_be_off(entry, tool) {
+            return Err(Refusal::ToolOff(tool));
+        }
+        Ok(entry)
+    }
+
+    /// Whether a server that is lenient about spelling could take a name that it does not list for that of a tool which is switched
+    /// off.
+    fn may_be_off(self, entry: &ServerEntry, tool: &str) -> bool {
+        let known = self.snapshot.servers.get(&entry.name);
+        let mut listed = known.iter().flat_map(|known| known.tools.iter());
+        entry.tools.disabled.matches_loosely(tool)
+            || listed.any(|other| {
+                letters(&other.name).eq(letters(tool)) && !entry.tools.allows(&other.name)
+            })
     }
 
     /// The server's own name and the definition that a call is bound to, where the target may be had.
@@ -176,17 +194,36 @@ impl<'a> Rules<'a> {
                 "the configuration of server {server:?} is wrong: {}",
                 broken.reason
             );
-            let hint =
-                "Ask the user to correct the entry; `mcpproxy config check` shows every mistake.";
+            let hint = "Ask the user to correct the entry of the server in the configuration file.";
             return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
         }
         let known = self.settings.servers.keys().map(ServerName::as_str);
         let hint = match names::closest(server, known) {
             Some(close) => format!("The closest configured name is {close:?}."),
-            None => "`mcpproxy upstream list` shows the configured servers.".to_owned(),
+            None => self.usable_servers(),
         };
         let error = format!("no server {server:?} is configured");
         Failure::new(ErrorCode::UnknownServer, error, hint)
+    }
+
+    fn usable_servers(self) -> String {
+        let servers = self.settings.servers.keys().map(ServerName::as_str);
+        let usable: Vec<&str> = servers.filter(|name| self.is_usable(name)).collect();
+        match &usable[..] {
+            [] => "No server can be used. Ask the user to configure one.".to_owned(),
+            [one] => format!("The only server that can be used is {one}."),
+            _ => {
+                let (named, others) = usable.split_at(usable.len().min(NAMED));
+                let more = match others.len() {
+                    0 => String::new(),
+                    n => format!(" and {n} more"),
+                };
+                format!(
+                    "The servers that can be used are {}{more}.",
+                    named.join(", ")
+                )
+            }
+        }
     }
 
     fn unknown_tool(self, server: &str, tool: &str) -> Failure {
@@ -195,9 +232,8 @@ impl<'a> Rules<'a> {
         let hint = match names::closest(tool, known.iter().map(|tool| &*tool.name)) {
             Some(close) => format!("The closest known name is {server}:{close}."),
             None if known.is_empty() => {
-                format!(
-                    "The server lists no tools; `mcpproxy upstream restart {server}` lists again."
-                )
+                "The server lists no tools. Use another one, or ask the user to look at it."
+                    .to_owned()
             }
             None => "Look the name up in the list of tools.".to_owned(),
         };
@@ -206,9 +242,15 @@ impl<'a> Rules<'a> {
     }
 }
 
+/// What is left of a name without case and separators.
+fn letters(name: &str) -> impl Iterator<Item = char> {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase)
+}
+
 fn disabled(server: &str) -> Failure {
     let error = format!("the server {server:?} is disabled");
-    let hint = format!("Ask the user to run `mcpproxy upstream enable {server}`.");
+    let hint = "Ask the user to enable the server.";
     Failure::new(ErrorCode::ServerDisabled, error, hint)
 }
 
@@ -216,15 +258,14 @@ fn quarantined(server: &str) -> Failure {
     let error = format!(
         "the server {server:?} is quarantined: nothing of it is executed until a person approves it"
     );
-    let hint = "Ask the user to review the server and to set \"quarantined\": false in the configuration file.";
+    let hint = "Ask the user to review the server and to approve it.";
     Failure::new(ErrorCode::ServerQuarantined, error, hint)
 }
 
 fn tool_off(server: &str, tool: &str) -> Failure {
     let error =
         format!("the tool {tool:?} of server {server:?} is switched off by the configuration");
-    let hint =
-        "Use another tool; the user can change enabled_tools and disabled_tools of the server.";
+    let hint = "Use another tool; only the user can switch this one on.";
     Failure::new(ErrorCode::ToolDisabled, error, hint)
 }
 
@@ -309,6 +350,21 @@ mod tests {
         check(&json!({}), "s", &Target::tool("b"), unknown);
         let changing = json!({"tool_changes": "allow"});
         check(&changing, "s", &Target::tool("b"), Ok(()));
+    }
+
+    #[test]
+    fn no_spelling_of_a_tool_that_is_off_passes_for_a_new_one() {
+        let off = json!({"disabled_tools": ["del_*"], "enabled_tools": ["*b", "*B", "*A*"], "tool_changes": "allow"});
+        for (tool, expected) in [
+            ("A", Err(ErrorCode::ToolDisabled)),
+            ("-A ", Err(ErrorCode::ToolDisabled)),
+            ("DEL_b", Err(ErrorCode::ToolDisabled)),
+            ("del-b", Err(ErrorCode::ToolDisabled)),
+            ("delb", Ok(())),
+            ("B", Ok(())),
+        ] {
+            check(&off, "s", &Target::tool(tool), expected);
+        }
     }
 
     #[test]

@@ -60,16 +60,30 @@ pub(super) fn declared(
         return Ok(());
     }
     let said = (tool.hints.destructive, tool.hints.read_only);
+    let says = |by_person, by_text| {
+        let is_classified = entry.is_some_and(|entry| entry.tool_acl.class(&tool.name).is_some());
+        if is_classified { by_person } else { by_text }
+    };
     let needed = match said {
         (Some(true), _) => (Variant::Destructive, "its server declares it destructive"),
         (_, Some(true)) => return Ok(()),
         (_, read_only) => match effect(entry, tool) {
-            Effect::Deletes => (Variant::Destructive, "its name says that it deletes"),
+            Effect::Deletes => {
+                let by_text = "its name or description says that it deletes";
+                let why = says("`tool_acl` says that it deletes", by_text);
+                (Variant::Destructive, why)
+            }
             Effect::Reads => return Ok(()),
             _ if read_only == Some(false) => {
                 (Variant::Write, "its server declares it not read-only")
             }
-            Effect::Writes => (Variant::Write, "its name says that it writes"),
+            Effect::Writes => {
+                let by_text = "its name or description says that it writes";
+                (
+                    Variant::Write,
+                    says("`tool_acl` says that it writes", by_text),
+                )
+            }
             Effect::Unsure => return Ok(()),
         },
     };
@@ -93,9 +107,8 @@ pub(super) fn too_mild(
         variant.as_str()
     );
     let needed = needed.as_str();
-    let hint = format!(
-        "Call it with call_tool_{needed} (on the command line: `mcpproxy call {needed}`) if that is meant."
-    );
+    // Models read it, so it names no way round what a person approves.
+    let hint = format!("Call it with call_tool_{needed} if that is meant.");
     Failure::new(ErrorCode::WrongVariant, error, hint)
         .of_server(server)
         .of_tool(tool)

@@ -5,9 +5,8 @@ use crate::{
     call_context::CallContext,
     catalog::Owner,
     error_code::{ErrorCode, Failure},
-    gate::Variant,
     names::{self, ServerName},
-    wire::{Edit, Outcome, Raw, Request, RpcError, Target, Thing, method},
+    wire::{Request, RpcError, Target, Thing, method},
 };
 
 impl Router {
@@ -103,34 +102,6 @@ impl Router {
             }
         }
         !candidates.is_empty()
-    }
-
-    /// One call by server and tool, as operators make them, declared as a variant. `args` must be an object.
-    pub async fn call_tool(
-        &self,
-        context: &CallContext,
-        variant: Variant,
-        server: &str,
-        tool: &str,
-        args: Option<&Raw>,
-    ) -> Result<Outcome, Failure> {
-        let arguments = args.map(|args| ("arguments", Edit::Set(args.clone())));
-        self.ensure_known(server).await?;
-        let admitted = self
-            .0
-            .gate
-            .admit_as(&context.caller, variant, server, tool)?;
-        let sent = self.forward(context, &admitted, None, arguments.as_slice());
-        match sent.await {
-            Ok(Reply::Passed(outcome)) => Ok(outcome),
-            Ok(Reply::Own(result)) => Ok(Outcome::Result(result)),
-            Err(RequestError::Failed(failure)) => Err(failure),
-            Err(RequestError::Rpc(error)) => Err(Failure::new(
-                ErrorCode::InvalidArguments,
-                error.message,
-                "Correct the request.",
-            )),
-        }
     }
 
     fn unknown_tool(&self, context: &CallContext, offered: &str) -> RpcError {

@@ -20,7 +20,7 @@ const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one
 
 /// How to use the mode that finds tools by search.
 const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search. To do something: \
-    (1) call retrieve_tools with a few words that describe the task, in any language; each result has a `name` (server:tool), its input \
+    (1) call retrieve_tools with a few words that describe the task, English ones if the tools are described in English; each result has a `name` (server:tool), its input \
     schema or a short signature, and `call_with`. (2) Call the tool that `call_with` names, call_tool_read, call_tool_write or \
     call_tool_destructive, with that `name` and the arguments in `args`. describe_tool gives whole definitions by name. Search again with \
     other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \

@@ -11,21 +11,15 @@ mod instructions;
 mod lists;
 mod opening;
 mod resources;
-mod search;
-mod search_answer;
-mod signature;
 mod subscriptions;
 mod tasks;
+mod tool_calls;
 
 use std::{sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
-pub use self::{
-    changes::{Announcement, Changes, Known},
-    search::{Found, FoundTool, Search},
-    search_answer::{Detail, search_lists},
-};
+pub use self::changes::{Announcement, Changes, Known};
 pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
 use crate::{
@@ -36,8 +30,8 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
     gate::Gate,
-    long_work::LongWork,
     names::ServerName,
+    search::ToolSearch,
     upstream::{Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
@@ -85,7 +79,7 @@ struct Parts {
     lists: lists::Prepared,
     forwarder: Forwarder,
     tasks: tasks::Tasks,
-    long_work: LongWork,
+    search: ToolSearch,
 }
 
 /// What became of a request.
@@ -104,15 +98,16 @@ impl Router {
         catalog: Catalog,
         upstreams: Upstreams,
     ) -> Self {
+        let search = ToolSearch::new(gate.clone(), catalog.clone(), upstreams.clone());
         Self(Arc::new(Parts {
             settings,
             gate,
             catalog,
+            search,
             forwarder: Forwarder::new(upstreams.clone()),
             upstreams,
             lists: lists::Prepared::default(),
             tasks: tasks::Tasks::default(),
-            long_work: LongWork::default(),
         }))
     }
 
@@ -124,7 +119,8 @@ impl Router {
         };
         if answered.is_err() {
             let params = request.params.as_ref();
-            self.0.forwarder.abandon(context, params);
+            let forwarder = &self.0.forwarder;
+            forwarder.abandon(context, &request.method, params);
         }
         let own = |result| {
             let shaped = bridge::own_result_for(context.revision, &request.method, result);
@@ -187,6 +183,11 @@ impl Router {
             };
             tracing::debug!(%server, why, "a notification could not be passed on");
         }
+    }
+
+    /// The search that our own tools use, for operators too.
+    pub fn search(&self) -> &ToolSearch {
+        &self.0.search
     }
 
     /// Whether a server of this name is in the configuration, usable or not.

@@ -35,6 +35,15 @@ pub fn params_for(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>)
     }
 }
 
+/// Whether a client brings a state to an upstream that never gave one, because it asks by requests.
+pub fn brings_foreign_state(client: Revision, upstream: Revision, params: Option<&Raw>) -> bool {
+    !client.has_handshake()
+        && upstream.has_handshake()
+        && params
+            .and_then(|params| params.get(input_required::STATE))
+            .is_some_and(|state| !state.is_null())
+}
+
 /// Takes the keys away that belong to the client's connection with us. Legacy servers choke on some of them.
 fn without_sender(params: &Raw) -> Raw {
     let inner = meta::OF_THE_SENDER.map(|key| (key, Edit::Remove));

@@ -135,6 +135,21 @@ impl HeaderParam {
     }
 }
 
+/// The argument on the way to one of these that stands there twice, so that a header and the server may go by different ones.
+pub fn doubled<'a>(params: &'a [HeaderParam], arguments: Option<&Raw>) -> Option<&'a str> {
+    params.iter().find_map(|param| {
+        let mut at = arguments?.clone();
+        for key in &param.path {
+            let [found] = at.look_up([&**key]);
+            if found.times > 1 {
+                return Some(&**key);
+            }
+            at = found.value?;
+        }
+        None
+    })
+}
+
 /// Whether a header says what an argument says: the same text, or the same whole number (transports, "Server Validation").
 pub fn agree(header: &str, argument: &str) -> bool {
     header == argument || whole(header).is_some_and(|number| whole(argument) == Some(number))
@@ -208,6 +223,24 @@ mod tests {
         check(r#"{"at":{}}"#, None);
         check("{}", None);
         assert_eq!(param.value(None), None);
+    }
+
+    #[test]
+    fn an_argument_for_a_header_must_stand_once() {
+        let params = [["a", "b"].map(Into::into), ["c", "d"].map(Into::into)];
+        let params = params.map(|path| HeaderParam {
+            name: "N".into(),
+            path: path.into(),
+        });
+        let check = |arguments: &str, expected: Option<&str>| {
+            let arguments = Raw::parse_str(arguments).expect("JSON");
+            assert_eq!(doubled(&params, Some(&arguments)), expected);
+        };
+        check(r#"{"a":{"b":1},"c":{"d":1,"x":1,"x":2},"x":1,"x":2}"#, None);
+        check(r#"{"a":{"b":1},"a":{"b":2}}"#, Some("a"));
+        check(r#"{"c":{"d":1,"\u0064":2}}"#, Some("d"));
+        check(r#"{"a":1,"c":[]}"#, None);
+        assert_eq!(doubled(&params, None), None);
     }
 
     #[test]

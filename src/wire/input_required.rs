@@ -15,6 +15,10 @@ pub const RESPONSES: &str = "inputResponses";
 /// What a retry gives back as it was.
 pub const STATE: &str = "requestState";
 
+/// What is wrong with a state that leads nowhere, and what to do.
+pub const UNKNOWN_STATE: &str = "`requestState` is unknown, used, expired, or of another request. Send the request again without it and \
+    without `inputResponses`.";
+
 /// Limit: questions of one result. No user can read more.
 pub const MAX_REQUESTS: usize = 64;
 

@@ -97,6 +97,9 @@ async fn lines_for_machines_name_the_call_too() {
         let call = &line["span"];
         assert_eq!(call["name"], "call", "{line}");
         assert_eq!(call["method"], "tools/call", "{line}");
+        // The call that the built-in tool makes is one of its own.
+        assert_eq!(call["parent"], line["spans"][0]["id"], "{line}");
+        assert_ne!(call["parent"], call["id"], "{line}");
         assert_eq!(call["caller"], "anonymous", "{line}");
         call["id"].as_str().expect("an id").to_owned()
     };

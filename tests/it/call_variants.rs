@@ -160,6 +160,98 @@ async fn wrong_arguments_say_what_is_wrong() {
     assert!(upstream.received("tools/call").is_empty());
 }
 
+/// A tool that does more the less it is told.
+async fn trimming() -> (Upstream, TestDaemon, TestClient) {
+    let tool = annotated("trim_logs", r#"{"readOnlyHint":false}"#);
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(&tool, reply(ODD))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let all = daemon.client("/mcp/all").await;
+    all.wait_for_tool("up__trim_logs").await;
+    let client = daemon.client("/mcp/call").await;
+    (upstream, daemon, client)
+}
+
+/// A call of it through the variant for writing, or through `call_tool`.
+fn naming(built_in: &str, more: &str) -> String {
+    match built_in {
+        "call_tool" => format!(r#"{{"server":"up","tool":"trim_logs"{more}}}"#),
+        _ => format!(r#"{{"name":"up:trim_logs"{more}}}"#),
+    }
+}
+
+const DAY: &str = r#"{"day": "2026-01-01"}"#;
+
+#[tokio::test]
+async fn arguments_are_taken_under_every_name_that_says_what_they_are() {
+    let (upstream, _daemon, client) = trimming().await;
+    let text = json!(DAY);
+    for built_in in ["call_tool_write", "call_tool"] {
+        for more in [
+            format!(r#","args":{DAY}"#),
+            format!(r#","arguments":{DAY}"#),
+            format!(r#","args_json":{text}"#),
+            format!(r#","args":{text}"#),
+            format!(r#","arguments":{text}"#),
+            format!(r#","args":null,"args_json":{text},"arguments":null"#),
+        ] {
+            let reply = client.call(built_in, &naming(built_in, &more)).await;
+            assert_eq!(reply.result(), ODD, "{built_in} {more}");
+            let sent = upstream.received("tools/call");
+            let last = sent.last().expect("it was called");
+            let expected = format!(r#""arguments":{DAY}"#);
+            assert!(last.contains(&expected), "{built_in} {more}: {last}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_not_called_where_it_cannot_be_told_with_what() {
+    let (upstream, _daemon, client) = trimming().await;
+    for built_in in ["call_tool_write", "call_tool"] {
+        for (more, word) in [
+            (r#","day":"2026-01-01""#, "`day`"),
+            (r#","params":{"day":"2026-01-01"}"#, "`params`"),
+            (r#","arg":{"day":"2026-01-01"}"#, "`arg`"),
+            (r#","args":null"#, "`args`"),
+            (r#","arguments":null"#, "`arguments`"),
+            (r#","args_json":"""#, "`args_json`"),
+            (r#","args":" ""#, "`args`"),
+            (r#","args":"[1]""#, "`args`"),
+            (r#","args":7"#, "`args`"),
+            (r#","args_json":{"day":1}"#, "`args`"),
+            (r#","args":{"day":1},"args":{}"#, "`args`"),
+            (r#","args":{},"ar\u0067s":{"day":1}"#, "`args`"),
+            (r#","args":{},"arguments":{"day":1}"#, "`arguments`"),
+            (r#","arguments":{},"args_json":"{}""#, "`args_json`"),
+            (r#","tool":"trim_logs","tool":"other""#, "`tool`"),
+            (r#","name":"up:other""#, "`name`"),
+        ] {
+            let reply = client.call(built_in, &naming(built_in, more)).await;
+            let failure = reply.failure();
+            assert_eq!(failure["code"], "invalid_arguments", "{built_in} {more}");
+            let error = failure["error"].as_str().expect("an error");
+            assert!(error.contains(word), "{built_in} {more}: {error}");
+            let hint = failure["hint"].as_str().expect("a hint");
+            assert!(hint.contains("Write {") && hint.contains("{…}"), "{hint}");
+        }
+    }
+    let intent = r#","intent":{"operation_type":"write","resaon":"x"}"#;
+    let arguments = naming("call_tool_write", intent);
+    let failure = client.call("call_tool_write", &arguments).await.failure();
+    let error = failure["error"].as_str().expect("an error");
+    assert!(
+        error.contains("`resaon`") && error.contains("`reason`"),
+        "{error}"
+    );
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
+}
+
 #[tokio::test]
 async fn a_fitting_intent_is_accepted_in_both_spellings() {
     let (_upstream, _daemon, client) = with_tools().await;

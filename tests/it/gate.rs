@@ -1,5 +1,6 @@
 //! What may be asked of a server and what is refused: the same on every way in, in every list and in every search.
 
+mod spellings;
 mod ways;
 
 use serde_json::{Value, json};
@@ -127,41 +128,6 @@ async fn what_we_do_not_know_passes_to_servers_that_refuse_nothing() {
 }
 
 #[tokio::test]
-async fn no_spelling_reaches_a_refused_tool() {
-    let house = house().await;
-    let native = house.native("part");
-    // A name that stands twice is no name, and where many servers are one without its server is nobody's.
-    for (open, hidden, client, code) in [
-        ("wave", "echo", native, "tool_disabled"),
-        ("part__wave", "part__echo", &house.all, "tool_disabled"),
-        ("part__wave", "echo", &house.all, "-32602"),
-    ] {
-        let both = [
-            format!(r#"{{"name":"{open}","name":"{hidden}"}}"#),
-            format!(r#"{{"name":"{hidden}","name":"{open}"}}"#),
-            format!(r#"{{"name":"{open}","n\u0061me":"{hidden}"}}"#),
-            format!(r#"{{"n\u0061me":"{hidden}","name":"{open}"}}"#),
-        ];
-        let alone = [
-            (format!(r#"{{"name":"{open}"}}"#), Outcome::Passed),
-            (format!(r#"{{"name":"{hidden}"}}"#), refused(code)),
-        ];
-        let both = both.map(|params| (params, refused("-32602")));
-        for (params, expected) in alone.into_iter().chain(both) {
-            for method in ["tools/call", "tools\\/call", "t\\u006fols/call"] {
-                let outcome = Outcome::of(&client.request(method, &params).await);
-                assert_eq!(outcome, expected, "{method} {params}");
-            }
-        }
-    }
-    let calls = house.server("part").received("tools/call");
-    assert_eq!(calls.len(), 9, "as many as passed");
-    for call in calls {
-        assert!(call.contains("wave") && !call.contains("echo"), "{call}");
-    }
-}
-
-#[tokio::test]
 async fn a_tool_that_changed_is_refused_on_every_way_in_unless_changes_are_allowed() {
     for (policy, allowed) in [("hold", false), ("allow", true)] {
         // A server for each way: the first call wakes it.
@@ -250,6 +216,30 @@ async fn a_refusal_names_the_variant_that_fits() {
             .failure();
         let hint = failure["hint"].as_str().expect("a hint");
         assert!(hint.contains(fitting), "{built_in} {arguments}: {hint}");
+        assert!(!hint.contains("mcpproxy"), "{hint}");
+    }
+}
+
+#[tokio::test]
+async fn no_refusal_tells_a_model_what_a_person_could_type() {
+    let house = house().await;
+    let codes = REFUSED
+        .iter()
+        .map(|(server, code)| (*server, "echo", *code));
+    let others = [
+        ("part", "echo", "tool_disabled"),
+        ("free", "nothing", "unknown_tool"),
+        ("absent", "echo", "unknown_server"),
+    ];
+    for (server, tool, code) in codes.chain(others) {
+        let name = json!({ "name": format!("{server}:{tool}") });
+        let failure = house.all.call("call_tool_read", &name.to_string()).await;
+        let failure = failure.failure();
+        assert_eq!(failure["code"], code);
+        let said = failure.to_string();
+        for word in ["`mcpproxy", "quarantined\\\":", "enabled_tools"] {
+            assert!(!said.contains(word), "{said}");
+        }
     }
 }
 

@@ -135,11 +135,6 @@ async fn queries_take_phrases_filters_and_bounds() {
     )
     .await;
     check(
-        json!({ "query": "repository", "limit": 0 }),
-        &["forge:delete_repo"],
-    )
-    .await;
-    check(
         json!({ "query": "\"issue in a\"" }),
         &["forge:create_issue"],
     )
@@ -274,6 +269,54 @@ async fn a_search_waits_for_nobody_and_says_who_is_missing() {
 }
 
 #[tokio::test]
+async fn a_search_names_the_servers_that_are_down_before_anybody_knows_their_tools() {
+    let clock = clock().await;
+    let daemon = TestDaemon::builder()
+        .entry("gone", json!({ "command": "/no/such/program" }))
+        .upstream("clock", &clock)
+        .start()
+        .await;
+    let client = daemon.client("/mcp").await;
+    let said = async |arguments: &Value, expected: &str| {
+        let answer = search(&client, arguments.clone()).await;
+        let notice = answer["notice"].as_str().unwrap_or_default();
+        notice.contains(expected).then_some(())
+    };
+    let down = "The tools of these servers are not known, because they are not available: gone";
+    for query in ["nothing like it", "time"] {
+        let query = json!({ "query": query });
+        until_async("the server is given up", async || said(&query, down).await).await;
+    }
+    let reply = client.call("call_tool_read", r#"{"name":"gone:x"}"#).await;
+    let failure = reply.failure();
+    assert_eq!(failure["code"], "server_unavailable");
+    assert!(!failure.to_string().contains("`mcpproxy"), "{failure}");
+    let other = json!({ "query": "time", "server": "clock" });
+    until_async("the other server is searched alone", async || {
+        let answer = search(&client, other.clone()).await;
+        (names(&answer) == ["clock:getTime"] && answer["notice"].is_null()).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn words_that_no_tool_has_are_named() {
+    let house = house(json!({})).await;
+    for (query, expected) in [
+        ("create an issue", None),
+        ("fetch the issues", None),
+        ("push issue", Some("No tool has the word \"push\".")),
+        (
+            "push issue force push upstream",
+            Some("No tool has the words \"push\", \"force\", \"upstream\"."),
+        ),
+    ] {
+        let answer = search(&house.client, json!({ "query": query })).await;
+        assert_eq!(answer["notice"].as_str(), expected, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn new_tools_are_found_and_gone_ones_are_not() {
     let upstream = clock().await;
     let daemon = TestDaemon::builder()
@@ -340,7 +383,20 @@ async fn wrong_arguments_are_named() {
             r#"{"query":"x","limit":"many"}"#,
             "`limit`",
         ),
+        ("retrieve_tools", r#"{"query":"x","limit":0}"#, "`limit`"),
+        ("retrieve_tools", r#"{"query":"x","q":"y"}"#, "`q`"),
+        (
+            "retrieve_tools",
+            r#"{"query":"x","servr":"clock"}"#,
+            "`server`",
+        ),
+        ("retrieve_tools", r#"{"query":"x","query":"y"}"#, "`query`"),
         ("describe_tool", "{}", "`names`"),
+        (
+            "describe_tool",
+            r#"{"names":["a:b"],"name":"c:d"}"#,
+            "`name`",
+        ),
     ] {
         let failure = house.client.call(tool, arguments).await.failure();
         assert_eq!(failure["code"], "invalid_arguments");
@@ -352,16 +408,16 @@ async fn wrong_arguments_are_named() {
             "{failure}"
         );
     }
-    let failure = house
-        .client
-        .call("retrieve_tools", r#"{"query":"x","server":"clok"}"#)
-        .await
-        .failure();
-    assert_eq!(failure["code"], "unknown_server");
-    assert!(
-        failure["hint"].as_str().expect("a hint").contains("clock"),
-        "{failure}"
-    );
+    for (server, hint) in [
+        ("clok", "The closest configured name is \"clock\"."),
+        ("nope", "The servers that can be used are clock, forge."),
+    ] {
+        let arguments = json!({ "query": "x", "server": server }).to_string();
+        let failure = house.client.call("retrieve_tools", &arguments).await;
+        let failure = failure.failure();
+        assert_eq!(failure["code"], "unknown_server");
+        assert_eq!(failure["hint"], hint);
+    }
 }
 
 #[tokio::test]

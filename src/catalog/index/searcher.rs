@@ -70,6 +70,8 @@ pub struct Hit {
     pub place: usize,
     /// In (0, 1]; 1 if the query only filtered.
     pub score: f32,
+    /// The words of the query that it has, or has similar ones of: bits for [`Hits::words_but`].
+    pub words: u64,
 }
 
 impl Hit {
@@ -83,6 +85,18 @@ impl Hit {
 pub struct Hits<'a> {
     tools: &'a [Indexed],
     heap: BinaryHeap<Ranked>,
+    words: Vec<(String, u64)>,
+}
+
+impl Hits<'_> {
+    /// The words of the query that are not among these.
+    pub fn words_but(&self, had: u64) -> Vec<&str> {
+        let missing = self.words.iter().filter(|(_, bit)| bit & had == 0);
+        let mut missing: Vec<&str> = missing.map(|(word, _)| &**word).collect();
+        let mut seen = HashSet::new();
+        missing.retain(|word| seen.insert(*word));
+        missing
+    }
 }
 
 impl Searcher {
@@ -135,24 +149,9 @@ impl Searcher {
         matching: Matching,
         stop: &Stop,
     ) -> Result<Hits<'_>, IndexError> {
-        Ok(Hits {
-            tools: &self.tools,
-            heap: self.ranked(query, matching, stop)?.into(),
-        })
-    }
-
-    fn ranked(
-        &self,
-        query: &Query,
-        matching: Matching,
-        stop: &Stop,
-    ) -> Result<Vec<Ranked>, IndexError> {
-        let Some(index) = &self.index else {
-            return Ok(Vec::new());
+        let Some(index) = self.index.as_ref().filter(|_| !query.is_empty()) else {
+            return Ok(self.hits(Vec::new(), Vec::new()));
         };
-        if query.is_empty() {
-            return Ok(Vec::new());
-        }
         let failed = IndexError::new("search the index");
         let filters = Filters::of(query);
         let passes = |place: &usize| filters.pass(&self.tools[*place]);
@@ -163,12 +162,17 @@ impl Searcher {
             Some(phrases) => phrases.contains(&place),
             None => passes(&place),
         };
-        let (wanted, required) = wanted(&query.words);
-        if wanted.is_empty() {
+        let wanted = wanted(&query.words);
+        if wanted.terms.is_empty() {
             let all = (0..self.tools.len()).filter(|place| allowed(*place));
-            return Ok(all.map(|place| Ranked { score: 1.0, place }).collect());
+            let all = all.map(|place| Ranked {
+                score: 1.0,
+                place,
+                words: 0,
+            });
+            return Ok(self.hits(all.collect(), Vec::new()));
         }
-        let scores = self.scores(index, &wanted, stop).map_err(&failed)?;
+        let scores = self.scores(index, &wanted.terms, stop).map_err(&failed)?;
         let most = scores.most * bm25f::all_words();
         let ranked = scores
             .of
@@ -176,7 +180,7 @@ impl Searcher {
             .zip(&scores.covered)
             .enumerate()
             .filter_map(|(place, (score, covered))| {
-                let has_all = *covered == required;
+                let has_all = *covered == wanted.required;
                 if *score <= 0.0 || (matching == Matching::All && !has_all) || !allowed(place) {
                     return None;
                 }
@@ -184,9 +188,18 @@ impl Searcher {
                 Some(Ranked {
                     score: (score * factor / most).clamp(f32::MIN_POSITIVE, 1.0),
                     place,
+                    words: scores.met[place],
                 })
             });
-        Ok(ranked.collect())
+        Ok(self.hits(ranked.collect(), wanted.words))
+    }
+
+    fn hits(&self, ranked: Vec<Ranked>, words: Vec<(String, u64)>) -> Hits<'_> {
+        Hits {
+            tools: &self.tools,
+            heap: ranked.into(),
+            words,
+        }
     }
 
     /// Every tool's score, term after term.
@@ -200,6 +213,7 @@ impl Searcher {
         let mut scores = Scores {
             of: vec![0.0; n_tools],
             covered: vec![0; n_tools],
+            met: vec![0; n_tools],
             most: 0.0,
         };
         let mut term = Occurrences {
@@ -228,6 +242,7 @@ impl Searcher {
             scores.most += factor * bm25f::most();
             for place in term.having.drain(..) {
                 let weight = std::mem::take(&mut term.weights[place]);
+                scores.met[place] |= one.covers;
                 scores.of[place] += factor * bm25f::saturated(weight);
             }
         }
@@ -320,6 +335,8 @@ struct Occurrences {
 struct Scores {
     of: Vec<f32>,
     covered: Vec<u64>,
+    /// The same, and what similar words cover.
+    met: Vec<u64>,
     /// No tool's score is higher.
     most: f32,
 }
@@ -334,6 +351,7 @@ impl Iterator for Hits<'_> {
             server: tool.server.clone(),
             place: tool.place,
             score: ranked.score,
+            words: ranked.words,
         })
     }
 
@@ -348,6 +366,7 @@ impl ExactSizeIterator for Hits<'_> {}
 struct Ranked {
     score: f32,
     place: usize,
+    words: u64,
 }
 
 impl Ord for Ranked {

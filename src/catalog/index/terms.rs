@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::catalog::tokenizer::{TokenKind, tokens_of};
+use crate::catalog::tokenizer::{TokenKind, tokens_of, words_of};
 
 /// A term of the query.
 pub(super) struct QueryTerm {
@@ -16,8 +16,18 @@ pub(super) struct QueryTerm {
 /// Limit: terms that are looked up. Each may be in every tool; the longest requests known have half as many.
 const MOST: usize = 256;
 
-/// The terms of a query, each once, and the bits of those that a tool must have to have all words.
-pub(super) fn wanted(words: &str) -> (Vec<QueryTerm>, u64) {
+/// The terms of a query.
+pub(super) struct QueryTerms {
+    /// Each once.
+    pub(super) terms: Vec<QueryTerm>,
+    /// The bits of those that a tool must have to have all words.
+    pub(super) required: u64,
+    /// The words as they are written, in lower case, with the bits of their terms.
+    pub(super) words: Vec<(String, u64)>,
+}
+
+/// The terms of these words.
+pub(super) fn wanted(words: &str) -> QueryTerms {
     let mut tokens = tokens_of(words);
     if tokens.iter().any(|token| token.kind.ranks()) {
         tokens.retain(|token| token.kind.ranks());
@@ -69,5 +79,13 @@ pub(super) fn wanted(words: &str) -> (Vec<QueryTerm>, u64) {
             required |= covers;
         }
     }
-    (wanted, required)
+    let written = words_of(words);
+    let words = tokens.iter().filter(|token| token.kind == TokenKind::Word);
+    let words =
+        words.filter_map(|token| Some((written.get(token.position)?.clone(), bit(&token.text))));
+    QueryTerms {
+        words: words.filter(|(_, bit)| *bit != 0).collect(),
+        terms: wanted,
+        required,
+    }
 }

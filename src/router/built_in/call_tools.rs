@@ -3,17 +3,31 @@
 
 use serde_json::{Value, json};
 
-use super::{BuiltIn, Call, required, string, wrong_arguments};
+use super::{
+    BuiltIn, Call,
+    arguments::{check_keys, required, string},
+};
 use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Variant,
-    router::{Reply, RequestError, Router},
-    wire::{Edit, Raw},
+    router::{Reply, RequestError, tool_calls::DeclaredCall},
+    wire::Raw,
 };
+
+/// What the three variants take.
+const ARGUMENTS: &[&str] = &["name", "args", "args_json", "intent"];
+
+/// MCP's own word for `args`, and the intent without its brackets.
+const ALIASES: &[&str] = &["arguments", "intent_data_sensitivity", "intent_reason"];
+
+const USAGE: &str = r#"{"name": "server:tool", "args": {…}}: the arguments of the tool that is called stand in `args`, as its inputSchema names them; {} if it is to get none."#;
 
 pub(super) const READ: BuiltIn = BuiltIn {
     name: "call_tool_read",
+    arguments: ARGUMENTS,
+    aliases: ALIASES,
+    usage: USAGE,
     define: |_| {
         define(
             Variant::Read,
@@ -28,6 +42,9 @@ pub(super) const READ: BuiltIn = BuiltIn {
 
 pub(super) const WRITE: BuiltIn = BuiltIn {
     name: "call_tool_write",
+    arguments: ARGUMENTS,
+    aliases: ALIASES,
+    usage: USAGE,
     define: |_| {
         define(
             Variant::Write,
@@ -42,6 +59,9 @@ pub(super) const WRITE: BuiltIn = BuiltIn {
 
 pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
     name: "call_tool_destructive",
+    arguments: ARGUMENTS,
+    aliases: ALIASES,
+    usage: USAGE,
     define: |_| {
         let mut definition = define(
             Variant::Destructive,
@@ -58,6 +78,9 @@ pub(super) const DESTRUCTIVE: BuiltIn = BuiltIn {
 
 pub(super) const ANY: BuiltIn = BuiltIn {
     name: "call_tool",
+    arguments: &["server", "tool", "arguments"],
+    aliases: &["args", "args_json"],
+    usage: r#"{"server": "…", "tool": "…", "arguments": {…}}: the arguments of the tool that is called stand in `arguments`; {} if it is to get none."#,
     define: |_| {
         json!({
             "name": "call_tool",
@@ -114,7 +137,6 @@ const REASON_MAX: usize = 1000;
 
 struct Declared {
     name: String,
-    args_json: Option<String>,
     intent: Option<Intent>,
     data_sensitivity: Option<String>,
     reason: Option<String>,
@@ -128,21 +150,28 @@ struct Intent {
 
 impl Declared {
     fn read(arguments: &Raw) -> Result<Self, String> {
-        let intent = match arguments.get("intent").filter(|intent| !intent.is_null()) {
-            None => None,
-            Some(intent) if intent.is_object() => Some(Intent {
-                operation_type: string(&intent, "operation_type")?,
-                data_sensitivity: string(&intent, "data_sensitivity")?,
-                reason: string(&intent, "reason")?,
-            }),
-            Some(_) => return Err("`intent` is not an object".to_owned()),
-        };
+        let intent = arguments.get("intent").filter(|intent| !intent.is_null());
+        let intent = intent.map(|intent| Intent::read(&intent)).transpose()?;
         Ok(Self {
             name: required(arguments, "name")?,
-            args_json: string(arguments, "args_json")?,
             intent,
             data_sensitivity: string(arguments, "intent_data_sensitivity")?,
             reason: string(arguments, "intent_reason")?,
+        })
+    }
+}
+
+impl Intent {
+    fn read(intent: &Raw) -> Result<Self, String> {
+        if !intent.is_object() {
+            return Err("`intent` is not an object".to_owned());
+        }
+        let known = ["operation_type", "data_sensitivity", "reason"];
+        check_keys(intent, "in `intent`", &known, &[])?;
+        Ok(Self {
+            operation_type: string(intent, "operation_type")?,
+            data_sensitivity: string(intent, "data_sensitivity")?,
+            reason: string(intent, "reason")?,
         })
     }
 }
@@ -180,40 +209,60 @@ fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
     Ok(())
 }
 
-/// The arguments for the upstream, as they stand there.
-fn arguments_of(call: &Call<'_>, asked: &Declared) -> Result<Option<Raw>, String> {
-    let given = call.arguments.get("args").filter(|args| !args.is_null());
-    let arguments = match (given, asked.args_json.as_deref()) {
-        (Some(_), Some(_)) => {
-            return Err("`args` and `args_json` are both there; give one".to_owned());
+/// Under what the arguments for the upstream may stand, as an object or as JSON text of one.
+const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
+
+/// The arguments for the upstream, as they stand there. Where it cannot be told what is meant, nothing is called.
+fn arguments_of(call: &Call<'_>) -> Result<Option<Raw>, String> {
+    let found = call.arguments.look_up(SPELLINGS).map(|found| found.value);
+    let given = SPELLINGS.iter().zip(&found);
+    let given = given.filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+    // What a model leaves out it may fill with null.
+    let (nulls, values): (Vec<_>, Vec<_>) = given.partition(|(_, value)| value.is_null());
+    match (&values[..], &nulls[..]) {
+        ([], []) => Ok(None),
+        ([], [(key, _), ..]) => Err(format!("`{key}` is null")),
+        ([(key, value)], _) => object(key, value).map(Some),
+        ([(first, _), (second, _), ..], _) => {
+            Err(format!("`{first}` and `{second}` are both there; give one"))
         }
-        (Some(args), None) => args,
-        (None, Some(text)) if text.trim().is_empty() => return Ok(None),
-        (None, Some(text)) => {
-            Raw::parse_str(text).map_err(|error| format!("`args_json` is {error}"))?
+    }
+}
+
+fn object(key: &str, value: &Raw) -> Result<Raw, String> {
+    let object = match value.string() {
+        Some(text) if text.trim().is_empty() => return Err(format!("`{key}` is empty")),
+        Some(text) => {
+            Raw::parse_str(&text).map_err(|error| format!("the text in `{key}` is {error}"))?
         }
-        (None, None) => return Ok(None),
+        None if key == "args_json" => {
+            return Err("`args_json` is not a string; an object goes into `args`".to_owned());
+        }
+        None => value.clone(),
     };
-    if !arguments.is_object() {
-        return Err("the arguments are not an object".to_owned());
+    if !object.is_object() {
+        return Err(format!("`{key}` is not an object"));
     }
-    // As text they were not looked at with the message.
-    if arguments.is_too_deep() {
-        return Err("the arguments nest deeper than 512 levels".to_owned());
+    // As text it was not looked at with the message.
+    if object.is_too_deep() {
+        return Err(format!("`{key}` nests deeper than 512 levels"));
     }
-    Ok(Some(arguments))
+    Ok(object)
 }
 
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
-    let tool = format!("call_tool_{}", variant.as_str());
-    let wrong = |why: String| wrong_arguments(&tool, why);
+    let wrong = |why: String| call.wrong(why);
     let asked = Declared::read(&call.arguments).map_err(wrong)?;
     check_intent(&asked, variant).map_err(wrong)?;
-    let arguments = arguments_of(&call, &asked).map_err(wrong)?;
-    let (server, name) = split(&call, &asked.name)?;
-    call.router
-        .call_declared(&call, variant, &server, &name, arguments)
-        .await
+    let arguments = arguments_of(&call).map_err(wrong)?;
+    let (server, tool) = split(&call, &asked.name)?;
+    let declared = DeclaredCall {
+        variant,
+        server: &server,
+        tool: &tool,
+        arguments,
+    };
+    call.calls.call(call.context, declared, call.params).await
 }
 
 /// `server:tool`, or a name under which a tool is offered.
@@ -221,7 +270,7 @@ fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
     if let Some((server, tool)) = name.split_once(':') {
         return Ok((server.to_owned(), tool.to_owned()));
     }
-    let found = call.router.find_tool(name);
+    let found = call.calls.offered(name);
     found
         .map(|(server, tool)| (server.to_string(), tool.into()))
         .ok_or_else(|| {
@@ -235,25 +284,11 @@ fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
 }
 
 async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
-    let wrong = |why: String| wrong_arguments("call_tool", why);
+    let wrong = |why: String| call.wrong(why);
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
-    let arguments = call
-        .arguments
-        .get("arguments")
-        .filter(|arguments| !arguments.is_null());
-    if arguments
-        .as_ref()
-        .is_some_and(|arguments| !arguments.is_object())
-    {
-        return Err(wrong("`arguments` is not an object".to_owned()));
-    }
-    call.router.ensure_known(server).await?;
-    let variant = {
-        let now = call.router.0.gate.now();
-        let known = now.snapshot().tool(server, tool);
-        known.map(|known| now.rules().call_with(server, known))
-    };
+    let arguments = arguments_of(&call).map_err(wrong)?;
+    let variant = call.calls.call_with(server, tool).await?;
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
         let error = format!(
@@ -265,35 +300,13 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
             .of_tool(tool.as_str())
             .into());
     }
-    call.router
-        .call_declared(
-            &call,
-            variant.unwrap_or(Variant::Write),
-            server,
-            tool,
-            arguments,
-        )
-        .await
-}
-
-impl Router {
-    /// Sends a call on, with the params of the built-in call around its own name and arguments: metadata and what we do not know
-    /// belong to the inner call.
-    async fn call_declared(
-        &self,
-        call: &Call<'_>,
-        variant: Variant,
-        server: &str,
-        tool: &str,
-        arguments: Option<Raw>,
-    ) -> Result<Reply, RequestError> {
-        self.ensure_known(server).await?;
-        let caller = &call.context.caller;
-        let admitted = self.0.gate.admit_as(caller, variant, server, tool)?;
-        let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
-        self.forward(call.context, &admitted, Some(call.params), &edits)
-            .await
-    }
+    let declared = DeclaredCall {
+        variant: variant.unwrap_or(Variant::Write),
+        server,
+        tool,
+        arguments,
+    };
+    call.calls.call(call.context, declared, call.params).await
 }
 
 /// Whether `call_tool` is listed; its successors always are.

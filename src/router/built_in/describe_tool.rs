@@ -1,33 +1,32 @@
 //! `describe_tool`: whole definitions by name, for tools that a search gave only a line of.
 
-use std::{cell::LazyCell, collections::HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{BuiltIn, Call, structured, wrong_arguments};
+use super::{BuiltIn, Call, structured};
 use crate::{
     access::Caller,
-    catalog::{Matching, Tool},
+    catalog::Tool,
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::{Moment, Rules, Variant},
-    long_work::Stop,
-    names::{self, ServerName},
-    router::{Reply, RequestError, Router, Search},
+    gate::{Moment, Rules},
+    names::ServerName,
+    router::{Reply, RequestError},
     wire::{Edit, Raw, Target, splice},
 };
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "describe_tool",
+    arguments: &["names"],
+    aliases: &[],
+    usage: r#"{"names": ["server:tool"]}."#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
 
 /// Limit: names in one call.
 const MOST: usize = 20;
-
-/// Limit: known names that are suggested for an unknown one.
-const SUGGESTED: usize = 3;
 
 /// Limit: bytes of an unknown name that are repeated in the answer.
 const REPEATED: usize = 256;
@@ -89,22 +88,27 @@ fn define(_: &Settings) -> Value {
 }
 
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
-    let names = read(&call.arguments).map_err(|why| wrong_arguments(TOOL.name, why))?;
-    let asked = Asked {
-        router: call.router.clone(),
-        caller: call.context.caller.clone(),
-        moment: call.router.0.gate.now(),
-        names,
-    };
-    if asked.names.iter().all(|name| asked.is_known(name)) {
-        return Ok(structured(&asked.answer(&Stop::default())));
+    let names = read(&call.arguments).map_err(|why| call.wrong(why))?;
+    let now = call.gate.now();
+    let (mut tools, mut unknown) = (Vec::new(), Vec::new());
+    for name in names {
+        match find(&now, &call.context.caller, &name) {
+            Ok((server, tool)) => tools.push(described(now.rules(), &server, tool)),
+            Err(failure) => unknown.push((name, failure)),
+        }
     }
-    // All known names are looked at for each unknown one, which takes too long for the runtime's workers.
-    let answering = call.router.0.long_work.run(move |stop| asked.answer(stop));
-    let answer = answering.await.map_err(|_| {
-        let hint = "Ask again in a moment.";
-        Failure::new(ErrorCode::Overloaded, "too many searches are waiting", hint)
-    })?;
+    let names = unknown.iter().map(|(name, _)| name.clone()).collect();
+    let closest = call.search.closest(&call.context.caller, names).await?;
+    let unknown: Vec<Raw> = unknown
+        .iter()
+        .zip(&closest)
+        .map(|((name, failure), closest)| explanation(name, failure, closest))
+        .collect();
+    let lists = [
+        ("tools", Edit::Set(Raw::array(&tools))),
+        ("unknown", Edit::Set(Raw::array(&unknown))),
+    ];
+    let answer = splice(&Raw::empty_object(), &lists).expect("an object was given");
     Ok(structured(&answer))
 }
 
@@ -133,108 +137,24 @@ fn read(arguments: &Raw) -> Result<Vec<String>, String> {
     }
 }
 
-/// Who asks for which tools, and of what.
-struct Asked {
-    router: Router,
-    caller: Caller,
-    moment: Moment,
-    names: Vec<String>,
-}
-
-impl Asked {
-    fn answer(&self, stop: &Stop) -> Raw {
-        let (mut tools, mut unknown) = (Vec::new(), Vec::new());
-        let known = LazyCell::new(|| self.known_names());
-        for name in self.names.iter().take_while(|_| !stop.is_asked()) {
-            match self.find(name) {
-                Ok((server, tool)) => tools.push(described(self.moment.rules(), &server, tool)),
-                Err(failure) => {
-                    let closest = self.closest(name, &known, stop);
-                    unknown.push(explanation(name, &failure, &closest));
-                }
-            }
-        }
-        let lists = [
-            ("tools", Edit::Set(Raw::array(&tools))),
-            ("unknown", Edit::Set(Raw::array(&unknown))),
-        ];
-        splice(&Raw::empty_object(), &lists).expect("an object was given")
-    }
-
-    /// Whose tool a name means: `server:tool`, or the one that lists offer.
-    fn meant<'a>(&'a self, name: &'a str) -> (&'a str, &'a str) {
-        match (
-            self.moment.snapshot().offered_tool(name),
-            name.split_once(':'),
-        ) {
-            (Some((server, tool)), _) => (server.as_str(), &*tool.name),
-            (None, Some(pair)) => pair,
-            (None, None) => (name, ""),
-        }
-    }
-
-    fn is_known(&self, name: &str) -> bool {
-        let (server, tool) = self.meant(name);
-        self.moment.snapshot().tool(server, tool).is_some()
-    }
-
-    /// The tool, if the caller may have it.
-    fn find(&self, name: &str) -> Result<(ServerName, &Tool), Failure> {
-        let (server, tool) = self.meant(name);
-        self.decide(server, tool)?;
-        let servers = &self.moment.snapshot().servers;
-        let known = servers
-            .get(server)
-            .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
-        known.ok_or_else(|| unlisted(server, tool))
-    }
-
-    fn decide(&self, server: &str, tool: &str) -> Result<(), Failure> {
-        let rules = self.moment.rules();
-        rules.decide(&self.caller, server, &Target::tool(tool))
-    }
-
-    fn allows(&self, server: &str, tool: &str) -> bool {
-        let rules = self.moment.rules();
-        rules.allows(&self.caller, server, &Target::tool(tool))
-    }
-
-    /// Every known tool as `server:tool`.
-    fn known_names(&self) -> Vec<String> {
-        let servers = self.moment.snapshot().servers.iter();
-        servers
-            .flat_map(|(server, known)| known.tools.iter().map(move |tool| (server, tool)))
-            .map(|(server, tool)| format!("{server}:{}", tool.name))
-            .collect()
-    }
-
-    /// Names that are spelt alike, then those that have its words.
-    fn closest(&self, name: &str, known: &[String], stop: &Stop) -> Vec<String> {
-        let is_visible = |name: &str| {
-            name.split_once(':')
-                .is_some_and(|(server, tool)| self.allows(server, tool))
-        };
-        let known = known.iter().map(String::as_str);
-        let spelt_alike = names::closest_allowed(name, known, is_visible);
-        let mut closest: Vec<String> = spelt_alike.map(str::to_owned).into_iter().collect();
-        let search = Search {
-            // As words: a filter would look for the very name that is not there.
-            query: name.replace([':', '"'], " "),
-            limit: Some(SUGGESTED),
-            matching: Matching::Any,
-            server: None,
-            up_to: Variant::Destructive,
-        };
-        let found = self.router.search_here(&self.caller, &search, stop);
-        for tool in found.unwrap_or_default().tools {
-            let name = format!("{}:{}", tool.server.server, tool.tool().name);
-            if !closest.contains(&name) {
-                closest.push(name);
-            }
-        }
-        closest.truncate(SUGGESTED);
-        closest
-    }
+/// The tool, if the caller may have it. The name is `server:tool`, or the one that lists offer.
+fn find<'a>(
+    now: &'a Moment,
+    caller: &Caller,
+    name: &str,
+) -> Result<(ServerName, &'a Tool), Failure> {
+    let snapshot = now.snapshot();
+    let (server, tool) = match (snapshot.offered_tool(name), name.split_once(':')) {
+        (Some((server, tool)), _) => (server.as_str(), &*tool.name),
+        (None, Some(pair)) => pair,
+        (None, None) => (name, ""),
+    };
+    now.rules().decide(caller, server, &Target::tool(tool))?;
+    let known = snapshot
+        .servers
+        .get(server)
+        .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
+    known.ok_or_else(|| unlisted(server, tool))
 }
 
 /// Of a server whose changes are allowed the gate lets unknown tools through.

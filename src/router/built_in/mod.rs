@@ -1,6 +1,7 @@
 //! The tools of our own. Each stands in a file of its own and in one line of [`ALL`]; every name answers in every mode, whatever
 //! the mode lists.
 
+mod arguments;
 mod call_tools;
 mod describe_tool;
 mod retrieve_tools;
@@ -8,11 +9,13 @@ mod retrieve_tools;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-use super::{Reply, RequestError, Router};
+use super::{Reply, RequestError, Router, tool_calls::ToolCalls};
 use crate::{
     call_context::CallContext,
     config::Settings,
     error_code::{ErrorCode, Failure},
+    gate::Gate,
+    search::ToolSearch,
     wire::Raw,
 };
 
@@ -30,19 +33,35 @@ const ALL: &[BuiltIn] = &[
 pub(super) struct BuiltIn {
     /// Its name. Has no `__`, so no upstream's tool is offered under it.
     pub(super) name: &'static str,
+    /// Its arguments, as its schema names them. A call with any other is refused.
+    arguments: &'static [&'static str],
+    /// Arguments that are taken besides: other words for those.
+    aliases: &'static [&'static str],
+    /// What a call looks like, for whoever sent a wrong one.
+    usage: &'static str,
     /// Its definition; limits in it are the configured ones.
     define: fn(&Settings) -> serde_json::Value,
     run: for<'a> fn(Call<'a>) -> BoxFuture<'a, Result<Reply, RequestError>>,
 }
 
-/// One call of a built-in tool.
+/// One call of a built-in tool, and all that it may use. What reaches a server goes through [`ToolCalls`].
 pub(super) struct Call<'a> {
-    pub(super) router: &'a Router,
-    pub(super) context: &'a CallContext,
+    tool: &'static BuiltIn,
+    gate: &'a Gate,
+    search: &'a ToolSearch,
+    calls: ToolCalls<'a>,
+    context: &'a CallContext,
     /// All params, `_meta` included.
-    pub(super) params: &'a Raw,
-    /// The arguments; an empty object if there are none.
-    pub(super) arguments: Raw,
+    params: &'a Raw,
+    /// The arguments, each known and there once; an empty object if there are none.
+    arguments: Raw,
+}
+
+impl Call<'_> {
+    /// The failure of a call whose arguments are wrong.
+    fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
+        self.tool.wrong(why)
+    }
 }
 
 /// The built-in tool of this name.
@@ -76,70 +95,31 @@ impl BuiltIn {
 
     /// Runs one call.
     pub(super) async fn run(
-        &self,
+        &'static self,
         router: &Router,
         context: &CallContext,
         params: &Raw,
     ) -> Result<Reply, RequestError> {
-        let arguments = params
-            .get("arguments")
-            .filter(|arguments| !arguments.is_null());
+        let arguments = params.get("arguments").filter(|value| !value.is_null());
+        let arguments = arguments.unwrap_or_else(Raw::empty_object);
+        arguments::check_keys(&arguments, "in the arguments", self.arguments, self.aliases)
+            .map_err(|why| self.wrong(why))?;
         let call = Call {
-            router,
+            tool: self,
+            gate: &router.0.gate,
+            search: &router.0.search,
+            calls: ToolCalls::new(router),
             context,
             params,
-            arguments: arguments.unwrap_or_else(Raw::empty_object),
+            arguments,
         };
         (self.run)(call).await
     }
-}
 
-/// The failure of a call whose arguments are wrong.
-fn wrong_arguments(tool: &str, why: impl std::fmt::Display) -> RequestError {
-    let error = format!("{tool}: {why}");
-    Failure::new(
-        ErrorCode::InvalidArguments,
-        error,
-        "Correct the arguments and call again; the tool's inputSchema names them.",
-    )
-    .into()
-}
-
-/// An argument that is a text; `None` if it is absent or null. The error names it.
-fn string(arguments: &Raw, key: &str) -> Result<Option<String>, String> {
-    match arguments.get(key).filter(|value| !value.is_null()) {
-        None => Ok(None),
-        Some(value) => value
-            .string()
-            .map(Some)
-            .ok_or_else(|| format!("`{key}` is not a string")),
-    }
-}
-
-/// The same for one that must be there.
-fn required(arguments: &Raw, key: &str) -> Result<String, String> {
-    string(arguments, key)?.ok_or_else(|| format!("`{key}` is missing"))
-}
-
-/// An argument that is a count. Models write numbers as texts, too.
-fn count(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
-    let Some(value) = arguments.get(key).filter(|value| !value.is_null()) else {
-        return Ok(None);
-    };
-    let text = value.string().unwrap_or_else(|| value.as_str().to_owned());
-    let text = text.trim().trim_end_matches(".0");
-    text.parse()
-        .map(Some)
-        .map_err(|_| format!("`{key}` is not a whole number"))
-}
-
-/// An argument that is true or false; false if it is absent.
-fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
-    let value = arguments.get(key).filter(|value| !value.is_null());
-    match value.as_ref().map(Raw::as_str) {
-        None | Some("false" | "\"false\"") => Ok(false),
-        Some("true" | "\"true\"") => Ok(true),
-        Some(_) => Err(format!("`{key}` is not true or false")),
+    fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
+        let error = format!("{}: {why}", self.name);
+        let hint = format!("Nothing was called. Write {}", self.usage);
+        Failure::new(ErrorCode::InvalidArguments, error, hint).into()
     }
 }
 
@@ -163,4 +143,36 @@ fn structured(answer: &Raw) -> Reply {
         }],
         structured_content: answer,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::{self, Surroundings};
+
+    #[test]
+    fn what_is_taken_is_what_the_schema_names() {
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let settings = config::parse("{}", &surroundings).expect("a configuration");
+        for tool in ALL {
+            let definition = (tool.define)(&settings);
+            assert_eq!(definition["name"], tool.name);
+            let properties = definition["inputSchema"]["properties"].as_object();
+            let mut named: Vec<&str> = properties
+                .expect("a schema")
+                .keys()
+                .map(|key| &**key)
+                .collect();
+            let mut taken = tool.arguments.to_vec();
+            named.sort_unstable();
+            taken.sort_unstable();
+            assert_eq!(named, taken, "{}", tool.name);
+            assert!(tool.aliases.iter().all(|alias| !taken.contains(alias)));
+        }
+    }
 }

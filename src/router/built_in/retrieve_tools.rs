@@ -2,17 +2,33 @@
 
 use serde_json::{Value, json};
 
-use super::{BuiltIn, Call, count, flag, required, string, structured, wrong_arguments};
+use super::{
+    BuiltIn, Call,
+    arguments::{count, flag, required, string},
+    structured,
+};
 use crate::{
     catalog::Matching,
     config::Settings,
     gate::Variant,
-    router::{Detail, Reply, RequestError, Search},
+    router::{Reply, RequestError},
+    search::{Detail, Search},
     wire::Raw,
 };
 
 pub(super) const TOOL: BuiltIn = BuiltIn {
     name: "retrieve_tools",
+    arguments: &[
+        "query",
+        "limit",
+        "server",
+        "match",
+        "detail",
+        "read_only_only",
+        "exclude_destructive",
+    ],
+    aliases: &[],
+    usage: r#"{"query": "what the tool should do"}; `limit`, `server`, `match`, `detail`, `read_only_only` and `exclude_destructive` may stand beside it."#,
     define,
     run: |call| Box::pin(async move { run(&call).await }),
 };
@@ -93,12 +109,9 @@ fn define(settings: &Settings) -> Value {
 }
 
 async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
-    let wrong = |why| wrong_arguments(TOOL.name, why);
-    let (search, detail) = read(&call.arguments).map_err(wrong)?;
-    let answer = call
-        .router
-        .search_answer(&call.context.caller, &search, detail)
-        .await?;
+    let (search, detail) = read(&call.arguments).map_err(|why| call.wrong(why))?;
+    let caller = &call.context.caller;
+    let answer = call.search.answer(caller, &search, detail).await?;
     Ok(structured(&answer))
 }
 
@@ -155,7 +168,7 @@ mod tests {
             Ok(r#""" Some(7) All Some("s") Write Compact"#),
         );
         check(
-            r#"{"query":"x","limit":5.0,"match":null,"server":"","read_only_only":"true","exclude_destructive":true,"other":1}"#,
+            r#"{"query":"x","limit":5.0,"match":null,"server":"","read_only_only":"true","exclude_destructive":true}"#,
             Ok(r#""x" Some(5) Any None Read Full"#),
         );
     }
@@ -167,6 +180,10 @@ mod tests {
         check(
             r#"{"query":"x","limit":-1}"#,
             Err("`limit` is not a whole number"),
+        );
+        check(
+            r#"{"query":"x","limit":0}"#,
+            Err("`limit` is 0; it is at least 1"),
         );
         check(
             r#"{"query":"x","limit":"many"}"#,

@@ -277,11 +277,7 @@ impl Upstream {
                     self.name(),
                     error.outside
                 );
-                let hint = format!(
-                    "Use something else or try again later; the user can see the cause with `mcpproxy upstream list` and \
-                     `mcpproxy upstream logs {}`.",
-                    self.name()
-                );
+                let hint = "Use something else or try again later; the user can find the cause in the list of servers.";
                 Err(Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name()))
             }
             Err(_) => Err(gone()),

@@ -19,6 +19,7 @@ use crate::{
     wire::{
         LogLevel, Thing,
         bridge::{self, Sender},
+        header_params, input_required,
     },
 };
 
@@ -57,6 +58,7 @@ impl Upstream {
         let mut live = self.live().await?;
         for first in [true, false] {
             self.check(admitted, &live)?;
+            self.check_params(message, &outgoing.sender, &live)?;
             let now = Instant::now();
             let catalog = live.catalog.load_full();
             let revision = catalog.listing.revision;
@@ -193,6 +195,39 @@ impl Upstream {
         Err(Failure::new(ErrorCode::ToolChanged, error, hint)
             .of_server(self.name())
             .of_tool(tool))
+    }
+
+    /// Nothing is started that a client takes for something else: what goes on with a question that this server never asked, or
+    /// what others may read in a header otherwise than the server does in the arguments.
+    fn check_params(
+        &self,
+        message: &AdmittedMessage<'_>,
+        sender: &Sender<'_>,
+        live: &Live,
+    ) -> Result<(), Failure> {
+        let (catalog, params) = (live.catalog.load(), message.params());
+        let wrong = |error: String, hint: &str| {
+            Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(self.name())
+        };
+        if bridge::brings_foreign_state(sender.revision, catalog.listing.revision, params) {
+            let hint = "Nothing was called.";
+            return Err(wrong(input_required::UNKNOWN_STATE.to_owned(), hint));
+        }
+        let tool = message.admitted().tool();
+        let Some(tool) = tool.and_then(|tool| catalog.tool(tool)) else {
+            return Ok(());
+        };
+        if tool.header_params.is_empty() {
+            return Ok(());
+        }
+        let arguments = params.and_then(|params| params.get("arguments"));
+        match header_params::doubled(&tool.header_params, arguments.as_ref()) {
+            None => Ok(()),
+            Some(key) => {
+                let error = format!("the argument {key:?} stands there twice");
+                Err(wrong(error, "Nothing was called. Give it once.").of_tool(&*tool.name))
+            }
+        }
     }
 
     /// Has the lists of a connection read again, and waits for that.

@@ -188,7 +188,7 @@ fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
     place
         .run(&["upstream", "enable", "zebra"])
         .ended(1)
-        .says(&["\"zebra\"", "upstream list"]);
+        .says(&["\"zebra\"", "only server that can be used is time"]);
     place
         .run(&["upstream", "add", "TIME", "--", "x"])
         .ended(1)

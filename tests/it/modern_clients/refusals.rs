@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{code, daemon_with};
 use crate::support::{
     behaviours::*,
-    client::call_params,
+    client::{Reply, call_params},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
     http::{self, Reachable},
@@ -179,6 +179,40 @@ async fn arguments_that_travel_as_headers_are_compared() {
     // Where the tool is not listed, nobody can know.
     let client = ModernClient::new(&daemon, "/mcp/call");
     client.call("up__sql", r#"{"region":"eu"}"#).await.result();
+}
+
+#[tokio::test]
+async fn an_argument_that_travels_as_a_header_must_stand_once() {
+    let definition = r#"{"name":"sql","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}}"#;
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(definition, echo())
+        .start()
+        .await;
+    let daemon = daemon_with(&upstream).await;
+    let twice = r#"{"region":"eu","r\u0065gion":"us"}"#;
+    let failed = |reply: Reply| {
+        let failure = reply.failure();
+        assert_eq!(failure["code"], "invalid_arguments");
+        assert!(
+            failure["error"]
+                .as_str()
+                .expect("text")
+                .contains("\"region\"")
+        );
+    };
+    for (path, tool) in [("/mcp/server/up", "sql"), ("/mcp/all", "up__sql")] {
+        let client = ModernClient::new(&daemon, path);
+        client.wait_for_tool(tool).await;
+        let headers = [("mcp-param-region", "eu")];
+        let params = call_params(tool, twice);
+        let exchange = client.start_with("tools/call", &params, &headers).await;
+        failed(exchange.finish().await);
+        failed(daemon.client(path).await.call(tool, twice).await);
+    }
+    let client = daemon.client("/mcp/call").await;
+    let arguments = format!(r#"{{"name":"up:sql","args":{twice}}}"#);
+    failed(client.call("call_tool_write", &arguments).await);
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
 }
 
 #[tokio::test]

@@ -151,6 +151,48 @@ async fn a_state_works_once_and_for_its_request_only() {
 }
 
 #[tokio::test]
+async fn a_state_that_nobody_gave_starts_no_call() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let ways = [
+        ("/mcp/server/up", r#""name":"form","arguments":{"a":1}"#),
+        ("/mcp/all", r#""name":"up__form","arguments":{"a":1}"#),
+        (
+            "/mcp/call",
+            r#""name":"call_tool_write","arguments":{"name":"up:form","args":{"a":1}}"#,
+        ),
+    ];
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__form")
+        .await;
+    for (path, call) in ways {
+        let (modern, legacy) = (able(&daemon, path), daemon.client(path).await);
+        for state in [r#""garbage""#, "7", r#""mcpproxy-0""#] {
+            let params = format!(r#"{{{call},"inputResponses":{{}},"requestState":{state}}}"#);
+            for reply in [
+                modern.request("tools/call", &params).await,
+                legacy.request("tools/call", &params).await,
+            ] {
+                assert!(
+                    reply.frame.contains("`requestState` is unknown"),
+                    "{path} {state}: {}",
+                    reply.frame
+                );
+                assert!(
+                    reply.frame.contains("-32602") || reply.frame.contains("invalid_arguments"),
+                    "{}",
+                    reply.frame
+                );
+            }
+        }
+    }
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
+}
+
+#[tokio::test]
 async fn a_retry_takes_the_place_of_its_call() {
     let [upstream, ..] = askers();
     let upstream = upstream.start().await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Found, FoundTool, Router, Search, search, signature::signature};
+use super::{Found, FoundTool, Search, ToolSearch, run, signature::signature};
 use crate::{
     access::Caller,
     catalog::{LONGEST_QUERY, Snapshot},
@@ -61,16 +61,16 @@ struct Row<'a> {
     call_with: String,
 }
 
-impl Router {
+impl ToolSearch {
     /// Searches, and puts the answer together: `{"tools", "query", "total", "notice"?}`.
-    pub async fn search_answer(
+    pub async fn answer(
         &self,
         caller: &Caller,
         search: &Search,
         detail: Detail,
     ) -> Result<Raw, Failure> {
         let found = self.search(caller, search).await?;
-        let schemas = schemas(&self.settings(), detail);
+        let schemas = schemas(&self.0.gate.settings(), detail);
         Ok(answer(&found, &search.query, detail, schemas))
     }
 }
@@ -83,7 +83,7 @@ pub fn search_lists(
     search: &Search,
     detail: Detail,
 ) -> Result<Raw, Failure> {
-    let found = search::in_lists(caller, settings, snapshot, search)?;
+    let found = run::in_lists(caller, settings, snapshot, search)?;
     Ok(answer(
         &found,
         &search.query,
@@ -120,7 +120,7 @@ fn row(found: &FoundTool, detail: Detail, with_schema: bool) -> Row<'_> {
     let schema = tool.definition.get("inputSchema");
     let line = (!with_schema).then(|| signature(&tool.name, schema.as_ref()));
     Row {
-        name: format!("{}:{}", found.server.server, tool.name),
+        name: found.name(),
         server: found.server.server.as_str(),
         description: match detail {
             Detail::Full => &tool.description,

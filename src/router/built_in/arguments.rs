@@ -1,0 +1,108 @@
+//! Reading the arguments of built-in tools: nothing that a tool does not know is passed over, so that none does something else than
+//! was meant. Pure.
+
+use crate::{names, wire::Raw};
+
+/// Limit: bytes of an unknown key that are repeated.
+const SHOWN: usize = 64;
+
+/// Whether an object has only these keys or `aliases`, and each once. The error names what is wrong; `place` says where.
+pub(super) fn check_keys(
+    object: &Raw,
+    place: &str,
+    known: &[&str],
+    aliases: &[&str],
+) -> Result<(), String> {
+    let mut seen: u64 = 0;
+    for member in object.members() {
+        let mut all = known.iter().chain(aliases);
+        let Some(i) = all.position(|key| member.is(object.as_bytes(), key)) else {
+            // A key that is no text is none that we know.
+            let key = member.name(object.as_bytes()).unwrap_or_default();
+            return Err(unknown(&key, place, known));
+        };
+        let bit = 1 << i;
+        if seen & bit != 0 {
+            let key = member.name(object.as_bytes()).unwrap_or_default();
+            return Err(format!("`{key}` stands {place} twice"));
+        }
+        seen |= bit;
+    }
+    Ok(())
+}
+
+fn unknown(key: &str, place: &str, known: &[&str]) -> String {
+    let close = names::closest(key, known.iter().copied());
+    let close = close.map(|close| format!("; the closest name is `{close}`"));
+    let shown = key.get(..key.floor_char_boundary(SHOWN));
+    format!(
+        "`{}` is not known {place}{}",
+        shown.unwrap_or_default(),
+        close.unwrap_or_default()
+    )
+}
+
+/// An argument that is a text; `None` if it is absent or null. The error names it.
+pub(super) fn string(arguments: &Raw, key: &str) -> Result<Option<String>, String> {
+    match arguments.get(key).filter(|value| !value.is_null()) {
+        None => Ok(None),
+        Some(value) => value
+            .string()
+            .map(Some)
+            .ok_or_else(|| format!("`{key}` is not a string")),
+    }
+}
+
+/// The same for one that must be there.
+pub(super) fn required(arguments: &Raw, key: &str) -> Result<String, String> {
+    string(arguments, key)?.ok_or_else(|| format!("`{key}` is missing"))
+}
+
+/// An argument that is a count, at least 1. Models write numbers as texts, too.
+pub(super) fn count(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
+    let Some(value) = arguments.get(key).filter(|value| !value.is_null()) else {
+        return Ok(None);
+    };
+    let text = value.string().unwrap_or_else(|| value.as_str().to_owned());
+    let text = text.trim().trim_end_matches(".0");
+    match text.parse() {
+        Ok(0) => Err(format!("`{key}` is 0; it is at least 1")),
+        Ok(count) => Ok(Some(count)),
+        Err(_) => Err(format!("`{key}` is not a whole number")),
+    }
+}
+
+/// An argument that is true or false; false if it is absent.
+pub(super) fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
+    let value = arguments.get(key).filter(|value| !value.is_null());
+    match value.as_ref().map(Raw::as_str) {
+        None | Some("false" | "\"false\"") => Ok(false),
+        Some("true" | "\"true\"") => Ok(true),
+        Some(_) => Err(format!("`{key}` is not true or false")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_must_be_known_and_stand_once() {
+        let check = |object: &str, expected: Result<(), &str>| {
+            let object = Raw::parse_str(object).expect("JSON");
+            let checked = check_keys(&object, "here", &["name"], &["args"]);
+            assert_eq!(checked.as_ref().map_err(String::as_str).copied(), expected);
+        };
+        check("{}", Ok(()));
+        check(r#"{"args":1,"n\u0061me":null}"#, Ok(()));
+        let near = "`nam` is not known here; the closest name is `name`";
+        check(r#"{"args":1,"nam":1}"#, Err(near));
+        check(r#"{"day":1}"#, Err("`day` is not known here"));
+        check(r#"{"args":1,"args":1}"#, Err("`args` stands here twice"));
+        let hidden = r#"{"name":1,"n\u0061me":1}"#;
+        check(hidden, Err("`name` stands here twice"));
+        let long = format!(r#"{{"{}":1}}"#, "ä".repeat(1000));
+        let shown = format!("`{}` is not known here", "ä".repeat(32));
+        check(&long, Err(&shown));
+    }
+}

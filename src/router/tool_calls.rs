@@ -1,0 +1,110 @@
+//! Calls of tools by server and own name, declared as a variant: what the tools of our own and operators make.
+
+use tracing::Instrument;
+
+use super::{Reply, RequestError, Router};
+use crate::{
+    call_context::CallContext,
+    error_code::{ErrorCode, Failure},
+    gate::Variant,
+    names::ServerName,
+    wire::{Edit, Outcome, Raw, method},
+};
+
+/// All that a built-in tool can do with the tools of servers.
+#[derive(Clone, Copy)]
+pub(super) struct ToolCalls<'a>(&'a Router);
+
+/// What is called, and as what.
+pub(super) struct DeclaredCall<'a> {
+    pub(super) variant: Variant,
+    pub(super) server: &'a str,
+    /// The server's own name for it.
+    pub(super) tool: &'a str,
+    /// An object, or nothing.
+    pub(super) arguments: Option<Raw>,
+}
+
+impl<'a> ToolCalls<'a> {
+    pub(super) fn new(router: &'a Router) -> Self {
+        Self(router)
+    }
+
+    /// Whose tool is offered under this name, and its own name.
+    pub(super) fn offered(self, name: &str) -> Option<(ServerName, Box<str>)> {
+        self.0.find_tool(name)
+    }
+
+    /// The variant that a tool is to be called with, if its server lists it. A server whose list is not known is woken.
+    pub(super) async fn call_with(
+        self,
+        server: &str,
+        tool: &str,
+    ) -> Result<Option<Variant>, Failure> {
+        self.0.ensure_known(server).await?;
+        let now = self.0.0.gate.now();
+        let known = now.snapshot().tool(server, tool);
+        Ok(known.map(|known| now.rules().call_with(server, known)))
+    }
+
+    /// Makes a call in the course of the one that this built-in tool answers. `params` are those of the outer call: its metadata and
+    /// what we do not know belong to the inner one.
+    pub(super) async fn call(
+        self,
+        outer: &CallContext,
+        declared: DeclaredCall<'_>,
+        params: &Raw,
+    ) -> Result<Reply, RequestError> {
+        let inner = outer.child(method::TOOLS_CALL);
+        let calling = self.0.call_declared(&inner, declared, Some(params));
+        calling.instrument(inner.span.clone()).await
+    }
+}
+
+impl Router {
+    /// One call by server and tool, as operators make them, declared as a variant. `args` must be an object.
+    pub async fn call_tool(
+        &self,
+        context: &CallContext,
+        variant: Variant,
+        server: &str,
+        tool: &str,
+        args: Option<&Raw>,
+    ) -> Result<Outcome, Failure> {
+        let declared = DeclaredCall {
+            variant,
+            server,
+            tool,
+            arguments: args.cloned(),
+        };
+        match self.call_declared(context, declared, None).await {
+            Ok(Reply::Passed(outcome)) => Ok(outcome),
+            Ok(Reply::Own(result)) => Ok(Outcome::Result(result)),
+            Err(RequestError::Failed(failure)) => Err(failure),
+            Err(RequestError::Rpc(error)) => Err(Failure::new(
+                ErrorCode::InvalidArguments,
+                error.message,
+                "Correct the request.",
+            )),
+        }
+    }
+
+    async fn call_declared(
+        &self,
+        context: &CallContext,
+        declared: DeclaredCall<'_>,
+        params: Option<&Raw>,
+    ) -> Result<Reply, RequestError> {
+        let DeclaredCall {
+            variant,
+            server,
+            tool,
+            arguments,
+        } = declared;
+        self.ensure_known(server).await?;
+        let gate = &self.0.gate;
+        let admitted = gate.admit_as(&context.caller, variant, server, tool)?;
+        let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
+        self.forward(context, &admitted, params, &edits).await
+    }
+}

@@ -1,0 +1,79 @@
+//! Names that are spelt otherwise, or stand there twice, lead to no tool that is refused.
+
+use serde_json::json;
+
+use super::{
+    house,
+    ways::{House, Outcome, refused, server},
+};
+
+#[tokio::test]
+async fn no_spelling_reaches_a_refused_tool() {
+    let house = house().await;
+    let native = house.native("part");
+    // A name that stands twice is no name, and where many servers are one without its server is nobody's.
+    for (open, hidden, client, code) in [
+        ("wave", "echo", native, "tool_disabled"),
+        ("part__wave", "part__echo", &house.all, "tool_disabled"),
+        ("part__wave", "echo", &house.all, "-32602"),
+    ] {
+        let both = [
+            format!(r#"{{"name":"{open}","name":"{hidden}"}}"#),
+            format!(r#"{{"name":"{hidden}","name":"{open}"}}"#),
+            format!(r#"{{"name":"{open}","n\u0061me":"{hidden}"}}"#),
+            format!(r#"{{"n\u0061me":"{hidden}","name":"{open}"}}"#),
+        ];
+        let alone = [
+            (format!(r#"{{"name":"{open}"}}"#), Outcome::Passed),
+            (format!(r#"{{"name":"{hidden}"}}"#), refused(code)),
+        ];
+        let both = both.map(|params| (params, refused("-32602")));
+        for (params, expected) in alone.into_iter().chain(both) {
+            for method in ["tools/call", "tools\\/call", "t\\u006fols/call"] {
+                let outcome = Outcome::of(&client.request(method, &params).await);
+                assert_eq!(outcome, expected, "{method} {params}");
+            }
+        }
+    }
+    let calls = house.server("part").received("tools/call");
+    assert_eq!(calls.len(), 9, "as many as passed");
+    for call in calls {
+        assert!(call.contains("wave") && !call.contains("echo"), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn where_new_tools_are_allowed_no_spelling_passes_for_one() {
+    let house = House::of(
+        [("up".to_owned(), server("up"))].into(),
+        &json!({}),
+        json!({}),
+    )
+    .await;
+    let entry = json!({ "disabled_tools": ["echo"], "tool_changes": "allow" });
+    house.edit(&[("up", entry)]).await;
+    for name in [
+        "echo", "ECHO", "Echo", " echo", "echo ", "echo\\n", "e-cho", "e_c h.o",
+    ] {
+        for (client, params) in [
+            (house.native("up"), format!(r#"{{"name":"{name}"}}"#)),
+            (
+                &house.all,
+                format!(r#"{{"name":"call_tool_write","arguments":{{"name":"up:{name}"}}}}"#),
+            ),
+        ] {
+            let outcome = Outcome::of(&client.request("tools/call", &params).await);
+            assert_eq!(outcome, refused("tool_disabled"), "{params}");
+        }
+    }
+    let other = house
+        .native("up")
+        .request("tools/call", r#"{"name":"brand_new"}"#);
+    other.await;
+    let calls = house.server("up").received("tools/call");
+    assert_eq!(
+        calls.len(),
+        1,
+        "what is new is the server's to answer: {calls:?}"
+    );
+}
