@@ -154,7 +154,6 @@ fn read_settings(
     settings.management = read_management(fields)?;
     read_intervals(fields, settings)?;
     read_keys(fields, surroundings.lookup, settings)?;
-    warn_of_what_has_no_effect(settings);
     settings.trusted_hosts = read_texts(fields, "trusted_hosts")?;
     settings.trusted_origins = read_texts(fields, "trusted_origins")?;
     if let Some(mut intent) = fields.object("intent_declaration")? {
@@ -234,17 +233,18 @@ fn read_keys(
     settings.api_key = fields.text("api_key")?.map(|key| Secret::new(key.value));
     let from_variable = lookup("MCPPROXY_SESSION_KEY").filter(|key| !key.is_empty());
     let written = fields.text("session_key")?.map(|key| key.value);
+    warn_of_what_has_no_effect(written.is_some(), settings);
     settings.session_key = from_variable.or(written).map(Secret::new);
     Ok(())
 }
 
-/// Nothing that these protect is there in this version, so ignoring them leaves nothing open.
-fn warn_of_what_has_no_effect(settings: &mut Settings) {
+/// Nothing that these keys of the file protect is there in this version, so ignoring them leaves nothing open.
+fn warn_of_what_has_no_effect(has_session_key: bool, settings: &mut Settings) {
     let restricts = settings.management != AgentManagement::Full;
     for (key, is_set) in [
         ("management", restricts),
         ("api_key", settings.api_key.is_some()),
-        ("session_key", settings.session_key.is_some()),
+        ("session_key", has_session_key),
     ] {
         if is_set {
             let warning = format!("`{key}` is without effect in this version");

@@ -105,9 +105,6 @@ fn modules_use_lower_floors_only() {
     assert_none(&wrong, "a module uses lower floors of `src/lib.rs` only");
 }
 
-/// What the page on the architecture names before it is in the tree.
-const COMING: &[&str] = &["forward", "search", "input_required"];
-
 #[test]
 fn the_code_map_names_every_module() {
     let page = fs::read_to_string(root().join("docs/ARCHITECTURE.md")).expect("the page is there");
@@ -132,9 +129,7 @@ fn the_code_map_names_every_module() {
             None => wrong.push(format!("{module}: has no line")),
         }
     }
-    let gone = named
-        .keys()
-        .filter(|module| !floors.contains_key(*module) && !COMING.contains(&module.as_str()));
+    let gone = named.keys().filter(|module| !floors.contains_key(*module));
     wrong.extend(gone.map(|module| format!("{module}: is no module")));
     assert_none(
         &wrong,
@@ -164,7 +159,6 @@ fn the_page_on_the_architecture_names_what_there_is() {
         let holds =
             |text: &str, name: &str| text.split(|c: char| !source::is_word(c)).any(|w| w == name);
         match names.split_last() {
-            _ if COMING.iter().any(|name| names.contains(name)) => true,
             Some((last, room)) => {
                 file(&names).is_some()
                     || file(room).is_some_and(|file| holds(&without_comments(&file.text), last))
