@@ -102,7 +102,7 @@ pub(super) fn unknown_server(name: &str) -> Response {
     let failure = Failure::new(
         ErrorCode::UnknownServer,
         format!("no server {name:?} is configured"),
-        "`mcpproxy upstream list` shows the configured servers.",
+        "The last part of the address has to be the name of a configured server.",
     );
     json(
         StatusCode::NOT_FOUND,

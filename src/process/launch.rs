@@ -43,7 +43,7 @@ impl fmt::Debug for Launch {
             .field("args", &self.args.len())
             .field("env", &self.env)
             .field("cwd", &self.cwd)
-            .finish()
+            .finish_non_exhaustive()
     }
 }
 
