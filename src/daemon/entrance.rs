@@ -31,45 +31,42 @@ pub(super) struct Entrance {
 
 impl Entrance {
     /// Answers a request from this peer, or says why it is not let in.
-    pub(super) async fn answer(&self, peer: Peer, request: Request) -> Response {
+    pub(super) async fn answer(&self, peer: Peer, mut request: Request) -> Response {
         let passed = match &self.settings {
             Some(settings) => guard::check(settings, &request),
             None => Passed::In,
         };
-        match passed {
-            Passed::In => self.enter(peer, request).await,
-            Passed::Shared(origin) => guard::shared(self.enter(peer, request).await, &origin),
-            Passed::Answered(response) => response,
-        }
-    }
-
-    async fn enter(&self, peer: Peer, mut request: Request) -> Response {
-        let path = request.uri().path();
-        // Whoever only looks whether we live is no client.
-        if api::is_health(path) {
-            return self.route(request).await;
-        }
-        let caller = if api::is_operators(path) {
-            self.access.authenticate_operator(peer)
-        } else {
-            self.access.authenticate(request.headers(), peer)
+        let origin = match passed {
+            Passed::In => None,
+            Passed::Shared(origin) => Some(origin),
+            Passed::Answered(response) => return response,
         };
-        match caller {
+        let path = request.uri().path();
+        let caller = if api::is_health(path) {
+            // Whoever only looks whether we live is no client.
+            Ok(None)
+        } else if api::is_operators(path) {
+            self.access.authenticate_operator(peer).map(Some)
+        } else {
+            let headers = request.headers();
+            self.access.authenticate(headers, peer).map(Some)
+        };
+        let response = match caller {
             Ok(caller) => {
-                request.extensions_mut().insert(caller);
                 // A request that is being answered is somebody who is there.
-                let _present = self.presence.enter();
-                self.route(request).await
+                let _present = caller.map(|caller| {
+                    request.extensions_mut().insert(caller);
+                    self.presence.enter()
+                });
+                let Ok(answer): Result<Response, Infallible> =
+                    self.routes.clone().call(request).await;
+                answer
             }
             Err(refused) => (StatusCode::FORBIDDEN, refused.to_string()).into_response(),
-        }
-    }
-
-    async fn route(&self, request: Request) -> Response {
-        let answer: Result<Response, Infallible> = self.routes.clone().call(request).await;
-        match answer {
-            Ok(response) => response,
-            Err(never) => match never {},
+        };
+        match origin {
+            Some(origin) => guard::shared(response, &origin),
+            None => response,
         }
     }
 }

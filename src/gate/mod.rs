@@ -20,7 +20,7 @@ pub use self::{
     rules::Rules,
     standing::{Standing, Switches, standing, switches},
     ticket::{Admitted, AdmittedMessage},
-    variant::{Variant, call_with},
+    variant::Variant,
     view::ViewKey,
 };
 use crate::{

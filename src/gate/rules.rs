@@ -1,6 +1,6 @@
 //! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
 
-use super::{Standing, Variant, call_with, standing};
+use super::{Effect, Standing, Variant, effect, standing};
 use crate::{
     access::Caller,
     catalog::{Snapshot, Tool},
@@ -63,9 +63,14 @@ impl<'a> Rules<'a> {
         entry.map_err(|refusal| self.explained(server, &refusal))
     }
 
-    /// The variant that a tool of this server is to be called with.
+    /// The variant to call a tool of this server with. Never milder than what is known; reading only where the server itself says so.
     pub fn call_with(self, server: &str, tool: &Tool) -> Variant {
-        call_with(self.find(server).ok(), tool)
+        match (tool.hints.destructive, tool.hints.read_only) {
+            (Some(true), _) => Variant::Destructive,
+            (_, Some(true)) => Variant::Read,
+            _ if effect(self.find(server).ok(), tool) == Effect::Deletes => Variant::Destructive,
+            _ => Variant::Write,
+        }
     }
 
     /// The entry of the server that the target may be had of. `_caller` is not asked about yet: whoever is let in may have the same.
@@ -292,17 +297,23 @@ mod tests {
             folder: Path::new("/"),
         };
         let settings = config::parse(&text, &surroundings).expect("a configuration");
+        let known = Arc::new(listing(&json!({ "name": "a", "inputSchema": {} })));
+        let servers = [(known.server.clone(), known)].into();
+        (settings, Snapshot::new(1, servers))
+    }
+
+    /// What the server "s" offers: this tool.
+    fn listing(tool: &Value) -> ServerCatalog {
         let listing = Listing {
             initialize: Raw::empty_object(),
             revision: Revision::NEWEST_LEGACY,
-            tools: vec![Raw::author(&json!({ "name": "a", "inputSchema": {} }))],
+            tools: vec![Raw::author(tool)],
             prompts: vec![],
             resources: vec![],
             templates: vec![],
         };
         let name = ServerName::parse("s").expect("a name");
-        let known = Arc::new(ServerCatalog::ingest(&name, "e", listing));
-        (settings, Snapshot::new(1, [(name, known)].into()))
+        ServerCatalog::ingest(&name, "e", listing)
     }
 
     #[track_caller]
@@ -383,5 +394,28 @@ mod tests {
         let changing = json!({"tool_changes": "allow"});
         assert_eq!(bound(&changing, &Target::tool("a")), None);
         assert_eq!(bound(&changing, &Target::tool("b")), None);
+    }
+
+    #[test]
+    fn a_tool_is_called_with_what_is_known_of_it_and_never_as_reading_on_a_guess() {
+        let (settings, snapshot) = state(&json!({}));
+        let rules = Rules::new(&settings, &snapshot);
+        let check = |name: &str, annotations: Value, expected| {
+            let tool = json!({ "name": name, "inputSchema": {}, "annotations": annotations });
+            let found = rules.call_with("s", &listing(&tool).tools[0]);
+            assert_eq!(found, expected, "{tool}");
+        };
+        check("x", json!({}), Variant::Write);
+        check("get_x", json!({}), Variant::Write);
+        check("delete_x", json!({}), Variant::Destructive);
+        let read_only = |is| json!({ "readOnlyHint": is });
+        check("x", read_only(true), Variant::Read);
+        check("delete_x", read_only(true), Variant::Read);
+        check("x", read_only(false), Variant::Write);
+        let destructive = |is| json!({ "destructiveHint": is });
+        check("x", destructive(true), Variant::Destructive);
+        check("delete_x", destructive(false), Variant::Destructive);
+        let both = json!({ "destructiveHint": true, "readOnlyHint": true });
+        check("x", both, Variant::Destructive);
     }
 }

@@ -39,16 +39,6 @@ impl Variant {
     }
 }
 
-/// The variant to call a tool with. Never milder than what is known; reading only where the server itself says so.
-pub fn call_with(entry: Option<&ServerEntry>, tool: &Tool) -> Variant {
-    match (tool.hints.destructive, tool.hints.read_only) {
-        (Some(true), _) => Variant::Destructive,
-        (_, Some(true)) => Variant::Read,
-        _ if effect(entry, tool) == Effect::Deletes => Variant::Destructive,
-        _ => Variant::Write,
-    }
-}
-
 /// Whether a tool may be called as declared: destructive always; otherwise no milder than its server says, or than our own
 /// classification is sure of where the server says nothing.
 pub(super) fn declared(
@@ -179,32 +169,6 @@ mod tests {
             "delete_repo",
             r#"{"readOnlyHint":false}"#,
             [false, false, true],
-        );
-    }
-
-    #[test]
-    fn a_tool_is_called_with_what_is_known_of_it_and_never_as_reading_on_a_guess() {
-        let check = |name: &str, annotations: &str, expected| {
-            let server = server(name, annotations);
-            let found = call_with(None, server.tool(name).expect("listed"));
-            assert_eq!(found, expected, "{name} {annotations}");
-        };
-        check("x", "{}", Variant::Write);
-        check("get_x", "{}", Variant::Write);
-        check("delete_x", "{}", Variant::Destructive);
-        check("x", r#"{"readOnlyHint":true}"#, Variant::Read);
-        check("delete_x", r#"{"readOnlyHint":true}"#, Variant::Read);
-        check("x", r#"{"readOnlyHint":false}"#, Variant::Write);
-        check("x", r#"{"destructiveHint":true}"#, Variant::Destructive);
-        check(
-            "x",
-            r#"{"destructiveHint":true,"readOnlyHint":true}"#,
-            Variant::Destructive,
-        );
-        check(
-            "delete_x",
-            r#"{"destructiveHint":false}"#,
-            Variant::Destructive,
         );
     }
 }

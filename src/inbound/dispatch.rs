@@ -3,7 +3,7 @@
 
 mod subscribing;
 
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -229,7 +229,21 @@ impl ServedClient {
         };
         Box::pin(async move {
             let _present = present;
-            let outcome = client.outcome(&context, &request);
+            let view = &client.view;
+            // Boxed, because what waits for it would be large otherwise.
+            let outcome: BoxFuture<'_, Outcome> = match &*request.method {
+                method if !context.revision.may_have_method(method) => {
+                    let error = RpcError::method_not_found(method);
+                    Box::pin(ready(Outcome::Error(error.to_raw())))
+                }
+                method::LISTEN => Box::pin(client.inbound.listen(&context, view, &request)),
+                method if is_subscription(method) => Box::pin(client.subscribe(&context, &request)),
+                _ => {
+                    let router = &client.inbound.0.router;
+                    Box::pin(router.request(&context, view, &request))
+                }
+            };
+            let outcome = outcome.instrument(context.span.clone());
             let outcome = match &running {
                 None => outcome.await,
                 Some(running) => running.unless_withdrawn(outcome).await?,
@@ -238,25 +252,6 @@ impl ServedClient {
             tracing::debug!(parent: &context.span, error = answer.error, "request answered");
             Some(answer)
         })
-    }
-
-    /// What becomes of a request.
-    async fn outcome(&self, context: &CallContext, request: &Request) -> Outcome {
-        if !context.revision.may_have_method(&request.method) {
-            return Outcome::Error(RpcError::method_not_found(&request.method).to_raw());
-        }
-        let span = context.span.clone();
-        // Boxed, all three: what waits for them would be large otherwise.
-        if &*request.method == method::LISTEN {
-            let listening = self.inbound.listen(context, &self.view, request);
-            return Box::pin(listening.instrument(span)).await;
-        }
-        if is_subscription(&request.method) {
-            return Box::pin(self.subscribe(context, request).instrument(span)).await;
-        }
-        let router = &self.inbound.0.router;
-        let answering = router.request(context, &self.view, request);
-        Box::pin(answering.instrument(span)).await
     }
 
     /// Answers `initialize`, in the session that is there or in a new one.

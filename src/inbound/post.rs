@@ -38,10 +38,25 @@ impl Inbound {
             Ok(client) => client,
             Err(refusal) => return refusal,
         };
-        match unframed {
-            Unframed::Batch(messages) => batch(&client, messages).await,
-            Unframed::One(message) => self.single(&client, &head.headers, message).await,
-        }
+        let message = match unframed {
+            Unframed::Batch(messages) => return batch(&client, messages).await,
+            Unframed::One(message) => message,
+        };
+        let session = client.session().filter(|_| accepts_events(&head.headers));
+        let stream = session.map(|_| ClientSender::new(self.memory()));
+        let (to_client, receiver) = stream.unzip();
+        let to_client = to_client.unwrap_or_else(ClientSender::nowhere);
+        let answering = match client.serve(message, to_client) {
+            Work::Answering(answering)
+            | Work::Opening(answering)
+            | Work::Listening(_, answering) => answering,
+            work => return without_answer(work).await,
+        };
+        let Some((session, receiver)) = session.zip(receiver) else {
+            return as_json(answering).await;
+        };
+        let stream = |receiver, answering| self.stream_of_request(session, receiver, answering);
+        stream::respond(receiver, answering, |_| StatusCode::OK, stream).await
     }
 
     /// Finds the session and the revision. A request that opens a session needs neither.
@@ -63,38 +78,6 @@ impl Inbound {
         }
         let revision = revision_of(headers, first)?;
         Ok(ServedClient::without_session(self, caller, view, revision))
-    }
-
-    async fn single(
-        &self,
-        client: &ServedClient,
-        headers: &HeaderMap,
-        message: Message,
-    ) -> Response {
-        let session = client.session().filter(|_| accepts_events(headers));
-        let Some(session) = session else {
-            return match client.serve(message, ClientSender::nowhere()) {
-                Work::Answering(answering)
-                | Work::Opening(answering)
-                | Work::Listening(_, answering) => as_json(answering).await,
-                work => without_answer(work).await,
-            };
-        };
-        let (to_client, receiver) = ClientSender::new(self.memory());
-        match client.serve(message, to_client) {
-            Work::Answering(answering)
-            | Work::Opening(answering)
-            | Work::Listening(_, answering) => {
-                stream::respond(
-                    receiver,
-                    answering,
-                    |_| StatusCode::OK,
-                    |receiver, answering| self.stream_of_request(session, receiver, answering),
-                )
-                .await
-            }
-            work => without_answer(work).await,
-        }
     }
 }
 

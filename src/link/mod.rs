@@ -29,7 +29,10 @@ pub use self::{
     remote::{Endpoint, EndpointError},
     strays::Strays,
 };
-use self::{in_flight::Slot, news::news_queue};
+use self::{
+    in_flight::{Purpose, Slot},
+    news::news_queue,
+};
 use crate::wire::{
     Id, Notification, Outcome, Raw, Request, Revision, RpcError, header_params::HeaderParam,
     method, notification_frame,
@@ -120,7 +123,7 @@ impl Link {
     ) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link
-                .call(number, method, params, requestor)
+                .call(number, method, params, Purpose::of(requestor))
                 .map(Exchange::Stdio),
             Self::Http(link) => link
                 .call(number, method, params, mirrored, requestor)
@@ -136,7 +139,9 @@ impl Link {
     /// Sends a `subscriptions/listen`, which stands beside the calls: what is attributed to one of them passes it by.
     pub async fn listen(&self, number: u64, params: &Raw) -> Result<Exchange, LinkError> {
         match self {
-            Self::Stdio(link) => link.listen(number, params).map(Exchange::Stdio),
+            Self::Stdio(link) => link
+                .call(number, method::LISTEN, Some(params), Purpose::Listening)
+                .map(Exchange::Stdio),
             // What is heard comes on a stream of its own.
             Self::Http(_) | Self::LegacySse(_) => {
                 self.call(number, method::LISTEN, Some(params), &[], None)
@@ -235,9 +240,9 @@ impl Exchange {
     /// The next message of this request; the answer is the last. Cancel-safe.
     pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         match self {
-            Self::Stdio(exchange) => exchange.next().await,
+            Self::Stdio(exchange) => exchange.slot().next().await,
             Self::Http(exchange) => exchange.next().await,
-            Self::LegacySse(exchange) => exchange.next().await,
+            Self::LegacySse(exchange) => exchange.slot().next().await,
         }
     }
 }

@@ -17,8 +17,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    CONTROL_CAPACITY, Incoming, LinkError, MAX_FRAME, News, NewsSender, Requestor, TOO_LARGE,
-    Unattributed,
+    CONTROL_CAPACITY, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE, Unattributed,
     in_flight::{Purpose, RequestsInFlight, Slot},
     news_queue,
     outbox::Outbox,
@@ -29,8 +28,8 @@ use super::{
 use crate::{
     lines::{Line, Lines},
     wire::{
-        Id, Outcome, Raw, Request, RequestNumbers, error_frame, method, notification_frame,
-        request_frame, result_frame,
+        Id, Outcome, Raw, Request, RequestNumbers, error_frame, notification_frame, request_frame,
+        result_frame,
     },
 };
 
@@ -109,23 +108,8 @@ async fn write(shared: Arc<StdioShared>, stdin: impl AsyncWrite + Unpin + Send +
 }
 
 impl StdioLink {
-    /// Sends a request; see [`super::Link::call`].
-    pub fn call(
-        &self,
-        number: u64,
-        method: &str,
-        params: Option<&Raw>,
-        requestor: Option<Requestor>,
-    ) -> Result<StdioExchange, LinkError> {
-        self.send(number, method, params, Purpose::of(requestor))
-    }
-
-    /// Sends a `subscriptions/listen`; see [`super::Link::listen`].
-    pub fn listen(&self, number: u64, params: &Raw) -> Result<StdioExchange, LinkError> {
-        self.send(number, method::LISTEN, Some(params), Purpose::Listening)
-    }
-
-    fn send(
+    /// Sends a request; see [`super::Link::call`] and [`super::Link::listen`].
+    pub(super) fn call(
         &self,
         number: u64,
         method: &str,
@@ -140,7 +124,6 @@ impl StdioLink {
             link: self.clone(),
             number,
             slot,
-            open: true,
             quiet: false,
         })
     }
@@ -194,8 +177,6 @@ pub struct StdioExchange {
     link: StdioLink,
     number: u64,
     slot: Arc<Slot>,
-    /// Not answered yet, so leaving means cancelling.
-    open: bool,
     /// The server does not hear of it.
     quiet: bool,
 }
@@ -209,20 +190,12 @@ impl StdioExchange {
     pub(super) fn slot(&self) -> &Slot {
         &self.slot
     }
-
-    /// The next message; see [`super::Exchange::next`].
-    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
-        let message = self.slot.next().await;
-        if matches!(message, Ok(Incoming::Answer(_)) | Err(_)) {
-            self.open = false;
-        }
-        message
-    }
 }
 
 impl Drop for StdioExchange {
     fn drop(&mut self) {
-        if self.open && self.link.0.in_flight.withdraw(self.number) && !self.quiet {
+        // A request that was answered, or has failed, is not in the table any more.
+        if self.link.0.in_flight.withdraw(self.number) && !self.quiet {
             // An error says that the link is over, and the request with it.
             let _ = self.link.0.outbox.push(&withdrawal_frame(self.number));
         }

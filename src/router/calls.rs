@@ -5,6 +5,7 @@ use crate::{
     call_context::CallContext,
     catalog::Owner,
     error_code::{ErrorCode, Failure},
+    forward::{EndpointKind, ForwardRequest},
     names::{self, ServerName},
     wire::{Request, RpcError, Target, Thing, method},
 };
@@ -47,21 +48,24 @@ impl Router {
             _ => None,
         };
         let target = target.renamed(&own_name);
-        let admitted = self
-            .0
-            .gate
-            .admit(&context.caller, server.as_str(), target)?;
-        let reply = self.forward(context, &admitted, params, &[]).await?;
-        Ok(match asked {
+        let gate = &self.0.gate;
+        let admitted = gate.admit(&context.caller, server.as_str(), target)?;
+        let request = ForwardRequest {
+            params,
+            edits: &[],
+            endpoint: EndpointKind::ManyServers,
+        };
+        let outcome = self.forward(context, &admitted, request).await?;
+        Ok(Reply::Passed(match asked {
             Some(asked) => {
                 let owner = Owner {
                     server,
                     uri: own_name,
                 };
-                self.read_as_offered(reply, &owner, &asked)
+                self.read_as_offered(outcome, &owner, &asked)
             }
-            None => reply,
-        })
+            None => outcome,
+        }))
     }
 
     /// Whose tool is offered under this name, and its own name.

@@ -1,44 +1,28 @@
 //! Forwarding by the endpoint that a request came by.
 
-use super::{Reply, RequestError, Router};
+use super::{RequestError, Router};
 use crate::{
     call_context::CallContext,
     error_code::ErrorCode,
     forward::{EndpointKind, ForwardRequest},
     gate::Admitted,
     names::ServerName,
-    wire::{Edit, Outcome, Raw, Request, RpcError, Target},
+    wire::{Outcome, Request, RpcError, Target, method},
 };
 
 impl Router {
-    /// Forwards a request of an endpoint that shows many servers, with `edits` made to the params besides the name.
+    /// Forwards a request, and notes the task that it may have made.
     pub(super) async fn forward(
         &self,
         context: &CallContext,
         admitted: &Admitted,
-        params: Option<&Raw>,
-        edits: &[(&str, Edit<'_>)],
-    ) -> Result<Reply, RequestError> {
-        let request = ForwardRequest {
-            params,
-            edits,
-            endpoint: EndpointKind::ManyServers,
-        };
-        self.forwarded(context, admitted, request).await
-    }
-
-    async fn forwarded(
-        &self,
-        context: &CallContext,
-        admitted: &Admitted,
         request: ForwardRequest<'_>,
-    ) -> Result<Reply, RequestError> {
-        self.check_task(context, admitted)?;
+    ) -> Result<Outcome, RequestError> {
         let outcome = self.0.forwarder.forward(context, admitted, request).await?;
         if let Outcome::Result(result) = &outcome {
             self.note_task(context, admitted, request.params, result);
         }
-        Ok(Reply::Passed(self.own_tasks(context, admitted, outcome)))
+        Ok(outcome)
     }
 
     /// Forwards a request of an endpoint of one server as it is, whatever its method.
@@ -47,7 +31,7 @@ impl Router {
         context: &CallContext,
         server: &ServerName,
         request: &Request,
-    ) -> Result<Reply, RequestError> {
+    ) -> Result<Outcome, RequestError> {
         let params = request.params.as_ref();
         let target = Target::of(&request.method, params)?;
         let admitted = self.0.gate.admit(&context.caller, server.as_str(), target);
@@ -57,11 +41,17 @@ impl Router {
             }
             _ => RequestError::from(failure),
         })?;
+        self.check_task(context, &admitted)?;
         let request = ForwardRequest {
             params,
             edits: &[],
             endpoint: EndpointKind::OneServer,
         };
-        self.forwarded(context, &admitted, request).await
+        let outcome = self.forward(context, &admitted, request).await?;
+        Ok(if admitted.method() == method::TASKS_LIST {
+            self.own_tasks(context, &admitted, outcome)
+        } else {
+            outcome
+        })
     }
 }

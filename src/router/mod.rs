@@ -252,7 +252,10 @@ impl Router {
                 server,
                 &request.method,
             )?)),
-            _ => self.pass(context, server, request).await,
+            _ => {
+                let passed = self.pass(context, server, request).await;
+                passed.map(Reply::Passed)
+            }
         }
     }
 

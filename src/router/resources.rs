@@ -1,6 +1,6 @@
 //! Resources of the aggregated view: whose a URI is.
 
-use super::{Reply, Router, lists::renamed};
+use super::{Router, lists::renamed};
 use crate::{
     catalog::Owner,
     error_code::{ErrorCode, Failure},
@@ -44,12 +44,12 @@ impl Router {
 impl Router {
     /// What was read of a resource that is offered under another URI than its own, under the URI that the client asked for; parts of
     /// it under those that they are offered under.
-    pub(super) fn read_as_offered(&self, reply: Reply, owner: &Owner, asked: &str) -> Reply {
-        let Reply::Passed(Outcome::Result(result)) = &reply else {
-            return reply;
+    pub(super) fn read_as_offered(&self, outcome: Outcome, owner: &Owner, asked: &str) -> Outcome {
+        let Outcome::Result(result) = &outcome else {
+            return outcome;
         };
         let Some(contents) = result.get("contents") else {
-            return reply;
+            return outcome;
         };
         let snapshot = self.0.catalog.glance();
         let named = |content: Raw| {
@@ -65,8 +65,8 @@ impl Router {
         let contents: Vec<Raw> = contents.elements().map(named).collect();
         let edits = [("contents", Edit::Set(Raw::array(&contents)))];
         match splice(result, &edits) {
-            Ok(result) => Reply::Passed(Outcome::Result(result)),
-            Err(_) => reply,
+            Ok(result) => Outcome::Result(result),
+            Err(_) => outcome,
         }
     }
 }

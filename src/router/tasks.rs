@@ -160,7 +160,7 @@ impl Router {
         })
     }
 
-    /// The answer of a server without what belongs to other clients: of the tasks that it lists, those of this one.
+    /// A server's answer to `tasks/list` without what belongs to other clients.
     pub(super) fn own_tasks(
         &self,
         context: &CallContext,
@@ -170,9 +170,6 @@ impl Router {
         let Outcome::Result(result) = &outcome else {
             return outcome;
         };
-        if admitted.method() != method::TASKS_LIST {
-            return outcome;
-        }
         let owner = TaskOwner::of(context);
         let tasks = result.get("tasks").unwrap_or_else(|| Raw::array(&[]));
         let is_own = |task: &Raw| {

@@ -6,6 +6,7 @@ use super::{Reply, RequestError, Router};
 use crate::{
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
+    forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     names::ServerName,
     wire::{Edit, Outcome, Raw, method},
@@ -57,7 +58,8 @@ impl<'a> ToolCalls<'a> {
     ) -> Result<Reply, RequestError> {
         let inner = outer.child(method::TOOLS_CALL);
         let calling = self.0.call_declared(&inner, declared, Some(params));
-        calling.instrument(inner.span.clone()).await
+        let called = calling.instrument(inner.span.clone()).await;
+        called.map(Reply::Passed)
     }
 }
 
@@ -78,8 +80,7 @@ impl Router {
             arguments: args.cloned(),
         };
         match self.call_declared(context, declared, None).await {
-            Ok(Reply::Passed(outcome)) => Ok(outcome),
-            Ok(Reply::Own(result)) => Ok(Outcome::Result(result)),
+            Ok(outcome) => Ok(outcome),
             Err(RequestError::Failed(failure)) => Err(failure),
             Err(RequestError::Rpc(error)) => Err(Failure::new(
                 ErrorCode::InvalidArguments,
@@ -94,7 +95,7 @@ impl Router {
         context: &CallContext,
         declared: DeclaredCall<'_>,
         params: Option<&Raw>,
-    ) -> Result<Reply, RequestError> {
+    ) -> Result<Outcome, RequestError> {
         let DeclaredCall {
             variant,
             server,
@@ -105,6 +106,11 @@ impl Router {
         let gate = &self.0.gate;
         let admitted = gate.admit_as(&context.caller, variant, server, tool)?;
         let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
-        self.forward(context, &admitted, params, &edits).await
+        let request = ForwardRequest {
+            params,
+            edits: &edits,
+            endpoint: EndpointKind::ManyServers,
+        };
+        self.forward(context, &admitted, request).await
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Found, FoundTool, Search, ToolSearch, run, signature::signature};
+use super::{Found, FoundTool, Search, run, signature::signature};
 use crate::{
     access::Caller,
     catalog::{LONGEST_QUERY, Snapshot},
@@ -61,21 +61,7 @@ struct Row<'a> {
     call_with: String,
 }
 
-impl ToolSearch {
-    /// Searches, and puts the answer together: `{"tools", "query", "total", "notice"?}`.
-    pub async fn answer(
-        &self,
-        caller: &Caller,
-        search: &Search,
-        detail: Detail,
-    ) -> Result<Raw, Failure> {
-        let found = self.search(caller, search).await?;
-        let schemas = schemas(&self.0.gate.settings(), detail);
-        Ok(answer(&found, &search.query, detail, schemas))
-    }
-}
-
-/// The same over lists that no daemon has in hand.
+/// Searches lists that no daemon has in hand.
 pub fn search_lists(
     caller: &Caller,
     settings: &Settings,
@@ -84,24 +70,16 @@ pub fn search_lists(
     detail: Detail,
 ) -> Result<Raw, Failure> {
     let found = run::in_lists(caller, settings, snapshot, search)?;
-    Ok(answer(
-        &found,
-        &search.query,
-        detail,
-        schemas(settings, detail),
-    ))
+    Ok(of(&found, settings, &search.query, detail))
 }
 
-/// How many results carry their input schema.
-fn schemas(settings: &Settings, detail: Detail) -> usize {
-    match detail {
+/// The answer that says what was found.
+pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail) -> Raw {
+    let rows = found.tools.iter().enumerate();
+    let schemas = match detail {
         Detail::Full => settings.top_k,
         Detail::Compact => 0,
-    }
-}
-
-fn answer(found: &Found, query: &str, detail: Detail, schemas: usize) -> Raw {
-    let rows = found.tools.iter().enumerate();
+    };
     // No more than was read of it.
     let end = query.char_indices().nth(LONGEST_QUERY);
     let query = end.and_then(|(end, _)| query.get(..end)).unwrap_or(query);

@@ -19,6 +19,7 @@ use crate::{
     long_work::{LongWork, Stop},
     names::ServerName,
     upstream::Upstreams,
+    wire::Raw,
 };
 
 /// What is searched for.
@@ -104,16 +105,24 @@ impl ToolSearch {
         }))
     }
 
-    /// Searches what is known now; never waits for a server. What would take longer than a worker of the runtime can be spared is
-    /// done off it, and is given up when the future is dropped.
-    pub async fn search(&self, caller: &Caller, search: &Search) -> Result<Found, Failure> {
+    /// Searches what is known now, and puts the answer together: `{"tools", "query", "total", "notice"?}`. Never waits for a server.
+    /// What would take longer than a worker of the runtime can be spared is done off it, and is given up when the future is dropped.
+    pub async fn answer(
+        &self,
+        caller: &Caller,
+        search: &Search,
+        detail: Detail,
+    ) -> Result<Raw, Failure> {
         let words = Query::parse(&search.query, &[]);
-        if self.0.catalog.searcher().is_quick(&words) {
-            return self.search_here(caller, search, &Stop::default());
-        }
-        let (searching, caller, search) = (self.clone(), caller.clone(), search.clone());
-        self.long(move |stop| searching.search_here(&caller, &search, stop))
-            .await?
+        let found = if self.0.catalog.searcher().is_quick(&words) {
+            self.search_here(caller, search, &Stop::default())?
+        } else {
+            let (searching, caller, search) = (self.clone(), caller.clone(), search.clone());
+            self.long(move |stop| searching.search_here(&caller, &search, stop))
+                .await??
+        };
+        let settings = self.0.gate.settings();
+        Ok(answer::of(&found, &settings, &search.query, detail))
     }
 
     /// The search itself. Blocks as long as it takes.

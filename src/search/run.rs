@@ -60,7 +60,24 @@ impl SearchState<'_> {
                 ..Found::default()
             });
         }
-        let mut found = self.attempts(&query, search, stop)?;
+        let (mut found, mut held) = (Found::default(), Vec::new());
+        for (i, attempt) in query.attempts(search.matching).iter().enumerate() {
+            found = self.attempt(attempt, search, stop, &mut held)?;
+            if found.total > 0 {
+                if i > 0 && attempt.phrases != query.phrases {
+                    found.add_notice(notice::NO_PHRASE);
+                }
+                break;
+            }
+        }
+        if found.total == 0 {
+            let notice = if held.is_empty() {
+                notice::nothing(search).to_owned()
+            } else {
+                notice::held_back(&held)
+            };
+            found.notice = Some(notice);
+        }
         if query.was_cut {
             found.add_notice(notice::TOO_LONG);
         }
@@ -69,28 +86,6 @@ impl SearchState<'_> {
 
     fn rules(&self) -> Rules<'_> {
         Rules::new(self.settings, self.snapshot)
-    }
-
-    fn attempts(&self, query: &Query, search: &Search, stop: &Stop) -> Result<Found, Failure> {
-        let mut held = Vec::new();
-        for (i, attempt) in query.attempts(search.matching).iter().enumerate() {
-            let mut found = self.attempt(attempt, search, stop, &mut held)?;
-            if found.total > 0 {
-                if i > 0 && attempt.phrases != query.phrases {
-                    found.add_notice(notice::NO_PHRASE);
-                }
-                return Ok(found);
-            }
-        }
-        let notice = if held.is_empty() {
-            notice::nothing(search).to_owned()
-        } else {
-            notice::held_back(&held)
-        };
-        Ok(Found {
-            notice: Some(notice),
-            ..Found::default()
-        })
     }
 
     fn attempt(

@@ -101,35 +101,20 @@ pub fn answer_for(
     method: &str,
     outcome: Outcome,
 ) -> Result<Outcome, UnpromisedResult> {
-    match outcome {
-        Outcome::Result(result) => {
-            result_for(client, upstream, method, result).map(Outcome::Result)
-        }
-        Outcome::Error(error) if !client.has_handshake() && upstream.has_handshake() => {
-            Ok(match input_required::pages_to_open(&error) {
-                Some(asking) => Outcome::Result(asking),
-                None => Outcome::Error(error_for(client, upstream, method, error)),
-            })
-        }
-        Outcome::Error(error) => Ok(Outcome::Error(error_for(client, upstream, method, error))),
-    }
-}
-
-/// The result of an upstream as a client of this revision must get it.
-pub fn result_for(
-    client: Revision,
-    upstream: Revision,
-    method: &str,
-    result: Raw,
-) -> Result<Raw, UnpromisedResult> {
-    match (client.has_handshake(), upstream.has_handshake()) {
-        (false, true) => Ok(completed(method, &result)),
-        (true, false) => match result_type::of(&result) {
-            Some(kind) if kind != result_type::COMPLETE => Err(UnpromisedResult(kind)),
-            _ => Ok(without_result_type(&result)),
+    let eras = (client.has_handshake(), upstream.has_handshake());
+    Ok(match (outcome, eras) {
+        (Outcome::Result(result), (false, true)) => Outcome::Result(completed(method, &result)),
+        (Outcome::Result(result), (true, false)) => match result_type::of(&result) {
+            Some(kind) if kind != result_type::COMPLETE => return Err(UnpromisedResult(kind)),
+            _ => Outcome::Result(without_result_type(&result)),
         },
-        _ => Ok(result),
-    }
+        (Outcome::Result(result), _) => Outcome::Result(result),
+        (Outcome::Error(error), (false, true)) => match input_required::pages_to_open(&error) {
+            Some(asking) => Outcome::Result(asking),
+            None => Outcome::Error(error_for(client, upstream, method, error)),
+        },
+        (Outcome::Error(error), _) => Outcome::Error(error_for(client, upstream, method, error)),
+    })
 }
 
 fn without_result_type(result: &Raw) -> Raw {
@@ -235,14 +220,27 @@ mod tests {
         params.expect("params").as_str().to_owned()
     }
 
+    /// The result of an upstream as a client gets it.
+    fn result(
+        client: Revision,
+        upstream: Revision,
+        method: &str,
+        text: &str,
+    ) -> Result<Raw, UnpromisedResult> {
+        let made = answer_for(client, upstream, method, Outcome::Result(raw(text)))?;
+        match made {
+            Outcome::Result(result) => Ok(result),
+            Outcome::Error(error) => panic!("a result became an error: {error:?}"),
+        }
+    }
+
     #[test]
     fn nothing_changes_within_an_era() {
         let text = r#"{ "a":1.10, "_meta":{"io.modelcontextprotocol/logLevel":"info" } }"#;
         assert_eq!(params(LEGACY, LEGACY, text), text);
         assert_eq!(params(MODERN, MODERN, text), text);
         for era in [LEGACY, MODERN] {
-            let result = result_for(era, era, "tools/list", raw(text));
-            assert_eq!(result, Ok(raw(text)));
+            assert_eq!(result(era, era, "tools/list", text), Ok(raw(text)));
         }
     }
 
@@ -285,7 +283,7 @@ mod tests {
     #[test]
     fn results_have_the_shape_of_the_clients_era() {
         let shaped = |client, upstream, method, text| {
-            result_for(client, upstream, method, raw(text)).expect("a result of a known kind")
+            result(client, upstream, method, text).expect("a result of a known kind")
         };
         let modern = shaped(MODERN, LEGACY, "tools/list", r#"{"tools":[]}"#);
         let of = |key: &str| modern.get(key).map(|value| value.as_str().to_owned());
@@ -299,8 +297,8 @@ mod tests {
         let text = r#"{"resultType":"complete","content":[1.10]}"#;
         let legacy = shaped(LEGACY, MODERN, "tools/call", text);
         assert_eq!(legacy.as_str(), r#"{"content":[1.10]}"#);
-        let task = raw(r#"{"resultType":"task","taskId":"t"}"#);
-        let unpromised = result_for(LEGACY, MODERN, "tools/call", task);
+        let task = r#"{"resultType":"task","taskId":"t"}"#;
+        let unpromised = result(LEGACY, MODERN, "tools/call", task);
         assert_eq!(unpromised, Err(UnpromisedResult("task".to_owned())));
     }
 

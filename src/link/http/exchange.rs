@@ -30,7 +30,17 @@ impl HttpExchange {
     pub async fn next(&mut self) -> Result<Incoming, LinkError> {
         let shared = &self.withdrawal.link.shared;
         let message = loop {
-            let arrived = arrived(&mut self.pull, self.withdrawal.slot.as_deref());
+            let slot = self.withdrawal.slot.as_deref();
+            let arrived = async {
+                let Some(slot) = slot else {
+                    return self.pull.next().await;
+                };
+                tokio::select! {
+                    biased;
+                    question = slot.next() => question,
+                    message = self.pull.next() => message,
+                }
+            };
             match shared.unless_closed(arrived).await {
                 // Some servers say on the stream of a call what concerns everybody.
                 Ok(Incoming::Notice(notice))
@@ -53,17 +63,6 @@ impl HttpExchange {
             Err(error) => self.withdrawal.failed(error),
         }
         message
-    }
-}
-
-async fn arrived(pull: &mut Pull, slot: Option<&Slot>) -> Result<Incoming, LinkError> {
-    let Some(slot) = slot else {
-        return pull.next().await;
-    };
-    tokio::select! {
-        biased;
-        question = slot.next() => question,
-        message = pull.next() => message,
     }
 }
 

@@ -8,7 +8,7 @@ use tracing::Instrument;
 use super::shared::LegacySseShared;
 use crate::{
     link::{
-        Incoming, LinkError,
+        LinkError,
         in_flight::{Purpose, Slot},
     },
     wire::{Id, Raw, request_frame},
@@ -68,11 +68,6 @@ impl LegacySseExchange {
 
     pub(in crate::link) fn slot(&self) -> &Slot {
         &self.slot
-    }
-
-    /// The next message; see [`crate::link::Exchange::next`].
-    pub async fn next(&mut self) -> Result<Incoming, LinkError> {
-        self.slot.next().await
     }
 }
 

@@ -150,8 +150,17 @@ impl Events {
         loop {
             match self.parser.next_event() {
                 Ok(Some(event)) => return Ok(event),
-                Ok(None) => self.more().await?,
+                Ok(None) => (),
                 Err(sse::TooLarge) => return Err(End::TooLarge),
+            }
+            let piece = match self.body.frame().await {
+                None => return Err(End::Cut("the stream ended".to_owned())),
+                Some(Err(error)) => return Err(End::Cut(chain(&error))),
+                Some(Ok(piece)) => piece,
+            };
+            self.heard = Instant::now();
+            if let Ok(data) = piece.into_data() {
+                self.parser.feed(&data);
             }
         }
     }
@@ -165,20 +174,6 @@ impl Events {
     /// When the last bytes came, of whatever.
     pub(crate) fn heard(&self) -> Instant {
         self.heard
-    }
-
-    async fn more(&mut self) -> Result<(), End> {
-        match self.body.frame().await {
-            None => Err(End::Cut("the stream ended".to_owned())),
-            Some(Err(error)) => Err(End::Cut(chain(&error))),
-            Some(Ok(piece)) => {
-                self.heard = Instant::now();
-                if let Ok(data) = piece.into_data() {
-                    self.parser.feed(&data);
-                }
-                Ok(())
-            }
-        }
     }
 
     /// The id of the last event, from which the stream can be continued.

@@ -2,7 +2,10 @@
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
 
-use super::*;
+use super::{
+    super::{Incoming, Requestor},
+    *,
+};
 
 /// The link, and the server's ends of the pipes.
 fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
@@ -22,38 +25,32 @@ fn linked() -> (StdioConnection, DuplexStream, DuplexStream) {
     )
 }
 
-async fn end_of(call: &mut StdioExchange) -> Result<Incoming, LinkError> {
+fn sent(link: &StdioLink, number: u64) -> Result<StdioExchange, LinkError> {
+    let purpose = Purpose::Call(Requestor::Unidentified);
+    link.call(number, "tools/call", None, purpose)
+}
+
+async fn end_of(call: &StdioExchange) -> Result<Incoming, LinkError> {
     let patience = Duration::from_secs(10);
-    let end = tokio::time::timeout(patience, call.next()).await;
+    let end = tokio::time::timeout(patience, call.slot().next()).await;
     end.expect("a call must not hang")
 }
 
 #[tokio::test]
 async fn whoever_waits_hears_when_the_link_is_dropped() {
     let (made, _input, _output) = linked();
-    let mut call = made
-        .link
-        .call(1, "tools/call", None, Some(Requestor::Unidentified))
-        .expect("open");
+    let call = sent(&made.link, 1).expect("open");
     drop(made.tasks);
-    assert!(matches!(end_of(&mut call).await, Err(LinkError::Lost(_))));
-    let late = made
-        .link
-        .call(2, "tools/call", None, Some(Requestor::Unidentified));
+    assert!(matches!(end_of(&call).await, Err(LinkError::Lost(_))));
+    let late = sent(&made.link, 2);
     assert!(matches!(late, Err(LinkError::NotDelivered(_))));
 }
 
 #[tokio::test]
 async fn a_server_that_closes_its_input_is_lost() {
     let (mut made, input, mut output) = linked();
-    let mut answered = made
-        .link
-        .call(1, "tools/call", None, Some(Requestor::Unidentified))
-        .expect("open");
-    let mut lost = made
-        .link
-        .call(2, "tools/call", None, Some(Requestor::Unidentified))
-        .expect("open");
+    let answered = sent(&made.link, 1).expect("open");
+    let lost = sent(&made.link, 2).expect("open");
     let mut lines = BufReader::new(input);
     let mut line = String::new();
     lines.read_line(&mut line).await.expect("a request");
@@ -63,29 +60,22 @@ async fn a_server_that_closes_its_input_is_lost() {
         .write_all(b"{\"id\":\"p1\",\"result\":{}}\n")
         .await
         .expect("the output is open");
-    assert!(matches!(
-        end_of(&mut answered).await,
-        Ok(Incoming::Answer(_))
-    ));
-    assert!(matches!(end_of(&mut lost).await, Err(LinkError::Lost(_))));
+    assert!(matches!(end_of(&answered).await, Ok(Incoming::Answer(_))));
+    assert!(matches!(end_of(&lost).await, Err(LinkError::Lost(_))));
     assert!(matches!(made.news.recv().await, Some(News::Closed(_))));
 }
 
 #[tokio::test]
 async fn answers_that_come_together_are_told_apart() {
     let (made, _input, mut output) = linked();
-    let mut calls: Vec<_> = (1..=2)
-        .map(|n| {
-            made.link
-                .call(n, "ping", None, Some(Requestor::Unidentified))
-                .expect("open")
-        })
+    let calls: Vec<_> = (1..=2)
+        .map(|n| sent(&made.link, n).expect("open"))
         .collect();
     output
         .write_all(b"[{\"id\":\"p2\",\"result\":2},{\"id\":\"p1\",\"result\":1},7]\n")
         .await
         .expect("the output is open");
-    for (call, expected) in calls.iter_mut().zip(["1", "2"]) {
+    for (call, expected) in calls.iter().zip(["1", "2"]) {
         let Ok(Incoming::Answer(Outcome::Result(result))) = end_of(call).await else {
             panic!("an answer")
         };
@@ -96,10 +86,7 @@ async fn answers_that_come_together_are_told_apart() {
 #[tokio::test]
 async fn notices_that_nobody_reads_take_bounded_room() {
     let (made, _input, mut output) = linked();
-    let mut call = made
-        .link
-        .call(1, "tools/call", None, Some(Requestor::Unidentified))
-        .expect("open");
+    let call = sent(&made.link, 1).expect("open");
     let filler = "x".repeat(1 << 20);
     let notice = format!(
         "{{\"method\":\"notifications/progress\",\"params\":{{\"progressToken\":\"p1\",\"m\":\"{filler}\"}}}}\n"
@@ -116,7 +103,7 @@ async fn notices_that_nobody_reads_take_bounded_room() {
     while made.link.0.in_flight.only().is_some() {
         tokio::task::yield_now().await;
     }
-    while let Ok(Incoming::Notice(_)) = end_of(&mut call).await {
+    while let Ok(Incoming::Notice(_)) = end_of(&call).await {
         notices += 1;
     }
     assert!((1..40).contains(&notices), "{notices} were kept");
@@ -129,13 +116,10 @@ async fn the_last_line_needs_no_line_end_and_counts_for_nothing_when_it_is_torn_
         ("{\"id\":\"p1\",\"res", false),
     ] {
         let (made, _input, mut output) = linked();
-        let mut call = made
-            .link
-            .call(1, "tools/call", None, Some(Requestor::Unidentified))
-            .expect("open");
+        let call = sent(&made.link, 1).expect("open");
         output.write_all(last.as_bytes()).await.expect("open");
         drop(output);
-        match end_of(&mut call).await {
+        match end_of(&call).await {
             Ok(Incoming::Answer(_)) => assert!(is_answered, "{last}"),
             Err(LinkError::Lost(_)) => assert!(!is_answered, "{last}"),
             other => panic!("{last}: {other:?}"),

@@ -84,7 +84,17 @@ impl ActiveCall {
     /// to be asked are answered here.
     pub async fn next(&mut self) -> Result<Incoming, Failure> {
         loop {
-            let inbound = self.arrival().await?;
+            let arriving = self.exchange.next();
+            let arrived = if self.held.is_some() {
+                arriving.await
+            } else {
+                let deadline = self.deadline.min(self.end).into();
+                let Ok(arrived) = tokio::time::timeout_at(deadline, arriving).await else {
+                    return Err(overdue(self.server(), self.timeout));
+                };
+                arrived
+            };
+            let inbound = arrived.map_err(|error| self.counted.0.failure(&error))?;
             match &inbound {
                 Incoming::Notice(notice) if &*notice.method == method::PROGRESS => {
                     self.deadline = Instant::now() + self.timeout;
@@ -114,21 +124,6 @@ impl ActiveCall {
         let error = format!("the server {name:?} answered with a result of an unknown type");
         let hint = "It speaks an extension that mcpproxy does not know; tell its authors.";
         Err(Failure::new(ErrorCode::BadUpstreamAnswer, error, hint).of_server(name))
-    }
-
-    async fn arrival(&mut self) -> Result<Incoming, Failure> {
-        let upstream = &self.counted.0;
-        let arriving = self.exchange.next();
-        let arrived = if self.held.is_some() {
-            arriving.await
-        } else {
-            let deadline = self.deadline.min(self.end).into();
-            let Ok(arrived) = tokio::time::timeout_at(deadline, arriving).await else {
-                return Err(overdue(upstream.name(), self.timeout));
-            };
-            arrived
-        };
-        arrived.map_err(|error| upstream.failure(&error))
     }
 
     /// Stops the clock: the call waits for its client, not for the server.

@@ -4,7 +4,7 @@
 
 use bytes::Bytes;
 use mcpproxy::wire::{
-    LogLevel, Raw, RequestMeta, Revision,
+    LogLevel, Outcome, Raw, RequestMeta, Revision,
     bridge::{self, Sender},
     header_params, header_value, is_modern, meta, method, result_type, unsupported,
 };
@@ -70,9 +70,10 @@ fn check_params(params: &Raw) {
 fn check_result(result: &Raw) {
     for client in ERAS {
         for upstream in ERAS {
-            let made = bridge::result_for(client, upstream, method::TOOLS_LIST, result.clone());
-            let shown = match made {
-                Ok(shown) => shown,
+            let outcome = Outcome::Result(result.clone());
+            let shown = match bridge::answer_for(client, upstream, method::TOOLS_LIST, outcome) {
+                Ok(Outcome::Result(shown)) => shown,
+                Ok(Outcome::Error(error)) => panic!("a result became an error: {error:?}"),
                 Err(unpromised) => {
                     assert_eq!(result_type::of(result), Some(unpromised.0));
                     assert!(client.has_handshake() && !upstream.has_handshake());

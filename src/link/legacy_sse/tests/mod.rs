@@ -157,7 +157,7 @@ impl Client {
 async fn last(exchange: &mut LegacySseExchange) -> Result<(String, usize), LinkError> {
     let mut notices = 0;
     loop {
-        match soon(exchange.next()).await? {
+        match soon(exchange.slot().next()).await? {
             Incoming::Answer(Outcome::Result(raw) | Outcome::Error(raw)) => {
                 return Ok((raw.as_str().to_owned(), notices));
             }

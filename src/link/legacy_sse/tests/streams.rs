@@ -69,9 +69,13 @@ async fn a_silent_stream_is_taken_for_dead_while_somebody_waits() {
     tokio::time::pause();
     tokio::time::sleep(std::time::Duration::from_hours(1)).await;
     tokio::time::resume();
-    let mut call = client.call(1).await.expect("an idle stream may be silent");
+    let call = client.call(1).await.expect("an idle stream may be silent");
     tokio::time::pause();
-    let error = call.next().await.expect_err("nothing came for a long time");
+    let error = call
+        .slot()
+        .next()
+        .await
+        .expect_err("nothing came for a long time");
     assert!(matches!(error, LinkError::Lost(_)), "{error}");
     assert!(client.farewell().await.contains("silent"));
 }
