@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
+use super::shapes;
 use crate::{
     fingerprint::Fingerprint,
     names::{self, ServerName},
@@ -258,6 +259,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
             return Err(format!("{key} occurs twice in the definition of {name:?}"));
         }
     }
+    shapes::check(definition, shapes::TOOL).map_err(|why| format!("in {name:?} {why}"))?;
     let schema = definition
         .get("inputSchema")
         .ok_or_else(|| format!("{name:?} has no inputSchema"))?;
@@ -299,6 +301,7 @@ fn hints(definition: &Raw) -> Hints {
 
 fn prompt(server: &ServerName, definition: &Raw) -> Result<Prompt, String> {
     let name = required(definition, "name")?;
+    shapes::check(definition, shapes::PROMPT).map_err(|why| format!("in {name:?} {why}"))?;
     Ok(Prompt {
         offered: names::offered(server, &name).into(),
         name: name.into(),
@@ -307,15 +310,20 @@ fn prompt(server: &ServerName, definition: &Raw) -> Result<Prompt, String> {
 }
 
 fn resource(definition: &Raw) -> Result<Resource, String> {
+    let uri = required(definition, "uri")?;
+    shapes::check(definition, shapes::RESOURCE).map_err(|why| format!("in {uri:?} {why}"))?;
     Ok(Resource {
-        uri: required(definition, "uri")?.into(),
+        uri: uri.into(),
         definition: definition.clone(),
     })
 }
 
 fn template(definition: &Raw) -> Result<Template, String> {
+    let uri_template = required(definition, "uriTemplate")?;
+    shapes::check(definition, shapes::RESOURCE)
+        .map_err(|why| format!("in {uri_template:?} {why}"))?;
     Ok(Template {
-        uri_template: required(definition, "uriTemplate")?.into(),
+        uri_template: uri_template.into(),
         definition: definition.clone(),
     })
 }
@@ -362,7 +370,8 @@ mod tests {
             r#"{"name":"worse","inputSchema":true}"#,
             r#"{"inputSchema":{}}"#,
             r#"{"name":"good","inputSchema":{"x":1}}"#,
-            r#"{"name":"fine","inputSchema":{},"annotations":7,"description":null}"#,
+            r#"{"name":"fine","inputSchema":{},"annotations":null,"description":null}"#,
+            r#"{"name":"odd","inputSchema":{},"annotations":7}"#,
             r#"{"name":"janus","inputSchema":{},"description":"harmless","descripti\u006fn":"not so"}"#,
             &format!(r#"{{"name":"{}","inputSchema":{{}}}}"#, "x".repeat(5000)),
             &format!(
@@ -372,7 +381,7 @@ mod tests {
         ]);
         let names: Vec<&str> = found.tools.iter().map(|t| &*t.name).collect();
         assert_eq!(names, ["good", "fine"]);
-        assert_eq!(found.problems.len(), 7, "{:?}", found.problems);
+        assert_eq!(found.problems.len(), 8, "{:?}", found.problems);
         assert_eq!(
             found.tool("good").expect("there").definition.as_str(),
             r#"{"name":"good","inputSchema":{}}"#

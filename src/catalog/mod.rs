@@ -10,6 +10,7 @@ mod ingest;
 pub mod last_known;
 mod query;
 mod saver;
+mod shapes;
 mod snapshot;
 mod task;
 mod thesaurus;

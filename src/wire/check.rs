@@ -29,8 +29,8 @@ pub(super) fn object(text: &[u8]) -> Option<Vec<MemberSpan>> {
     (validator.at == text.len()).then_some(validator.members)
 }
 
-/// Whether values nest deeper than [`DEEPEST`] in text that is JSON; the outermost one is the first level.
-pub(super) fn is_too_deep(text: &[u8]) -> bool {
+/// Whether values nest deeper than so many levels in text that is JSON; the outermost one is the first.
+pub(super) fn is_deeper_than(text: &[u8], levels: usize) -> bool {
     let (mut at, mut depth) = (0, 0_usize);
     while let Some(c) = text.get(at) {
         match c {
@@ -46,10 +46,29 @@ pub(super) fn is_too_deep(text: &[u8]) -> bool {
             }
             _ => (),
         }
-        if depth > DEEPEST {
+        if depth > levels {
             return true;
         }
         at += 1;
+    }
+    false
+}
+
+/// Whether text that is JSON has an escape of half a character in it (`\ud800` alone), which most readers refuse.
+pub(super) fn has_lone_surrogate(text: &[u8]) -> bool {
+    let unit = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix(b"\\u")?;
+        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    };
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at += found;
+        at += match unit(at) {
+            Some(0xd800..=0xdbff) if matches!(unit(at + 6), Some(0xdc00..=0xdfff)) => 12,
+            Some(0xd800..=0xdfff) => return true,
+            Some(_) => 6,
+            None => 2,
+        };
     }
     false
 }
@@ -363,7 +382,8 @@ mod tests {
 
     #[test]
     fn depth_is_counted_outside_of_strings() {
-        let check = |text: String, expected| assert_eq!(is_too_deep(text.as_bytes()), expected);
+        let check =
+            |text: String, expected| assert_eq!(is_deeper_than(text.as_bytes(), DEEPEST), expected);
         let nested = |depth: usize, inner: &str| {
             format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth))
         };

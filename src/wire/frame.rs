@@ -207,7 +207,7 @@ fn strict(frame: &Bytes) -> Result<Message, FrameError> {
         envelope
     } else {
         let envelope = thoroughly(frame)?;
-        if check::is_too_deep(frame) {
+        if check::is_deeper_than(frame, check::DEEPEST) {
             return Err(not_a_message("it nests deeper than 512 levels"));
         }
         envelope

@@ -125,7 +125,17 @@ impl Raw {
 
     /// Whether it nests deeper than what a client may send on: 512 levels.
     pub fn is_too_deep(&self) -> bool {
-        check::is_too_deep(&self.text)
+        self.is_deeper_than(check::DEEPEST)
+    }
+
+    /// Whether it nests deeper than so many levels.
+    pub fn is_deeper_than(&self, levels: usize) -> bool {
+        check::is_deeper_than(&self.text, levels)
+    }
+
+    /// Whether a string in it has an escape of half a character, which most readers of JSON refuse.
+    pub fn has_lone_surrogate(&self) -> bool {
+        check::has_lone_surrogate(&self.text)
     }
 
     /// The text as bytes.

@@ -217,6 +217,35 @@ async fn one_bad_definition_spoils_no_other() {
 }
 
 #[tokio::test]
+async fn definitions_that_clients_cannot_read_are_left_out_of_every_list() {
+    let deep = format!("{}1{}", r#"{"a":"#.repeat(200), "}".repeat(200));
+    let odd = [
+        r#"{"name":"odd1","inputSchema":{"type":"string"}}"#.to_owned(),
+        r#"{"name":"odd2","inputSchema":{},"annotations":{"readOnlyHint":"banana"}}"#.to_owned(),
+        r#"{"name":"odd3","inputSchema":{},"title":7}"#.to_owned(),
+        r#"{"name":"odd4","inputSchema":{},"description":"\ud800"}"#.to_owned(),
+        format!(r#"{{"name":"odd5","inputSchema":{deep}}}"#),
+    ];
+    let mut hostile = FakeUpstream::stdio()
+        .prompt(r#"{"name":"odd","arguments":{}}"#, reply("{}"))
+        .resource(r#"{"uri":"a:odd","name":"x","mimeType":5}"#, reply("{}"))
+        .tool("fine", reply_text("fine"));
+    for definition in &odd {
+        hostile = hostile.raw_tool(definition, reply_text("odd"));
+    }
+    let hostile = hostile.start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("hostile", &hostile)
+        .start()
+        .await;
+    let client = listed(&daemon, &["hostile__fine"]).await;
+    for list in ["tools/list", "prompts/list", "resources/list"] {
+        let reply = client.request(list, "{}").await;
+        assert!(!reply.frame.contains("odd"), "{}", reply.frame);
+    }
+}
+
+#[tokio::test]
 async fn a_list_that_fails_costs_itself_alone() {
     for method in ["prompts/list", "resources/list", "resources/templates/list"] {
         for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {

@@ -1,0 +1,201 @@
+//! What a definition must look like so that clients can read the list that it stands in: many read a list as a whole, and one
+//! definition with a wrong type would cost them those of every other server (schemas of the revisions, `Tool`, `Prompt`, `Resource`,
+//! `ResourceTemplate`). Pure.
+
+use crate::wire::Raw;
+
+/// Limit: levels that a definition may nest. Readers of JSON give up at 128 and more, and lists and results stand around it.
+const DEEPEST: usize = 100;
+
+/// What stands under a key, where it is there at all.
+#[derive(Clone, Copy)]
+pub(super) enum Shape {
+    Text,
+    Flag,
+    Number,
+    Object(&'static [(&'static str, Shape)]),
+    /// An object that says of itself that it describes objects, if it says anything.
+    Schema,
+    Array(&'static Shape),
+}
+
+use Shape::{Array, Flag, Number, Object, Schema, Text};
+
+const ANY_OBJECT: Shape = Object(&[]);
+
+const ICONS: Shape = Array(&Object(&[("src", Text), ("mimeType", Text)]));
+
+/// The keys of a tool.
+pub(super) const TOOL: &[(&str, Shape)] = &[
+    ("title", Text),
+    ("description", Text),
+    ("inputSchema", Schema),
+    ("outputSchema", ANY_OBJECT),
+    (
+        "annotations",
+        Object(&[
+            ("title", Text),
+            ("readOnlyHint", Flag),
+            ("destructiveHint", Flag),
+            ("idempotentHint", Flag),
+            ("openWorldHint", Flag),
+        ]),
+    ),
+    ("icons", ICONS),
+    ("execution", ANY_OBJECT),
+    ("_meta", ANY_OBJECT),
+];
+
+/// The keys of a prompt.
+pub(super) const PROMPT: &[(&str, Shape)] = &[
+    ("title", Text),
+    ("description", Text),
+    (
+        "arguments",
+        Array(&Object(&[
+            ("name", Text),
+            ("title", Text),
+            ("description", Text),
+            ("required", Flag),
+        ])),
+    ),
+    ("icons", ICONS),
+    ("_meta", ANY_OBJECT),
+];
+
+/// The keys of a resource and of a template.
+pub(super) const RESOURCE: &[(&str, Shape)] = &[
+    ("name", Text),
+    ("title", Text),
+    ("description", Text),
+    ("mimeType", Text),
+    ("size", Number),
+    ("annotations", ANY_OBJECT),
+    ("icons", ICONS),
+    ("_meta", ANY_OBJECT),
+];
+
+/// Says what clients would stumble over. A null counts as absent.
+pub(super) fn check(definition: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
+    if definition.is_deeper_than(DEEPEST) {
+        return Err(format!("it nests deeper than {DEEPEST} levels"));
+    }
+    if definition.has_lone_surrogate() {
+        return Err("it has an escape of half a character".to_owned());
+    }
+    members(definition, keys)
+}
+
+fn members(object: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
+    for (key, shape) in keys {
+        let value = object.get(key).filter(|value| !value.is_null());
+        if let Some(value) = value {
+            one(&value, *shape).map_err(|why| format!("{key} {why}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn one(value: &Raw, shape: Shape) -> Result<(), String> {
+    let first = value.as_bytes().first().copied().unwrap_or_default();
+    let is = |fits: bool, what: &str| {
+        if fits {
+            Ok(())
+        } else {
+            Err(format!("is no {what}"))
+        }
+    };
+    match shape {
+        Text => is(first == b'"', "text"),
+        Flag => is(matches!(first, b't' | b'f'), "true or false"),
+        Number => is(first == b'-' || first.is_ascii_digit(), "number"),
+        Object(keys) => {
+            is(first == b'{', "object")?;
+            members(value, keys)
+        }
+        Schema => {
+            is(first == b'{', "object")?;
+            match value.get("type") {
+                Some(kind) if kind.string().as_deref() != Some("object") => {
+                    Err("has another type than \"object\"".to_owned())
+                }
+                _ => Ok(()),
+            }
+        }
+        Array(of) => {
+            is(first == b'[', "array")?;
+            value.elements().try_for_each(|element| {
+                one(&element, *of).map_err(|why| format!("has an element that {why}"))
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(text: &str, keys: &'static [(&str, Shape)]) -> Result<(), String> {
+        check(&Raw::parse_str(text).expect("JSON"), keys)
+    }
+
+    #[test]
+    fn what_clients_can_read_passes() {
+        for tool in [
+            r#"{"name":"a","inputSchema":{}}"#,
+            r#"{"name":"a","inputSchema":{"type":"object"},"title":null,"annotations":{"readOnlyHint":true,"x":7},"_meta":{"a":[]}}"#,
+            r#"{"name":"a\ud83d\ude00\\ud800","inputSchema":{},"icons":[{"src":"data:,"}],"outputSchema":{"type":"array"},"own":7}"#,
+        ] {
+            assert_eq!(verdict(tool, TOOL), Ok(()), "{tool}");
+        }
+        let prompt = r#"{"name":"a","arguments":[{"name":"b","required":false}]}"#;
+        assert_eq!(verdict(prompt, PROMPT), Ok(()));
+        let resource = r#"{"uri":"a:b","name":"c","size":-1.5e3,"mimeType":"text/plain"}"#;
+        assert_eq!(verdict(resource, RESOURCE), Ok(()));
+    }
+
+    #[test]
+    fn what_would_cost_a_client_the_whole_list_is_named() {
+        let nested = |levels: usize| {
+            let (open, close) = (r#"{"a":"#.repeat(levels), "}".repeat(levels));
+            format!(r#"{{"inputSchema":{open}1{close}}}"#)
+        };
+        assert_eq!(verdict(&nested(DEEPEST - 1), TOOL), Ok(()));
+        for (tool, expected) in [
+            (
+                r#"{"inputSchema":{"type":"string"}}"#,
+                "inputSchema has another type than \"object\"",
+            ),
+            (
+                r#"{"inputSchema":{"type":["object"]}}"#,
+                "inputSchema has another type than \"object\"",
+            ),
+            (r#"{"annotations":[]}"#, "annotations is no object"),
+            (
+                r#"{"annotations":{"readOnlyHint":"banana"}}"#,
+                "annotations readOnlyHint is no true or false",
+            ),
+            (r#"{"title":7}"#, "title is no text"),
+            (r#"{"outputSchema":"x"}"#, "outputSchema is no object"),
+            (r#"{"_meta":[]}"#, "_meta is no object"),
+            (r#"{"icons":"x"}"#, "icons is no array"),
+            (r#"{"icons":[7]}"#, "icons has an element that is no object"),
+            (r#"{"execution":3}"#, "execution is no object"),
+            (
+                r#"{"description":"\ud800"}"#,
+                "it has an escape of half a character",
+            ),
+            (
+                r#"{"description":"\udc00\ud800"}"#,
+                "it has an escape of half a character",
+            ),
+            (&*nested(DEEPEST), "it nests deeper than 100 levels"),
+        ] {
+            assert_eq!(verdict(tool, TOOL), Err(expected.to_owned()), "{tool}");
+        }
+        let prompt = verdict(r#"{"arguments":{}}"#, PROMPT);
+        assert_eq!(prompt, Err("arguments is no array".to_owned()));
+        let resource = verdict(r#"{"mimeType":5}"#, RESOURCE);
+        assert_eq!(resource, Err("mimeType is no text".to_owned()));
+    }
+}
