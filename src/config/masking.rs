@@ -1,5 +1,8 @@
 //! What looks like a credential, so that listings mask it. Guesses err on the side of masking.
 
+use base64::{Engine, prelude::BASE64_STANDARD};
+use percent_encoding::percent_decode_str;
+
 use super::settings::is_safe_variable;
 use crate::secret::MASK;
 
@@ -146,12 +149,18 @@ pub(super) fn credentials_in_arguments(arguments: &[String]) -> Vec<String> {
     hidden(&pieces_of_arguments(arguments).concat())
 }
 
-/// What [`mask_url`] hides, the password of `user:password` by itself as well.
+/// What [`mask_url`] hides, the password of `user:password` by itself as well, and both as a header carries them (RFC 7617).
 pub(super) fn credentials_in_url(url: &str) -> Vec<String> {
     let mut found = hidden(&pieces_of_url(url));
-    let passwords = found.iter().filter_map(|text| text.split_once(':'));
-    let passwords: Vec<String> = passwords.map(|(_, password)| password.to_owned()).collect();
-    found.extend(passwords);
+    let mut derived = Vec::new();
+    for text in &found {
+        if let Some((_, password)) = text.split_once(':') {
+            derived.push(password.to_owned());
+            let decoded: Vec<u8> = percent_decode_str(text).collect();
+            derived.push(BASE64_STANDARD.encode(decoded));
+        }
+    }
+    found.extend(derived);
     found
 }
 
@@ -352,7 +361,13 @@ mod tests {
     #[test]
     fn what_is_hidden_is_known() {
         let url = "https://u:pass@h/s/a8f5f167f44f4964e6c998dee827110c?api_key=x&a=1";
-        let found = ["u:pass", "a8f5f167f44f4964e6c998dee827110c", "x", "pass"];
+        let found = [
+            "u:pass",
+            "a8f5f167f44f4964e6c998dee827110c",
+            "x",
+            "pass",
+            "dTpwYXNz",
+        ];
         assert_eq!(credentials_in_url(url), found);
         let arguments = [
             "--token",

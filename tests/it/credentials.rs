@@ -2,7 +2,7 @@
 
 use std::{fs, net::SocketAddr};
 
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use serde_json::json;
 
 use crate::support::{
@@ -74,7 +74,10 @@ async fn children_get_a_clean_environment() {
 
 /// A server that refuses everything and repeats where it was asked.
 async fn repeating() -> SocketAddr {
-    let refuse = |uri: Uri| async move { (StatusCode::FORBIDDEN, format!("no: {uri}")) };
+    let refuse = |uri: Uri, headers: HeaderMap| async move {
+        let said = headers.get("authorization").map(|value| value.to_str());
+        (StatusCode::FORBIDDEN, format!("no: {uri} {said:?}"))
+    };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
@@ -92,7 +95,7 @@ async fn readable(daemon: &DaemonProcess) -> Vec<String> {
     };
     let listed = until_async("the refusals", async || {
         let servers = rest("/api/v1/servers").await?;
-        (servers.matches("no: /mcp").count() == 2).then_some(servers)
+        (servers.matches("no: /mcp").count() == 3).then_some(servers)
     });
     let mut texts = vec![listed.await];
     let file = daemon.home().data_dir().join("logs/server-up.log");
@@ -123,13 +126,22 @@ async fn secrets_are_masked_wherever_servers_repeat_them() {
             json!({ "url": format!("http://{refusing}/mcp?x=${{UP_SECRET}}") }),
         )
         .entry(
+            "user",
+            json!({ "url": format!("http://ada:${{UP_SECRET}}@{refusing}/mcp") }),
+        )
+        .entry(
             "written",
             json!({ "url": format!("http://{refusing}/mcp?api_key=LITERAL-78") }),
         )
         .spawn_with_env("UP_SECRET", "REFSECRET99")
         .await;
     for text in readable(&daemon).await {
-        for secret in ["REFSECRET99", "LITERAL-77", "LITERAL-78"] {
+        for secret in [
+            "REFSECRET99",
+            "LITERAL-77",
+            "LITERAL-78",
+            "YWRhOlJFRlNFQ1JFVDk5",
+        ] {
             assert!(!text.contains(secret), "{text}");
         }
     }
