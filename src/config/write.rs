@@ -55,7 +55,10 @@ pub fn rewrite(
     let chain = link_chain(file);
     let real = chain.last().map_or(file, PathBuf::as_path);
     let folder = folder_of(real);
-    create_private_dir(folder).map_err(failed("create the folder", folder))?;
+    // One that is there is the user's own affair, whoever else may write to it.
+    if !folder.is_dir() {
+        create_private_dir(folder).map_err(failed("create the folder", folder))?;
+    }
     let _lock = lock(real)?;
     if fs::metadata(real).is_ok_and(|metadata| metadata.permissions().readonly()) {
         // Replacing it would work, but somebody does not want that.
