@@ -1,6 +1,7 @@
 """One daemon with all five servers for the whole suite, and direct connections to compare it with."""
 
 import json
+import urllib.request
 
 import pytest
 
@@ -80,6 +81,15 @@ class Peers:
         return {tool["name"]: tool["offered_name"] for tool in listed["tools"]}
 
 
+def ask_once(base, server):
+    """Has the server ask a client that cannot answer. A server is shared until its first question, which is refused if others have used it
+    within the last minute, and each test is another client."""
+    call = {"name": f"{server}__trigger-sampling-request", "arguments": {"prompt": "Anyone?"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode()
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    urllib.request.urlopen(urllib.request.Request(base + "/mcp/all", body, headers), timeout=60).read()
+
+
 @pytest.fixture(scope="session")
 def peers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("peers")
@@ -88,6 +98,8 @@ def peers(tmp_path_factory):
     try:
         peers.daemon.start()
         peers.daemon.wait_until_ready()
+        for server in ("everything", "web"):
+            ask_once(peers.daemon.base, server)
         yield peers
     finally:
         if peers.daemon.process:

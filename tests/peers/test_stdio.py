@@ -51,7 +51,10 @@ def test_it_joins_the_daemon_that_runs(peers, way):
 
     anyio.run(scenario)
     if rig.has_proc():
-        assert {name: len(pids) for name, pids in peers.daemon.children().items()} == dict.fromkeys(peers.daemon.stdio, 1)
+        counts = {name: len(pids) for name, pids in peers.daemon.children().items()}
+        # It asks: clients that cannot answer share one, and another lists.
+        assert counts.pop("everything") in (1, 2)
+        assert counts == dict.fromkeys([name for name in peers.daemon.stdio if name != "everything"], 1)
 
 
 def test_alone_it_is_the_daemon_and_leaves_nothing_behind(unstarted):
