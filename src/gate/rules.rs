@@ -235,7 +235,7 @@ impl<'a> Rules<'a> {
         let known = self.snapshot.servers.get(server);
         let known = known.map(|known| &known.tools[..]).unwrap_or_default();
         let hint = match names::closest(tool, known.iter().map(|tool| &*tool.name)) {
-            Some(close) => format!("The closest known name is {server}:{close}."),
+            Some(close) => format!("The closest name among its tools is {close:?}."),
             None if known.is_empty() => {
                 "The server lists no tools. Use another one, or ask the user to look at it."
                     .to_owned()
