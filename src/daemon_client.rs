@@ -52,6 +52,16 @@ pub enum DaemonError {
     /// Nobody listens. Some commands can go on without.
     #[error("the daemon is not running: nothing answers on {}", .0.display())]
     NotRunning(PathBuf),
+    /// Somebody listens, for another configuration than the one that is meant. Some commands can go on without.
+    #[error("no daemon of {} runs: the one in {} serves {served}", asked.display(), data_dir.display())]
+    OtherConfiguration {
+        /// Its data folder.
+        data_dir: PathBuf,
+        /// The file that it serves.
+        served: String,
+        /// The file that was meant.
+        asked: PathBuf,
+    },
     /// Something is there, but no connection comes about.
     #[error("failed to reach the daemon on {}: {reason}", socket.display())]
     Unreachable {
@@ -87,6 +97,13 @@ pub enum DaemonError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl DaemonError {
+    /// Whether there is no daemon to ask.
+    pub fn is_absence(&self) -> bool {
+        matches!(self, Self::NotRunning(_) | Self::OtherConfiguration { .. })
+    }
 }
 
 /// The daemon's own words for a failure.

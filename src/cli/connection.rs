@@ -1,5 +1,10 @@
 //! The daemon that a command talks to. One of another version is pointed out, and one that still uses another data folder is found.
 
+use std::{
+    fs,
+    path::{self, Path},
+};
+
 use super::output::Output;
 use crate::{
     daemon_client::{DaemonClient, DaemonError},
@@ -11,8 +16,9 @@ pub(super) async fn open(
     files: &Management<OverFiles>,
     out: Output,
 ) -> Result<DaemonClient, DaemonError> {
-    let daemon = match DaemonClient::connect(files.data_dir()).await {
-        Err(absent @ DaemonError::NotRunning(_)) => {
+    let connected = DaemonClient::connect(files.data_dir()).await;
+    let daemon = match connected.and_then(|daemon| meant(files, daemon)) {
+        Err(absent) if absent.is_absence() => {
             let found = elsewhere(files, out).await;
             found.ok_or(absent)?
         }
@@ -35,12 +41,42 @@ pub(super) async fn open_if_running(
 ) -> Result<Option<DaemonClient>, DaemonError> {
     match open(files, out).await {
         Ok(daemon) => Ok(Some(daemon)),
-        Err(absent @ DaemonError::NotRunning(_)) => {
-            out.detail(&absent.to_string());
+        Err(absent) if absent.is_absence() => {
+            go_on_without(&absent, out);
             Ok(None)
         }
         Err(error) => Err(error),
     }
+}
+
+/// Says why a command works on the files.
+pub(super) fn go_on_without(absent: &DaemonError, out: Output) {
+    match absent {
+        DaemonError::OtherConfiguration { .. } => out.note(&absent.to_string()),
+        _ => out.detail(&absent.to_string()),
+    }
+}
+
+/// The daemon, unless a file was named that is not the one that it serves.
+fn meant(files: &Management<OverFiles>, daemon: DaemonClient) -> Result<DaemonClient, DaemonError> {
+    let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
+    let Some(status) = status.filter(|_| files.places().is_file_named()) else {
+        return Ok(daemon);
+    };
+    let asked = files.config_file();
+    let real = |file: &Path| fs::canonicalize(file).or_else(|_| path::absolute(file));
+    let is_same = match (real(asked), real(&status.config_file)) {
+        (Ok(asked), Ok(served)) => asked == served,
+        _ => true,
+    };
+    if is_same {
+        return Ok(daemon);
+    }
+    Err(DaemonError::OtherConfiguration {
+        data_dir: files.data_dir().to_owned(),
+        served: status.config_file.display().to_string(),
+        asked: asked.to_owned(),
+    })
 }
 
 /// A daemon of this configuration that was started when the file named another data folder.

@@ -69,6 +69,8 @@ impl From<DaemonError> for CommandFailure {
         match error {
             DaemonError::NotRunning(_) => Self::not_reachable(what)
                 .next("start the daemon with `mcpproxy serve`, with the same --config and --data-dir if you use them"),
+            DaemonError::OtherConfiguration { .. } => Self::not_reachable(what)
+                .next("leave out --config (and $MCPPROXY_CONFIG) to mean that daemon, or give --data-dir to say which one is meant"),
             DaemonError::Unreachable { .. } => Self::not_reachable(what)
                 .next("look at the daemon's log, or restart it"),
             DaemonError::Refused(refusal) => Self {

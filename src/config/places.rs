@@ -96,6 +96,12 @@ impl Places {
         storage::write_atomically(&self.data_folder_note(), text.as_bytes())
     }
 
+    /// Whether somebody said which file is meant, and left it to the file where the data is.
+    pub fn is_file_named(&self) -> bool {
+        let is_usual = matches!(self.why, Why::Platform | Why::GoProgram);
+        !is_usual && !self.data_dir_given
+    }
+
     /// Where a daemon of this configuration may keep its data, whatever the file says now.
     pub fn other_data_folders(&self) -> Vec<PathBuf> {
         if self.data_dir_given {

@@ -15,7 +15,7 @@ use super::{
     outcome,
 };
 use crate::{
-    daemon_client::{self, AnswerDeadline, DaemonClient, DaemonError},
+    daemon_client::{self, AnswerDeadline, DaemonClient},
     error_code::ErrorCode,
     management::{Enabled, Management, OverFiles, ServerChange},
 };
@@ -53,7 +53,10 @@ impl NamedServers {
         let files = location.files()?;
         let mut daemon = match connection::open(&files, out).await {
             Ok(daemon) => Some(daemon),
-            Err(DaemonError::NotRunning(_)) if verb != Verb::Restart => None,
+            Err(absent) if absent.is_absence() && verb != Verb::Restart => {
+                connection::go_on_without(&absent, out);
+                None
+            }
             Err(error) => return Err(error.into()),
         };
         let mut changes = Vec::new();

@@ -109,3 +109,35 @@ fn a_daemon_is_found_whatever_the_file_says_of_its_data_folder_now() {
         assert!(said.contains("uses the data folder"), "{text}: {said}");
     }
 }
+
+#[test]
+fn a_daemon_of_another_file_is_left_alone() {
+    let place = Place::configured(r#"{ "mcpServers": {} }"#);
+    let _daemon = Serving::start_as(by_file(&place, &["serve", "--port", "0"]));
+    let (served, other) = (place.config_file(), place.folder().join("other.json"));
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+        let command = command.env_clear().env("HOME", place.folder());
+        let ran = command.arg("--config").arg(&other).args(arguments).output();
+        ran.expect("runs")
+    };
+    let add = ["upstream", "add", "new", "--url", "http://127.0.0.1:9/mcp"];
+    std::fs::write(&other, r#"{ "mcpServers": {"#).expect("ours");
+    let ran = run(&add);
+    assert_eq!(ran.status.code(), Some(1), "{ran:?}");
+    std::fs::write(&other, r#"{ "mcpServers": {} }"#).expect("ours");
+    let ran = run(&add);
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(
+        ran.status.success() && said.contains("no daemon of"),
+        "{ran:?}"
+    );
+    for stop in [&["stop"][..], &["upstream", "restart", "new"]] {
+        assert_eq!(run(stop).status.code(), Some(3), "{stop:?}");
+    }
+    let read = |file| std::fs::read_to_string(file).expect("a file");
+    assert!(read(&other).contains("127.0.0.1:9"));
+    assert!(!read(&served).contains("127.0.0.1:9"));
+    let ran = by_file(&place, &["status"]).output().expect("runs");
+    assert!(ran.status.success(), "{ran:?}");
+}
