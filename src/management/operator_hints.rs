@@ -1,5 +1,7 @@
 //! The same failures as models get, with the next steps of a person at a terminal, who may read paths and run commands.
 
+use std::path::Path;
+
 use super::{
     Management,
     gated::{approve, call_variant, enable},
@@ -30,9 +32,9 @@ impl Management {
         let step = match (failure.code, server) {
             (ErrorCode::UnknownServer, _) => Some(self.closest_server(server)),
             (ErrorCode::UnknownTool, Some(server)) => Some(self.closest_tool(server, failure)),
-            (ErrorCode::ServerMisconfigured, _) => Some(format!(
-                "correct the entry in {file}; `mcpproxy config check` shows every mistake"
-            )),
+            (ErrorCode::ServerMisconfigured, _) => {
+                Some(correct_entry(&failure.error, self.config_file()))
+            }
             (ErrorCode::ServerDisabled, Some(server)) => Some(enable(server)),
             (ErrorCode::ServerQuarantined, _) => Some(approve()),
             (ErrorCode::ToolDisabled, _) => Some(format!(
@@ -100,4 +102,15 @@ impl Management {
 fn to_the_user_itself(hint: &str) -> String {
     let hint = hint.strip_prefix("Ask the user to ").unwrap_or(hint);
     hint.to_owned()
+}
+
+/// What to do about an entry that cannot be used, for this reason.
+pub(super) fn correct_entry(reason: &str, file: &Path) -> String {
+    let file = file.display();
+    if reason.contains("which is not set") {
+        return format!(
+            "set the variable where the daemon runs and start it again, or change the entry in {file}"
+        );
+    }
+    format!("correct the entry in {file}; `mcpproxy config check` names the mistakes")
 }

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Backing, Connections, Management, gated::server_refusal, server_logs::last_lines};
+use super::{
+    Backing, Connections, Management, gated::server_refusal, operator_hints::correct_entry,
+    server_logs::last_lines,
+};
 use crate::{
     catalog::Snapshot,
     config::{
@@ -252,10 +255,7 @@ impl<B: Backing> Management<B> {
             tools: B::TOOLS_UNLISTED,
             instances: None,
             last_error: Some(broken.reason.clone()),
-            next_step: Some(format!(
-                "correct the entry in {}",
-                self.config_file().display()
-            )),
+            next_step: Some(correct_entry(&broken.reason, self.config_file())),
         }
     }
 

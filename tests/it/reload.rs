@@ -65,6 +65,22 @@ async fn an_edit_touches_only_the_servers_that_changed() {
 }
 
 #[tokio::test]
+async fn a_call_that_an_edit_cuts_off_says_so() {
+    let slow = FakeUpstream::stdio().tool("t", hang()).start().await;
+    let daemon = with(&[("slow", &slow)]).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("slow__t").await;
+    let edited = async {
+        slow.wait_for("tools/call").await;
+        daemon.home().write_config(r#"{ "mcpServers": {} }"#);
+    };
+    let (reply, ()) = tokio::join!(client.call("slow__t", "{}"), edited);
+    let text = reply.text();
+    assert!(text.contains("its configuration changed"), "{text}");
+    assert!(!text.contains("connects again"), "{text}");
+}
+
+#[tokio::test]
 async fn a_broken_edit_leaves_the_last_good_one_in_force() {
     let up = upstream("echo").await;
     let more = upstream("more").await;

@@ -10,6 +10,7 @@ use std::{
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     client_streams::ClientStreams, log_subscriptions::LogSubscriptions,
@@ -61,6 +62,8 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) instance_scope: Option<InstanceScope>,
     /// The way from an instance to that one.
     pub(in crate::upstream) base: Option<mpsc::Sender<Command>>,
+    /// Cancelled when the server is not wanted any more as it is: its entry changed or went, or the daemon ends.
+    pub(in crate::upstream) stop: CancellationToken,
 }
 
 /// What the worker is asked.
@@ -300,6 +303,13 @@ impl Upstream {
                 ErrorCode::ServerUnavailable,
                 format!("the request could not be delivered to server {name:?}"),
                 "It was not processed; try again later.".to_owned(),
+            ),
+            LinkError::Lost(_) if self.0.stop.is_cancelled() => (
+                ErrorCode::ConnectionLost,
+                format!(
+                    "the connection to server {name:?} was closed during the call: its configuration changed, or the daemon ends"
+                ),
+                "Whether it was processed is unknown. Look the tool up again before you call it again.".to_owned(),
             ),
             LinkError::Lost(why) => (
                 ErrorCode::ConnectionLost,

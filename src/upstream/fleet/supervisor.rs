@@ -339,7 +339,9 @@ impl Supervisor {
             .context
             .catalog
             .is_asking(&entry.name, &entry.fingerprint);
+        let stop = CancellationToken::new();
         let shared = Arc::new(UpstreamShared {
+            stop: stop.clone(),
             client_streams: ClientStreams::default(),
             numbers: RequestNumbers::default(),
             name: entry.name.clone(),
@@ -358,7 +360,6 @@ impl Supervisor {
             instance_scope: start.scope,
             base: start.base,
         });
-        let stop = CancellationToken::new();
         let worker = Worker {
             entry: started_as,
             settings: self.settings.clone(),
