@@ -8,8 +8,12 @@ const COALESCE: Duration = Duration::from_millis(250);
 /// Limit: the longest pause between listings of a server that says all the time that its lists changed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
-/// A change that is announced so soon after a listing follows it at once, and the pause grows; while it is longer, so is this.
+/// A change that is announced so soon after a listing follows it at once, and in the long run the pause grows; while it is longer, so is
+/// this.
 const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// So many listings may follow each other without a longer pause: people and programs change several things in a row.
+const FREE_FOLLOW_UPS: u32 = 4;
 
 /// How often things are done. Made anew from the settings each time, so that an edit counts at once.
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +47,8 @@ pub(super) struct Schedule {
     is_urgent: bool,
     /// From the end of a listing to the next one that the server asks for.
     pause: Duration,
+    /// How many listings in a row followed the one before them at once.
+    follow_ups: u32,
     /// When a listing that was asked for ended last.
     relisted: Option<Instant>,
     /// A listing is running. What is requested meanwhile waits for its end.
@@ -59,6 +65,7 @@ impl Schedule {
             relist_at: None,
             is_urgent: false,
             pause: COALESCE,
+            follow_ups: 0,
             relisted: None,
             listing: false,
             listed: now,
@@ -74,7 +81,12 @@ impl Schedule {
         }
         let close = AT_ONCE.max(self.pause * 4);
         let follows = self.listing || self.relisted.is_some_and(|at| now < at + close);
-        self.pause = if follows {
+        self.follow_ups = if follows {
+            self.follow_ups.saturating_add(1)
+        } else {
+            0
+        };
+        self.pause = if self.follow_ups > FREE_FOLLOW_UPS {
             LONGEST_PAUSE.min(self.pause * 2)
         } else {
             COALESCE
@@ -195,7 +207,7 @@ mod tests {
         assert!(schedule.next(CADENCE) > later);
         schedule.listing_ended(later);
         assert_eq!(schedule.take(later, CADENCE), None);
-        let paused = later + COALESCE * 2;
+        let paused = later + COALESCE;
         assert_eq!(schedule.next(CADENCE), paused);
         assert_eq!(schedule.take(paused, CADENCE), Some(Due::Relist));
     }
@@ -233,14 +245,15 @@ mod tests {
     fn listings_that_follow_at_once_are_put_further_and_further_apart() {
         let storm = begun((0..120_000).step_by(50));
         let expected = [
-            250, 850, 1_950, 4_050, 8_150, 16_250, 32_350, 62_450, 92_550, 122_650,
+            250, 600, 950, 1_300, 1_650, 2_250, 3_350, 5_450, 9_550, 17_650, 33_750, 63_850,
+            93_950, 124_050,
         ];
         assert_eq!(storm, expected);
         // Who changes now and then is listed at once each time, and so is the second of two changes.
         let seldom = begun([1_000, 6_000, 6_200, 10_000].into_iter());
         assert_eq!(seldom, [1_250, 6_250, 10_250]);
         let twice = begun([1_000, 1_500].into_iter());
-        assert_eq!(twice, [1_250, 1_850]);
+        assert_eq!(twice, [1_250, 1_750]);
         // After a storm, too, when it was quiet for a while.
         let again = begun((0..120_000).step_by(50).chain([400_000]));
         assert_eq!(again.last(), Some(&400_250));
