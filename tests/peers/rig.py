@@ -103,6 +103,16 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
+# Servers that ask their clients. Once one has, its clients have connections of their own, and the one that lists sleeps when it has listed.
+ASKING = ("everything", "web")
+
+
+def is_up(name: str, row: dict) -> bool:
+    """Whether a server of the list of servers can be called."""
+    is_asleep = name in ASKING and row["state"] == "Disconnected" and row["last_error"] is None and row["tools"]
+    return row["state"] == "Ready" or bool(is_asleep)
+
+
 class Daemon:
     """One `mcpproxy serve` with a data folder of its own."""
 
@@ -169,9 +179,9 @@ class Daemon:
             rows = self.servers()
             for name, row in rows.items():
                 # One may fall asleep while another wakes up.
-                if row["state"] == "Disconnected":
+                if row["state"] == "Disconnected" and not is_up(name, row):
                     self.cli("upstream", "restart", name)
-            return all(row["state"] == "Ready" for row in rows.values()) and rows
+            return all(is_up(name, row) for name, row in rows.items()) and rows
 
         return until(all_ready, "every server to be Ready", 120)
 

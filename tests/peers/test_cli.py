@@ -4,13 +4,15 @@ import json
 
 import pytest
 
+import rig
+
 
 def test_upstream_list_shows_every_server_ready_with_its_tools(peers, direct_tools):
     rows = peers.daemon.wait_until_ready()
     assert rows.keys() == peers.entries.keys()
     for name, row in rows.items():
         fewest, most = (len(tools) for tools in direct_tools[name])
-        assert row["state"] == "Ready", row
+        assert rig.is_up(name, row), row
         assert row["transport"] == ("http" if name == "web" else "stdio")
         assert fewest <= row["tools"] <= most, row
         assert (row["enabled"], row["quarantined"], row["last_error"]) == (True, False, None)
@@ -22,7 +24,8 @@ def test_the_table_has_a_line_for_each_server(peers):
     peers.daemon.wait_until_ready()
     table = peers.daemon.cli("upstream", "list")
     for name in peers.entries:
-        assert any(name in line and "Ready" in line for line in table.splitlines()), table
+        states = ("Ready", "Disconnected") if name in rig.ASKING else ("Ready",)
+        assert any(name in line and any(state in line for state in states) for line in table.splitlines()), table
 
 
 def test_status_counts_what_is_there(peers):
@@ -31,7 +34,9 @@ def test_status_counts_what_is_there(peers):
     assert status["pid"] == peers.daemon.process.pid
     assert status["url"] == f"{peers.daemon.base}/mcp"
     counts = status["servers"]
-    assert (counts["configured"], counts["connected"], counts["ready"]) == (5, 5, 5)
+    assert counts["configured"] == 5
+    assert counts["connected"] == counts["ready"] >= 3
+    assert counts["ready"] + counts["asleep"] == 5
     assert status["tools"] == sum(row["tools"] for row in peers.daemon.servers().values())
 
 
