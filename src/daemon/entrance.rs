@@ -25,6 +25,8 @@ pub(super) struct Entrance {
     pub(super) routes: HttpRouter,
     pub(super) access: Access,
     pub(super) presence: Presence,
+    /// Whether the operator's API is among the routes; elsewhere its paths are as unknown as any other.
+    pub(super) has_api: bool,
     /// For the guard; none where only the operator's own programs come in.
     pub(super) settings: Option<CurrentSettings>,
 }
@@ -45,7 +47,7 @@ impl Entrance {
         let caller = if api::is_health(path) {
             // Whoever only looks whether we live is no client.
             Ok(None)
-        } else if api::is_operators(path) {
+        } else if self.has_api && api::is_operators(path) {
             self.access.authenticate_operator(peer).map(Some)
         } else {
             let headers = request.headers();

@@ -213,6 +213,7 @@ fn open_faces(
             routes,
             access: access.clone(),
             presence: inbound.presence().clone(),
+            has_api: settings.is_none(),
             settings,
         })
     };
