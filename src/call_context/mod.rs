@@ -3,6 +3,7 @@
 
 mod call_id;
 mod client_stream;
+mod connection_id;
 mod questions;
 mod session;
 
@@ -17,6 +18,7 @@ use tracing::Span;
 pub use self::{
     call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
+    connection_id::ConnectionId,
     questions::{Questions, Unasked},
     session::ClientSession,
 };
@@ -65,6 +67,8 @@ pub struct CallContext {
     pub questions: Option<Questions>,
     /// By what the client is told from others, if it can be: its legacy session, or the connection that it has to itself.
     pub session: Option<ClientSession>,
+    /// Without a session, the connection that it sent this over, if that is its own.
+    pub connection: Option<ConnectionId>,
 }
 
 /// What a client said of itself. Detached: it outlives the frame that it came in.
@@ -100,6 +104,7 @@ impl CallContext {
             to_client: ClientSender::nowhere(),
             questions: None,
             session: None,
+            connection: None,
         }
     }
 

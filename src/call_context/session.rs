@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -86,6 +87,11 @@ impl ClientSession {
             return Err(Unasked::NoWay);
         };
         self.0.questions.ask(&stream, method, params).await
+    }
+
+    /// Tells the client something outside of its requests, if it listens.
+    pub fn tell(&self, frame: Bytes) {
+        self.stream().send(frame);
     }
 
     /// The roots that the client named, which is asked for them once. An answer that does not count is not kept.

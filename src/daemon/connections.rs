@@ -13,7 +13,7 @@ use std::{
 use http::Method;
 use tokio_util::sync::CancellationToken;
 
-use crate::sync::Guarded;
+use crate::{call_context::ConnectionId, sync::Guarded};
 
 /// Limit: file descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
 /// not fewer than this.
@@ -31,6 +31,8 @@ pub(super) struct ClientConnections(Arc<Parts>);
 
 struct Parts {
     limit: usize,
+    /// The number of the connection that was opened last, here or where the numbers are shared.
+    last: Arc<AtomicU64>,
     /// Moments are counted from here, in milliseconds.
     began: Instant,
     table: Guarded<Table>,
@@ -39,8 +41,6 @@ struct Parts {
 #[derive(Default)]
 struct Table {
     open: HashMap<u64, Arc<Activity>>,
-    /// The number of the connection that was opened last.
-    last: u64,
 }
 
 /// What a connection is at.
@@ -74,8 +74,18 @@ pub(super) struct Busy {
 impl ClientConnections {
     /// Of which so many may be open at a time.
     pub(super) fn of(limit: usize) -> Self {
+        Self::numbered(limit, Arc::default())
+    }
+
+    /// Others, as many as there may be. None of them has the number of one of these.
+    pub(super) fn others(&self) -> Self {
+        Self::numbered(usize::MAX, self.0.last.clone())
+    }
+
+    fn numbered(limit: usize, last: Arc<AtomicU64>) -> Self {
         Self(Arc::new(Parts {
             limit,
+            last,
             began: Instant::now(),
             table: Guarded::default(),
         }))
@@ -92,8 +102,7 @@ impl ClientConnections {
         if table.open.len() >= self.0.limit && !give_way(&mut table) {
             return None;
         }
-        table.last += 1;
-        let number = table.last;
+        let number = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
         table.open.insert(number, activity.clone());
         drop(table);
         Some(ClientConnection {
@@ -140,6 +149,11 @@ fn give_way(table: &mut Table) -> bool {
 }
 
 impl ClientConnection {
+    /// By what it is told from every other.
+    pub(super) fn id(&self) -> ConnectionId {
+        ConnectionId::new(self.number)
+    }
+
     /// Cancelled when it has to give way.
     pub(super) fn over(&self) -> &CancellationToken {
         &self.activity.over
@@ -194,6 +208,16 @@ mod tests {
         check(65_536, MOST);
         check(32, FEWEST);
         check(usize::MAX, MOST);
+    }
+
+    #[test]
+    fn no_two_connections_have_the_same_number() {
+        let connections = ClientConnections::of(3);
+        let others = connections.others();
+        let enter = |connections: &ClientConnections| connections.enter().expect("there is room");
+        let all = [&connections, &others, &connections, &others].map(enter);
+        let numbers: std::collections::HashSet<_> = all.iter().map(|one| one.id()).collect();
+        assert_eq!(numbers.len(), all.len());
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::{
 };
 
 use axum::body::Body;
+use http::{HeaderName, HeaderValue};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -25,6 +26,10 @@ use crate::{access::Peer, config::Listen, log_limit::LogLimit, memory_budget::Me
 
 /// How long a connection may be silent before it has sent the head of a request.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
+
+/// Tells clients that, so that they do not open a connection for each of their calls: one without a session is known by it.
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+const KEPT: HeaderValue = HeaderValue::from_static("timeout=60");
 
 /// Accepting fails when file descriptors run out; it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -196,8 +201,12 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let service = service_fn(|request: http::Request<Incoming>| {
         let (entrance, memory) = (entrance.clone(), memory.clone());
         let busy = connection.begin(request.method());
+        let id = connection.id();
         async move {
-            let response = entrance.answer(peer, request.map(Body::new)).await;
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(id);
+            let mut response = entrance.answer(peer, request).await;
+            response.headers_mut().insert(KEEP_ALIVE, KEPT);
             Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, memory, busy)))
         }
     });
@@ -226,5 +235,16 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
 fn note_refused(refused: &LogLimit, why: &dyn std::fmt::Display) {
     if let Some(connections) = refused.due() {
         tracing::warn!(%why, connections, "connections could not be accepted");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_are_told_how_long_a_connection_is_kept() {
+        let kept = format!("timeout={}", HEAD_DEADLINE.as_secs());
+        assert_eq!(KEPT.as_bytes(), kept.as_bytes());
     }
 }

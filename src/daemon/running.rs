@@ -232,7 +232,7 @@ fn open_faces(
         let over_socket = http::Served {
             entrance: entrance(api.routes().merge(inbound.local_routes()), None),
             // Programs of the operator's own.
-            connections: ClientConnections::of(usize::MAX),
+            connections: over_tcp.connections.others(),
             ..over_tcp
         };
         faces.spawn(http::serve(socket, over_socket, DRAIN));

@@ -15,6 +15,7 @@ use tokio::time::Sleep;
 use super::{
     instances, label,
     log_lines::{is_wanted, level_to_ask},
+    page_retries::PageRetries,
     parked::{self, CollectedQuestion, ParkedCall, ParkedCalls, RetryKey, SentCall},
     progress::ProgressTokens,
     questions,
@@ -42,6 +43,7 @@ const GATHERING: Duration = Duration::from_millis(30);
 pub(super) struct Forwarding<'a> {
     pub(super) upstreams: &'a Upstreams,
     pub(super) parked: &'a ParkedCalls,
+    pub(super) pages: &'a PageRetries,
     pub(super) context: &'a CallContext,
     pub(super) admitted: &'a Admitted,
     pub(super) request: ForwardRequest<'a>,
@@ -106,9 +108,10 @@ impl Forwarding<'_> {
     pub(super) async fn resume(
         self,
         handle: &str,
+        key: &RetryKey,
         token: Option<Raw>,
     ) -> Result<Outcome, RequestError> {
-        let parked = self.parked.take(handle, &self.retry_key()?, Instant::now());
+        let parked = self.parked.take(handle, key, Instant::now());
         let Some(ParkedCall { call, questions }) = parked else {
             return Err(parked::unknown_state().into());
         };
@@ -128,7 +131,7 @@ impl Forwarding<'_> {
         call.run(action).await
     }
 
-    fn retry_key(&self) -> Result<RetryKey, RpcError> {
+    pub(super) fn retry_key(&self) -> Result<RetryKey, RpcError> {
         Ok(RetryKey {
             caller: self.admitted.caller().clone(),
             server: self.admitted.server().clone(),
@@ -302,12 +305,30 @@ impl<'a> ForwardedCall<'a> {
         }
     }
 
+    /// Asks the client to open pages, and to make the request again then.
+    fn ask_to_open(&self, mut pages: Vec<InputRequest>) -> Result<Outcome, RequestError> {
+        let (client, endpoint) = (&self.of.context.client, self.of.request.endpoint);
+        for page in &mut pages {
+            if !client.can_answer(&page.method, page.params.as_ref()) {
+                return Err(questions::cannot_open_pages().into());
+            }
+            let params = page.params.as_ref();
+            page.params = label::question(endpoint, self.server(), &page.method, params);
+        }
+        let handle = self.of.pages.expect(self.of.retry_key()?, Instant::now());
+        let result = input_required::result(&pages, Some(&handle));
+        Ok(Outcome::Result(result))
+    }
+
     /// The upstream's answer as this client must get it.
     fn finish(mut self, outcome: Outcome) -> Result<Outcome, RequestError> {
         if let Some(lease) = &mut self.sent.lease {
             lease.answered();
         }
         let (client, upstream) = (self.of.context.revision, self.sent.active.revision());
+        if let Some(pages) = bridge::pages_to_open(client, upstream, &outcome) {
+            return self.ask_to_open(pages);
+        }
         let server = self.of.admitted.server();
         let outcome = match outcome {
             Outcome::Result(result)

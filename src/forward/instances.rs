@@ -15,9 +15,10 @@ use crate::{
     gate::Admitted,
     names::ServerName,
     upstream::{
-        Ask, InstanceScope, Lease, Lessee, Requestor, SessionKey, Sharing, Upstream, Upstreams,
+        Ask, InstanceScope, Lease, Lessee, Requestor, SessionKey, Sharing, TellClient, Upstream,
+        Upstreams,
     },
-    wire::{Outcome, Raw, bridge, method},
+    wire::{Outcome, Raw, bridge, method, notification_frame},
 };
 
 /// How long a client may take to name its roots. A call waits for it.
@@ -36,10 +37,14 @@ pub(super) struct Chosen {
 impl Chosen {
     /// The client that the server hears there, as far as that can be told.
     pub(super) fn requestor(&self, context: &CallContext) -> Requestor {
-        match (&self.lease, &context.session) {
-            (Some(lease), _) => lease.requestor().clone(),
-            (None, Some(session)) => Requestor::Session(session.key().clone()),
-            (None, None) => Requestor::Unidentified,
+        match (&self.lease, &context.session, context.connection) {
+            (Some(lease), ..) => lease.requestor().clone(),
+            (None, Some(session), _) => Requestor::Session(session.key().clone()),
+            (None, None, Some(connection)) => Requestor::Connection {
+                number: connection.number(),
+                subject: context.caller.subject().into(),
+            },
+            (None, None, None) => Requestor::Unidentified,
         }
     }
 }
@@ -90,6 +95,7 @@ async fn by_ability(
         let capabilities = context.client.answering_capabilities();
         let lessee = Lessee {
             session_key: session_key(&context.caller, context.session.as_ref()),
+            connection: context.connection,
             client: Fingerprint::of_value(&context.client.info),
             capabilities: Fingerprint::of_value(&capabilities),
         };
@@ -119,6 +125,7 @@ async fn own(
             session_key: session_key.clone(),
             capabilities: context.client.capabilities.clone(),
             ask: asking(session, &context.client, server, endpoint),
+            tell: telling(session),
         },
         None => InstanceScope::Apart(session_key.clone()),
     };
@@ -222,6 +229,14 @@ fn read(named: &Raw) -> impl Iterator<Item = Root> {
             uri: text(&root, "uri")?,
             name: text(&root, "name"),
         })
+    })
+}
+
+/// The way to tell a client what its own instance of a server says outside of its calls.
+fn telling(session: &ClientSession) -> TellClient {
+    let session = session.clone();
+    Arc::new(move |notice| {
+        session.tell(notification_frame(&notice.method, notice.params.as_ref()));
     })
 }
 

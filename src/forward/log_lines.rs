@@ -29,10 +29,7 @@ fn is_grave_enough(revision: Revision, wanted: Option<LogLevel>, line: &Notifica
     let Some(wanted) = wanted else {
         return revision.logs_unasked();
     };
-    let level = line.params.as_ref().and_then(|params| params.get("level"));
-    let level = level.and_then(|level| level.string());
-    let level = level.and_then(|level| LogLevel::parse(&level));
-    level.is_none_or(|level| level >= wanted)
+    LogLevel::of_line(line).is_none_or(|level| level >= wanted)
 }
 
 #[cfg(test)]

@@ -9,14 +9,18 @@ mod call;
 mod instances;
 mod label;
 mod log_lines;
+mod page_retries;
 mod parked;
 mod progress;
 mod questions;
 mod request;
 mod state;
 
+use std::time::Instant;
+
 use self::{
     call::{ForwardedCall, Forwarding},
+    page_retries::PageRetries,
     parked::ParkedCalls,
     request::RoundReplies,
     state::{CallAction, CallState},
@@ -39,6 +43,7 @@ use crate::{
 pub struct Forwarder {
     upstreams: Upstreams,
     parked: ParkedCalls,
+    pages: PageRetries,
 }
 
 impl Forwarder {
@@ -47,6 +52,7 @@ impl Forwarder {
         Self {
             upstreams,
             parked: ParkedCalls::default(),
+            pages: PageRetries::default(),
         }
     }
 
@@ -60,17 +66,23 @@ impl Forwarder {
         let forwarding = Forwarding {
             upstreams: &self.upstreams,
             parked: &self.parked,
+            pages: &self.pages,
             context,
             admitted,
             request,
         };
         let token = progress::token_in(request.params)?;
         let handle = parked::handle_in(context.revision, admitted.method(), request.params)?;
+        let mut replies = RoundReplies::NONE;
         if let Some(handle) = handle {
-            return Box::pin(forwarding.resume(&handle, token)).await;
+            let key = forwarding.retry_key()?;
+            if !self.pages.take(&handle, &key, Instant::now()) {
+                return Box::pin(forwarding.resume(&handle, &key, token)).await;
+            }
+            replies = RoundReplies::TAKEN;
         }
-        let none = RoundReplies::NONE;
-        let sent = forwarding.send(token, CallState::sent(), &none).await?;
+        let sending = forwarding.send(token, CallState::sent(), &replies);
+        let sent = sending.await?;
         let call = ForwardedCall::new(forwarding, sent);
         call.run(CallAction::Wait).await
     }

@@ -167,22 +167,26 @@ pub(super) fn new_handle() -> String {
 }
 
 /// The handle that a request brings, if it goes on with a parked call. Other states are the upstreams' own. A client that is asked by
-/// requests is given no state, so it has none to bring.
+/// requests is given no state, so it has none to bring, and no answers.
 pub(super) fn handle_in(
     client: Revision,
     method: &str,
     params: Option<&Raw>,
 ) -> Result<Option<String>, RpcError> {
+    let asks_by_requests = client.has_server_requests() && bridge::may_ask(method);
     let state = params.and_then(|params| params.get(input_required::STATE));
     let Some(state) = state.filter(|state| !state.is_null()) else {
-        return Ok(None);
-    };
-    if client.has_server_requests() {
-        return if bridge::may_ask(method) {
-            Err(unknown_state())
+        return if asks_by_requests && input_required::has_responses(params) {
+            Err(RpcError::invalid_params(input_required::UNASKED))
         } else {
             Ok(None)
         };
+    };
+    if asks_by_requests {
+        return Err(unknown_state());
+    }
+    if client.has_server_requests() {
+        return Ok(None);
     }
     Ok(state.string().filter(|state| state.starts_with(PREFIX)))
 }

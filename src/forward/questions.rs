@@ -12,7 +12,7 @@ use crate::{
     call_context::{CallContext, Unasked, capability_for},
     error_code::{ErrorCode, Failure},
     names::ServerName,
-    wire::{Id, Outcome, Raw, Request, Revision, RpcError, bridge, input_required::InputRequest},
+    wire::{Id, Outcome, Raw, Request, RpcError, bridge, input_required::InputRequest},
 };
 
 /// By which route a client can be asked during a request of this method, or the error that the upstream gets instead of an answer.
@@ -26,7 +26,7 @@ pub(super) fn route(
         .client
         .can_answer(&question.method, question.params.as_ref())
     {
-        return Err(incapable(context.revision, &question.method));
+        return Err(incapable(&question.method));
     }
     if context.revision.has_server_requests() {
         return match &context.questions {
@@ -41,20 +41,26 @@ pub(super) fn route(
     }
 }
 
-/// The client did not say that it can answer such a thing. A modern client whose call fails of it must be told what it takes, and
-/// the server often passes our words on.
-fn incapable(client: Revision, method: &str) -> RpcError {
-    match capability_for(method).filter(|_| client.has_missing_capability_error()) {
+/// The client did not say that it can answer such a thing. The server hears which capability that takes: it often passes our words on.
+fn incapable(method: &str) -> RpcError {
+    let refused = RpcError {
+        code: RpcError::METHOD_NOT_FOUND,
+        ..bridge::refused_question(method, &Unasked::Unable.to_string())
+    };
+    match capability_for(method) {
         Some(capability) => {
             let data = serde_json::json!({ "requiredCapabilities": { capability: {} } });
-            let text = format!("the client did not declare the capability {capability:?}");
-            RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
+            refused.with_data(Raw::author(&data))
         }
-        None => RpcError {
-            code: RpcError::METHOD_NOT_FOUND,
-            ..bridge::refused_question(method, &Unasked::Unable.to_string())
-        },
+        None => refused,
     }
+}
+
+/// The client did not say that it can open pages, which its request takes.
+pub(super) fn cannot_open_pages() -> RpcError {
+    let data = serde_json::json!({ "requiredCapabilities": { "elicitation": { "url": {} } } });
+    let text = "the server wants a page to be opened, and the client did not declare that it can (elicitation, mode \"url\")";
+    RpcError::new(RpcError::MISSING_CAPABILITY, text).with_data(Raw::author(&data))
 }
 
 /// Asks a client on the stream of its request.
@@ -107,6 +113,7 @@ pub(super) async fn ask_round(
     Ok(RoundReplies {
         responses: keys.zip(responses).collect(),
         state: round.state,
+        are_taken: false,
     })
 }
 

@@ -55,6 +55,8 @@ pub(super) struct RoundReplies {
     pub(super) responses: Vec<(String, Raw)>,
     /// What the upstream wants back as it was.
     pub(super) state: Option<Raw>,
+    /// What the request itself brings of both was for us.
+    pub(super) are_taken: bool,
 }
 
 impl RoundReplies {
@@ -62,6 +64,14 @@ impl RoundReplies {
     pub(super) const NONE: Self = Self {
         responses: Vec::new(),
         state: None,
+        are_taken: false,
+    };
+
+    /// Of a request that is made again because its client has done what it was asked for.
+    pub(super) const TAKEN: Self = Self {
+        responses: Vec::new(),
+        state: None,
+        are_taken: true,
     };
 }
 
@@ -81,6 +91,10 @@ impl ForwardRequest<'_> {
             .collect();
         let mut edits = self.edits.to_vec();
         edits.extend(meta.as_ref().map(|meta| (meta::META, Edit::Within(meta))));
+        if replies.are_taken {
+            let taken = [input_required::RESPONSES, input_required::STATE];
+            edits.extend(taken.map(|key| (key, Edit::Remove)));
+        }
         if !responses.is_empty() {
             edits.push((input_required::RESPONSES, Edit::Within(&responses)));
         }
@@ -174,12 +188,23 @@ mod tests {
         let replies = RoundReplies {
             responses: vec![("a".to_owned(), raw("{}"))],
             state: Some(raw("\"s\"")),
+            are_taken: false,
         };
         check(
             Some(token()),
             &replies,
             r#"{"name":"p","_meta":{"progressToken":"p1","x":1.10},"arguments":{},"inputResponses":{"a":{}},"requestState":"s"}"#,
         );
+    }
+
+    #[test]
+    fn answers_to_our_own_questions_are_not_passed_on() {
+        let ticket = admitted();
+        let params = raw(r#"{"name":"s__p","inputResponses":{"a":1},"requestState":"s","x":1.10}"#);
+        let made = request(&params, &[]).message(&ticket, None, &RoundReplies::TAKEN);
+        let made = made.expect("an object");
+        let made = made.params().map(Raw::as_str);
+        assert_eq!(made, Some(r#"{"name":"p","x":1.10}"#));
     }
 
     #[test]

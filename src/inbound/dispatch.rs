@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    call_context::{CallContext, ClientIdentity, ClientSender},
+    call_context::{CallContext, ClientIdentity, ClientSender, ConnectionId},
     router::View,
     wire::{
         self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Response,
@@ -40,6 +40,8 @@ pub(super) struct ServedClient {
     session: Option<Arc<LegacySession>>,
     /// What is spoken where there is no session.
     revision: Revision,
+    /// The connection that is this client's alone, where there is no session.
+    connection: Option<ConnectionId>,
 }
 
 /// What a client sent at once.
@@ -107,6 +109,7 @@ impl ServedClient {
             caller: session.caller.clone(),
             view: session.view.clone(),
             revision: Revision::UNSAID,
+            connection: None,
             session: Some(session),
         }
     }
@@ -117,6 +120,7 @@ impl ServedClient {
         caller: Caller,
         view: View,
         revision: Revision,
+        connection: Option<ConnectionId>,
     ) -> Self {
         Self {
             inbound: inbound.clone(),
@@ -124,6 +128,7 @@ impl ServedClient {
             view,
             session: None,
             revision,
+            connection,
         }
     }
 
@@ -213,6 +218,7 @@ impl ServedClient {
         let (calls, caller) = (&self.inbound.0.calls, self.caller.clone());
         let mut context = CallContext::alone(calls, caller, method);
         context.to_client = to_client;
+        context.connection = self.connection;
         context
     }
 

@@ -7,6 +7,7 @@ mod answering;
 mod attach;
 mod body;
 mod bounds;
+mod client_connection;
 mod dispatch;
 mod landing;
 mod legacy_sse;

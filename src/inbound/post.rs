@@ -1,13 +1,13 @@
 //! `POST` on an MCP endpoint: one message, or a batch of the revision that has them.
 
 use axum::{extract::Request as HttpRequest, response::Response};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode, request::Parts};
 
 use super::{
     Inbound,
     answer::{self, SESSION},
     answering::Answering,
-    body,
+    body, client_connection,
     dispatch::{ServedClient, Unframed, Work, id_of},
     session_headers::{accepts_events, revision_of},
     stateless, stream,
@@ -31,10 +31,10 @@ impl Inbound {
             Err(error) => return answer::malformed(&error),
         };
         if self.is_stateless(&caller, &view, &head.headers, &unframed) {
-            let posted = self.post_stateless(caller, view, &head.headers, unframed);
+            let posted = self.post_stateless(caller, view, &head, unframed);
             return posted.await;
         }
-        let client = match self.client_of(caller, view, &head.headers, unframed.first()) {
+        let client = match self.client_of(caller, view, &head, unframed.first()) {
             Ok(client) => client,
             Err(refusal) => return refusal,
         };
@@ -68,16 +68,20 @@ impl Inbound {
         &self,
         caller: Caller,
         view: View,
-        headers: &HeaderMap,
+        head: &Parts,
         first: Option<&Message>,
     ) -> Result<ServedClient, Response> {
+        let headers = &head.headers;
         if headers.contains_key(SESSION) && !first.is_some_and(stateless::is_opening) {
             let found = self.session_of(&caller, &view, headers);
             let session = found.ok_or_else(|| answer::no_session(first.and_then(id_of)))?;
             return Ok(ServedClient::of_session(self, session));
         }
         let revision = revision_of(headers, first)?;
-        Ok(ServedClient::without_session(self, caller, view, revision))
+        let connection = client_connection::of(head);
+        Ok(ServedClient::without_session(
+            self, caller, view, revision, connection,
+        ))
     }
 }
 

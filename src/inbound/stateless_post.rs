@@ -1,12 +1,13 @@
 //! A `POST` of the revision without handshake: one request or one notification, whose headers repeat what its body says.
 
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, StatusCode, request::Parts};
 
 use super::{
     Inbound,
     answer::{self, REVISION},
     answering::Answer,
+    client_connection,
     dispatch::{ServedClient, Unframed, Work, no_batches_in},
     request_headers, stateless, stream,
 };
@@ -55,16 +56,16 @@ impl Inbound {
         &self,
         caller: Caller,
         view: View,
-        headers: &HeaderMap,
+        head: &Parts,
         unframed: Unframed,
     ) -> Response {
         match unframed {
             Unframed::Batch(_) => refused(None, &no_batches_in(Revision::NEWEST)),
             Unframed::One(Message::Request(request)) => {
-                self.stateless_request(caller, view, headers, request).await
+                self.stateless_request(caller, view, head, request).await
             }
             Unframed::One(Message::Notification(notification)) => {
-                let notified = self.stateless_notification(caller, view, headers, notification);
+                let notified = self.stateless_notification(caller, view, head, notification);
                 notified.await
             }
             Unframed::One(Message::Response(_)) => {
@@ -78,14 +79,15 @@ impl Inbound {
         &self,
         caller: Caller,
         view: View,
-        headers: &HeaderMap,
+        head: &Parts,
         request: Request,
     ) -> Response {
-        let meta = match self.checked(&view, headers, &request) {
+        let meta = match self.checked(&view, &head.headers, &request) {
             Ok(meta) => meta,
             Err(error) => return refused(Some(&request.id), &error),
         };
-        let client = ServedClient::without_session(self, caller, view, meta.revision);
+        let connection = client_connection::of(head);
+        let client = ServedClient::without_session(self, caller, view, meta.revision, connection);
         let (to_client, receiver) = ClientSender::new(self.memory());
         let answering = client.stateless(&meta, request, to_client);
         stream::respond(receiver, answering, status, stream::answering).await
@@ -121,14 +123,16 @@ impl Inbound {
         &self,
         caller: Caller,
         view: View,
-        headers: &HeaderMap,
+        head: &Parts,
         notification: Notification,
     ) -> Response {
-        let said = said(headers);
+        let said = said(&head.headers);
         if Revision::is_modern_header(said) && Revision::parse(said).is_none() {
             return refused(None, &wire::unsupported(said));
         }
-        let client = ServedClient::without_session(self, caller, view, Revision::NEWEST);
+        let connection = client_connection::of(head);
+        let client =
+            ServedClient::without_session(self, caller, view, Revision::NEWEST, connection);
         let notification = Message::Notification(notification);
         if let Work::Noting(noting) = client.serve(notification, ClientSender::nowhere()) {
             noting.await;

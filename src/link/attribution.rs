@@ -8,7 +8,7 @@ use std::{
 };
 
 /// How long after its end a call of another client still makes doubtful whose something is.
-pub(super) const DOUBT: Duration = Duration::from_mins(1);
+pub const DOUBT: Duration = Duration::from_mins(1);
 
 /// Limit: withdrawn calls that are remembered one by one. Older ones count as answered.
 const WITHDRAWN: usize = 256;
@@ -18,14 +18,21 @@ const WITHDRAWN: usize = 256;
 pub enum Requestor {
     /// The client of this session.
     Session(Arc<str>),
-    /// A client without a session. Two such calls count as those of two clients.
+    /// One without a session, at the other end of this connection.
+    Connection {
+        /// No other connection has it.
+        number: u64,
+        /// Whose requests they are.
+        subject: Arc<str>,
+    },
+    /// A client without a session that nothing tells from others. Two such calls count as those of two clients.
     Unidentified,
 }
 
 impl Requestor {
     /// Whether it is known to be the same client.
     pub(super) fn is_certainly(&self, other: &Self) -> bool {
-        matches!(self, Self::Session(_)) && self == other
+        !matches!(self, Self::Unidentified) && self == other
     }
 }
 
@@ -44,6 +51,9 @@ pub enum Unattributed {
     /// A call of another client was answered.
     #[error("it may belong to another client's call that was answered within the last minute")]
     MaybeAnswered,
+    /// It is about a task, whose owner may have made it long ago.
+    #[error("it belongs to a task, and no request for that task is in flight")]
+    OfTask,
     /// The call that it belongs to reads too slowly.
     #[error("too many questions wait for an answer")]
     TooMany,
@@ -156,6 +166,11 @@ mod tests {
         Requestor::Session(name.into())
     }
 
+    fn connection(number: u64, subject: &str) -> Requestor {
+        let subject = subject.into();
+        Requestor::Connection { number, subject }
+    }
+
     #[test]
     fn something_belongs_to_the_only_client() {
         let check = |requestors: &[Requestor], expected: Result<u64, Unattributed>| {
@@ -176,6 +191,11 @@ mod tests {
             &[Requestor::Unidentified, Requestor::Unidentified],
             Err(Unattributed::Several),
         );
+        check(&[connection(1, "s"), connection(1, "s")], Ok(1));
+        for other in [connection(2, "s"), connection(1, "t"), session("s")] {
+            let both = [connection(1, "s"), other];
+            check(&both, Err(Unattributed::Several));
+        }
         check(
             &[session("a"), Requestor::Unidentified],
             Err(Unattributed::Several),

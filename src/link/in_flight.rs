@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     sync::Guarded,
-    wire::{Notification, Outcome, Request, RequestNumbers},
+    wire::{Notification, Outcome, Raw, Request, RequestNumbers, meta, method},
 };
 
 /// Limit: messages that one request may have waiting for its caller. A caller that reads slower loses notices, never the answer,
@@ -37,6 +37,8 @@ const WAITING_QUESTIONS: usize = 16;
 pub(super) enum Purpose {
     /// A client waits for its answer.
     Call(Requestor),
+    /// The same, for a request about this task of the server.
+    OfTask(Requestor, Box<str>),
     /// It is one of our own.
     Own,
     /// It stays open for what the server has to tell.
@@ -45,8 +47,22 @@ pub(super) enum Purpose {
 
 impl Purpose {
     /// The purpose of a request that this client makes; with `None`, of one of our own.
-    pub(super) fn of(requestor: Option<Requestor>) -> Self {
-        requestor.map_or(Self::Own, Self::Call)
+    pub(super) fn of(requestor: Option<Requestor>, method: &str, params: Option<&Raw>) -> Self {
+        let Some(requestor) = requestor else {
+            return Self::Own;
+        };
+        let task = method::names_a_task(method).then(|| params?.get("taskId")?.string());
+        match task.flatten() {
+            Some(task) => Self::OfTask(requestor, task.into()),
+            None => Self::Call(requestor),
+        }
+    }
+
+    fn requestor(&self) -> Option<&Requestor> {
+        match self {
+            Self::Call(requestor) | Self::OfTask(requestor, _) => Some(requestor),
+            Self::Own | Self::Listening => None,
+        }
     }
 }
 
@@ -80,10 +96,10 @@ impl Table {
             return None;
         };
         // Else a server may ask and log after it has answered.
-        if let Purpose::Call(requestor) = purpose
+        if let Some(requestor) = purpose.requestor()
             && !self.answers_are_final
         {
-            self.ended.answered(requestor, Instant::now());
+            self.ended.answered(requestor.clone(), Instant::now());
         }
         Some(slot)
     }
@@ -132,7 +148,8 @@ impl RequestsInFlight {
         let Some(open) = table.open.remove(&number) else {
             return false;
         };
-        if let Purpose::Call(requestor) = open.purpose {
+        if let Some(requestor) = open.purpose.requestor() {
+            let requestor = requestor.clone();
             table.ended.withdrawn(number, requestor, Instant::now());
         }
         true
@@ -165,12 +182,14 @@ impl RequestsInFlight {
 
     /// Hands a question to the newest call of the only client that can be meant.
     pub(super) fn attribute_question(&self, question: Request) -> Result<(), Unattributed> {
-        self.attributed()?.push_question(question)
+        let task = task_named(&question.method, question.params.as_ref());
+        self.attributed(task.as_deref())?.push_question(question)
     }
 
     /// The same with a notice; gives it back if it may concern somebody else.
     pub(super) fn attribute_notice(&self, notice: Notification) -> Result<(), Notification> {
-        match self.attributed() {
+        let task = task_named(&notice.method, notice.params.as_ref());
+        match self.attributed(task.as_deref()) {
             Ok(slot) => {
                 slot.push(Ok(Incoming::Notice(notice)));
                 Ok(())
@@ -179,14 +198,22 @@ impl RequestsInFlight {
         }
     }
 
-    fn attributed(&self) -> Result<Arc<Slot>, Unattributed> {
+    /// What names a task is for a request about that task: it says whom it means, and tasks outlast every minute.
+    fn attributed(&self, task: Option<&str>) -> Result<Arc<Slot>, Unattributed> {
         let table = self.table.lock();
-        let calls = table.open.iter().filter_map(|(number, open)| {
-            let Purpose::Call(requestor) = &open.purpose else {
-                return None;
-            };
-            Some((*number, requestor))
-        });
+        if let Some(task) = task {
+            let is_about =
+                |purpose: &Purpose| matches!(purpose, Purpose::OfTask(_, of) if **of == *task);
+            let about = table
+                .open
+                .iter()
+                .filter(|(_, open)| is_about(&open.purpose));
+            let newest = about.max_by_key(|(number, _)| **number);
+            let slot = newest.map(|(_, open)| open.slot.clone());
+            return slot.ok_or(Unattributed::OfTask);
+        }
+        let calls = table.open.iter();
+        let calls = calls.filter_map(|(number, open)| Some((*number, open.purpose.requestor()?)));
         let number = table.ended.attribute(calls, Instant::now())?;
         let found = table.open.get(&number).map(|open| open.slot.clone());
         found.ok_or(Unattributed::NoCall)
@@ -335,6 +362,16 @@ impl Slot {
     }
 }
 
+/// The task that a question or a notice says it is about.
+fn task_named(method: &str, params: Option<&Raw>) -> Option<String> {
+    let params = params?;
+    let about = match method {
+        method::TASK_STATUS => params.clone(),
+        _ => params.get(meta::META)?.get(meta::RELATED_TASK)?,
+    };
+    about.get("taskId")?.string()
+}
+
 fn size_of_notice(message: &Result<Incoming, LinkError>) -> usize {
     match message {
         Ok(Incoming::Notice(notice)) => {
@@ -349,7 +386,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::wire::{Id, Raw};
+    use crate::wire::Id;
 
     fn question() -> Request {
         Request {
@@ -393,6 +430,43 @@ mod tests {
         let several = in_flight.attribute_question(question());
         assert_eq!(several, Err(Unattributed::Several));
         assert!(in_flight.attribute_notice(line()).is_err());
+    }
+
+    #[test]
+    fn what_names_a_task_goes_to_a_request_about_that_task_or_to_nobody() {
+        let in_flight = RequestsInFlight::default();
+        let about = |task: &str| Raw::author(&serde_json::json!({ "taskId": task }));
+        let status = |task: &str| Notification {
+            method: method::TASK_STATUS.into(),
+            params: Some(about(task)),
+        };
+        let line = |task: &str| {
+            let meta = serde_json::json!({ "_meta": { meta::RELATED_TASK: { "taskId": task } } });
+            let params = Some(Raw::author(&meta));
+            Notification { params, ..line() }
+        };
+        let _other = call(&in_flight, 1, "b");
+        assert!(in_flight.attribute_notice(status("t")).is_err(), "not b's");
+        let asked = |task: &str| Request {
+            params: line(task).params,
+            ..question()
+        };
+        let refused = in_flight.attribute_question(asked("t"));
+        assert_eq!(refused, Err(Unattributed::OfTask));
+        let requestor = Some(Requestor::Session("a".into()));
+        let purpose = Purpose::of(requestor, method::TASKS_RESULT, Some(&about("t")));
+        let slot = in_flight.insert(2, purpose).expect("it is open");
+        assert_eq!(in_flight.attribute_question(asked("t")), Ok(()));
+        assert!(in_flight.attribute_notice(status("t")).is_ok());
+        assert!(in_flight.attribute_notice(line("t")).is_ok());
+        assert!(in_flight.attribute_notice(line("u")).is_err());
+        assert_eq!(std::iter::from_fn(|| slot.take()).count(), 3);
+        answer(&in_flight, 2);
+        assert_eq!(
+            in_flight.attribute_question(question()),
+            Err(Unattributed::MaybeAnswered),
+            "such a request counts as any other"
+        );
     }
 
     #[test]

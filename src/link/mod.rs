@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::{
-    attribution::{Requestor, Unattributed},
+    attribution::{DOUBT, Requestor, Unattributed},
     news::{NEWS_CAPACITY, News, NewsSender},
     remote::{Endpoint, EndpointError},
     strays::Strays,
@@ -123,7 +123,12 @@ impl Link {
     ) -> Result<Exchange, LinkError> {
         match self {
             Self::Stdio(link) => link
-                .call(number, method, params, Purpose::of(requestor))
+                .call(
+                    number,
+                    method,
+                    params,
+                    Purpose::of(requestor, method, params),
+                )
                 .map(Exchange::Stdio),
             Self::Http(link) => link
                 .call(number, method, params, mirrored, requestor)

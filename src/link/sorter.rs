@@ -138,7 +138,8 @@ impl Sorter {
     }
 }
 
-fn progress_token(notice: &Notification) -> Option<u64> {
+/// The request that progress is of.
+pub(super) fn progress_token(notice: &Notification) -> Option<u64> {
     let token = notice.params.as_ref()?.get("progressToken")?.string()?;
     token.strip_prefix('p')?.parse().ok()
 }

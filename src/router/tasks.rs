@@ -17,8 +17,7 @@ use crate::{
     names::ServerName,
     sync::Guarded,
     wire::{
-        Edit, Outcome, Raw, RpcError, Thing, method, presentation::TASKS_EXTENSION, result_type,
-        splice,
+        Edit, Outcome, Raw, RpcError, Thing, presentation::TASKS_EXTENSION, result_type, splice,
     },
 };
 
@@ -146,10 +145,13 @@ impl Router {
             let extensions = context.client.capabilities.get("extensions");
             extensions.is_some_and(|all| all.get(TASKS_EXTENSION).is_some())
         };
+        let known = self.0.catalog.glance();
+        let known = known.servers.get(admitted.server());
+        let is_of_other_era =
+            |known: &Arc<ServerCatalog>| !context.revision.has_tasks_of(known.listing.revision);
         Err(match admitted.method() {
-            method if is_modern && !method::is_of_tasks(method) => {
-                RpcError::method_not_found(method)
-            }
+            // A server of the other era has other tasks: to this client it offers none.
+            method if known.is_some_and(is_of_other_era) => RpcError::method_not_found(method),
             _ if is_modern && !declares() => {
                 let needed = serde_json::json!({ "extensions": { (TASKS_EXTENSION): {} } });
                 let data = serde_json::json!({ "requiredCapabilities": needed });

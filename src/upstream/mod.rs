@@ -12,7 +12,7 @@ pub use self::{
         Status, Subscription, Tell, Upstream,
     },
     connect::{ConnectContext, ConnectError},
-    fleet::{Ask, InstanceScope, Lease, Lessee, SessionKey, Supervisor, Upstreams},
+    fleet::{Ask, InstanceScope, Lease, Lessee, SessionKey, Supervisor, TellClient, Upstreams},
     worker::State,
 };
 pub use crate::link::Requestor;

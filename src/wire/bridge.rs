@@ -2,8 +2,9 @@
 //! speak the same era nothing does.
 
 use super::{
-    Edit, LogLevel, Outcome, Raw, Revision, RpcError, input_required, meta, method, presentation,
-    result_type, splice,
+    Edit, LogLevel, Outcome, Raw, Revision, RpcError,
+    input_required::{self, InputRequest},
+    meta, method, presentation, result_type, splice,
 };
 
 /// Who a request comes from, as a modern upstream hears of it.
@@ -35,13 +36,35 @@ pub fn params_for(upstream: Revision, sender: &Sender<'_>, params: Option<&Raw>)
     }
 }
 
-/// Whether a client brings a state to an upstream that never gave one, because it asks by requests.
-pub fn brings_foreign_state(client: Revision, upstream: Revision, params: Option<&Raw>) -> bool {
-    !client.has_handshake()
-        && upstream.has_handshake()
-        && params
-            .and_then(|params| params.get(input_required::STATE))
-            .is_some_and(|state| !state.is_null())
+/// What is wrong with a request that goes on with a question of an upstream that never asked one so, because it asks by requests.
+pub fn foreign_round(
+    client: Revision,
+    upstream: Revision,
+    params: Option<&Raw>,
+) -> Option<&'static str> {
+    if client.has_handshake() || !upstream.has_handshake() {
+        return None;
+    }
+    let state = params.and_then(|params| params.get(input_required::STATE));
+    if state.is_some_and(|state| !state.is_null()) {
+        return Some(input_required::UNKNOWN_STATE);
+    }
+    input_required::has_responses(params).then_some(input_required::UNASKED)
+}
+
+/// The pages that a legacy upstream wants opened before it goes on, where a modern client has to be asked for that. None where it
+/// wants nothing of the kind.
+pub fn pages_to_open(
+    client: Revision,
+    upstream: Revision,
+    outcome: &Outcome,
+) -> Option<Vec<InputRequest>> {
+    match outcome {
+        Outcome::Error(error) if !client.has_handshake() && upstream.has_handshake() => {
+            input_required::pages_to_open(error)
+        }
+        _ => None,
+    }
 }
 
 /// Takes the keys away that belong to the client's connection with us. Legacy servers choke on some of them.
@@ -109,10 +132,6 @@ pub fn answer_for(
             _ => Outcome::Result(without_result_type(&result)),
         },
         (Outcome::Result(result), _) => Outcome::Result(result),
-        (Outcome::Error(error), (false, true)) => match input_required::pages_to_open(&error) {
-            Some(asking) => Outcome::Result(asking),
-            None => Outcome::Error(error_for(client, upstream, method, error)),
-        },
         (Outcome::Error(error), _) => Outcome::Error(error_for(client, upstream, method, error)),
     })
 }

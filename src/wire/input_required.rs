@@ -19,6 +19,17 @@ pub const STATE: &str = "requestState";
 pub const UNKNOWN_STATE: &str = "`requestState` is unknown, used, expired, or of another request. Send the request again without it and \
     without `inputResponses`.";
 
+/// The same of answers that come without one.
+pub const UNASKED: &str =
+    "`inputResponses` answers nothing that was asked. Send the request again without it.";
+
+/// Whether params hold answers.
+pub fn has_responses(params: Option<&Raw>) -> bool {
+    let responses = params.and_then(|params| params.get(RESPONSES));
+    responses
+        .is_some_and(|all| !all.is_null() && !(all.is_object() && all.members().next().is_none()))
+}
+
 /// Limit: questions of one result. No user can read more.
 pub const MAX_REQUESTS: usize = 64;
 
@@ -131,9 +142,9 @@ pub fn with_params(result: &Raw, change: impl Fn(&InputRequest) -> Option<Raw>) 
     splice(result, &edits).unwrap_or_else(|_| result.clone())
 }
 
-/// What a server of revision 2025-11-25 wants opened before it goes on, as a modern result; the client then calls again. `None` if
-/// it wants nothing of the kind, or too much.
-pub(super) fn pages_to_open(error: &Raw) -> Option<Raw> {
+/// What a server of revision 2025-11-25 wants opened before it goes on; the client then calls again. `None` if it wants nothing of
+/// the kind, or too much.
+pub(super) fn pages_to_open(error: &Raw) -> Option<Vec<InputRequest>> {
     let code = error.get("code")?.read::<i64>().ok()?;
     if code != URL_ELICITATION_REQUIRED {
         return None;
@@ -151,7 +162,7 @@ pub(super) fn pages_to_open(error: &Raw) -> Option<Raw> {
         let request = InputRequest::of_legacy(&question, &requests);
         requests.push(request);
     }
-    (!requests.is_empty()).then(|| result(&requests, None))
+    (!requests.is_empty()).then_some(requests)
 }
 
 impl InputRequest {
@@ -334,8 +345,8 @@ mod tests {
         let error = raw(
             r#"{"code":-32042,"message":"m","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"u","message":"m"}]}}"#,
         );
-        let result = pages_to_open(&error).expect("a result");
-        let params = requests(&result).remove(0).params.expect("params");
+        let mut pages = pages_to_open(&error).expect("a page");
+        let params = pages.remove(0).params.expect("params");
         assert_eq!(params.as_str(), r#"{"mode":"url","url":"u","message":"m"}"#);
         assert!(pages_to_open(&raw(r#"{"code":-32603,"data":{"elicitations":[{}]}}"#)).is_none());
     }

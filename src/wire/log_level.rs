@@ -1,5 +1,7 @@
 //! The severity of a log line.
 
+use super::Notification;
+
 /// The severities of RFC 5424 as the protocol names them, the least severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogLevel {
@@ -38,6 +40,12 @@ impl LogLevel {
         let text = if text == "warn" { "warning" } else { text };
         let found = Self::ALL.iter().find(|(_, name)| *name == text);
         found.map(|(level, _)| *level)
+    }
+
+    /// That of a log line; none where it says none that is known.
+    pub fn of_line(line: &Notification) -> Option<Self> {
+        let level = line.params.as_ref()?.get("level")?.string()?;
+        Self::parse(&level)
     }
 
     /// The name.

@@ -16,6 +16,8 @@ pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 /// Which `subscriptions/listen` a message belongs to.
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+/// The task of revision 2025-11-25 that a message is about.
+pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// What a modern request says about its sender: it belongs to the connection, and never goes on to a legacy server.
 pub const OF_THE_SENDER: [&str; 4] = [

@@ -64,12 +64,19 @@ pub const TASKS_UPDATE: &str = "tasks/update";
 pub const TASKS_CANCEL: &str = "tasks/cancel";
 /// Waits for what a task of revision 2025-11-25 comes to.
 pub const TASKS_RESULT: &str = "tasks/result";
+/// A task of that revision has another state.
+pub const TASK_STATUS: &str = "notifications/tasks/status";
 /// The tasks of revision 2025-11-25.
 pub const TASKS_LIST: &str = "tasks/list";
 
 /// Methods that only modern revisions have.
 pub fn is_modern(method: &str) -> bool {
     matches!(method, DISCOVER | LISTEN)
+}
+
+/// Requests that name a task, in either era.
+pub fn names_a_task(method: &str) -> bool {
+    is_of_tasks(method) || method == TASKS_RESULT
 }
 
 /// Methods of the tasks extension.
@@ -81,7 +88,13 @@ pub fn is_of_tasks(method: &str) -> bool {
 pub(super) fn went_with_the_handshake(method: &str) -> bool {
     matches!(
         method,
-        INITIALIZE | PING | SET_LEVEL | RESOURCES_SUBSCRIBE | RESOURCES_UNSUBSCRIBE
+        INITIALIZE
+            | PING
+            | SET_LEVEL
+            | RESOURCES_SUBSCRIBE
+            | RESOURCES_UNSUBSCRIBE
+            | TASKS_RESULT
+            | TASKS_LIST
     )
 }
 

@@ -132,9 +132,9 @@ impl Revision {
         self.has_handshake()
     }
 
-    /// Whether an error names the capability that a client would have had to declare.
-    pub fn has_missing_capability_error(self) -> bool {
-        !self.has_handshake()
+    /// Whether tasks are the same thing in both.
+    pub fn has_tasks_of(self, other: Self) -> bool {
+        self.has_task_results() == other.has_task_results()
     }
 
     /// Whether it may have this method: those that belong to the other era are missing.

@@ -1,7 +1,9 @@
 //! Servers that ask their clients, under `session_scope: auto`: one connection for all until the first question; from then on one for
 //! each client that can answer, and one for all others.
 
-use futures_util::future::join_all;
+mod late;
+mod without_sessions;
+
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -12,6 +14,7 @@ use crate::support::{
     http::Reachable,
     modern_client::ModernClient,
     patience::until_async,
+    script::HttpAnswers,
 };
 
 const FORM: &str = r#"{"message":"Who?","requestedSchema":{}}"#;
@@ -187,30 +190,6 @@ async fn the_connection_that_only_lists_ends_when_nothing_is_in_flight_there() {
 }
 
 #[tokio::test]
-async fn a_late_question_reaches_the_client_whose_connection_it_comes_on() {
-    let upstream = asking().start().await;
-    let daemon = before(&upstream).await;
-    asks_once(&daemon).await;
-    let a = able(&daemon, "/mcp/server/up").await;
-    let mut stream = a.listen().await;
-    pid_for(&a, "itself").await;
-    let unable = daemon.client("/mcp/server/up").await;
-    pid_for(&unable, "itself").await;
-    upstream.push(&question("late")).await;
-    let asked = stream.next_frame("elicitation/create").await;
-    let asked: Value = serde_json::from_str(&asked).expect("JSON");
-    a.respond(&asked["id"], r#"{"action":"accept","content":{"of":"a"}}"#)
-        .await;
-    upstream
-        .wait_for_frame(|frame| frame.contains(r#""content":{"of":"a"}"#))
-        .await;
-    // The same question of the process that the others share got no answer of hers.
-    upstream
-        .wait_for_frame(|frame| frame.contains(r#""id":"late""#) && frame.contains("error"))
-        .await;
-}
-
-#[tokio::test]
 async fn what_a_server_does_is_remembered_over_a_restart_with_its_configuration() {
     let upstream = asking().start().await;
     let daemon = before(&upstream).await;
@@ -265,86 +244,6 @@ async fn a_server_may_offer_more_to_clients_that_can_answer() {
     assert_eq!(upstream.spawn_count(), 3, "nobody had it listed again");
 }
 
-#[tokio::test]
-async fn without_a_session_each_call_has_a_connection_and_the_next_one_gets_it_again() {
-    let upstream = asking().start().await;
-    let daemon = before(&upstream).await;
-    asks_once(&daemon).await;
-    let client = modern(&daemon);
-    let pid = pid_for_modern(&client).await;
-    assert_eq!(pid_for_modern(&client).await, pid, "the same again");
-    // An answered call makes nothing doubtful there.
-    let state = begin(&client).await;
-    // While it waits for its client, nobody else gets its connection.
-    let meanwhile = pid_for_modern(&client).await;
-    assert_ne!(meanwhile, pid);
-    assert!(go_on(&client, &state).await.text().contains("decline"));
-    assert_eq!(pid_for_modern(&client).await, pid, "the last that was used");
-    let other = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
-    let pid_of_other = pid_for_modern(&other).await;
-    assert!(pid_of_other != pid && pid_of_other != meanwhile);
-    let unable = ModernClient::new(&daemon, "/mcp/server/up");
-    let shared = daemon.client("/mcp/server/up").await;
-    assert_eq!(
-        pid_for_modern(&unable).await,
-        pid_for(&shared, "itself").await
-    );
-    // A call that was given up may still be at work.
-    let state = begin(&client).await;
-    let of_another_call =
-        format!(r#"{{"name":"form","arguments":{{"x":1}},"requestState":"{state}"}}"#);
-    let refused = client.request("tools/call", &of_another_call).await;
-    assert_eq!(refused.error_code(), -32602, "{}", refused.frame);
-    upstream.wait_for("notifications/cancelled").await;
-    assert_ne!(pid_for_modern(&client).await, pid);
-}
-
-#[tokio::test]
-async fn a_connection_on_which_a_server_asked_outside_of_a_call_is_not_used_again() {
-    let upstream = asking().start().await;
-    let daemon = before(&upstream).await;
-    asks_once(&daemon).await;
-    let client = modern(&daemon);
-    let pid = pid_for_modern(&client).await;
-    upstream.push(&question("late")).await;
-    // Each process asks, and none is answered.
-    let asked = upstream.alive().len();
-    let refusals = async || {
-        let everything = upstream.everything().into_iter();
-        let refusals = everything.filter(|one| one.body.contains(r#""id":"late""#));
-        let refusals: Vec<_> = refusals.map(|one| one.body).collect();
-        (refusals.len() == asked).then_some(refusals)
-    };
-    for refusal in until_async("every process to be refused", refusals).await {
-        assert!(refusal.contains("cannot be answered"), "{refusal}");
-    }
-    assert_ne!(pid_for_modern(&client).await, pid);
-}
-
-#[tokio::test]
-async fn leased_connections_are_bounded_and_calls_wait_for_them() {
-    let upstream = asking().start().await;
-    let daemon = before_with(&upstream, json!({ "call_tool_timeout": "2s" })).await;
-    asks_once(&daemon).await;
-    let client = modern(&daemon);
-    let states = join_all((0..8).map(|_| begin(&client))).await;
-    let overdue = client.call("itself", "{}").await.failure();
-    assert_eq!(overdue["code"], "overloaded", "{overdue}");
-    let (waited, answered) = tokio::join!(client.call("itself", "{}"), go_on(&client, &states[0]));
-    assert!(answered.text().contains("decline"));
-    assert!(waited.text().contains("pid"), "{}", waited.frame);
-    for state in &states[1..] {
-        assert!(go_on(&client, state).await.text().contains("decline"));
-    }
-    // Another client's call takes the place of what is kept for this one.
-    let other = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
-    pid_for_modern(&other).await;
-    // Eight, and the one that those share that cannot answer.
-    upstream.wait_for_children(9).await;
-    drop(daemon.shutdown().await);
-    upstream.wait_for_children(0).await;
-}
-
 const ROOTS: &str = r#"{"roots":[{"uri":"file:///of-the-client"}]}"#;
 
 fn asking_for_roots() -> FakeUpstream {
@@ -364,7 +263,7 @@ async fn a_server_that_clients_share_is_never_told_the_roots_of_one() {
     for upstream in [
         asking_for_roots(),
         FakeUpstream::http()
-            .answering(crate::support::script::HttpAnswers::Sse)
+            .answering(HttpAnswers::Sse)
             .tool("form", echo())
             .tool("roots", ask("roots/list", "{}").then(reply_with_answer())),
     ] {
@@ -403,6 +302,10 @@ async fn a_client_names_its_roots_on_a_connection_of_its_own() {
     let modern = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "roots": {} }));
     let asked = modern.call("roots", "{}").await.value();
     assert_eq!(asked["resultType"], "input_required", "{asked}");
+    // One that has none is told so, and not that others share its connection.
+    let without = able(&daemon, "/mcp/server/up").await;
+    let text = without.call("roots", "{}").await.text();
+    assert!(text.contains("did not declare"), "{text}");
 }
 
 #[tokio::test]

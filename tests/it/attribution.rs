@@ -8,6 +8,8 @@ use crate::support::{
     client::{TestClient, call_params},
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
+    modern_client::ModernClient,
+    script::HttpAnswers,
 };
 
 const LINE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"of a"}}"#;
@@ -15,21 +17,30 @@ const LINE: &str = r#"{"jsonrpc":"2.0","method":"notifications/message","params"
 const QUESTION: &str = r#"{"jsonrpc":"2.0","id":99,"method":"elicitation/create","params":{"message":"of a","requestedSchema":{"type":"object","properties":{}}}}"#;
 
 /// Servers over whose connection everything comes mixed.
-fn shared() -> [FakeUpstream; 2] {
-    [FakeUpstream::stdio(), FakeUpstream::sse()].map(|upstream| {
-        upstream
-            .tool("quick", reply_text("done"))
-            .tool("hang", hang())
-            .tool("wait", gate("go").then(reply_text("done")))
-            .tool(
-                "form",
-                ask(
-                    "elicitation/create",
-                    r#"{"message":"?","requestedSchema":{}}"#,
-                )
-                .then(reply_with_answer()),
+fn mixed() -> [FakeUpstream; 2] {
+    [FakeUpstream::stdio(), FakeUpstream::sse()].map(with_tools)
+}
+
+/// These, and one that says on a stream of its own what it says with no call.
+fn shared() -> [FakeUpstream; 3] {
+    let [stdio, sse] = mixed();
+    let http = FakeUpstream::http().answering(HttpAnswers::Sse);
+    [stdio, sse, with_tools(http)]
+}
+
+fn with_tools(upstream: FakeUpstream) -> FakeUpstream {
+    upstream
+        .tool("quick", reply_text("done"))
+        .tool("hang", hang())
+        .tool("wait", gate("go").then(reply_text("done")))
+        .tool(
+            "form",
+            ask(
+                "elicitation/create",
+                r#"{"message":"?","requestedSchema":{}}"#,
             )
-    })
+            .then(reply_with_answer()),
+        )
 }
 
 async fn two_clients(upstream: &Upstream) -> (TestDaemon, TestClient, TestClient) {
@@ -107,7 +118,7 @@ async fn what_may_belong_to_a_withdrawn_call_reaches_no_other_client() {
 
 #[tokio::test]
 async fn an_answer_to_a_withdrawn_call_says_that_nothing_more_comes_of_it() {
-    for upstream in shared() {
+    for upstream in mixed() {
         let upstream = upstream.start().await;
         let (_daemon, a, b) = two_clients(&upstream).await;
         let id = leave(&a, &upstream).await;
@@ -122,6 +133,59 @@ async fn an_answer_to_a_withdrawn_call_says_that_nothing_more_comes_of_it() {
         assert_eq!(question["method"], "elicitation/create", "{frame}");
         b.respond(&question["id"], r#"{"action":"decline"}"#).await;
         assert!(call.finish().await.text().contains("decline"));
+    }
+}
+
+/// Without a session a client is known by its connection.
+#[tokio::test]
+async fn earlier_calls_over_the_same_connection_are_no_strangers() {
+    for upstream in shared() {
+        let upstream = upstream.start().await;
+        let (daemon, ..) = two_clients(&upstream).await;
+        let able = json!({ "elicitation": {} });
+        let client = || ModernClient::able_to(&daemon, "/mcp/server/up", &able).logging_at("debug");
+        let (one, other) = (
+            client().on_one_connection().await,
+            client().on_one_connection().await,
+        );
+        for n in 0..2 {
+            assert_eq!(one.call("quick", "{}").await.text(), "done");
+            let late = async {
+                upstream.wait_for_count("tools/call", 2 * n + 2).await;
+                upstream.push(LINE).await;
+                upstream.open("go").await;
+            };
+            let (reply, ()) = tokio::join!(one.call("wait", "{}"), late);
+            assert_eq!(reply.notices, [LINE], "call {n}");
+            upstream.shut("go").await;
+        }
+        // Of the same name, and over another connection: somebody else.
+        let late = async {
+            upstream.wait_for_count("tools/call", 5).await;
+            upstream.push(QUESTION).await;
+            let refusal = upstream
+                .wait_for_frame(|frame| frame.contains(r#""id":99"#))
+                .await;
+            assert!(refusal.contains("within the last minute"), "{refusal}");
+            upstream.push(LINE).await;
+            upstream.open("go").await;
+        };
+        let (reply, ()) = tokio::join!(other.call("wait", "{}"), late);
+        assert!(reply.notices.is_empty(), "{:?}", reply.notices);
+    }
+}
+
+#[tokio::test]
+async fn the_first_question_over_a_connection_reaches_its_client() {
+    for upstream in shared() {
+        let upstream = upstream.start().await;
+        let (daemon, ..) = two_clients(&upstream).await;
+        let able = json!({ "elicitation": {} });
+        let client = ModernClient::able_to(&daemon, "/mcp/server/up", &able);
+        let client = client.on_one_connection().await;
+        assert_eq!(client.call("quick", "{}").await.text(), "done");
+        let asked = client.call("form", "{}").await.value();
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tasks of servers: for whoever made them, and for nobody else, in both eras and on every endpoint.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
     behaviours::*,
@@ -9,6 +9,7 @@ use crate::support::{
     fake_upstream::FakeUpstream,
     modern,
     modern_client::ModernClient,
+    script::HttpAnswers,
 };
 
 const OF_A: &str = r#"{"taskId":"of-a","status":"working","ttl":1.10}"#;
@@ -131,5 +132,84 @@ async fn without_a_session_tasks_are_for_clients_that_say_they_are_the_same() {
                 "{method}"
             );
         }
+    }
+}
+
+#[tokio::test]
+async fn tasks_of_the_other_era_are_not_offered() {
+    let client_of = |daemon: &TestDaemon| {
+        let able = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+        ModernClient::able_to(daemon, "/mcp/server/up", &able)
+    };
+    for upstream in legacy() {
+        let upstream = upstream.start().await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        let client = client_of(&daemon);
+        client.wait_for_tool("a").await;
+        for method in ["tasks/list", "tasks/result", "tasks/get", "tasks/cancel"] {
+            let refused = client.request(method, r#"{"taskId":"of-a"}"#).await;
+            assert_eq!(refused.error_code(), -32601, "{method}");
+            assert_eq!(upstream.received(method), [""; 0]);
+        }
+    }
+}
+
+/// A task outlasts the call that made it, so what is about one says whom it means.
+#[tokio::test]
+async fn what_a_server_says_of_a_task_reaches_who_waits_for_it() {
+    let status = r#"{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"of-a","status":"working"}}"#;
+    let question = r#"{"jsonrpc":"2.0","id":99,"method":"elicitation/create","params":{"message":"?","requestedSchema":{},"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"of-a"}}}}"#;
+    for upstream in legacy() {
+        let upstream = upstream
+            .on("tasks/result", gate("go").then(reply(OF_A)))
+            .tool("wait", gate("go").then(reply_text("done")))
+            .answering(HttpAnswers::Sse)
+            .start()
+            .await;
+        let entry = json!({ "session_scope": "shared" });
+        let builder = TestDaemon::builder().upstream_with("up", &upstream, entry);
+        let daemon = builder.start().await;
+        let connect = || {
+            TestClient::speaking("2025-11-25")
+                .declaring(r#"{"elicitation":{}}"#)
+                .connect(&daemon, "/mcp/server/up")
+        };
+        let (a, b) = (connect().await, connect().await);
+        a.wait_for_tool("a").await;
+        begin(&a, "a").await.result();
+        let waiting = async {
+            let reply = b.call("wait", "{}").await;
+            assert!(reply.notices.is_empty(), "{:?}", reply.notices);
+        };
+        let answering = async {
+            let of_a = r#"{"taskId":"of-a"}"#;
+            upstream.wait_for_count("tools/call", 2).await;
+            upstream.push(status).await;
+            upstream.push(question).await;
+            let refusal = upstream
+                .wait_for_frame(|frame| frame.contains(r#""id":99"#))
+                .await;
+            assert!(refusal.contains("belongs to a task"), "{refusal}");
+            let about_it = async {
+                upstream.wait_for("tasks/result").await;
+                upstream.push(status).await;
+                upstream.push(question).await;
+            };
+            let waiting = a.start("tasks/result", of_a);
+            let (mut result, ()) = tokio::join!(waiting, about_it);
+            assert_eq!(result.next().await.as_deref(), Some(status));
+            let asked = result.next().await.expect("a question");
+            let asked: Value = serde_json::from_str(&asked).expect("JSON");
+            a.respond(&asked["id"], r#"{"action":"decline"}"#).await;
+            upstream
+                .wait_for_frame(|frame| frame.contains("decline"))
+                .await;
+            upstream.open("go").await;
+            result.finish().await.result();
+        };
+        tokio::join!(waiting, answering);
     }
 }

@@ -67,7 +67,7 @@ impl HttpExchange {
 }
 
 /// Whether a notification is about the server, whatever stream it comes on.
-fn concerns_all(name: &str) -> bool {
+pub(super) fn concerns_all(name: &str) -> bool {
     matches!(
         name,
         method::TOOLS_CHANGED

@@ -10,11 +10,12 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
-use super::{session::HttpSession, shared::HttpShared};
+use super::{exchange::concerns_all, session::HttpSession, shared::HttpShared};
 use crate::{
     link::{
         News,
         remote::{Events, ServerBody, is_event_stream},
+        sorter::progress_token,
     },
     wire::{Message, Notification, Response as Answer, method, notification_frame},
 };
@@ -76,7 +77,7 @@ impl HttpShared {
     /// Sorts a message from the stream of notifications.
     async fn arrived(&self, frame: &Bytes) {
         match Message::parse(frame) {
-            Ok(Message::Notification(notice)) => self.sort_notice(notice).await,
+            Ok(Message::Notification(notice)) => self.notice(notice).await,
             Ok(Message::Request(question)) => self.news.post(News::Question(question)),
             Ok(Message::Response(Answer { id: Some(id), .. })) if id.our_number().is_none() => {
                 self.to_control(frame.clone()).await;
@@ -93,13 +94,26 @@ impl HttpShared {
         }
     }
 
+    /// Progress belongs to the request that its token names; log lines, and what we do not know, to the only client that can be meant;
+    /// the rest to the worker.
+    async fn notice(&self, notice: Notification) {
+        let stranger = match &*notice.method {
+            method::PROGRESS => match progress_token(&notice) {
+                // Nobody waits for it if it is not there any more.
+                Some(number) => return drop(self.in_flight.notice(number, notice)),
+                None => Err(notice),
+            },
+            name if concerns_all(name) => Err(notice),
+            _ => self.in_flight.attribute_notice(notice),
+        };
+        if let Err(notice) = stranger {
+            self.sort_notice(notice).await;
+        }
+    }
+
     /// Hands a notification to the worker; the rmcp client hears of changed lists too.
     pub(super) async fn sort_notice(&self, notice: Notification) {
-        let changed = matches!(
-            &*notice.method,
-            method::TOOLS_CHANGED | method::PROMPTS_CHANGED | method::RESOURCES_CHANGED
-        );
-        if changed {
+        if concerns_all(&notice.method) && &*notice.method != method::RESOURCE_UPDATED {
             let frame = notification_frame(&notice.method, notice.params.as_ref());
             self.to_control(frame).await;
         }

@@ -101,7 +101,7 @@ impl HttpLink {
         let (headers, slot) = if self.shared.session().is_stateless() {
             (headers::of_request(method, params, mirrored), None)
         } else {
-            let purpose = Purpose::of(requestor);
+            let purpose = Purpose::of(requestor, method, params);
             let slot = self.shared.in_flight.insert(number, purpose)?;
             (HeaderMap::new(), Some(slot))
         };

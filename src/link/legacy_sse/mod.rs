@@ -115,7 +115,7 @@ impl LegacySseLink {
         params: Option<&Raw>,
         requestor: Option<Requestor>,
     ) -> Result<LegacySseExchange, LinkError> {
-        let purpose = Purpose::of(requestor);
+        let purpose = Purpose::of(requestor, method, params);
         LegacySseExchange::begin(&self.shared, number, method, params, purpose).await
     }
 

@@ -16,7 +16,7 @@ use crate::{
     config::{Root, SessionScope},
     link::{Link, NEWS_CAPACITY, News},
     upstream::{connect::own_answers::own_answer, fleet::instance_scope::InstanceScope},
-    wire::{Id, Outcome, Request, Revision, RpcError, bridge, method},
+    wire::{Id, Notification, Outcome, Request, Revision, RpcError, bridge, method},
 };
 
 /// Limit: answers to a server's questions that are on their way at once. Further questions are passed over.
@@ -45,7 +45,12 @@ impl UpstreamShared {
         if method != method::ROOTS_LIST || scope.is_some_and(InstanceScope::has_own_roots) {
             return None;
         }
-        let why = "clients share this connection, and it names the roots of none of them";
+        let why = match scope {
+            Some(InstanceScope::Client { .. } | InstanceScope::Leased { .. }) => {
+                "the client did not declare that it has any"
+            }
+            _ => "clients share this connection, and it names the roots of none of them",
+        };
         tracing::info!(server = %self.name, method, why, "a question of the server was refused");
         let refusal = RpcError {
             code: RpcError::METHOD_NOT_FOUND,
@@ -85,6 +90,12 @@ impl UpstreamShared {
         self.instance_scope
             .as_ref()
             .is_some_and(|t| t.ask().is_some())
+    }
+
+    /// Tells the client whose connection this is what came with no call of its own; whether there is one.
+    pub(in crate::upstream) fn tell_client(&self, notice: &Notification) -> bool {
+        let tell = self.instance_scope.as_ref().and_then(InstanceScope::tell);
+        tell.inspect(|tell| tell(notice)).is_some()
     }
 
     /// Asks the client whose connection this is: on the stream of a call, if one runs.

@@ -19,7 +19,7 @@ use crate::{
     wire::{
         LogLevel, Thing,
         bridge::{self, Sender},
-        header_params, input_required,
+        header_params,
     },
 };
 
@@ -209,9 +209,9 @@ impl Upstream {
         let wrong = |error: String, hint: &str| {
             Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(self.name())
         };
-        if bridge::brings_foreign_state(sender.revision, catalog.listing.revision, params) {
-            let hint = "Nothing was called.";
-            return Err(wrong(input_required::UNKNOWN_STATE.to_owned(), hint));
+        let upstream = catalog.listing.revision;
+        if let Some(why) = bridge::foreign_round(sender.revision, upstream, params) {
+            return Err(wrong(why.to_owned(), "Nothing was called."));
         }
         let tool = message.admitted().tool();
         let Some(tool) = tool.and_then(|tool| catalog.tool(tool)) else {

@@ -220,6 +220,17 @@ pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
     }
 }
 
+/// What the operator can do about lists of a server that is connected and could not be read.
+pub(in crate::upstream) fn lists_hint(entry: &ServerEntry) -> String {
+    match entry.transport {
+        Transport::Stdio(_) => logs_hint(entry),
+        Transport::Remote(_) => format!(
+            "the server is at fault: tell its authors; `mcpproxy upstream restart {}` lists again",
+            entry.name
+        ),
+    }
+}
+
 /// What the operator can do about a connection that failed so.
 fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
     match error {

@@ -10,11 +10,14 @@ use crate::{
     call_context::ClientSender,
     config::{Root, ServerEntry, Transport},
     upstream::connect::control::Declared,
-    wire::{Edit, Outcome, Raw, Request, splice},
+    wire::{Edit, Notification, Outcome, Raw, Request, splice},
 };
 
 /// Asks a client what came outside of its calls: on this stream, where it is heard there, or else on the client's own.
 pub type Ask = Arc<dyn Fn(Request, ClientSender) -> BoxFuture<'static, Outcome> + Send + Sync>;
+
+/// Tells a client what came outside of its calls, on its own stream.
+pub type TellClient = Arc<dyn Fn(&Notification) + Send + Sync>;
 
 /// Whose requests go to an instance.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -36,6 +39,8 @@ pub enum InstanceScope {
         capabilities: Raw,
         /// The way to ask it.
         ask: Ask,
+        /// The way to tell it something.
+        tell: TellClient,
     },
     /// Requests that belong together, of clients that can be asked on the way back only.
     Apart(SessionKey),
@@ -113,6 +118,13 @@ impl InstanceScope {
                 has_roots(capabilities)
             }
             Self::Apart(_) | Self::Workspace(_) | Self::Unable => false,
+        }
+    }
+
+    pub(in crate::upstream) fn tell(&self) -> Option<&TellClient> {
+        match self {
+            Self::Client { tell, .. } => Some(tell),
+            Self::Apart(_) | Self::Workspace(_) | Self::Unable | Self::Leased { .. } => None,
         }
     }
 

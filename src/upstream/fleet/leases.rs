@@ -1,9 +1,12 @@
 //! Instances of a server that asks, for clients that have no session: each is leased for one call, with all its rounds of questions,
 //! and then kept for the next call of the same client, so that whatever the server asks there belongs to the call.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Instant,
 };
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
@@ -13,9 +16,10 @@ use super::{
     order::{NotEntered, Order, StartedInstance},
 };
 use crate::{
+    call_context::ConnectionId,
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
-    link::Requestor,
+    link::{DOUBT, Requestor},
     sync::Guarded,
     upstream::calls::handle::Upstream,
     wire::Raw,
@@ -27,11 +31,13 @@ const INSTANCES: usize = 8;
 /// Limit: calls that wait for one of them.
 const WAITING: usize = 256;
 
-/// Who leases an instance: only the same client gets it again.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Who leases an instance: the same client gets it again, and others that look the same when nothing of its call can come any more.
+#[derive(Debug, Clone)]
 pub struct Lessee {
     /// Whose requests they are.
     pub session_key: SessionKey,
+    /// The connection that tells the client from others, where no session does.
+    pub connection: Option<ConnectionId>,
     /// What the client says that it is.
     pub client: Fingerprint,
     /// What it can do, which the server was told.
@@ -51,6 +57,22 @@ pub(in crate::upstream) struct LeasePool {
 struct Kept {
     lessee: Lessee,
     instance: LeasedInstance,
+    since: Instant,
+}
+
+impl Lessee {
+    /// Whether it is known to be the same client.
+    fn is_certainly(&self, other: &Self) -> bool {
+        let has_session = matches!(self.session_key, SessionKey::Session(_));
+        let is_known = has_session || self.connection.is_some();
+        is_known && self.connection == other.connection && self.looks_like(other)
+    }
+
+    /// Whether it says the same of itself.
+    fn looks_like(&self, other: &Self) -> bool {
+        let all = |lessee: &Self| (lessee.client, lessee.capabilities);
+        self.session_key == other.session_key && all(self) == all(other)
+    }
 }
 
 /// An instance, and the way to be rid of it.
@@ -93,7 +115,7 @@ impl LeasedInstance {
 }
 
 impl LeasePool {
-    /// Leases an instance of a server: the one that this client had before, or a new one, which sleeps until it is called.
+    /// Leases an instance of a server: one that this client had before, or a new one, which sleeps until it is called.
     /// `capabilities` are what the server is told that the client can do.
     pub(in crate::upstream) async fn lease(
         self: &Arc<Self>,
@@ -137,13 +159,17 @@ impl LeasePool {
         place.ok().and_then(Result::ok).ok_or_else(full)
     }
 
-    /// What is kept for this client, if anything is; and what has to go: where the server has asked something meanwhile, and whatever
+    /// What is kept for this client, or was left for so long that nothing of its last call comes any more; and what has to go: where the server has asked something meanwhile, and whatever
     /// would be too much beside a new one.
     fn take(&self, lessee: &Lessee) -> (Option<LeasedInstance>, Vec<LeasedInstance>) {
         let mut kept = self.kept.lock();
         let has_asked = |kept: &mut Kept| kept.instance.started.upstream.has_asked_outside();
         let mut over: Vec<Kept> = kept.extract_if(.., has_asked).collect();
-        let own = kept.iter().rposition(|kept| kept.lessee == *lessee);
+        let is_own = |kept: &Kept| lessee.is_certainly(&kept.lessee);
+        let is_free =
+            |kept: &Kept| kept.since.elapsed() >= DOUBT && lessee.looks_like(&kept.lessee);
+        let own = kept.iter().rposition(is_own);
+        let own = own.or_else(|| kept.iter().position(is_free));
         let own = own.map(|at| kept.remove(at).instance);
         if own.is_none() {
             // Whoever leases one holds a place already.
@@ -236,7 +262,11 @@ impl Drop for Lease {
             return;
         };
         if self.is_answered && !self.upstream.has_asked_outside() {
-            self.pool.kept.lock().push(Kept { lessee, instance });
+            self.pool.kept.lock().push(Kept {
+                lessee,
+                instance,
+                since: Instant::now(),
+            });
         } else {
             instance.stop();
         }

@@ -11,7 +11,7 @@ mod supervisor;
 
 pub use self::{
     directory::Upstreams,
-    instance_scope::{Ask, InstanceScope, SessionKey},
+    instance_scope::{Ask, InstanceScope, SessionKey, TellClient},
     leases::{Lease, Lessee},
     supervisor::Supervisor,
 };

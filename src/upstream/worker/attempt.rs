@@ -170,7 +170,7 @@ impl Worker {
     /// What was listed. Where a list could not be read it is as it was, and the operator is told why.
     pub(super) fn completed(&self, lists: ReadLists, known: Option<&ServerCatalog>) -> Listing {
         let known = known.map(|known| &known.listing);
-        let (listing, failed) = lists.or_known(known, connect::logs_hint(&self.entry));
+        let (listing, failed) = lists.or_known(known, connect::lists_hint(&self.entry));
         self.shared.status.send_modify(|status| {
             // Said once, not at each listing.
             if let Some(error) = failed.as_ref().filter(|_| failed != status.last_error) {

@@ -8,7 +8,7 @@ use super::Worker;
 use crate::{
     link::{News, Unattributed},
     upstream::calls::questions::{ANSWERS, deliver},
-    wire::{Notification, Outcome, Request, RpcError, bridge, method},
+    wire::{LogLevel, Notification, Outcome, Request, RpcError, bridge, method},
 };
 
 impl Worker {
@@ -61,6 +61,9 @@ impl Worker {
                 let told = self.shared.subscriptions.updated(notice);
                 tracing::debug!(%server, told, "a resource of the server was updated");
             }
+            // Answers to what nobody asks any more.
+            method::PROGRESS | method::CANCELLED => (),
+            _ if self.is_for_its_client(notice) && self.shared.tell_client(notice) => (),
             method::LOG_MESSAGE => {
                 let text = notice
                     .params
@@ -73,6 +76,14 @@ impl Worker {
                 tracing::debug!(%server, method = other, "a notification of the server belongs to no call");
             }
         }
+    }
+
+    /// Whether what comes with no call is for the client whose connection this is, if it is one's: log lines from the level on
+    /// that the server was told for it, and whatever we do not know.
+    fn is_for_its_client(&self, notice: &Notification) -> bool {
+        let told = self.life.level_told;
+        &*notice.method != method::LOG_MESSAGE
+            || told.is_none_or(|told| LogLevel::of_line(notice).is_none_or(|level| level >= told))
     }
 
     /// Questions that came with no call: life signs and roots are answered by us; others go to the only caller, or to the client whose

@@ -270,33 +270,94 @@ async fn a_client_that_did_not_say_it_can_is_not_asked() {
     let client = ModernClient::able_to(&daemon, "/mcp/server/up", &json!({ "sampling": {} }));
     let text = client.call("form", "{}").await.text();
     assert!(
-        text.contains("-32021") && text.contains("elicitation"),
+        text.contains("-32601") && text.contains("elicitation"),
         "{text}"
     );
 }
 
+fn pages() -> FakeUpstream {
+    let error = r#"{"code":-32042,"message":"open","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"about:blank","message":"Open it"}]}}"#;
+    FakeUpstream::stdio().tool("page", crate::support::behaviours::error(error))
+}
+
 #[tokio::test]
 async fn a_page_that_a_server_wants_opened_first_is_a_question() {
-    let error = r#"{"code":-32042,"message":"open","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"about:blank","message":"Open it"}]}}"#;
-    let upstream = FakeUpstream::stdio()
-        .tool("page", crate::support::behaviours::error(error))
-        .start()
-        .await;
+    let upstream = pages().start().await;
     let daemon = daemon_before(&upstream).await;
-    let client = able(&daemon, "/mcp/server/up");
+    let able = json!({ "elicitation": { "url": {} } });
+    let client = |path| ModernClient::able_to(&daemon, path, &able);
+    let of_all = client("/mcp/all");
+    of_all.wait_for_tool("up__page").await;
+    let result = begin(&of_all, "up__page").await;
+    let message = &result["inputRequests"]["elicitation"]["params"]["message"];
+    assert_eq!(message, "[up] Open it", "the user sees who asks");
+    let client = client("/mcp/server/up");
     let result = begin(&client, "page").await;
     let page = &result["inputRequests"]["elicitation"]["params"];
     assert_eq!(
         *page,
         json!({ "mode": "url", "url": "about:blank", "message": "Open it" })
     );
-    assert!(result.get("requestState").is_none());
-    // The answers are not the server's to see.
-    let again = r#"{"name":"page","arguments":{"a":1},"inputResponses":{"elicitation":{"action":"accept"}}}"#;
-    asked(&client.request("tools/call", again).await);
+    // When it was opened the call is made again. The answers are not the server's to see.
+    let responses = r#"{"elicitation":{"action":"accept"}}"#;
+    let again = params("page", responses, state_of(&result));
+    asked(&client.request("tools/call", &again).await);
     let calls = upstream.received("tools/call");
-    assert_eq!(calls.len(), 2);
-    assert!(!calls[1].contains("inputResponses"), "{}", calls[1]);
+    assert_eq!(calls.len(), 3);
+    assert!(!calls[2].contains("inputResponses"), "{}", calls[2]);
+    assert!(!calls[2].contains("requestState"), "{}", calls[2]);
+    // Once, and for the same call.
+    let used = client.request("tools/call", &again).await;
+    assert_eq!(used.error_code(), -32602, "{}", used.frame);
+    assert_eq!(upstream.received("tools/call").len(), 3);
+}
+
+#[tokio::test]
+async fn a_client_that_cannot_open_pages_hears_what_the_call_takes() {
+    let upstream = pages().start().await;
+    let daemon = daemon_before(&upstream).await;
+    let refused = able(&daemon, "/mcp/server/up").call("page", "{}").await;
+    assert_eq!(refused.error_code(), -32021, "{}", refused.frame);
+    assert!(
+        refused.error().contains(r#""elicitation":{"url":{}}"#),
+        "{}",
+        refused.frame
+    );
+}
+
+#[tokio::test]
+async fn answers_that_nobody_asked_for_start_no_call() {
+    let [upstream, ..] = askers();
+    let upstream = upstream.start().await;
+    let daemon = daemon_before(&upstream).await;
+    let ways = [
+        ("/mcp/server/up", r#""name":"form","arguments":{"a":1}"#),
+        ("/mcp/all", r#""name":"up__form","arguments":{"a":1}"#),
+        (
+            "/mcp/call",
+            r#""name":"call_tool_write","arguments":{"name":"up:form","args":{"a":1}}"#,
+        ),
+    ];
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__form")
+        .await;
+    for (path, call) in ways {
+        let (modern, legacy) = (able(&daemon, path), daemon.client(path).await);
+        let params = format!(r#"{{{call},"inputResponses":{{"user_name":{ACCEPTED}}}}}"#);
+        for reply in [
+            modern.request("tools/call", &params).await,
+            legacy.request("tools/call", &params).await,
+        ] {
+            assert!(
+                reply.frame.contains("answers nothing that was asked"),
+                "{path}: {}",
+                reply.frame
+            );
+        }
+    }
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
 }
 
 #[tokio::test]

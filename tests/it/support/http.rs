@@ -2,14 +2,15 @@
 
 use std::net::SocketAddr;
 
-use axum::http::{HeaderMap, Request};
+use axum::http::{HeaderMap, Request, Response};
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
-use hyper::body::Incoming;
+use hyper::{body::Incoming, client::conn::http1::SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
+    sync::Mutex,
     task::AbortHandle,
 };
 
@@ -66,10 +67,22 @@ pub struct OpenAnswer {
     pub headers: HeaderMap,
     body: Incoming,
     patient: bool,
-    _connection: Connection,
+    /// None where it outlives the answer.
+    _connection: Option<Connection>,
 }
 
 impl OpenAnswer {
+    fn of(answer: Response<Incoming>, connection: Option<Connection>) -> Self {
+        let (head, body) = answer.into_parts();
+        Self {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body,
+            patient: false,
+            _connection: connection,
+        }
+    }
+
     pub fn header(&self, name: &str) -> &str {
         header(&self.headers, name)
     }
@@ -125,12 +138,77 @@ pub async fn open(
     body: impl Into<Bytes>,
 ) -> OpenAnswer {
     let host = to.to_string();
-    let mut all = headers.to_vec();
-    if !headers.iter().any(|(name, _)| *name == "host") {
-        all.push(("host", &host));
-    }
+    let all = with_host(headers, &host);
     let stream = TcpStream::connect(to).await.expect("somebody listens");
     open_on(stream, method, path, &all, body).await
+}
+
+fn with_host<'a>(headers: &[(&'a str, &'a str)], host: &'a str) -> Vec<(&'a str, &'a str)> {
+    let mut all = headers.to_vec();
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        all.push(("host", host));
+    }
+    all
+}
+
+/// A connection that stays open after an answer, for one request after the other.
+pub struct KeptConnection {
+    to: SocketAddr,
+    sender: Mutex<SendRequest<Full<Bytes>>>,
+    _connection: Connection,
+}
+
+impl KeptConnection {
+    pub async fn open(to: SocketAddr) -> Self {
+        let stream = TcpStream::connect(to).await.expect("somebody listens");
+        let (sender, connection) = connected(stream).await;
+        Self {
+            to,
+            sender: Mutex::new(sender),
+            _connection: connection,
+        }
+    }
+
+    /// Sends a request when the answer before has been read.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Bytes>,
+    ) -> OpenAnswer {
+        let host = self.to.to_string();
+        let request = request_of(method, path, &with_host(headers, &host), body);
+        let mut sender = self.sender.lock().await;
+        let exchange = async {
+            sender.ready().await.expect("an open connection");
+            sender.send_request(request).await.expect("an HTTP answer")
+        };
+        let answer = within(&format!("an answer to {method} {path}"), exchange).await;
+        OpenAnswer::of(answer, None)
+    }
+}
+
+async fn connected(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+) -> (SendRequest<Full<Bytes>>, Connection) {
+    let connecting = hyper::client::conn::http1::handshake(TokioIo::new(stream));
+    let (sender, connection) = connecting.await.expect("a connected stream");
+    (sender, Connection(tokio::spawn(connection).abort_handle()))
+}
+
+fn request_of(
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Bytes>,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::builder().method(method).uri(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let request = request.body(Full::new(body.into()));
+    request.expect("a good request")
 }
 
 /// Sends a request with exactly these headers on a fresh connection of any kind.
@@ -141,30 +219,13 @@ pub async fn open_on(
     headers: &[(&str, &str)],
     body: impl Into<Bytes>,
 ) -> OpenAnswer {
-    let mut request = Request::builder().method(method).uri(path);
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let request = request
-        .body(Full::new(body.into()))
-        .expect("a good request");
+    let request = request_of(method, path, headers, body);
     let exchange = async {
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .expect("a connected stream");
-        let connection = Connection(tokio::spawn(connection).abort_handle());
+        let (mut sender, connection) = connected(stream).await;
         let answer = sender.send_request(request).await;
-        (answer.expect("an HTTP answer"), connection)
+        OpenAnswer::of(answer.expect("an HTTP answer"), Some(connection))
     };
-    let (answer, connection) = within(&format!("an answer to {method} {path}"), exchange).await;
-    let (head, body) = answer.into_parts();
-    OpenAnswer {
-        status: head.status.as_u16(),
-        headers: head.headers,
-        body,
-        patient: false,
-        _connection: connection,
-    }
+    within(&format!("an answer to {method} {path}"), exchange).await
 }
 
 /// [`open`], and the whole body.

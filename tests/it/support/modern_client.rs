@@ -10,19 +10,20 @@ use serde_json::{Value, json};
 
 use super::{
     client::{EventStream, Exchange, Reply, call_params},
-    http::{self, HttpAnswer, OpenAnswer, Reachable},
+    http::{self, HttpAnswer, KeptConnection, OpenAnswer, Reachable},
     patience::until_async,
 };
 
 /// The revision that it speaks.
 pub const MODERN: &str = "2026-07-28";
 
-/// A client. Requests may run at once; each has a connection of its own.
+/// A client. Requests may run at once; each has a connection of its own, unless they shall share one.
 pub struct ModernClient {
     to: SocketAddr,
     path: String,
     meta: Value,
     last_id: AtomicI64,
+    kept: Option<KeptConnection>,
 }
 
 /// What the requests of a client with these capabilities say of it.
@@ -60,12 +61,19 @@ impl ModernClient {
             path: path.to_owned(),
             meta: meta_of(capabilities),
             last_id: AtomicI64::new(0),
+            kept: None,
         }
     }
 
     /// Says that it is of this name.
     pub fn named(mut self, name: &str) -> Self {
         self.meta["io.modelcontextprotocol/clientInfo"]["name"] = name.into();
+        self
+    }
+
+    /// Sends its requests over one connection, one after the other.
+    pub async fn on_one_connection(mut self) -> Self {
+        self.kept = Some(KeptConnection::open(self.to).await);
         self
     }
 
@@ -163,7 +171,10 @@ impl ModernClient {
         };
         headers.extend(named.map(|name| ("mcp-name", name)));
         headers.extend(more);
-        let answer = http::open(self.to, "POST", &self.path, &headers, frame).await;
+        let answer = match &self.kept {
+            Some(kept) => kept.send("POST", &self.path, &headers, frame).await,
+            None => http::open(self.to, "POST", &self.path, &headers, frame).await,
+        };
         (id.to_string(), answer)
     }
 }

@@ -1,0 +1,44 @@
+//! By which connection a client without a session is told from others, if it can be.
+
+use http::{HeaderName, request::Parts};
+
+use crate::call_context::ConnectionId;
+
+/// The connection that a request came over, which is its client's alone. None where a proxy has passed the request on: one connection
+/// of a proxy may carry requests of several clients.
+pub(super) fn of(head: &Parts) -> Option<ConnectionId> {
+    let is_passed_on = head.headers.keys().any(is_of_a_proxy);
+    head.extensions.get().copied().filter(|_| !is_passed_on)
+}
+
+/// Whether it is a proxy that writes such a header.
+fn is_of_a_proxy(name: &HeaderName) -> bool {
+    let name = name.as_str();
+    name.starts_with("x-forwarded-") || matches!(name, "forwarded" | "via" | "x-real-ip")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    #[test]
+    fn a_connection_of_a_proxy_is_nobodys() {
+        let of_request = |headers: &[(&str, &str)]| {
+            let mut request = Request::builder().extension(ConnectionId::new(1));
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            of(&request.body(()).expect("a request").into_parts().0)
+        };
+        let own = Some(ConnectionId::new(1));
+        assert_eq!(of_request(&[]), own);
+        assert_eq!(of_request(&[("accept", "*/*"), ("x-own", "1")]), own);
+        for name in ["Forwarded", "Via", "X-Forwarded-For", "X-Real-IP"] {
+            assert_eq!(of_request(&[(name, "1")]), None, "{name}");
+        }
+        let unnumbered = Request::new(()).into_parts().0;
+        assert_eq!(of(&unnumbered), None);
+    }
+}

@@ -1,0 +1,79 @@
+//! What a server asks and says when no call is in flight, on a connection that a client has to itself.
+
+use serde_json::{Value, json};
+
+use super::{able, asking, asks_once, before, before_with, pid_for, question};
+use crate::support::{behaviours::*, fake_upstream::FakeUpstream, script::HttpAnswers};
+
+#[tokio::test]
+async fn a_late_question_reaches_the_client_whose_connection_it_comes_on() {
+    let upstream = asking().start().await;
+    let daemon = before(&upstream).await;
+    asks_once(&daemon).await;
+    let a = able(&daemon, "/mcp/server/up").await;
+    let mut stream = a.listen().await;
+    pid_for(&a, "itself").await;
+    let unable = daemon.client("/mcp/server/up").await;
+    pid_for(&unable, "itself").await;
+    upstream.push(&question("late")).await;
+    let asked = stream.next_frame("elicitation/create").await;
+    let asked: Value = serde_json::from_str(&asked).expect("JSON");
+    a.respond(&asked["id"], r#"{"action":"accept","content":{"of":"a"}}"#)
+        .await;
+    upstream
+        .wait_for_frame(|frame| frame.contains(r#""content":{"of":"a"}"#))
+        .await;
+    // The same question of the process that the others share got no answer of hers.
+    upstream
+        .wait_for_frame(|frame| frame.contains(r#""id":"late""#) && frame.contains("error"))
+        .await;
+}
+
+#[tokio::test]
+async fn what_comes_late_is_told_to_the_client_whose_connection_it_comes_on() {
+    let line = |level: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":1.10}}}}"#
+        )
+    };
+    let status = r#"{"jsonrpc":"2.0","method":"notifications/tasks/status","params":{"taskId":"t","status":"working"}}"#;
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::sse(),
+        FakeUpstream::http().answering(HttpAnswers::Sse),
+    ] {
+        let is_over_pipes = upstream.is_over_pipes();
+        let upstream = upstream.tool("form", reply_text("done")).start().await;
+        let daemon = before_with(&upstream, json!({ "session_scope": "client" })).await;
+        let (a, b) = (
+            able(&daemon, "/mcp/server/up").await,
+            able(&daemon, "/mcp/all").await,
+        );
+        let mut streams = [a.listen().await, b.listen().await];
+        a.call("form", "{}").await.result();
+        b.call("up__form", "{}").await.result();
+        // Each process says it, so each client hears it once.
+        if is_over_pipes {
+            upstream.wait_for_children(2).await;
+        }
+        for (method, frame) in [
+            ("notifications/message", &*line("debug")),
+            ("notifications/tasks/status", status),
+        ] {
+            upstream.push(frame).await;
+            for stream in &mut streams {
+                assert_eq!(stream.next_frame(method).await, frame);
+            }
+        }
+        let level = a.request("logging/setLevel", r#"{"level":"error"}"#).await;
+        level.result();
+        upstream.wait_for("logging/setLevel").await;
+        a.call("form", "{}").await.result();
+        for level in ["debug", "error"] {
+            upstream.push(&line(level)).await;
+        }
+        let heard = streams[0].next_frame("notifications/message").await;
+        assert_eq!(heard, line("error"), "from its level on");
+        drop((a, b));
+    }
+}
