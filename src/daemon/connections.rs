@@ -216,7 +216,7 @@ mod tests {
         let others = connections.others();
         let enter = |connections: &ClientConnections| connections.enter().expect("there is room");
         let all = [&connections, &others, &connections, &others].map(enter);
-        let numbers: std::collections::HashSet<_> = all.iter().map(|one| one.id()).collect();
+        let numbers: std::collections::HashSet<_> = all.iter().map(ClientConnection::id).collect();
         assert_eq!(numbers.len(), all.len());
     }
 
