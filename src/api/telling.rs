@@ -57,6 +57,8 @@ pub(super) fn respond(
 ) -> Response {
     let begun = (told, Rest::Running(Box::pin(answering)));
     let written = stream::unfold(begun, |(told, mut rest)| async move {
+        let item =
+            |frame: &Bytes, told, rest| Some((Ok::<_, Infallible>(line(frame)), (told, rest)));
         loop {
             rest = match rest {
                 Rest::Running(mut answering) => tokio::select! {
@@ -79,10 +81,8 @@ pub(super) fn respond(
     response
 }
 
-type Item = Option<(Result<Bytes, Infallible>, (ClientReceiver, Rest))>;
-
-fn item(frame: &Bytes, told: ClientReceiver, rest: Rest) -> Item {
+fn line(frame: &Bytes) -> Bytes {
     let mut line = Vec::new();
     lines::append(frame, &mut line);
-    Some((Ok(line.into()), (told, rest)))
+    line.into()
 }

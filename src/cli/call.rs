@@ -117,7 +117,8 @@ impl CallCommand {
 /// What a server tells of a call that it works on.
 #[derive(Deserialize)]
 struct Progress {
-    progress: serde_json::Number,
+    #[serde(rename = "progress")]
+    reached: serde_json::Number,
     total: Option<serde_json::Number>,
     message: Option<String>,
 }
@@ -134,13 +135,13 @@ fn tell(line: &[u8], out: Output) {
         return;
     };
     let Progress {
-        progress,
+        reached,
         total,
         message,
     } = told.params;
     let total = total.map_or_else(String::new, |total| format!(" of {total}"));
     let message = message.map_or_else(String::new, |message| format!(": {message}"));
-    out.progress(&format!("{progress}{total}{message}"));
+    out.progress(&format!("{reached}{total}{message}"));
 }
 
 /// Reads `--args`: an object, kept as it is written.

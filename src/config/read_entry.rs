@@ -93,7 +93,7 @@ const MOST_REQUESTS: usize = 100_000;
 
 /// Reads one entry, and says what of it was ignored.
 pub(super) fn read_entry(
-    name: ServerName,
+    name: &ServerName,
     entry: Map<String, Value>,
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
@@ -114,7 +114,7 @@ const MOST_FAULTS: usize = 12;
 /// What else is wrong with an entry, found by reading it again without what was found to be wrong.
 fn other_faults(
     first: &BadField,
-    name: ServerName,
+    name: &ServerName,
     mut entry: Map<String, Value>,
     context: &Context<'_>,
 ) -> String {
@@ -126,7 +126,8 @@ fn other_faults(
         let Err(bad) = read_known(name.clone(), entry.clone(), context) else {
             break;
         };
-        others += &format!("; {bad}");
+        others += "; ";
+        others += &bad.to_string();
         key = bad.key;
     }
     others

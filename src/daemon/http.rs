@@ -176,14 +176,13 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
                 continue;
             }
         };
-        match served.connections.enter() {
-            Some(connection) => drop(tasks.spawn(converse(io, peer, served.clone(), connection))),
-            None => {
-                note_refused(&refused, &"every connection has a call in flight");
-                if let Ok(place) = refusals.clone().try_acquire_owned() {
-                    tasks.spawn(turn_away(io, place));
-                }
-            }
+        if let Some(connection) = served.connections.enter() {
+            tasks.spawn(converse(io, peer, served.clone(), connection));
+            continue;
+        }
+        note_refused(&refused, &"every connection has a call in flight");
+        if let Ok(place) = refusals.clone().try_acquire_owned() {
+            tasks.spawn(turn_away(io, place));
         }
     }
     drop(listener);

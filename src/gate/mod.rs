@@ -148,11 +148,10 @@ impl Refusals {
         let (server, tool) = (shown(server), why.tool.as_deref().map(shown));
         let kind = ErrorCode::ALL.iter().position(|code| *code == why.code);
         let limit = kind.and_then(|kind| self.0.get(kind));
-        match limit.and_then(LogLimit::due) {
-            Some(times) => {
-                tracing::info!(server, tool, code = %why.code, times, "a request was refused");
-            }
-            None => tracing::debug!(server, tool, code = %why.code, "a request was refused"),
+        if let Some(times) = limit.and_then(LogLimit::due) {
+            tracing::info!(server, tool, code = %why.code, times, "a request was refused");
+        } else {
+            tracing::debug!(server, tool, code = %why.code, "a request was refused");
         }
     }
 }
