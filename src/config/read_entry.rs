@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
-    duration,
+    duration, entry_faults,
     fields::{BadField, ObjectFields},
     fingerprint::fingerprint,
     masking,
@@ -100,68 +100,14 @@ pub(super) fn read_entry(
     read_known(name.clone(), entry.clone(), context).map_err(|first| {
         let known = [KEYS, NOTES].concat();
         let unknown = unknown_keys::in_broken_entry(entry.keys(), &known);
-        let others = other_faults(&first, name, entry, context);
+        let others = entry_faults::others(&first, entry, |entry| {
+            read_known(name.clone(), entry, context).err()
+        });
         BadField {
             problem: first.problem + &others + &unknown,
             ..first
         }
     })
-}
-
-/// Limit: faults of one entry that are told at once.
-const MOST_FAULTS: usize = 12;
-
-/// What else is wrong with an entry, found by reading it again without what was found to be wrong.
-fn other_faults(
-    first: &BadField,
-    name: &ServerName,
-    mut entry: Map<String, Value>,
-    context: &Context<'_>,
-) -> String {
-    let (mut key, mut others) = (first.key.clone(), String::new());
-    for _ in 1..MOST_FAULTS {
-        if !without_fault(&mut entry, &key) {
-            break;
-        }
-        let Err(bad) = read_known(name.clone(), entry.clone(), context) else {
-            break;
-        };
-        others += "; ";
-        others += &bad.to_string();
-        key = bad.key;
-    }
-    others
-}
-
-/// Takes out what has a fault; what a server has to have is replaced by something without one. Whether anything was changed.
-fn without_fault(entry: &mut Map<String, Value>, path: &str) -> bool {
-    let (key, inside) = match path.split_once('.') {
-        Some((key, inside)) => (key, Some(inside)),
-        None => (path, None),
-    };
-    let key = key.split('[').next().unwrap_or_default();
-    if let (Some(Value::Object(inner)), Some(inside)) = (entry.get_mut(key), inside)
-        && inner.shift_remove(inside).is_some()
-    {
-        return true;
-    }
-    let had = entry.shift_remove(key);
-    let has_target = ["command", "url"]
-        .iter()
-        .any(|key| entry.contains_key(*key));
-    match key {
-        "command" if !has_target => {
-            let sound = Value::from("command");
-            entry.insert(key.to_owned(), sound.clone());
-            had != Some(sound)
-        }
-        "url" if !has_target => {
-            let sound = Value::from("http://localhost");
-            entry.insert(key.to_owned(), sound.clone());
-            had != Some(sound)
-        }
-        _ => had.is_some(),
-    }
 }
 
 fn read_known(
