@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
@@ -243,6 +243,60 @@ impl DaemonClient {
         }
     }
 
+    /// [`DaemonClient::send`] for a verb that may also answer in lines: all but the last go to `told` as they come, the last one is the
+    /// answer, and may be a refusal, too.
+    pub async fn send_and_be_told(
+        &mut self,
+        path: &str,
+        body: impl Into<Bytes>,
+        told: impl FnMut(&[u8]),
+    ) -> Result<Bytes, DaemonError> {
+        let deadline = AnswerDeadline::Upstream;
+        let request = format!("POST {path}");
+        let wanted = post(path, body.into(), "application/x-ndjson, application/json")?;
+        match timeout(deadline.duration(), self.exchange_lines(wanted, told)).await {
+            Err(_) => Err(DaemonError::TimedOut { request, deadline }),
+            Ok(Err(reason)) => Err(DaemonError::Lost { request, reason }),
+            Ok(Ok((status, body))) => {
+                let refuses = !status.is_success() || is_refusal(&body);
+                if refuses {
+                    return Err(DaemonError::Refused(refusal(status, &body)));
+                }
+                Ok(body)
+            }
+        }
+    }
+
+    async fn exchange_lines(
+        &mut self,
+        request: Request<Full<Bytes>>,
+        mut told: impl FnMut(&[u8]),
+    ) -> Result<(StatusCode, Bytes), String> {
+        let text = |error: &dyn std::fmt::Display| error.to_string();
+        self.sender.ready().await.map_err(|error| text(&error))?;
+        let answer = self.sender.send_request(request).await;
+        let answer = answer.map_err(|error| text(&error))?;
+        let status = answer.status();
+        let mut body = Limited::new(answer.into_body(), LARGEST_ANSWER);
+        let mut unfinished = BytesMut::new();
+        let mut last = Bytes::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|error| text(&error))?;
+            unfinished.extend_from_slice(&frame.into_data().unwrap_or_default());
+            while let Some(end) = memchr::memchr(b'\n', &unfinished) {
+                if !last.is_empty() {
+                    told(&last);
+                }
+                last = unfinished.split_to(end + 1).freeze();
+            }
+        }
+        if unfinished.is_empty() {
+            return Ok((status, last));
+        }
+        // An answer that is no line is a daemon's that knows none.
+        Ok((status, unfinished.freeze()))
+    }
+
     async fn exchange(
         &mut self,
         request: Request<Full<Bytes>>,
@@ -263,6 +317,28 @@ impl DaemonClient {
             .map_err(|error| error.to_string())?;
         Ok((status, body.to_bytes()))
     }
+}
+
+fn post(
+    path: &str,
+    body: Bytes,
+    accept: &'static str,
+) -> Result<Request<Full<Bytes>>, DaemonError> {
+    Request::post(path)
+        .header(http::header::HOST, "mcpproxy")
+        .header(http::header::CONTENT_TYPE, "application/json")
+        .header(http::header::ACCEPT, accept)
+        .body(Full::new(body))
+        .map_err(|error| DaemonError::BadAnswer {
+            request: format!("POST {path}"),
+            reason: error.to_string(),
+        })
+}
+
+/// Whether a last line says no.
+fn is_refusal(line: &[u8]) -> bool {
+    let read = serde_json::from_slice::<RefusalBody>(line);
+    read.is_ok_and(|refusal| refusal.code.is_some())
 }
 
 /// Reads the body of an answer that says no.

@@ -7,6 +7,7 @@
 pub mod error_code;
 pub mod loopback;
 pub mod memory_budget;
+pub mod moment;
 pub mod names;
 pub mod secret;
 pub mod sync;

@@ -6,14 +6,16 @@ use axum::{
     routing::post,
 };
 use bytes::Bytes;
+use http::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tracing::Instrument;
 
-use super::{Answer, Api, json_response, wrong};
+use super::{Answer, Api, json_response, telling, wrong};
 use crate::{
     access::Caller,
     call_context::CallContext,
+    error_code::Failure,
     gate::Variant,
     wire::{Outcome, Raw, method},
 };
@@ -33,6 +35,7 @@ struct CallBody<'a> {
 async fn call(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let body = body.map_err(wrong)?;
@@ -58,16 +61,56 @@ async fn call(
             request.variant
         ))
     })?;
-    let context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    let mut context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    let call = DeclaredTool {
+        variant,
+        server: server.to_owned(),
+        tool: tool.to_owned(),
+        args,
+    };
+    if !telling::is_wanted(&headers) {
+        return Ok(json_response(made(&api, &context, call, None).await?));
+    }
+    let (to_client, told) = telling::way();
+    context.to_client = to_client;
+    let answering = async move {
+        let params = telling::asking_for_progress();
+        let made = made(&api, &context, call, Some(&params)).await;
+        made.unwrap_or_else(|failure| Raw::author(&failure).bytes().clone())
+    };
+    Ok(telling::respond(told, answering))
+}
+
+/// What is called, and as what.
+struct DeclaredTool {
+    variant: Variant,
+    server: String,
+    tool: String,
+    args: Option<Raw>,
+}
+
+/// Makes the call. `params` are sent beside the arguments.
+async fn made(
+    api: &Api,
+    context: &CallContext,
+    call: DeclaredTool,
+    params: Option<&Raw>,
+) -> Result<Bytes, Failure> {
+    let DeclaredTool {
+        variant,
+        server,
+        tool,
+        args,
+    } = call;
     let router = &api.0.router;
-    let answering = router.call_tool(&context, variant, server, tool, args.as_ref());
+    let answering = router.call_tool(context, variant, &server, &tool, args.as_ref(), params);
     let answer = answering.instrument(context.span.clone()).await;
-    let answer = answer.map_err(|failure| management.for_operator(failure))?;
+    let answer = answer.map_err(|failure| api.0.management.for_operator(failure))?;
     let (key, payload) = match answer {
         Outcome::Result(result) => ("result", result),
         Outcome::Error(error) => ("rpc_error", error),
     };
     // Put together by hand: what the upstream answered stays as it is.
     let text = [format!("{{\"{key}\":").as_bytes(), payload.as_bytes(), b"}"].concat();
-    Ok(json_response(text.into()))
+    Ok(text.into())
 }

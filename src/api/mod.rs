@@ -4,6 +4,7 @@
 mod call;
 mod servers;
 mod status;
+mod telling;
 mod tools;
 
 use std::sync::Arc;

@@ -16,6 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
     daemon_client::{self, open_socket},
+    error_code::ErrorCode,
     inbound::LINES,
     secret::Secret,
 };
@@ -47,10 +48,24 @@ pub(super) enum DaemonSocketError {
     NotRunning(PathBuf),
     #[error("the daemon on {} did not answer within {} seconds", .0.display(), UPGRADE_WITHIN.as_secs())]
     TimedOut(PathBuf),
-    #[error("{0}")]
-    Refused(String),
+    #[error("{why}")]
+    Refused {
+        why: String,
+        /// The kind, where the daemon says one that this version knows.
+        code: Option<ErrorCode>,
+    },
     #[error("the daemon on {} cannot be reached: {reason}", socket.display())]
     Unreachable { socket: PathBuf, reason: String },
+}
+
+impl DaemonSocketError {
+    /// The code that the client hears of it.
+    pub(super) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Refused { code, .. } => code.unwrap_or(ErrorCode::Internal),
+            _ => ErrorCode::Internal,
+        }
+    }
 }
 
 impl DaemonSocket {
@@ -112,17 +127,16 @@ impl DaemonSocket {
         let body = Limited::new(answer.into_body(), LARGEST_REFUSAL).collect();
         let body = body.await.map(http_body_util::Collected::to_bytes);
         let refusal = daemon_client::refusal(status, &body.unwrap_or_default());
-        let why = match (status, refusal.code) {
+        let (why, code) = match (status, refusal.code) {
             (StatusCode::NOT_FOUND, None) => {
-                "it has no such endpoint, or is of another version and has to be restarted"
-                    .to_owned()
+                let why =
+                    "it has no such endpoint, or is of another version and has to be restarted";
+                (why.to_owned(), Some(ErrorCode::InvalidArguments))
             }
-            _ => refusal.to_string(),
+            (_, code) => (refusal.to_string(), code),
         };
-        DaemonSocketError::Refused(format!(
-            "the daemon does not serve {}: {why}",
-            self.endpoint
-        ))
+        let why = format!("the daemon does not serve {}: {why}", self.endpoint);
+        DaemonSocketError::Refused { why, code }
     }
 
     fn not_running(&self) -> DaemonSocketError {

@@ -19,7 +19,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 pub use self::daemon_socket::DaemonSocket;
 use self::{
     daemon_socket::{DaemonConnection, DaemonSocketError},
-    requests::{ClientLine, ClientRequest, PendingRequests},
+    requests::{ClientLine, ClientRequest, NoDaemon, PendingRequests},
 };
 use crate::{
     lines::{self, Line, Lines},
@@ -126,8 +126,8 @@ struct State {
 impl<H: BridgeHost> Bridge<H> {
     async fn run(mut self, mut heard: mpsc::Receiver<Line>) {
         // Without waiting for the first line, so that the daemon starts while the client does. Of a failure every request hears.
-        if let Err(why) = self.attach().await {
-            self.host.note(&why);
+        if let Err(absent) = self.attach().await {
+            self.host.note(&absent.why);
         }
         loop {
             tokio::select! {
@@ -158,9 +158,10 @@ impl<H: BridgeHost> Bridge<H> {
         };
         while let Err(unnoted) = self.shared.note(asked, &line, again) {
             asked = unnoted;
-            if let Err(why) = self.attach().await {
+            if let Err(absent) = self.attach().await {
                 for one in &asked {
-                    self.shared.tell(requests::unreachable(one, &why)).await;
+                    let answer = requests::unreachable(one, &absent);
+                    self.shared.tell(answer).await;
                 }
                 return;
             }
@@ -176,7 +177,7 @@ impl<H: BridgeHost> Bridge<H> {
     }
 
     /// Goes to the daemon; a client that has opened its connection before is in the same state afterwards.
-    async fn attach(&mut self) -> Result<(), String> {
+    async fn attach(&mut self) -> Result<(), NoDaemon> {
         if let Some(lost) = self.attached.take() {
             // The client hears what became of its requests before it hears of the new daemon.
             let _ = lost.from_daemon.await;
@@ -188,7 +189,7 @@ impl<H: BridgeHost> Bridge<H> {
         };
         let connection = tokio::select! {
             reached = self.reach() => reached?,
-            () = left => return Err("the client has left".to_owned()),
+            () = left => return Err("the client has left".to_owned().into()),
         };
         let (from_daemon, mut to_daemon) = tokio::io::split(connection);
         let replay = self.shared.attach();
@@ -216,7 +217,7 @@ impl<H: BridgeHost> Bridge<H> {
     }
 
     /// A connection to the daemon, started if need be.
-    async fn reach(&self) -> Result<DaemonConnection, String> {
+    async fn reach(&self) -> Result<DaemonConnection, NoDaemon> {
         let deadline = Instant::now() + REACH;
         let (mut pause, longest) = PAUSE;
         let mut started = false;
@@ -229,7 +230,10 @@ impl<H: BridgeHost> Bridge<H> {
                     return Ok(connection);
                 }
                 Err(DaemonSocketError::NotRunning(_)) if Instant::now() < deadline => (),
-                Err(error) => return Err(error.to_string()),
+                Err(error) => {
+                    let (why, code) = (error.to_string(), error.code());
+                    return Err(NoDaemon { why, code });
+                }
             }
             // One that is beginning or ending has the data folder, but no socket.
             if started {

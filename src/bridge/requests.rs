@@ -223,10 +223,31 @@ pub(super) fn lost(id: &Id) -> Bytes {
     failed(id, ErrorCode::ConnectionLost, text, hint)
 }
 
+/// Why there is no daemon to ask.
+pub(super) struct NoDaemon {
+    pub(super) why: String,
+    /// What kind of failure that is; `internal` unless the daemon refused.
+    pub(super) code: ErrorCode,
+}
+
+impl From<String> for NoDaemon {
+    fn from(why: String) -> Self {
+        let code = ErrorCode::Internal;
+        Self { why, code }
+    }
+}
+
 /// What the client hears when there is no daemon.
-pub(super) fn unreachable(asked: &ClientRequest, why: &str) -> Bytes {
-    let hint = "`mcpproxy status` and `mcpproxy config check` in a terminal say more.";
-    failed(&asked.id, ErrorCode::Internal, why, hint)
+pub(super) fn unreachable(asked: &ClientRequest, absent: &NoDaemon) -> Bytes {
+    let hint = match absent.code {
+        ErrorCode::Internal => {
+            "`mcpproxy status` and `mcpproxy config check` in a terminal say more."
+        }
+        _ => {
+            "Correct the --endpoint that mcpproxy was started with; `mcpproxy upstream list` in a terminal shows the servers."
+        }
+    };
+    failed(&asked.id, absent.code, &absent.why, hint)
 }
 
 /// What the client hears of an answer that nobody can carry.

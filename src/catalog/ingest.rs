@@ -73,6 +73,9 @@ pub struct Tool {
     pub definition: Raw,
     /// Detects a change of what a model or a client acts on.
     pub fingerprint: Fingerprint,
+    /// Whether every client can read a list that it stands in: some refuse the whole list where the schema of one tool's arguments does
+    /// not say that it describes an object. It is found and called all the same.
+    pub listable: bool,
     /// Arguments that travel as headers too, where requests have headers; none if what the definition says of them is wrong.
     pub header_params: Box<[HeaderParam]>,
 }
@@ -140,6 +143,12 @@ impl ServerCatalog {
             |d| tool(server, d),
             |t: &Tool| &t.name,
         );
+        let unlistable = tools.iter().filter(|tool| !tool.listable);
+        problems.extend(unlistable.map(|tool| Problem(format!(
+            "tool {:?} is not in lists of all tools, because its inputSchema has no \"type\": \"object\" and some clients would read \
+             none of such a list; searches find it, and it can be called",
+            tool.name
+        ))));
         let prompts = unique(
             &listing.prompts,
             "prompt",
@@ -274,6 +283,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
             .unwrap_or_default()
             .into(),
         hints: hints(definition),
+        listable: shapes::says_its_type(&schema),
         fingerprint: Fingerprint::of_tool(definition),
         header_params: header_params::read(&schema).unwrap_or_default(),
         definition: definition.clone(),
@@ -381,10 +391,27 @@ mod tests {
         ]);
         let names: Vec<&str> = found.tools.iter().map(|t| &*t.name).collect();
         assert_eq!(names, ["good", "fine"]);
-        assert_eq!(found.problems.len(), 8, "{:?}", found.problems);
+        let unlisted = |problem: &&Problem| problem.0.contains("is not in lists");
+        assert_eq!(found.problems.iter().filter(unlisted).count(), 2);
+        assert_eq!(found.problems.len(), 8 + 2, "{:?}", found.problems);
         assert_eq!(
             found.tool("good").expect("there").definition.as_str(),
             r#"{"name":"good","inputSchema":{}}"#
+        );
+    }
+
+    #[test]
+    fn a_schema_without_a_type_keeps_its_tool_out_of_lists_alone() {
+        let found = catalog(&[
+            r#"{"name":"a","inputSchema":{"type":"object"}}"#,
+            r#"{"name":"b","inputSchema":{"properties":{}}}"#,
+        ]);
+        let listable: Vec<bool> = found.tools.iter().map(|tool| tool.listable).collect();
+        assert_eq!(listable, [true, false]);
+        assert!(
+            found.problems[0].0.contains("\"b\""),
+            "{:?}",
+            found.problems
         );
     }
 

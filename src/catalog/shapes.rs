@@ -86,6 +86,12 @@ pub(super) fn check(definition: &Raw, keys: &'static [(&str, Shape)]) -> Result<
     members(definition, keys)
 }
 
+/// Whether the schema of a tool's arguments says that it describes an object. The protocol demands it, and the official TypeScript SDK
+/// refuses a list in which one does not; other clients take such a tool.
+pub(super) fn says_its_type(schema: &Raw) -> bool {
+    schema.get("type").is_some()
+}
+
 fn members(object: &Raw, keys: &'static [(&str, Shape)]) -> Result<(), String> {
     for (key, shape) in keys {
         let value = object.get(key).filter(|value| !value.is_null());

@@ -21,8 +21,8 @@ use crate::daemon_client::{self, AnswerDeadline};
 /// Call a tool once, saying what kind of call it is
 ///
 /// The kind is what you allow the call to be: a tool that is known to do more is refused (exit code 4). Text that the tool
-/// answers goes to stdout; `-o json` prints the whole result exactly as the server gave it. Ends with 1 when the tool reports
-/// an error.
+/// answers goes to stdout; `-o json` prints the whole result exactly as the server gave it. What the server tells of its progress
+/// goes to stderr if that is a terminal, or with -v. Ends with 1 when the tool reports an error.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum CallCommand {
@@ -102,11 +102,46 @@ impl CallCommand {
         .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
         let files = location.files()?;
         let mut daemon = connection::open(&files, out).await?;
-        let body = daemon
-            .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Upstream)
-            .await?;
+        let body = if out.tells_progress() {
+            let told = |line: &[u8]| tell(line, out);
+            daemon.send_and_be_told("/api/v1/call", body, told).await?
+        } else {
+            daemon
+                .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Upstream)
+                .await?
+        };
         show(&target, &body, out)
     }
+}
+
+/// What a server tells of a call that it works on.
+#[derive(Deserialize)]
+struct Progress {
+    #[serde(rename = "progress")]
+    reached: serde_json::Number,
+    total: Option<serde_json::Number>,
+    message: Option<String>,
+}
+
+/// Shows a notification if it is one of progress: `3 of 10: reading`.
+fn tell(line: &[u8], out: Output) {
+    #[derive(Deserialize)]
+    struct Notification {
+        method: String,
+        params: Progress,
+    }
+    let read = serde_json::from_slice::<Notification>(line).ok();
+    let Some(told) = read.filter(|told| told.method == "notifications/progress") else {
+        return;
+    };
+    let Progress {
+        reached,
+        total,
+        message,
+    } = told.params;
+    let total = total.map_or_else(String::new, |total| format!(" of {total}"));
+    let message = message.map_or_else(String::new, |message| format!(": {message}"));
+    out.progress(&format!("{reached}{total}{message}"));
 }
 
 /// Reads `--args`: an object, kept as it is written.

@@ -7,17 +7,26 @@ use std::{
     time::Duration,
 };
 
+use tokio::time::Instant;
+
 use super::{failure::CommandFailure, output};
 use crate::management;
 
 /// How often it is looked for more.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// How often it is asked whether there still is something to follow.
+const ASK: Duration = Duration::from_secs(1);
+
 /// Limit: what is read of the file at once.
 const CHUNK: u64 = 1024 * 1024;
 
-/// Prints the last lines of a log file, and what is added to it until the command is ended.
-pub(super) async fn follow(path: &Path, lines: usize) -> Result<(), CommandFailure> {
+/// Prints the last lines of a log file, and what is added to it, until the command is ended or nobody writes there any more.
+pub(super) async fn follow(
+    path: &Path,
+    lines: usize,
+    is_over: impl Fn() -> bool,
+) -> Result<(), CommandFailure> {
     let failed = |error: io::Error| {
         CommandFailure::failed(format!(
             "failed to read the log {}: {error}",
@@ -35,6 +44,7 @@ pub(super) async fn follow(path: &Path, lines: usize) -> Result<(), CommandFailu
         output::foreign_text(&last.join("\n"))?;
     }
     let mut unfinished = Vec::new();
+    let mut asked = Instant::now();
     loop {
         let current = open(path).map_err(failed)?;
         if let Some(followed) = &mut file {
@@ -47,9 +57,15 @@ pub(super) async fn follow(path: &Path, lines: usize) -> Result<(), CommandFailu
         };
         if is_another {
             file = current;
-        } else {
-            tokio::time::sleep(LOOK).await;
+            continue;
         }
+        if asked.elapsed() >= ASK {
+            if is_over() {
+                return Ok(());
+            }
+            asked = Instant::now();
+        }
+        tokio::time::sleep(LOOK).await;
     }
 }
 

@@ -62,12 +62,13 @@ impl DaemonLogs {
         }
         let lines = usize::from(self.part.lines);
         if self.part.follow {
-            return follow::follow(&file, lines).await;
+            return follow::follow(&file, lines, || false).await;
         }
         let lines = management::last_lines(&file, lines).map_err(|error| {
             CommandFailure::failed(format!("failed to read {}: {error}", file.display()))
         })?;
         show(
+            "the daemon",
             LogLines {
                 lines,
                 file: Some(file),
@@ -77,16 +78,16 @@ impl DaemonLogs {
     }
 }
 
-/// Prints the lines of a log.
-pub(super) fn show(log: LogLines, out: Output) -> Result<(), CommandFailure> {
+/// Prints the lines of a log, which is this one's.
+pub(super) fn show(of: &str, log: LogLines, out: Output) -> Result<(), CommandFailure> {
     if out.is_json() {
         return output::json(&output::as_json(&log)?);
     }
     match (&log.lines[..], log.file) {
         ([], Some(file)) => out.note(&format!("nothing was written to {}", file.display())),
-        ([], None) => out.note(
-            "a remote server writes no log here; `mcpproxy upstream show NAME` has its last error",
-        ),
+        ([], None) => out.note(&format!(
+            "{of} writes no log here, because it does not run as a process of this machine; `mcpproxy upstream show {of}` says how it is"
+        )),
         (lines, _) => output::foreign_text(&lines.join("\n"))?,
     }
     Ok(())

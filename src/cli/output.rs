@@ -65,7 +65,9 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let forgotten = help_or_mistake.kind() == ErrorKind::UnknownArgument
             && forgets_the_separator(&arguments);
-        let mut mistake = CommandFailure::with_code(first_line(help_or_mistake), code);
+        let Mistake { what, tip } = Mistake::of(&help_or_mistake.to_string());
+        let mut mistake = CommandFailure::with_code(what, code);
+        mistake.next_step = tip;
         if forgotten {
             let step = "put `--` before the command: mcpproxy upstream add NAME -- COMMAND ARG…";
             say("next step", step);
@@ -78,10 +80,31 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
     ExitCode::from(code)
 }
 
-fn first_line(mistake: &clap::Error) -> String {
-    let text = mistake.to_string();
-    let line = text.lines().next().unwrap_or_default();
-    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+/// What clap says of wrong arguments, for programs.
+struct Mistake {
+    /// All of it in one line, with the arguments that it names.
+    what: String,
+    /// Its `tip:`.
+    tip: Option<String>,
+}
+
+impl Mistake {
+    fn of(text: &str) -> Self {
+        let mut paragraphs = text.split("\n\n");
+        let first = paragraphs.next().unwrap_or_default();
+        let first = first.strip_prefix("error: ").unwrap_or(first);
+        let mut lines = first.lines().map(str::trim);
+        let head = lines.next().unwrap_or_default();
+        let named: Vec<&str> = lines.collect();
+        let what = if named.is_empty() {
+            head.to_owned()
+        } else {
+            format!("{head} {}", named.join(", "))
+        };
+        let tips = paragraphs.filter_map(|paragraph| paragraph.trim().strip_prefix("tip: "));
+        let tip = tips.map(str::to_owned).next();
+        Self { what, tip }
+    }
 }
 
 /// Whether a server is added with a command that does not stand behind `--`.
@@ -167,6 +190,18 @@ impl Output {
     pub(super) fn detail(self, text: &str) {
         if self.verbose {
             say("note", text);
+        }
+    }
+
+    /// Whether somebody wants to hear how far a call has come.
+    pub(super) fn tells_progress(self) -> bool {
+        self.verbose || (!self.quiet && io::stderr().is_terminal())
+    }
+
+    /// Says how far a call has come.
+    pub(super) fn progress(self, text: &str) {
+        if self.tells_progress() {
+            say("progress", text);
         }
     }
 
@@ -278,5 +313,29 @@ fn write(text: &str) -> Result<(), CommandFailure> {
         Err(gone) if gone.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other
             .map_err(|error| CommandFailure::failed(format!("failed to write to stdout: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mistake;
+
+    #[test]
+    fn a_wrong_usage_is_told_to_programs_with_the_arguments_that_it_names() {
+        let check = |text: &str, what: &str, tip: Option<&str>| {
+            let mistake = Mistake::of(text);
+            assert_eq!((&*mistake.what, mistake.tip.as_deref()), (what, tip));
+        };
+        check(
+            "error: the following required arguments were not provided:\n  <--url <URL>|COMMAND>\n  <NAME>\n\nUsage: x\n",
+            "the following required arguments were not provided: <--url <URL>|COMMAND>, <NAME>",
+            None,
+        );
+        check(
+            "error: unexpected argument '--verbos' found\n\n  tip: a similar argument exists: '--verbose'\n\nUsage: x\n",
+            "unexpected argument '--verbos' found",
+            Some("a similar argument exists: '--verbose'"),
+        );
+        check("error: no", "no", None);
     }
 }

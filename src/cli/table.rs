@@ -1,5 +1,5 @@
 //! Tables that fit their terminal. Names stand whole in their line; text wraps at blanks and is cut with `…`; where there is no room
-//! for text beside the names, it stands below them. Without a terminal every row is one line.
+//! for text beside the names, it stands below them. Without a terminal every row is one line, in which long texts are cut, too.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -43,6 +43,9 @@ const NARROWEST: usize = 24;
 /// Limit: what is longer is a path or an address, and is broken where its line ends.
 const LONGEST_NAME: usize = 64;
 
+/// Limit: what is shown of a text where there is no terminal to fit, unless the column shows all of it.
+const PIPED: usize = 160;
+
 /// Before what stands below its row.
 const INDENT: &str = "    ";
 
@@ -52,10 +55,10 @@ pub(super) fn layout<const N: usize>(
     rows: &[[String; N]],
     terminal: Option<usize>,
 ) -> String {
-    let content = columns_of(&columns, rows);
     let Some(terminal) = terminal else {
-        return beside(&columns, rows, &content.map(|_| usize::MAX), &content);
+        return in_lines(&columns, rows);
     };
+    let content = columns_of(&columns, rows);
     let is_text = |column: &Column| column.kind != Kind::Name;
     let n_texts = columns.iter().filter(|column| is_text(column)).count();
     let of_names: usize = columns
@@ -73,6 +76,26 @@ pub(super) fn layout<const N: usize>(
     } else {
         below(&columns, rows, &content, terminal)
     }
+}
+
+/// A line for each row.
+fn in_lines<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> String {
+    let is_cut =
+        columns.map(|column| matches!(column.kind, Kind::Text(lines) if lines < usize::MAX));
+    let cell = |row: &[String; N], at: usize| {
+        let mut lines = if is_cut[at] {
+            cut(words(&row[at], PIPED), 1, PIPED)
+        } else {
+            Vec::new()
+        };
+        lines.pop().unwrap_or_else(|| row[at].clone())
+    };
+    let rows: Vec<[String; N]> = rows
+        .iter()
+        .map(|row| std::array::from_fn(|at| cell(row, at)))
+        .collect();
+    let content = columns_of(columns, &rows);
+    beside(columns, &rows, &content.map(|_| usize::MAX), &content)
 }
 
 /// The widest cell of each column.
@@ -306,6 +329,19 @@ mod tests {
             shown.contains("until nobody reads it  install it\n"),
             "{shown}"
         );
+    }
+
+    #[test]
+    fn without_a_terminal_long_texts_are_cut_unless_the_column_shows_all() {
+        let (long, word) = ("word ".repeat(100), "x".repeat(400));
+        let columns = [name("A"), text("B", 3), text("C", usize::MAX), text("D", 1)];
+        let row = [word.clone(), long.clone(), long.clone(), word.clone()];
+        let shown = layout(columns, &[row], None);
+        let line = shown.lines().nth(1).expect("a row");
+        assert!(line.starts_with(&word) && line.contains(&long), "{line}");
+        let cut = format!("{}…", "word ".repeat(32).trim_end());
+        assert!(line.contains(&format!("{cut}  word")), "{line}");
+        assert!(line.ends_with(&word), "a word is whole, to be copied");
     }
 
     #[test]

@@ -56,6 +56,14 @@ pub enum EditError {
     /// The server to change is not there.
     #[error("no server named {0:?} is in the configuration")]
     UnknownServer(String),
+    /// Several entries have the name of the server to remove, so it cannot be told which one is meant.
+    #[error("{n} entries of the configuration are named {name:?}")]
+    SeveralEntries {
+        /// The name.
+        name: String,
+        /// How many have it.
+        n: usize,
+    },
     /// The server's entry is no object, so it has no keys.
     #[error("the entry of the server {0:?} is no object")]
     NotAnEntry(String),
@@ -158,15 +166,31 @@ fn add_server(
 }
 
 fn remove_server(text: &str, name: &str) -> Result<String, EditError> {
-    let mut text = text.to_owned();
-    let mut place = Some(find_server(&text, name)?);
-    // A name that stands twice goes twice: else the second entry would come into force.
-    while let Some(mut found) = place {
-        let index = found.pop().unwrap_or_default();
-        text = remove_member(&text, &found, index)?;
-        place = find_server(&text, name).ok();
+    let mut place = find_server(text, name)?;
+    let index = place.pop().unwrap_or_default();
+    let removed = remove_member(text, &place, index)?;
+    if find_server(&removed, name).is_err() {
+        return Ok(removed);
     }
-    Ok(text)
+    // One of them is in force, and after it the next one would be.
+    Err(EditError::SeveralEntries {
+        name: name.to_owned(),
+        n: 1 + entries_named(&removed, name),
+    })
+}
+
+/// How many entries have this name, however the file spells that.
+fn entries_named(text: &str, name: &str) -> usize {
+    let (mut text, mut n) = (text.to_owned(), 0);
+    while let Ok(mut place) = find_server(&text, name) {
+        let index = place.pop().unwrap_or_default();
+        n += 1;
+        match remove_member(&text, &place, index) {
+            Ok(rest) => text = rest,
+            Err(_) => break,
+        }
+    }
+    n
 }
 
 /// Sets a key under the spelling that the file has, so that no two spellings contradict each other.

@@ -5,6 +5,7 @@
 mod document;
 pub mod duration;
 mod edit;
+mod entry_faults;
 mod fields;
 mod fingerprint;
 mod keeper;

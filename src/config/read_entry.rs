@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 use super::{
-    duration,
+    duration, entry_faults,
     fields::{BadField, ObjectFields},
     fingerprint::fingerprint,
     masking,
@@ -93,15 +93,20 @@ const MOST_REQUESTS: usize = 100_000;
 
 /// Reads one entry, and says what of it was ignored.
 pub(super) fn read_entry(
-    name: ServerName,
+    name: &ServerName,
     entry: Map<String, Value>,
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
-    let known = [KEYS, NOTES].concat();
-    let unknown = unknown_keys::in_broken_entry(entry.keys(), &known);
-    read_known(name, entry, context).map_err(|bad| BadField {
-        problem: bad.problem + &unknown,
-        ..bad
+    read_known(name.clone(), entry.clone(), context).map_err(|first| {
+        let known = [KEYS, NOTES].concat();
+        let unknown = unknown_keys::in_broken_entry(entry.keys(), &known);
+        let others = entry_faults::others(&first, entry, |entry| {
+            read_known(name.clone(), entry, context).err()
+        });
+        BadField {
+            problem: first.problem + &others + &unknown,
+            ..first
+        }
     })
 }
 

@@ -1,5 +1,5 @@
 //! The connections of clients: so many and no more, so that file descriptors are left for servers and files. When there are too many
-//! the one that was idle longest gives way to a new one.
+//! the one that was idle longest gives way to a new one; where all have calls, the one that is busy longest ends with its answer.
 
 use std::{
     collections::HashMap,
@@ -49,6 +49,8 @@ struct Activity {
     /// Since when.
     since: AtomicU64,
     over: CancellationToken,
+    /// Cancelled when its client is to be asked to come again after the answer under way.
+    last_answer: CancellationToken,
 }
 
 /// No request.
@@ -91,15 +93,18 @@ impl ClientConnections {
         }))
     }
 
-    /// Enters a new connection. `None` where there is no room, and none that can give way.
+    /// Enters a new connection. `None` where there is no room, and none that can give way; then one that is busy ends with its answer,
+    /// so that there is room soon.
     pub(super) fn enter(&self) -> Option<ClientConnection> {
         let activity = Arc::new(Activity {
             state: AtomicU8::new(IDLE),
             since: AtomicU64::new(self.now()),
             over: CancellationToken::new(),
+            last_answer: CancellationToken::new(),
         });
         let mut table = self.0.table.lock();
         if table.open.len() >= self.0.limit && !give_way(&mut table) {
+            make_room_soon(&table);
             return None;
         }
         let number = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
@@ -148,10 +153,26 @@ fn give_way(table: &mut Table) -> bool {
     true
 }
 
+/// Lets the connection that has had its request for longest end with the answer, unless it is about to.
+fn make_room_soon(table: &Table) {
+    let staying = table
+        .open
+        .values()
+        .filter(|activity| !activity.last_answer.is_cancelled());
+    if let Some(busiest) = staying.min_by_key(|activity| activity.since.load(Ordering::Relaxed)) {
+        busiest.last_answer.cancel();
+    }
+}
+
 impl ClientConnection {
     /// By what it is told from every other.
     pub(super) fn id(&self) -> ConnectionId {
         ConnectionId::new(self.number)
+    }
+
+    /// Cancelled when it is to end with the answer under way.
+    pub(super) fn last_answer(&self) -> &CancellationToken {
+        &self.activity.last_answer
     }
 
     /// Cancelled when it has to give way.
@@ -239,6 +260,8 @@ mod tests {
         assert!(first.over().is_cancelled());
         let last = fifth.begin(&Method::POST);
         assert!(enter().is_none(), "everybody calls");
+        assert!(third.last_answer().is_cancelled(), "it is busy longest");
+        assert!(!fourth.last_answer().is_cancelled());
         drop(call);
         assert!(enter().is_some() && third.over().is_cancelled());
         assert!(!fourth.over().is_cancelled() && !fifth.over().is_cancelled());

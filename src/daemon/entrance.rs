@@ -13,7 +13,7 @@ use axum::{
 use http::StatusCode;
 use tower_service::Service;
 
-use super::guard::{self, CurrentSettings, Passed};
+use super::guard::{self, CurrentSettings, Passed, RefusalLines};
 use crate::{
     access::{Access, Peer},
     api,
@@ -29,13 +29,14 @@ pub(super) struct Entrance {
     pub(super) has_api: bool,
     /// For the guard; none where only the operator's own programs come in.
     pub(super) settings: Option<CurrentSettings>,
+    pub(super) refusals: RefusalLines,
 }
 
 impl Entrance {
     /// Answers a request from this peer, or says why it is not let in.
     pub(super) async fn answer(&self, peer: Peer, mut request: Request) -> Response {
         let passed = match &self.settings {
-            Some(settings) => guard::check(settings, &request),
+            Some(settings) => guard::check(settings, &self.refusals, &request),
             None => Passed::In,
         };
         let origin = match passed {

@@ -6,7 +6,7 @@ use axum::{body::Body, extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use tokio::sync::watch;
 
-use crate::{api, config::Settings, loopback::is_loopback};
+use crate::{api, config::Settings, log_limit::LogLimit, loopback::is_loopback};
 
 /// The settings that the guard reads at each request.
 pub(super) type CurrentSettings = watch::Receiver<Arc<Settings>>;
@@ -23,6 +23,9 @@ static ONCE: [HeaderName; 7] = [
     HeaderName::from_static("x-forwarded-user"),
 ];
 
+/// How headers begin that repeat an argument of a tool (revision 2026-07-28, server/tools, "x-mcp-header").
+const ARGUMENT: &str = "mcp-param-";
+
 /// Limit: bytes of a header that a log line shows.
 const SHOWN: usize = 128;
 
@@ -36,8 +39,16 @@ pub(super) enum Passed {
     Answered(Response),
 }
 
+/// Bounds the lines about refused requests, for each reason.
+#[derive(Default)]
+pub(super) struct RefusalLines {
+    host: LogLimit,
+    origin: LogLimit,
+    twice: LogLimit,
+}
+
 /// Lets a request through, or answers 403; 400 where it says a thing twice.
-pub(super) fn check(rules: &CurrentSettings, request: &Request) -> Passed {
+pub(super) fn check(rules: &CurrentSettings, lines: &RefusalLines, request: &Request) -> Passed {
     let verdict = {
         let settings = rules.borrow();
         judge(&settings, request.uri().path(), request.headers())
@@ -45,19 +56,29 @@ pub(super) fn check(rules: &CurrentSettings, request: &Request) -> Passed {
     Passed::Answered(match verdict {
         Verdict::Pass => return Passed::In,
         Verdict::Refuse(what) => {
-            tracing::info!(
-                path = shown(request.uri().path()),
-                rejected = shown(&said(request.headers(), &what)),
-                "a request was refused: its {what} is not trusted"
-            );
+            let limit = if what == header::HOST {
+                &lines.host
+            } else {
+                &lines.origin
+            };
+            if let Some(times) = limit.due() {
+                tracing::info!(
+                    path = shown(request.uri().path()),
+                    rejected = shown(&said(request.headers(), &what)),
+                    times,
+                    "a request was refused: its {what} is not trusted"
+                );
+            }
             refusal(&what)
         }
         Verdict::Twice(name) => {
-            tracing::info!(header = %name, "a request was refused: it has a header twice");
+            if let Some(times) = lines.twice.due() {
+                tracing::info!(header = %name, times, "a request was refused: it has a header twice");
+            }
             twice(&name)
         }
         Verdict::Share(origin) if request.method() == Method::OPTIONS => {
-            shared(preflight(), &origin)
+            shared(preflight(request.headers()), &origin)
         }
         Verdict::Share(origin) => return Passed::Shared(origin),
     })
@@ -180,7 +201,28 @@ fn error(status: StatusCode, error: &str, hint: &str) -> Response {
     response
 }
 
-fn preflight() -> Response {
+/// What a page may send that is allowed to send anything.
+const ALLOWED_HEADERS: &str = "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID";
+
+/// Limit: headers of arguments that one request may have.
+const MOST_ARGUMENTS: usize = 64;
+
+/// [`ALLOWED_HEADERS`], and those that repeat arguments of a tool, which are called what its schema says: so many as are asked for.
+fn allowed_headers(headers: &HeaderMap) -> HeaderValue {
+    let asked = headers.get_all(header::ACCESS_CONTROL_REQUEST_HEADERS);
+    let asked = asked.iter().filter_map(|names| names.to_str().ok());
+    let names = asked.flat_map(|names| names.split(',')).map(str::trim);
+    let is_argument = |name: &&str| {
+        let lower = name.to_ascii_lowercase();
+        lower.starts_with(ARGUMENT) && HeaderName::try_from(lower).is_ok()
+    };
+    let names = names.filter(is_argument).take(MOST_ARGUMENTS);
+    let all: Vec<&str> = [ALLOWED_HEADERS].into_iter().chain(names).collect();
+    HeaderValue::try_from(all.join(", "))
+        .unwrap_or_else(|_| HeaderValue::from_static(ALLOWED_HEADERS))
+}
+
+fn preflight(asked: &HeaderMap) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
@@ -188,12 +230,7 @@ fn preflight() -> Response {
         header::ACCESS_CONTROL_ALLOW_METHODS,
         HeaderValue::from_static("GET, POST, DELETE"),
     );
-    headers.insert(
-        header::ACCESS_CONTROL_ALLOW_HEADERS,
-        HeaderValue::from_static(
-            "Content-Type, Accept, Authorization, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Last-Event-ID",
-        ),
-    );
+    headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed_headers(asked));
     headers.insert(
         header::ACCESS_CONTROL_MAX_AGE,
         HeaderValue::from_static("600"),
@@ -302,6 +339,25 @@ mod tests {
         ] {
             check(&settings, "/mcp", here, Some(origin), "origin");
         }
+    }
+
+    #[test]
+    fn a_page_may_repeat_arguments_in_headers() {
+        let check = |asked: &str, more: &str| {
+            let mut headers = HeaderMap::new();
+            let value = HeaderValue::from_str(asked).expect("a header value");
+            headers.insert(header::ACCESS_CONTROL_REQUEST_HEADERS, value);
+            let allowed = allowed_headers(&headers);
+            assert_eq!(allowed, format!("{ALLOWED_HEADERS}{more}"), "{asked}");
+        };
+        check("content-type,x-other", "");
+        check(
+            "mcp-param-region, Mcp-Param-N,accept",
+            ", mcp-param-region, Mcp-Param-N",
+        );
+        check("mcp-param-a b, mcp-paramx", "");
+        let many = "mcp-param-a,".repeat(100);
+        check(&many, &", mcp-param-a".repeat(MOST_ARGUMENTS));
     }
 
     #[test]

@@ -9,8 +9,9 @@ use http::{HeaderName, HeaderValue};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -33,6 +34,15 @@ const KEPT: HeaderValue = HeaderValue::from_static("timeout=60");
 
 /// Accepting fails when file descriptors run out; it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Limit: clients at a time that are told that there is no room; further ones are cut off.
+const TURNED_AWAY: usize = 16;
+
+/// How long such a client may take to hear it.
+const TURNING_AWAY: Duration = Duration::from_secs(1);
+
+/// What it is told.
+const NO_ROOM: &str = r#"{"error":"every connection that mcpproxy may have is busy","code":"overloaded","hint":"Try again in a few seconds."}"#;
 
 /// Binds every address: the first must succeed, the others are tried.
 pub(super) async fn bind(listen: &Listen) -> Result<Vec<TcpListener>, ServeError> {
@@ -156,6 +166,7 @@ pub(super) struct Served {
 pub(super) async fn serve(listener: impl Accept, served: Served, drained: Duration) {
     let tasks = TaskTracker::new();
     let refused = LogLimit::default();
+    let refusals = Arc::new(Semaphore::new(TURNED_AWAY));
     loop {
         let accepted = tokio::select! {
             () = served.closing.cancelled() => break,
@@ -170,9 +181,13 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
                 continue;
             }
         };
-        match served.connections.enter() {
-            Some(connection) => drop(tasks.spawn(converse(io, peer, served.clone(), connection))),
-            None => note_refused(&refused, &"every connection has a call in flight"),
+        if let Some(connection) = served.connections.enter() {
+            tasks.spawn(converse(io, peer, served.clone(), connection));
+            continue;
+        }
+        note_refused(&refused, &"every connection has a call in flight");
+        if let Ok(place) = refusals.clone().try_acquire_owned() {
+            tasks.spawn(turn_away(io, place));
         }
     }
     drop(listener);
@@ -222,7 +237,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             tracing::debug!("a connection gave way to another: too many are open");
             return;
         }
-        () = closing.cancelled() => {
+        () = either(&closing, connection.last_answer()) => {
             serving.as_mut().graceful_shutdown();
             serving.await
         }
@@ -230,6 +245,31 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     if let Err(error) = ended {
         tracing::debug!(%error, "a client's connection ended early");
     }
+}
+
+async fn either(one: &CancellationToken, other: &CancellationToken) {
+    tokio::select! {
+        () = one.cancelled() => (),
+        () = other.cancelled() => (),
+    }
+}
+
+/// Says that there is no room, and waits for the client to hear it: what it sent and nobody reads would take the answer with it.
+async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin, place: OwnedSemaphorePermit) {
+    let length = NO_ROOM.len();
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{NO_ROOM}"
+    );
+    let told = async {
+        io.write_all(answer.as_bytes()).await?;
+        io.shutdown().await?;
+        tokio::io::copy(&mut io, &mut tokio::io::sink()).await
+    };
+    if let Ok(Err(error)) = timeout(TURNING_AWAY, told).await {
+        tracing::debug!(%error, "a client that was turned away did not listen");
+    }
+    drop(place);
 }
 
 fn note_refused(refused: &LogLimit, why: &dyn std::fmt::Display) {

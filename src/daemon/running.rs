@@ -10,7 +10,7 @@ use super::{
     ServeError,
     connections::ClientConnections,
     entrance::Entrance,
-    guard::CurrentSettings,
+    guard::{CurrentSettings, RefusalLines},
     http::{self, LocalSocket},
     lock::DataLock,
     url_of,
@@ -215,6 +215,7 @@ fn open_faces(
             presence: inbound.presence().clone(),
             has_api: settings.is_none(),
             settings,
+            refusals: RefusalLines::default(),
         })
     };
     let routes = inbound.routes().merge(api.health_routes());

@@ -27,7 +27,8 @@ use crate::{
     access::Caller,
     catalog::{Catalog, Snapshot},
     config::Settings,
-    error_code::Failure,
+    error_code::{ErrorCode, Failure},
+    log_limit::LogLimit,
     wire::Target,
 };
 
@@ -36,6 +37,7 @@ use crate::{
 pub struct Gate {
     settings: watch::Receiver<Arc<Settings>>,
     catalog: Catalog,
+    refusals: Refusals,
 }
 
 /// Limit: bytes of a name that a log line shows. Clients write what they like there.
@@ -51,7 +53,11 @@ pub struct Moment {
 impl Gate {
     /// A gate over the settings in force and what the servers offer.
     pub fn new(settings: watch::Receiver<Arc<Settings>>, catalog: Catalog) -> Self {
-        Self { settings, catalog }
+        Self {
+            settings,
+            catalog,
+            refusals: Refusals::default(),
+        }
     }
 
     /// What decisions rest on now: for whoever has many to make that must agree with each other.
@@ -88,7 +94,7 @@ impl Gate {
             let (name, fingerprint) = rules.admit(caller, server, &target)?;
             Ok(Admitted::new(caller, name, target, fingerprint))
         });
-        admitted.inspect_err(|why| note_refusal(server, why))
+        admitted.inspect_err(|why| self.refusals.note(server, why))
     }
 
     /// [`Gate::admit`] for a tool that is called as `variant`.
@@ -105,7 +111,7 @@ impl Gate {
             rules.check_variant(variant, server, tool)?;
             Ok(Admitted::new(caller, name, target, fingerprint))
         });
-        admitted.inspect_err(|why| note_refusal(server, why))
+        admitted.inspect_err(|why| self.refusals.note(server, why))
     }
 
     /// Whether a server of this name is configured and may be used, by whomever.
@@ -124,10 +130,30 @@ impl Gate {
     }
 }
 
-/// Tells the operator of a request that was refused; the span that it runs in says whose it was.
-fn note_refusal(server: &str, why: &Failure) {
-    let (server, tool) = (shown(server), why.tool.as_deref().map(shown));
-    tracing::info!(server, tool, code = %why.code, "a request was refused");
+/// Tells the operator of requests that were refused.
+#[derive(Clone)]
+struct Refusals(Arc<[LogLimit]>);
+
+impl Default for Refusals {
+    fn default() -> Self {
+        let limits = ErrorCode::ALL.iter().map(|_| LogLimit::default());
+        Self(limits.collect())
+    }
+}
+
+impl Refusals {
+    /// One more; the span that it runs in says whose it was. A flood of one kind is a line a minute, and the rest of it is for those who
+    /// debug.
+    fn note(&self, server: &str, why: &Failure) {
+        let (server, tool) = (shown(server), why.tool.as_deref().map(shown));
+        let kind = ErrorCode::ALL.iter().position(|code| *code == why.code);
+        let limit = kind.and_then(|kind| self.0.get(kind));
+        if let Some(times) = limit.and_then(LogLimit::due) {
+            tracing::info!(server, tool, code = %why.code, times, "a request was refused");
+        } else {
+            tracing::debug!(server, tool, code = %why.code, "a request was refused");
+        }
+    }
 }
 
 fn shown(name: &str) -> &str {

@@ -9,7 +9,7 @@ use super::{
     answering::Answering,
     body, client_connection,
     dispatch::{ServedClient, Unframed, Work, id_of},
-    session_headers::{accepts_events, revision_of},
+    session_headers::{accepts_events, check_revision, revision_of},
     stateless, stream,
 };
 use crate::{
@@ -75,6 +75,7 @@ impl Inbound {
         if headers.contains_key(SESSION) && !first.is_some_and(stateless::is_opening) {
             let found = self.session_of(&caller, &view, headers);
             let session = found.ok_or_else(|| answer::no_session(first.and_then(id_of)))?;
+            check_revision(headers, first)?;
             return Ok(ServedClient::of_session(self, session));
         }
         let revision = revision_of(headers, first)?;

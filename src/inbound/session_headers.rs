@@ -27,12 +27,35 @@ pub(super) fn revision_of(
         Some(revision) => Ok(revision),
         // `initialize` of a client that names a newer revision: what is agreed, its params say.
         None if first.is_some_and(stateless::is_opening) => Ok(Revision::NEWEST_LEGACY),
-        None => {
-            let error = format!("MCP-Protocol-Version {said:?} is not a revision");
-            let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));
-            Err(answer::rpc_error(StatusCode::BAD_REQUEST, id, &error))
-        }
+        None => Err(no_revision(said, first)),
     }
+}
+
+/// Refuses a request of a session that names what is no revision. What was agreed when the session was opened counts, not the header;
+/// so whatever can be a revision is taken.
+#[expect(
+    clippy::result_large_err,
+    reason = "the error is the answer, made once"
+)]
+pub(super) fn check_revision(headers: &HeaderMap, first: Option<&Message>) -> Result<(), Response> {
+    let Some(said) = headers.get(REVISION) else {
+        return Ok(());
+    };
+    let said = said.to_str().unwrap_or_default();
+    if Revision::from_header(said).is_some() || Revision::is_modern_header(said) {
+        return Ok(());
+    }
+    Err(no_revision(said, first))
+}
+
+fn no_revision(said: &str, first: Option<&Message>) -> Response {
+    let known: Vec<&str> = Revision::all().map(Revision::as_str).collect();
+    let error = format!(
+        "MCP-Protocol-Version {said:?} is not a revision; known are {}",
+        known.join(", ")
+    );
+    let (id, error) = (first.and_then(id_of), RpcError::invalid_request(error));
+    answer::rpc_error(StatusCode::BAD_REQUEST, id, &error)
 }
 
 /// Whether a client takes an answer as a stream of events.

@@ -285,6 +285,8 @@ pub enum LinkError {
         status: u16,
         /// The beginning of the body.
         text: String,
+        /// How long it asks to wait before the next request.
+        retry_after: Option<Duration>,
     },
 }
 
@@ -302,7 +304,18 @@ impl LinkError {
                 status: status @ (401 | 403),
                 ..
             } => format!("it answered HTTP {status}: it wants other credentials"),
+            Self::Status { status: 429, .. } => {
+                "it answered HTTP 429: it was asked too much of late".to_owned()
+            }
             Self::Status { status, .. } => format!("it answered HTTP {status}"),
+        }
+    }
+
+    /// How long the server asks to wait before the next request, if it does.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
         }
     }
 }

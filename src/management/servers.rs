@@ -16,7 +16,7 @@ use crate::{
         WriteError,
     },
     error_code::{ErrorCode, Failure},
-    gate::{self, Rules},
+    gate::{self, Rules, Standing},
     names::ServerName,
     process,
     upstream::{State, Status},
@@ -36,10 +36,10 @@ pub struct ServerRow {
     pub name: String,
     /// `stdio`, `http`, `sse` or `auto`; absent where the entry is broken.
     pub transport: Option<String>,
-    /// How it is.
+    /// How its connection is. Whether it may have one, the next two say.
     pub state: ServerState,
-    /// Whether the entry is switched on.
-    #[serde(default)]
+    /// Whether the entry is switched on; a broken one is not switched off.
+    #[serde(default = "unless_said_otherwise")]
     pub enabled: bool,
     /// Whether it waits for approval.
     #[serde(default)]
@@ -55,17 +55,15 @@ pub struct ServerRow {
     pub next_step: Option<String>,
 }
 
-/// How a server is, in the words that every face shows.
+/// How the connection to a server is, in the words that every face shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ServerState {
-    /// Switched off, so nothing runs.
-    Disabled,
-    /// Waits for approval, so nothing runs.
-    Quarantined,
-    /// Not connected; the next call connects it.
+    /// Not connected: asleep until the next call, or switched off, or held.
     Disconnected,
     /// On its way.
     Connecting,
+    /// Waits for a person to log in.
+    Authenticating,
     /// Connected.
     Ready,
     /// The entry cannot be used, or the last attempt failed.
@@ -120,14 +118,37 @@ impl ServerState {
     /// The word that is shown.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Disabled => "Disabled",
-            Self::Quarantined => "Quarantined",
             Self::Disconnected => "Disconnected",
             Self::Connecting => "Connecting",
+            Self::Authenticating => "Authenticating",
             Self::Ready => "Ready",
             Self::Error => "Error",
             Self::Unknown => "Unknown",
         }
+    }
+}
+
+/// A daemon of an older version leaves the switch out.
+fn unless_said_otherwise() -> bool {
+    true
+}
+
+impl ServerRow {
+    /// Whether it may be used at all, whatever its connection.
+    pub fn standing(&self) -> Standing {
+        match self {
+            Self { enabled: false, .. } => Standing::Disabled,
+            Self {
+                quarantined: true, ..
+            } => Standing::Quarantined,
+            _ => Standing::Usable,
+        }
+    }
+
+    /// Whether it should work and does not.
+    pub fn is_failing(&self) -> bool {
+        let is_trying = self.state == ServerState::Connecting && self.last_error.is_some();
+        self.standing().is_usable() && (self.state == ServerState::Error || is_trying)
     }
 }
 
@@ -164,7 +185,7 @@ impl<B: Backing> Management<B> {
         Ok(ServerDetails {
             server: self.server(name)?,
             entry: entry.map(|entry| entry.shown()),
-            log_file: entry.and_then(|entry| self.log_file(entry)),
+            log_file: self.log_file(&settings, name),
         })
     }
 
@@ -172,10 +193,7 @@ impl<B: Backing> Management<B> {
     pub fn server_logs(&self, name: &str, n: usize) -> Result<LogLines, Failure> {
         self.server(name)?;
         let settings = self.settings()?;
-        let file = settings
-            .servers
-            .get(name)
-            .and_then(|entry| self.log_file(entry));
+        let file = self.log_file(&settings, name);
         let written = file.as_ref().map(|file| last_lines(file, n)).transpose();
         let written = written.map_err(|error| {
             let error = format!("failed to read the log of the server {name:?}: {error}");
@@ -191,10 +209,15 @@ impl<B: Backing> Management<B> {
         })
     }
 
-    /// Where a server's stderr goes. A remote one has none.
-    fn log_file(&self, entry: &ServerEntry) -> Option<PathBuf> {
-        let is_process = matches!(entry.transport, Transport::Stdio(_));
-        is_process.then(|| process::server_log_file(self.0.data_dir(), &entry.name))
+    /// Where a server's stderr goes. A remote one has none; one whose entry is broken may have written while it was sound.
+    fn log_file(&self, settings: &Settings, name: &str) -> Option<PathBuf> {
+        if let Some(entry) = settings.servers.get(name) {
+            let is_process = matches!(entry.transport, Transport::Stdio(_));
+            return is_process.then(|| process::server_log_file(self.0.data_dir(), &entry.name));
+        }
+        let name = ServerName::parse(name).ok()?;
+        let file = process::server_log_file(self.0.data_dir(), &name);
+        file.exists().then_some(file)
     }
 
     /// One server of the configuration.
@@ -223,7 +246,7 @@ impl<B: Backing> Management<B> {
             let error = one.last_error.as_ref()?;
             Some((one.explained(&error.reason), error.next_step.clone()))
         });
-        let state = state(refusal.as_ref(), &connections);
+        let state = state(&connections);
         let (last_error, next_step) = match last_error {
             Some((reason, next_step)) => (Some(reason), Some(next_step)),
             None => (None, refusal.map(|failure| failure.hint)),
@@ -250,7 +273,7 @@ impl<B: Backing> Management<B> {
             name: broken.name.clone(),
             transport: None,
             state: ServerState::Error,
-            enabled: false,
+            enabled: true,
             quarantined: false,
             tools: B::TOOLS_UNLISTED,
             instances: None,
@@ -357,6 +380,11 @@ fn not_written(error: &WriteError) -> Failure {
             "`mcpproxy upstream list` shows the configured servers.",
         )
         .of_server(name),
+        WriteError::Edit(EditError::SeveralEntries { name, .. }) => failure(
+            ErrorCode::InvalidArguments,
+            "Nothing was removed. Take out of the file by hand what is not meant, or give it another name.",
+        )
+        .of_server(name),
         WriteError::Edit(EditError::Unreadable(_)) => failure(
             ErrorCode::ConfigUnusable,
             "`mcpproxy config check` shows the mistake.",
@@ -387,12 +415,7 @@ fn runs(status: &Status) -> bool {
 }
 
 /// Of the server and its instances. It works if one of them does.
-fn state(refusal: Option<&Failure>, connections: &Connections) -> ServerState {
-    match refusal.map(|failure| failure.code) {
-        Some(ErrorCode::ServerDisabled) => return ServerState::Disabled,
-        Some(ErrorCode::ServerQuarantined) => return ServerState::Quarantined,
-        _ => (),
-    }
+fn state(connections: &Connections) -> ServerState {
     let shown = |status: &Status| match status.state {
         State::Asleep => (0, ServerState::Disconnected),
         State::Waiting { .. } | State::Failed { .. } => (1, ServerState::Error),
@@ -410,10 +433,9 @@ mod tests {
     #[test]
     fn a_row_reads_back_and_one_of_a_later_version_too() {
         for state in [
-            "Disabled",
-            "Quarantined",
             "Disconnected",
             "Connecting",
+            "Authenticating",
             "Ready",
             "Error",
         ] {

@@ -9,6 +9,7 @@ use super::{
     gated::count_callable,
     servers::{ServerRow, ServerState},
 };
+use crate::gate::Standing;
 
 /// The answer of `GET /api/v1/status`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -79,6 +80,8 @@ pub struct ServerCounts {
     pub asleep: usize,
     /// On their way.
     pub connecting: usize,
+    /// Waiting for a person to log in.
+    pub authenticating: usize,
     /// Broken, or not to be reached.
     pub error: usize,
     /// Switched off.
@@ -89,7 +92,11 @@ pub struct ServerCounts {
 
 impl ServerCounts {
     fn of(rows: &[ServerRow], configured: usize, connected: usize) -> Self {
-        let count = |state| rows.iter().filter(|row| row.state == state).count();
+        let standing = |standing| rows.iter().filter(move |row| row.standing() == standing);
+        let count = |state| {
+            let rows = standing(Standing::Usable);
+            rows.filter(|row| row.state == state).count()
+        };
         Self {
             configured,
             connected,
@@ -97,9 +104,10 @@ impl ServerCounts {
             ready: count(ServerState::Ready),
             asleep: count(ServerState::Disconnected),
             connecting: count(ServerState::Connecting),
+            authenticating: count(ServerState::Authenticating),
             error: count(ServerState::Error),
-            disabled: count(ServerState::Disabled),
-            quarantined: count(ServerState::Quarantined),
+            disabled: standing(Standing::Disabled).count(),
+            quarantined: standing(Standing::Quarantined).count(),
         }
     }
 }
@@ -113,10 +121,6 @@ impl Management {
         let rows = self.rows(&settings, &lists);
         let servers =
             ServerCounts::of(&rows, health.backends_configured, health.backends_connected);
-        let is_failing = |row: &ServerRow| {
-            let is_trying = row.state == ServerState::Connecting && row.last_error.is_some();
-            row.state == ServerState::Error || is_trying
-        };
         let mut warnings = settings.warnings.clone();
         warnings.extend(self.restart_needed());
         StatusReport {
@@ -129,7 +133,7 @@ impl Management {
             servers,
             tools: health.tools,
             callable_tools: Some(count_callable(&settings, &lists)),
-            problems: rows.into_iter().filter(is_failing).collect(),
+            problems: rows.into_iter().filter(ServerRow::is_failing).collect(),
             sessions: health.active_clients,
             warnings,
             config_error: self.config_error(),

@@ -120,7 +120,7 @@ impl<'a> Wanted<'a> {
         if let Some((edits, _)) = best {
             most = most.min(edits);
         }
-        // An edit adds or takes one character, or replaces one by another.
+        // An edit adds or takes one character, replaces one by another, or swaps two that stand side by side.
         let missing = (self.folded.letters & !name.letters).count_ones();
         let strange = (name.letters & !self.folded.letters).count_ones();
         let least = name
@@ -147,8 +147,8 @@ impl<'a> Wanted<'a> {
                 && memmem::find(ours.text.as_bytes(), theirs.text.as_bytes()).is_some()
     }
 
-    /// How many single-character edits lead from one to the other (Levenshtein), unless it is more than `most`. A column of the
-    /// table at once, as differences between its cells (Myers 1999, in the form of Hyyrö 2003).
+    /// How many edits lead from one to the other (Levenshtein, and swapped neighbours count one), unless it is more than `most`. A
+    /// column of the table at once, as differences between its cells (Myers 1999, in the form of Hyyrö 2003).
     fn edits(&self, name: &Folded, most: usize) -> Option<usize> {
         let n_ours = self.folded.n_chars;
         let Some(last) = n_ours.checked_sub(1) else {
@@ -156,18 +156,20 @@ impl<'a> Wanted<'a> {
         };
         let (mut more, mut less) = (u128::MAX, 0_u128);
         let (mut edits, mut left) = (n_ours, name.n_chars);
+        let (mut diagonal, mut same_before) = (0_u128, 0_u128);
         for c in name.text.chars() {
             let same = self.places_of(c);
-            let vertical = same | less;
-            let horizontal = ((same & more).wrapping_add(more) ^ more) | same;
-            let mut grows = less | !(horizontal | more);
-            let mut shrinks = more & horizontal;
+            let swapped = ((!diagonal & same) << 1) & same_before;
+            diagonal = ((same & more).wrapping_add(more) ^ more) | same | less | swapped;
+            same_before = same;
+            let mut grows = less | !(diagonal | more);
+            let mut shrinks = more & diagonal;
             edits += usize::from(grows >> last & 1 == 1);
             edits -= usize::from(shrinks >> last & 1 == 1);
             grows = grows << 1 | 1;
             shrinks <<= 1;
-            more = shrinks | !(vertical | grows);
-            less = grows & vertical;
+            more = shrinks | !(diagonal | grows);
+            less = grows & diagonal;
             left -= 1;
             if edits.saturating_sub(left) > most {
                 return None;
@@ -198,6 +200,8 @@ mod tests {
         assert_eq!(find("github__create_isue"), Some("github__create_issue"));
         assert_eq!(find("create_issue"), Some("github__create_issue"));
         assert_eq!(find("GitHub__List_Repos_2"), Some("github__list_repos"));
+        assert_eq!(find("tmie__now"), Some("time__now"));
+        assert_eq!(closest("ecoh", ["get", "echo"].into_iter()), Some("echo"));
         assert_eq!(find("zebra"), None);
         assert_eq!(find(""), None);
         assert_eq!(find(&"time__now".repeat(20)), None);
@@ -206,20 +210,26 @@ mod tests {
         assert_eq!(found, None);
     }
 
-    /// The plain table, a row at a time.
+    /// The plain table.
     fn distance(a: &str, b: &str) -> usize {
-        let b: Vec<char> = b.chars().collect();
-        let mut row: Vec<usize> = (0..=b.len()).collect();
-        for (i, ca) in a.chars().enumerate() {
-            let mut diagonal = row[0];
-            row[0] = i + 1;
-            for (j, cb) in b.iter().enumerate() {
-                let substituted = diagonal + usize::from(ca != *cb);
-                diagonal = row[j + 1];
-                row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                if i == 0 || j == 0 {
+                    table[i][j] = i.max(j);
+                    continue;
+                }
+                let replaced = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let mut least = replaced.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1);
+                let is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                if is_swap {
+                    least = least.min(table[i - 2][j - 2] + 1);
+                }
+                table[i][j] = least;
             }
         }
-        row[b.len()]
+        table[a.len()][b.len()]
     }
 
     /// The rule without any shortcut.

@@ -15,6 +15,7 @@ mod login_path;
 mod login_shell;
 mod members;
 mod process_table;
+mod run_mark;
 mod stderr_log;
 mod sweep;
 
@@ -44,6 +45,7 @@ pub use self::{
     launch::{Launch, SpawnError},
     ledger::{ChildLedger, LedgerError},
     login_path::LoginPath,
+    run_mark::is_run_mark,
     stderr_log::{StderrLog, remove_server_logs, server_log_file},
 };
 use crate::secret::Secrets;

@@ -6,6 +6,7 @@ use std::{
     collections::VecDeque,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -13,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use super::{
     line_cutter::LineCutter,
     log_file::{LogFile, remove_all},
+    run_mark::run_mark,
 };
 use crate::{names::ServerName, secret::Secrets, sync::Guarded};
 
@@ -70,12 +72,13 @@ impl StderrLog {
         last.lines.iter().skip(skipped).cloned().collect()
     }
 
-    /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied.
-    /// Secrets are masked in memory and in the file.
+    /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied. Secrets are masked
+    /// in memory and in the file. What is written stands below a line that says when this began.
     pub(super) async fn follow(&self, mut stderr: impl AsyncRead + Unpin, secrets: &Secrets) {
         let mut cutter = LineCutter::default();
         let mut chunk = Vec::with_capacity(CHUNK);
         let mut lines = Vec::new();
+        let mut mark = Some(run_mark(SystemTime::now()));
         loop {
             chunk.clear();
             // A stream that cannot be read has ended.
@@ -83,17 +86,22 @@ impl StderrLog {
                 break;
             }
             cutter.feed(&chunk, &mut lines);
-            self.add(&mut lines, secrets);
+            self.add(&mut mark, &mut lines, secrets);
         }
         cutter.finish(&mut lines);
-        self.add(&mut lines, secrets);
+        self.add(&mut mark, &mut lines, secrets);
     }
 
-    fn add(&self, lines: &mut Vec<String>, secrets: &Secrets) {
+    fn add(&self, mark: &mut Option<String>, lines: &mut Vec<String>, secrets: &Secrets) {
         for line in lines.iter_mut() {
             if let Cow::Owned(masked) = secrets.masked(line) {
                 *line = masked;
             }
+        }
+        if !lines.is_empty()
+            && let Some(mark) = mark.take()
+        {
+            lines.insert(0, mark);
         }
         self.file.append(lines);
         let mut last = self.last.lock();

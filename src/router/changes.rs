@@ -162,7 +162,9 @@ mod tests {
     }
 
     fn listing(tools: &[&str]) -> Listing {
-        let define = |name| Raw::author(&serde_json::json!({"name": name, "inputSchema": {}}));
+        let define = |name| {
+            Raw::author(&serde_json::json!({"name": name, "inputSchema": {"type": "object"}}))
+        };
         Listing {
             initialize: Raw::empty_object(),
             revision: Revision::NEWEST_LEGACY,

@@ -249,7 +249,7 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
         for tool in server
             .tools
             .iter()
-            .filter(|t| visible(name, &Target::tool(&t.name)))
+            .filter(|t| t.listable && visible(name, &Target::tool(&t.name)))
         {
             tools.push((
                 tool.offered.to_string(),

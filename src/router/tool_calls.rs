@@ -64,7 +64,7 @@ impl<'a> ToolCalls<'a> {
 }
 
 impl Router {
-    /// One call by server and tool, as operators make them, declared as a variant. `args` must be an object.
+    /// One call by server and tool, as operators make them, declared as a variant. `args` must be an object; `params` are sent beside it.
     pub async fn call_tool(
         &self,
         context: &CallContext,
@@ -72,6 +72,7 @@ impl Router {
         server: &str,
         tool: &str,
         args: Option<&Raw>,
+        params: Option<&Raw>,
     ) -> Result<Outcome, Failure> {
         let declared = DeclaredCall {
             variant,
@@ -79,7 +80,7 @@ impl Router {
             tool,
             arguments: args.cloned(),
         };
-        match self.call_declared(context, declared, None).await {
+        match self.call_declared(context, declared, params).await {
             Ok(outcome) => Ok(outcome),
             Err(RequestError::Failed(failure)) => Err(failure),
             Err(RequestError::Rpc(error)) => Err(Failure::new(

@@ -18,7 +18,7 @@ use crate::{
     gate::{Gate, Moment, Variant},
     long_work::{LongWork, Stop},
     names::ServerName,
-    upstream::Upstreams,
+    upstream::{State, Status, Upstreams},
     wire::Raw,
 };
 
@@ -158,7 +158,7 @@ impl ToolSearch {
             };
             let status = upstream.status();
             if status.is_failing() {
-                absent.down.push(status.explained(name.as_str()));
+                absent.down.push(down(name, &status));
             } else {
                 absent.awaited.push(name.to_string());
             }
@@ -179,4 +179,17 @@ impl ToolSearch {
             )
         })
     }
+}
+
+/// A server that is not available, and why: `name (reason; it is tried again)`.
+fn down(name: &ServerName, status: &Status) -> String {
+    let reason = status.last_error.as_ref();
+    let reason = reason.map_or("no reason is known", |error| &error.outside);
+    let is_given_up = matches!(status.state, State::Failed { .. });
+    let again = if is_given_up {
+        ""
+    } else {
+        "; it is tried again"
+    };
+    format!("{name} ({reason}{again})")
 }

@@ -22,7 +22,7 @@ pub(super) const TOO_LONG: &str = "The query is too long: only its beginning was
 pub(super) struct Absent {
     /// They are being asked for them.
     pub(super) awaited: Vec<String>,
-    /// They cannot be reached or started.
+    /// They cannot be reached or started, each with its reason.
     pub(super) down: Vec<String>,
 }
 

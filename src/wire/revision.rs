@@ -56,10 +56,11 @@ impl Revision {
             .unwrap_or(Self::NEWEST_LEGACY)
     }
 
-    /// What the `MCP-Protocol-Version` header of a legacy request means: any date before the first revision without a handshake is accepted, since
-    /// the session, not the header, says what was agreed. `None` for what is no date, or a later one.
+    /// What the `MCP-Protocol-Version` header of a legacy request means: any date between the first revision that was ever published and
+    /// the first one without a handshake is accepted, since the session, not the header, says what was agreed, and a date that is not
+    /// listed here must not lock a client out. `None` for what is no date, or an earlier or later one.
     pub fn from_header(text: &str) -> Option<Self> {
-        if !is_date(text) || text >= Self::V2026_07_28.as_str() {
+        if !is_date(text) || text < FIRST_PUBLISHED || text >= Self::V2026_07_28.as_str() {
             return None;
         }
         let newest_not_after = Self::ALL.iter().rev().find(|(_, name)| *name <= text);
@@ -183,6 +184,9 @@ impl std::fmt::Display for Revision {
     }
 }
 
+/// A draft that clients still name; nothing older was a revision.
+const FIRST_PUBLISHED: &str = "2024-10-07";
+
 fn is_date(text: &str) -> bool {
     let shape = |(i, c): (usize, u8)| {
         if i == 4 || i == 7 {
@@ -219,13 +223,15 @@ mod tests {
     }
 
     #[test]
-    fn any_legacy_date_in_the_header_is_accepted() {
+    fn any_date_that_a_legacy_revision_can_have_is_accepted_in_the_header() {
         let check = |text, expected: Option<&str>| {
             assert_eq!(Revision::from_header(text).map(Revision::as_str), expected);
         };
         check("2025-06-18", Some("2025-06-18"));
         check("2025-07-01", Some("2025-06-18"));
-        check("2024-01-01", Some("2024-11-05"));
+        check("2024-10-07", Some("2024-11-05"));
+        check("2024-10-06", None);
+        check("1999-01-01", None);
         check("2026-07-28", None);
         check("2030-01-01", None);
         check("soon", None);

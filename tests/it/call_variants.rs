@@ -141,6 +141,9 @@ async fn wrong_arguments_say_what_is_wrong() {
             .await
             .failure();
         assert_eq!(failure["code"], "invalid_arguments", "{arguments}");
+        let hint = failure["hint"].as_str().expect("a hint");
+        let is_of_intent = arguments.to_string().contains("intent");
+        assert_eq!(hint.contains("Leave `intent` out"), is_of_intent, "{hint}");
         assert!(
             failure["error"].as_str().expect("text").contains(word),
             "{arguments}: {failure}"
@@ -248,6 +251,35 @@ async fn a_tool_is_not_called_where_it_cannot_be_told_with_what() {
     assert!(
         error.contains("`resaon`") && error.contains("`reason`"),
         "{error}"
+    );
+    assert_eq!(upstream.received("tools/call"), [""; 0]);
+}
+
+#[tokio::test]
+async fn names_that_are_nearly_right_are_answered_with_the_right_ones() {
+    let (upstream, _daemon, client) = with_tools().await;
+    for (name, hint) in [
+        ("up:loko", "The closest name among its tools is \"look\"."),
+        ("look", "The closest names are up:look"),
+        ("UP:look", "The closest configured name is \"up\"."),
+        (
+            "zzz",
+            "Find the tool with retrieve_tools and use its `name`.",
+        ),
+    ] {
+        let arguments = json!({ "name": name }).to_string();
+        let failure = client.call("call_tool_write", &arguments).await.failure();
+        let said = failure["hint"].as_str().expect("a hint");
+        assert!(said.starts_with(hint), "{failure}");
+    }
+    let described = client.call("describe_tool", r#"{"names":["look"]}"#).await;
+    let described: Value = serde_json::from_str(&described.text()).expect("JSON");
+    let unknown = &described["unknown"][0];
+    assert_eq!(unknown["closest"][0], "up:look");
+    assert_eq!(unknown["error"], "\"look\" is not of the form server:tool");
+    assert_eq!(
+        unknown["hint"],
+        "Write names as server:tool; `closest` has those that may be meant."
     );
     assert_eq!(upstream.received("tools/call"), [""; 0]);
 }

@@ -129,6 +129,14 @@ impl Ran {
     }
 
     #[track_caller]
+    fn does_not_say(self, parts: &[&str]) -> Self {
+        for part in parts {
+            assert!(!self.stderr.contains(part), "{part:?} in: {}", self.stderr);
+        }
+        self
+    }
+
+    #[track_caller]
     fn shows(self, parts: &[&str]) -> Self {
         for part in parts {
             assert!(
@@ -163,6 +171,7 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
         ],
         &["upstream", "add", "a", "--type", "http", "--", "x"],
         &["upstream", "add", "a", "--env", "novalue", "--", "x"],
+        &["upstream", "add", "a", "--header", "X: y", "--", "x"],
         &[
             "upstream", "add", "a", "--url", "http://x", "--header", "novalue",
         ],
@@ -182,6 +191,15 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
         let ran = place.run(wrong).ended(2);
         assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{wrong:?}");
     }
+    let told = place
+        .run(&["upstream", "add", "-o", "json"])
+        .ended(2)
+        .json();
+    let error = told["error"].as_str().expect("text");
+    assert!(
+        error.contains("not provided: ") && error.contains("<NAME>"),
+        "{error}"
+    );
     for help in [
         &["--help"][..],
         &["upstream", "add", "--help"],

@@ -101,6 +101,42 @@ async fn idle_connections_shut_nobody_out() {
     drop(idle);
 }
 
+#[tokio::test]
+async fn where_every_connection_has_a_call_newcomers_are_told_and_soon_let_in() {
+    let upstream = FakeUpstream::stdio()
+        .tool("wait", gate("go").then(reply_text("done")))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .spawn_under_ulimit("-n 256")
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__wait").await;
+    drop(client);
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"up__wait","arguments":{}}}"#;
+    let address = daemon.address();
+    let calls: Vec<_> = (0..192)
+        .map(|_| tokio::spawn(http::send(address, "POST", "/mcp/all", &[JSON], call)))
+        .collect();
+    upstream.wait_for_count("tools/call", 192).await;
+    let refused = post(&daemon, PING.to_owned()).await;
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.json()["code"], "overloaded");
+    assert_eq!(refused.header("retry-after"), "1");
+    let status = daemon.home().rest("GET", "/api/v1/status", "").await;
+    assert_eq!(status.map(|status| status.status), Some(200));
+    upstream.open("go").await;
+    let mut closing = 0;
+    for call in calls {
+        let answer = call.await.expect("no panic");
+        assert!(answer.text().contains("done"), "{}", answer.text());
+        closing += usize::from(answer.header("connection") == "close");
+    }
+    assert_eq!(closing, 1, "the one that makes room for who was refused");
+    assert_eq!(post(&daemon, PING.to_owned()).await.status, 200);
+}
+
 /// The soft limit of open files of a process.
 fn soft_limit(pid: u32) -> Option<u64> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;

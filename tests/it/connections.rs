@@ -135,7 +135,7 @@ async fn a_request_is_sent_again_when_its_server_has_gone_deaf() {
             case "$line" in
             *'"method":"initialize"'*) answer "$id" "$INITIALIZED" ;;
             *'"method":"tools/list"'*)
-                answer "$id" '{"tools":[{"name":"t","inputSchema":{}}]}'
+                answer "$id" '{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}'
                 if mkdir "$MARK" 2>/dev/null; then exec <&-; exec sleep 600; fi ;;
             *'"method":"tools/call"'*) answer "$id" '{"content":[]}' ;;
             esac
@@ -221,6 +221,33 @@ async fn row_saying(daemon: &TestDaemon, words: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
+async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let url = format!("http://{}/mcp", listener.local_addr().expect("bound"));
+    let busy = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // The beginning of the request is enough to refuse it.
+            let _ = stream.read(&mut [0; 4096]).await;
+            let answer = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 1500\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    let daemon = TestDaemon::builder()
+        .entry("up", json!({ "url": url, "type": "http" }))
+        .start()
+        .await;
+    let row = row_saying(&daemon, "the next attempt is in 2").await;
+    let error = row["last_error"].as_str().unwrap_or_default();
+    let is_late = ["in 25m", "in 24m"].iter().any(|late| error.contains(late));
+    assert!(is_late && error.contains("HTTP 429"), "{error}");
+    busy.abort();
+}
+
+#[tokio::test]
 async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back_by_itself() {
     let upstream = FakeUpstream::http().tool("echo", echo()).start().await;
     upstream.refuse_connections(true);
@@ -240,9 +267,9 @@ async fn a_remote_server_that_is_down_says_when_it_is_tried_again_and_comes_back
             .call("retrieve_tools", r#"{"query":"echo"}"#)
             .await
             .text();
-        found
-            .contains("not known, because they are not available: up")
-            .then_some(())
+        assert!(!found.contains("in a row"), "{found}");
+        let is_told = found.contains("not known, because they are not available: up (");
+        (is_told && found.contains("; it is tried again)")).then_some(())
     })
     .await;
     upstream.refuse_connections(false);

@@ -7,6 +7,7 @@ use crate::support::{
     client::TestClient,
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, plain_tool},
+    patience::until_async,
     script::{HttpAnswers, UnknownMethods},
 };
 
@@ -243,6 +244,42 @@ async fn definitions_that_clients_cannot_read_are_left_out_of_every_list() {
         let reply = client.request(list, "{}").await;
         assert!(!reply.frame.contains("odd"), "{}", reply.frame);
     }
+}
+
+/// The official TypeScript SDK refuses a whole list for one such tool.
+#[tokio::test]
+async fn a_tool_whose_schema_has_no_type_is_in_no_list_of_all_and_can_be_called() {
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(
+            r#"{"name":"untyped","description":"Waters plants.","inputSchema":{}}"#,
+            reply_text("watered"),
+        )
+        .tool("fine", reply_text("fine"))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = listed(&daemon, &["up__fine"]).await;
+    assert_eq!(client.tool_names().await, ["up__fine"]);
+    let searching = daemon.client("/mcp").await;
+    until_async("the tool to be found", async || {
+        let found = searching
+            .call("retrieve_tools", r#"{"query":"water plants"}"#)
+            .await;
+        found.text().contains("up:untyped").then_some(())
+    })
+    .await;
+    for (tool, arguments) in [
+        ("call_tool_write", r#"{"name":"up:untyped","args":{}}"#),
+        ("up__untyped", "{}"),
+    ] {
+        assert_eq!(searching.call(tool, arguments).await.text(), "watered");
+    }
+    // The endpoint of one server lists what it lists.
+    let native = daemon.client("/mcp/server/up").await;
+    assert_eq!(native.tool_names().await, ["untyped", "fine"]);
 }
 
 #[tokio::test]

@@ -233,15 +233,30 @@ async fn every_legacy_revision_is_spoken_and_strange_ones_get_the_newest() {
         assert!(initialized["serverInfo"]["name"].is_string());
         assert_eq!(initialized["capabilities"]["tools"]["listChanged"], true);
     }
-    // A date that nobody knows must not lock a client out.
+    // A date that nobody knows must not lock a client out; what cannot be a revision is refused.
     let client = daemon.client("/mcp/all").await;
-    let headers = [
-        JSON,
-        BOTH,
-        ("mcp-session-id", client.session()),
-        ("mcp-protocol-version", "2025-07-07"),
-    ];
-    assert_eq!(client.raw_post(&headers, PING).await.status, 200);
+    for (said, status) in [
+        ("2025-07-07", 200),
+        ("2024-10-07", 200),
+        ("1999-01-01", 400),
+        ("soon", 400),
+    ] {
+        let version = ("mcp-protocol-version", said);
+        let session = ("mcp-session-id", client.session());
+        for headers in [&[JSON, BOTH, session, version][..], &[JSON, BOTH, version]] {
+            let answer = client.raw_post(headers, PING).await;
+            assert_eq!(answer.status, status, "{said}");
+            if status == 400 {
+                let error = answer.json();
+                assert_eq!(
+                    (&error["error"]["code"], &error["id"]),
+                    (&json!(-32600), &json!(1))
+                );
+                let text = error["error"]["message"].as_str().expect("text");
+                assert!(text.contains(said) && text.contains("2025-11-25"), "{text}");
+            }
+        }
+    }
     let answer = client.request("server/discover", "{}").await;
     assert_eq!(answer.error_code(), -32601);
 }

@@ -238,7 +238,7 @@ async fn what_is_too_long_is_cut_and_does_not_come_back_whole() {
     let name = "x".repeat(1_000_000);
     let arguments = json!({ "names": [name] }).to_string();
     let described = house.client.call("describe_tool", &arguments).await;
-    assert!(described.frame.contains("no server") && described.frame.len() < 20_000);
+    assert!(described.frame.contains("server:tool") && described.frame.len() < 20_000);
     let arguments = json!({ "name": name }).to_string();
     let refused = house.client.call("call_tool_read", &arguments).await;
     assert!(refused.frame.len() < 20_000, "{}", refused.frame.len());
@@ -410,6 +410,7 @@ async fn wrong_arguments_are_named() {
     }
     for (server, hint) in [
         ("clok", "The closest configured name is \"clock\"."),
+        ("Clock", "The closest configured name is \"clock\"."),
         ("nope", "The servers that can be used are clock, forge."),
     ] {
         let arguments = json!({ "query": "x", "server": server }).to_string();

@@ -20,6 +20,7 @@ use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{LogLines, Management, OverFiles, ServerChange, ServerRow, ServerState, ToolList},
     names::{BadServerName, ServerName},
+    process::is_run_mark,
 };
 
 /// Add a server: a command that speaks MCP on stdin and stdout, or a URL
@@ -48,7 +49,7 @@ pub(in crate::cli) struct AddServer {
     #[arg(long, value_name = "DIR", conflicts_with = "url")]
     cwd: Option<String>,
     /// A header for every request to the URL; may be repeated
-    #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url")]
+    #[arg(long, value_name = "NAME: VALUE", value_parser = header_pair, requires = "url", conflicts_with = "command")]
     header: Vec<(String, String)>,
     /// How to speak to it; without this the shape decides
     #[arg(long = "type", value_name = "TYPE", value_parser = PossibleValuesParser::new(TYPES))]
@@ -223,17 +224,25 @@ async fn check(
     daemon
         .send(Method::DELETE, &path, "", AnswerDeadline::Daemon)
         .await?;
-    let reason = server.last_error.as_deref();
+    let reason = server.last_error.as_deref().map(without_attempts);
     let reason = reason.unwrap_or("it did not connect in time");
     let failure = CommandFailure::failed(format!("{name:?} was not added: {reason}"));
-    if log.lines.is_empty() {
+    let written: Vec<String> = log.lines.into_iter().filter(|l| !is_run_mark(l)).collect();
+    if written.is_empty() {
         return Err(CommandFailure {
             next_step: server.next_step.clone(),
             ..failure
         });
     }
-    out.note(&format!("it wrote:\n{}", log.lines.join("\n")));
+    out.note(&format!("it wrote:\n{}", written.join("\n")));
     Err(failure)
+}
+
+/// A reason without how often it was tried and when it will be: a server that was taken out again is not tried.
+fn without_attempts(reason: &str) -> &str {
+    reason
+        .rsplit_once(" (failure ")
+        .map_or(reason, |(reason, _)| reason)
 }
 
 /// A command with its arguments in one word is what a shell would have taken apart.

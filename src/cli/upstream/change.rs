@@ -1,9 +1,12 @@
 //! `mcpproxy upstream remove|enable|disable|restart`: one verb for some servers.
 
+use std::{pin::pin, time::Duration};
+
 use clap::Args;
 use http::Method;
 use serde::Serialize;
 use serde_json::Value;
+use tokio::time::timeout;
 
 use super::{
     super::{
@@ -139,7 +142,12 @@ async fn through(
         ),
     };
     let request = format!("{method} {path}");
-    let answer = daemon.send(method, &path, "", deadline).await?;
+    let sending = daemon.send(method, &path, "", deadline);
+    let answer = if verb == Verb::Restart {
+        saying_what_is_waited_for(name, out, sending).await?
+    } else {
+        sending.await?
+    };
     let mut change: ServerChange = daemon_client::read(&request, &answer)?;
     if verb == Verb::Enable {
         change.server = outcome::wait_for(daemon, name, None).await?;
@@ -151,6 +159,7 @@ async fn through(
         let failure = CommandFailure::failed(format!("server {name:?}: {error}"));
         return Err(CommandFailure {
             next_step: server.next_step.clone(),
+            code: Some(ErrorCode::ServerUnavailable),
             ..failure
         });
     }
@@ -159,6 +168,25 @@ async fn through(
         Verb::Enable | Verb::Restart => outcome::say(out, past(verb), server),
     }
     Ok(change)
+}
+
+/// How long a command may wait for a server before it says so.
+const SILENCE: Duration = Duration::from_secs(2);
+
+async fn saying_what_is_waited_for<T>(
+    name: &str,
+    out: Output,
+    waiting: impl Future<Output = T>,
+) -> T {
+    let mut waiting = pin!(waiting);
+    if let Ok(done) = timeout(SILENCE, &mut waiting).await {
+        return done;
+    }
+    out.note(&format!(
+        "waiting for {name:?} to connect; `init_timeout` of its entry bounds that (a minute, five for a first start that downloads), \
+         and Ctrl-C ends only the waiting"
+    ));
+    waiting.await
 }
 
 async fn in_file(

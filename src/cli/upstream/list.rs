@@ -8,7 +8,10 @@ use super::super::{
     output::{self, Output},
     table::{name, text},
 };
-use crate::management::{ServerList, ServerRow};
+use crate::{
+    gate::Standing,
+    management::{ServerList, ServerRow},
+};
 
 /// List the servers: transport, state, tools, the last error and what to do about it
 #[derive(Debug, Args)]
@@ -66,12 +69,24 @@ fn row(server: ServerRow) -> [String; 6] {
     ]
 }
 
-/// The state, and how many instances run, where not all clients share one.
+/// The state of the connection, whether the server is switched off or held, and how many instances run, where not all clients
+/// share one: `Disconnected (disabled)`.
 pub(super) fn state(server: &ServerRow) -> String {
+    let instances = match server.instances {
+        None | Some(0) => None,
+        Some(1) => Some("1 instance".to_owned()),
+        Some(instances) => Some(format!("{instances} instances")),
+    };
+    let standing = match server.standing() {
+        Standing::Usable => None,
+        Standing::Disabled => Some("disabled".to_owned()),
+        Standing::Quarantined => Some("quarantined".to_owned()),
+    };
+    let remarks: Vec<String> = [standing, instances].into_iter().flatten().collect();
     let state = server.state.as_str();
-    match server.instances {
-        None | Some(0) => state.to_owned(),
-        Some(1) => format!("{state} (1 instance)"),
-        Some(instances) => format!("{state} ({instances} instances)"),
+    if remarks.is_empty() {
+        state.to_owned()
+    } else {
+        format!("{state} ({})", remarks.join(", "))
     }
 }

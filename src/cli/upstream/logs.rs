@@ -9,7 +9,10 @@ use super::super::{
     logs::{self, LogPart},
     output::Output,
 };
-use crate::{daemon_client, management::LogLines};
+use crate::{
+    daemon_client,
+    management::{LogLines, Management, OverFiles},
+};
 
 /// Show the last lines that a server wrote to its stderr, in this run and in earlier ones
 ///
@@ -37,9 +40,25 @@ impl ShowLogs {
         };
         match &log.file {
             Some(file) if self.part.follow => {
-                follow::follow(file, usize::from(self.part.lines)).await
+                let name = &self.name;
+                // The demo server stands in no file.
+                let was_there = is_configured(&files, name);
+                let is_over = || was_there && !is_configured(&files, name);
+                follow::follow(file, usize::from(self.part.lines), is_over).await?;
+                out.note(&format!(
+                    "the server {name:?} was taken out of the configuration"
+                ));
+                Ok(())
             }
-            _ => logs::show(log, out),
+            _ => logs::show(&self.name, log, out),
         }
     }
+}
+
+/// Whether the file names the server. One that cannot be read names all.
+fn is_configured(files: &Management<OverFiles>, name: &str) -> bool {
+    files.settings().map_or(true, |settings| {
+        let mut broken = settings.broken.iter();
+        settings.servers.contains_key(name) || broken.any(|broken| broken.name == name)
+    })
 }

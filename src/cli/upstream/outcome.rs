@@ -3,6 +3,7 @@
 use super::super::{failure::CommandFailure, output::Output};
 use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
+    gate::Standing,
     management::{ServerDetails, ServerRow, ServerState},
 };
 
@@ -31,7 +32,7 @@ pub(super) async fn wait_for(
 /// Says what came of it.
 pub(super) fn say(out: Output, done: &str, server: &ServerRow) {
     out.note(&format!("{done} {:?}: {}", server.name, sentence(server)));
-    if let Some(step) = server.next_step.as_ref().filter(|_| is_failing(server)) {
+    if let Some(step) = server.next_step.as_ref().filter(|_| server.is_failing()) {
         out.note(&format!("next step: {step}"));
     }
 }
@@ -42,8 +43,13 @@ fn sentence(server: &ServerRow) -> String {
         Some(1) => ", 1 tool".to_owned(),
         Some(tools) => format!(", {tools} tools"),
     };
+    match server.standing() {
+        Standing::Usable => (),
+        Standing::Disabled => return "it is switched off".to_owned(),
+        Standing::Quarantined => return "it is held until it is approved".to_owned(),
+    }
     match (server.state, &server.last_error) {
-        (_, Some(error)) if is_failing(server) => format!("it does not work yet: {error}"),
+        (_, Some(error)) if server.is_failing() => format!("it does not work yet: {error}"),
         (ServerState::Ready, _) => format!("it is ready{tools}"),
         (ServerState::Disconnected, _) => {
             format!("it is asleep and starts with the next call{tools}")
@@ -51,16 +57,9 @@ fn sentence(server: &ServerRow) -> String {
         (ServerState::Connecting, _) => {
             "it is still connecting; `mcpproxy upstream list` shows what comes of it".to_owned()
         }
-        (ServerState::Disabled, _) => "it is switched off".to_owned(),
-        (ServerState::Quarantined, _) => "it is held until it is approved".to_owned(),
+        (ServerState::Authenticating, _) => "it waits for a login".to_owned(),
         (ServerState::Error | ServerState::Unknown, _) => {
             format!("its state is {}", server.state.as_str())
         }
     }
-}
-
-/// Whether it should work and does not.
-pub(super) fn is_failing(server: &ServerRow) -> bool {
-    let is_trying = server.state == ServerState::Connecting && server.last_error.is_some();
-    server.state == ServerState::Error || is_trying
 }

@@ -128,11 +128,6 @@ fn a_server_is_removed_and_comments_stay() {
         &remove("a"),
         "{\"mcpServers\": [\n  {\"name\": \"b\"}\n]}",
     );
-    check(
-        "{\"mcpServers\": {\"a\": {\"command\": \"x\"}, \"a\": {\"command\": \"y\"}}}",
-        &remove("a"),
-        "{\"mcpServers\": {}}",
-    );
 }
 
 #[test]
@@ -261,6 +256,15 @@ fn an_edit_that_cannot_be_made_says_why() {
         EditError::Unreadable(_)
     ));
     assert!(edit(text, &remove("odd")).is_ok());
+    for text in [
+        r#"{"mcpServers": [{"name": "s"}, {"name": "t"}, {"name": "s"}, {"name": "s"}]}"#,
+        r#"{"mcpServers": {"s": {}, "t": {}, "s": 1, "s": {}}}"#,
+    ] {
+        let name = "s".to_owned();
+        let expected = EditError::SeveralEntries { name, n: 3 };
+        assert_eq!(error(text, &remove("s")), expected);
+        assert!(edit(text, &remove("t")).is_ok());
+    }
 }
 
 #[test]

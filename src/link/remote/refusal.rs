@@ -1,7 +1,9 @@
 //! Responses whose status is no success, and what they mean for the request: an answer after all, a lost session, or neither.
 
+use std::time::Duration;
+
 use bytes::Bytes;
-use http::{HeaderValue, Response, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Uri, header};
 
 use super::{ServerBody, Whole};
 use crate::{
@@ -25,6 +27,17 @@ pub(crate) struct HttpRefusal {
     status: StatusCode,
     pub(crate) body: Bytes,
     text: String,
+    retry_after: Option<Duration>,
+}
+
+/// Limit: how long a server may make us wait. What asks for more is tried again by then.
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
+
+/// `Retry-After` in seconds, which it mostly is; as a date it is passed over (RFC 9110, 10.2.3).
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let said = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    let seconds = said.trim().parse().ok()?;
+    Some(Duration::from_secs(seconds).min(LONGEST_WAIT))
 }
 
 impl HttpRefusal {
@@ -35,13 +48,19 @@ impl HttpRefusal {
     ) -> Self {
         let status = response.status();
         let target = response.headers().get(header::LOCATION).cloned();
+        let retry_after = retry_after(response.headers());
         // The status is what counts: a body that cannot be read says nothing more.
         let body = Whole::of(response).read().await.unwrap_or_default();
         let text = match target.filter(|_| status.is_redirection()) {
             Some(target) => excerpt(redirected(&target).as_bytes()),
             None => excerpt(&body),
         };
-        Self { status, body, text }
+        Self {
+            status,
+            body,
+            text,
+            retry_after,
+        }
     }
 
     /// Whether it is a JSON-RPC error for the request `id`: that is an answer, whatever the status. Only a missing login or
@@ -89,6 +108,7 @@ impl HttpRefusal {
         LinkError::Status {
             status: self.status.as_u16(),
             text: self.text,
+            retry_after: self.retry_after,
         }
     }
 }

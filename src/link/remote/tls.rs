@@ -72,6 +72,10 @@ fn mistake(error: &rustls::Error) -> Option<&'static str> {
         InvalidCertificate(Bad::UnknownIssuer) => {
             "its certificate was issued by an authority that is not trusted; `ca_file` names one to trust"
         }
+        InvalidCertificate(Bad::BadSignature) => {
+            "its certificate was not signed by the trusted authority whose name it bears, but by another one of that name; `ca_file` names \
+             one to trust"
+        }
         InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
             "its certificate is for another host than the one in the address"
         }

@@ -67,6 +67,9 @@ pub(super) fn count(arguments: &Raw, key: &str) -> Result<Option<usize>, String>
     let text = text.trim().trim_end_matches(".0");
     match text.parse() {
         Ok(0) => Err(format!("`{key}` is 0; it is at least 1")),
+        Err(_) if text.parse::<i64>().is_ok() => {
+            Err(format!("`{key}` is {text}; it is at least 1"))
+        }
         Ok(count) => Ok(Some(count)),
         Err(_) => Err(format!("`{key}` is not a whole number")),
     }

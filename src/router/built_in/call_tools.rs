@@ -136,7 +136,6 @@ const SENSITIVITIES: [&str; 4] = ["public", "internal", "private", "unknown"];
 const REASON_MAX: usize = 1000;
 
 struct Declared {
-    name: String,
     intent: Option<Intent>,
     data_sensitivity: Option<String>,
     reason: Option<String>,
@@ -153,7 +152,6 @@ impl Declared {
         let intent = arguments.get("intent").filter(|intent| !intent.is_null());
         let intent = intent.map(|intent| Intent::read(&intent)).transpose()?;
         Ok(Self {
-            name: required(arguments, "name")?,
             intent,
             data_sensitivity: string(arguments, "intent_data_sensitivity")?,
             reason: string(arguments, "intent_reason")?,
@@ -252,10 +250,11 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
 
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
-    let asked = Declared::read(&call.arguments).map_err(wrong)?;
-    check_intent(&asked, variant).map_err(wrong)?;
+    let name = required(&call.arguments, "name").map_err(wrong)?;
+    let intent = Declared::read(&call.arguments).and_then(|asked| check_intent(&asked, variant));
+    intent.map_err(|why| wrong_intent(&call, variant, &why))?;
     let arguments = arguments_of(&call).map_err(wrong)?;
-    let (server, tool) = split(&call, &asked.name)?;
+    let (server, tool) = split(&call, &name).await?;
     let declared = DeclaredCall {
         variant,
         server: &server,
@@ -265,22 +264,35 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
     call.calls.call(call.context, declared, call.params).await
 }
 
+/// What is wrong is what the call is for, not what is called.
+fn wrong_intent(call: &Call<'_>, variant: Variant, why: &str) -> Failure {
+    let error = format!("{}: {why}", call.tool.name);
+    let hint = format!(
+        "Nothing was called. Leave `intent` out, or write {{\"operation_type\": \"{}\", \"data_sensitivity\": \"…\", \"reason\": \"…\"}}, \
+         of which the last two may be left out.",
+        variant.as_str()
+    );
+    Failure::new(ErrorCode::InvalidArguments, error, hint)
+}
+
 /// `server:tool`, or a name under which a tool is offered.
-fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
+async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
     if let Some((server, tool)) = name.split_once(':') {
         return Ok((server.to_owned(), tool.to_owned()));
     }
-    let found = call.calls.offered(name);
-    found
-        .map(|(server, tool)| (server.to_string(), tool.into()))
-        .ok_or_else(|| {
-            let error = format!("{name:?} is not of the form server:tool");
-            Failure::new(
-                ErrorCode::UnknownTool,
-                error,
-                "Find the tool with retrieve_tools and use its `name`.",
-            )
-        })
+    if let Some((server, tool)) = call.calls.offered(name) {
+        return Ok((server.to_string(), tool.into()));
+    }
+    let error = format!("{name:?} is not of the form server:tool");
+    let caller = &call.context.caller;
+    let closest = call.search.closest(caller, vec![name.to_owned()]).await?;
+    let closest = closest.into_iter().flatten().collect::<Vec<_>>();
+    let hint = if closest.is_empty() {
+        "Find the tool with retrieve_tools and use its `name`.".to_owned()
+    } else {
+        format!("The closest names are {}.", closest.join(", "))
+    };
+    Err(Failure::new(ErrorCode::UnknownTool, error, hint))
 }
 
 async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {

@@ -147,7 +147,7 @@ fn find<'a>(
     let (server, tool) = match (snapshot.offered_tool(name), name.split_once(':')) {
         (Some((server, tool)), _) => (server.as_str(), &*tool.name),
         (None, Some(pair)) => pair,
-        (None, None) => (name, ""),
+        (None, None) => return Err(without_server(name)),
     };
     now.rules().decide(caller, server, &Target::tool(tool))?;
     let known = snapshot
@@ -155,6 +155,13 @@ fn find<'a>(
         .get(server)
         .and_then(|known| Some((known.server.clone(), known.tool(tool)?)));
     known.ok_or_else(|| unlisted(server, tool))
+}
+
+/// A name that says no server.
+fn without_server(name: &str) -> Failure {
+    let error = format!("{name:?} is not of the form server:tool");
+    let hint = "Write names as server:tool; `closest` has those that may be meant.";
+    Failure::new(ErrorCode::UnknownTool, error, hint)
 }
 
 /// Of a server whose changes are allowed the gate lets unknown tools through.

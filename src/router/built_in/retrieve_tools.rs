@@ -179,7 +179,7 @@ mod tests {
         check(r#"{"query":7}"#, Err("`query` is not a string"));
         check(
             r#"{"query":"x","limit":-1}"#,
-            Err("`limit` is not a whole number"),
+            Err("`limit` is -1; it is at least 1"),
         );
         check(
             r#"{"query":"x","limit":0}"#,

@@ -338,12 +338,38 @@ impl Upstream {
                 ),
                 "Ask the user to check the server's headers in the configuration.".to_owned(),
             ),
-            LinkError::Status { status, .. } => (
+            LinkError::Status {
+                status: 429,
+                retry_after,
+                ..
+            } => (
+                ErrorCode::Overloaded,
+                format!(
+                    "the server {name:?} answered HTTP 429: it was asked too much of late"
+                ),
+                try_again(*retry_after),
+            ),
+            LinkError::Status {
+                status,
+                retry_after,
+                ..
+            } => (
                 ErrorCode::BadUpstreamAnswer,
                 format!("the server {name:?} answered HTTP {status}"),
-                "Try again later.".to_owned(),
+                try_again(*retry_after),
             ),
         };
         Failure::new(code, text, hint).of_server(name)
+    }
+}
+
+/// When a request that was refused for now may be sent again.
+fn try_again(retry_after: Option<Duration>) -> String {
+    match retry_after {
+        Some(wait) => format!(
+            "Try again in {}: the server asks for that.",
+            duration::show(wait)
+        ),
+        None => "Try again later.".to_owned(),
     }
 }

@@ -122,6 +122,14 @@ impl OpenError {
         matches!(self, Self::Refused { .. } | Self::Unusable(_))
     }
 
+    /// How long the server asks to wait before the next attempt.
+    pub(in crate::upstream) fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Link(error) => error.retry_after(),
+            _ => None,
+        }
+    }
+
     /// What a client may read: nothing in the server's own words, which may name paths or say more than is good.
     pub(in crate::upstream) fn outside(&self) -> String {
         match self {

@@ -1,5 +1,7 @@
 //! Why a server is not connected.
 
+use std::time::Duration;
+
 use crate::secret::Secrets;
 
 /// Why there is no connection.
@@ -11,6 +13,8 @@ pub struct ConnectError {
     pub outside: String,
     /// What the operator can do.
     pub next_step: String,
+    /// How long the server asks to wait before the next attempt.
+    pub retry_after: Option<Duration>,
 }
 
 impl ConnectError {
@@ -21,6 +25,7 @@ impl ConnectError {
             reason: masked(&self.reason),
             outside: masked(&self.outside),
             next_step: masked(&self.next_step),
+            retry_after: self.retry_after,
         }
     }
 
@@ -52,6 +57,7 @@ impl ConnectError {
             reason: reason.to_owned(),
             outside: reason.to_owned(),
             next_step: next_step.to_owned(),
+            retry_after: None,
         }
     }
 }

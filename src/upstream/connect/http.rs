@@ -172,6 +172,7 @@ fn misconfigured(error: &link::EndpointError) -> ConnectError {
         reason: error.to_string(),
         outside: "its configuration cannot be used".to_owned(),
         next_step: "correct the entry in the configuration".to_owned(),
+        retry_after: None,
     }
 }
 
@@ -183,5 +184,6 @@ fn neither(first: &ConnectError, second: &ConnectError) -> ConnectError {
         outside: text(&first.outside, &second.outside),
         // The newer transport says more of what is wrong, unless it is not there.
         next_step: first.next_step.clone(),
+        retry_after: first.retry_after.max(second.retry_after),
     }
 }

@@ -115,6 +115,7 @@ impl ReadLists {
             reason: why(&ToString::to_string),
             outside: why(&ListError::outside),
             next_step,
+            retry_after: None,
         });
         (self.listing, error)
     }

@@ -152,6 +152,7 @@ async fn open(
         reason: error.to_string(),
         outside: error.outside(),
         next_step: logs_hint(entry),
+        retry_after: None,
     })?;
     Ok(Open {
         link,
@@ -254,6 +255,7 @@ impl ConnectError {
             reason: error.to_string(),
             outside: error.outside(),
             next_step: next_step(entry, error),
+            retry_after: error.retry_after(),
         }
     }
 
@@ -266,6 +268,10 @@ impl ConnectError {
                 ProbeError::Foreign { .. } => "update mcpproxy or the server".to_owned(),
                 ProbeError::Link(error) => next_step(entry, &OpenError::Link(error.clone())),
                 ProbeError::Refused { .. } => logs_hint(entry),
+            },
+            retry_after: match error {
+                ProbeError::Link(error) => error.retry_after(),
+                ProbeError::Foreign { .. } | ProbeError::Refused { .. } => None,
             },
         }
     }

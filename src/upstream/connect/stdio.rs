@@ -143,6 +143,7 @@ impl Program<'_> {
                 reason: error.to_string(),
                 outside: error.outside().to_owned(),
                 next_step: error.next_step().to_owned(),
+                retry_after: None,
             }
         })?;
         let exited = process.exited();

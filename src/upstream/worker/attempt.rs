@@ -12,7 +12,7 @@ use futures_util::future::FutureExt;
 use super::{
     Connected, Worker,
     schedule::Schedule,
-    state::{ConnectionHealth, HEALTHY_AFTER, StateEvent},
+    state::{ConnectionHealth, HEALTHY_AFTER, State, StateEvent},
 };
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
@@ -92,11 +92,29 @@ impl Worker {
                     .send_modify(|status| status.last_error = Some(error.clone()));
                 let (need, retries) = (self.need(), self.retries());
                 self.event(StateEvent::NotOpened(need, retries)).await;
+                self.pause_at_least(error.retry_after);
                 self.log_failure(&error);
                 for waiter in self.life.waiters.drain(..) {
                     let _ = waiter.send(Err(error.clone()));
                 }
             }
+        }
+    }
+
+    /// Puts the next attempt off where the server asks for that.
+    fn pause_at_least(&mut self, asked: Option<Duration>) {
+        let is_waiting = matches!(self.life.state, State::Waiting { .. });
+        let Some(until) = asked
+            .filter(|_| is_waiting)
+            .map(|asked| Instant::now() + asked)
+        else {
+            return;
+        };
+        if self.life.paused_until.is_none_or(|paused| paused < until) {
+            self.life.paused_until = Some(until);
+            self.shared
+                .status
+                .send_modify(|status| status.next_attempt = Some(until));
         }
     }
 
@@ -134,6 +152,7 @@ impl Worker {
                 reason: "the daemon is shutting down".to_owned(),
                 outside: "the daemon is shutting down".to_owned(),
                 next_step: "start it again".to_owned(),
+                retry_after: None,
             });
         };
         self.life.incarnation += 1;
@@ -274,6 +293,7 @@ impl Worker {
             reason,
             outside,
             next_step,
+            retry_after: None,
         };
         let error = error.without(&self.entry.secrets);
         self.shared

@@ -71,6 +71,66 @@ fn keys_of_other_programs_and_typos_are_named_with_what_was_meant() {
 }
 
 #[test]
+fn everything_that_is_wrong_with_an_entry_is_named_at_once() {
+    for (entry, faults) in [
+        (
+            r#"{ "args": 7, "env": { "A": "${NOT_SET_A}", "B": "${NOT_SET_B}", "C": [] }, "start": "soon", "comand": "x" }"#,
+            &[
+                "`command` is missing, and so is `url`",
+                "`args`",
+                "NOT_SET_A",
+                "NOT_SET_B",
+                "`env.C` must be a string",
+                "`start` is \"soon\"",
+                "`comand` is unknown",
+            ][..],
+        ),
+        (
+            r#"{ "command": "x", "url": "http://x", "roots": ["a"], "init_timeout": "1ms", "quarantined": 1 }"#,
+            &[
+                "`url` stands beside `command`",
+                "`roots[0]`",
+                "`init_timeout`",
+                "`quarantined`",
+            ],
+        ),
+        (
+            r#"{ "url": "gopher://x", "headers": { "a b": "x" }, "type": "pigeon" }"#,
+            &[
+                "`url` must begin with",
+                "`headers.a b`",
+                "`type` is \"pigeon\"",
+            ],
+        ),
+        (
+            r#"{ "type": "http", "tool_acl": { "read": 1 } }"#,
+            &["`url` is missing", "`tool_acl.read`"],
+        ),
+    ] {
+        let place = Place::configured(&format!(r#"{{ "mcpServers": {{ "a": {entry} }} }}"#));
+        let checked = place.run(&["config", "check"]).ended(1).shows(faults);
+        let rows = checked
+            .stdout
+            .lines()
+            .filter(|line| line.contains("broken server"));
+        assert_eq!(rows.count(), 1, "{}", checked.stdout);
+    }
+}
+
+#[test]
+fn a_name_that_stands_twice_is_not_removed() {
+    let file = r#"{ "mcpServers": [{ "name": "a", "command": "x" }, { "name": "a", "command": "y" }, { "name": "b", "command": "z" }] }"#;
+    let place = Place::configured(file);
+    place.run(&["upstream", "rm", "a"]).ended(2).says(&[
+        "2 entries of the configuration are named \"a\"",
+        "Nothing was removed",
+    ]);
+    assert_eq!(place.written(), file);
+    place.run(&["upstream", "rm", "b"]).ended(0);
+    assert!(!place.written().contains("\"z\""));
+}
+
+#[test]
 fn a_mode_that_is_not_there_yet_is_warned_of_on_the_command_line_too() {
     let place = Place::new();
     let _daemon = Serving::start_with(&place, &["--mode", "proxy", "--port", "0"]);

@@ -70,6 +70,7 @@ async fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
             (
                 row["name"].as_str().expect("text"),
                 row["state"].as_str().expect("text"),
+                [&row["enabled"], &row["quarantined"]].map(|switch| *switch == true),
                 &row["tools"],
             )
         })
@@ -78,18 +79,22 @@ async fn the_servers_of_the_file_are_listed_with_what_is_wrong() {
     assert_eq!(
         states,
         [
-            ("broken", "Error", unknown),
-            ("docs", "Disabled", unknown),
-            ("held", "Quarantined", &json!(1)),
-            ("time", "Disconnected", &json!(2)),
+            ("broken", "Error", [true, false], unknown),
+            ("docs", "Disconnected", [false, false], unknown),
+            ("held", "Disconnected", [true, true], &json!(1)),
+            ("time", "Disconnected", [true, false], &json!(2)),
         ]
     );
     let error = listed["servers"][0]["last_error"].as_str().expect("text");
     assert!(error.contains("command"), "{error}");
-    place
-        .run(&["upstream", "list"])
-        .ended(0)
-        .shows(&["time", "stdio", "Disconnected", "http"]);
+    place.run(&["upstream", "list"]).ended(0).shows(&[
+        "time",
+        "stdio",
+        "http",
+        "Disconnected (disabled)",
+        "Disconnected (quarantined)",
+        "`mcpproxy upstream enable docs` switches it on",
+    ]);
 }
 
 #[test]

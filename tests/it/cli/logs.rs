@@ -32,7 +32,7 @@ async fn logs_are_read_from_the_files_also_without_a_daemon() {
         place
             .run(&["upstream", "logs", "far"])
             .ended(0)
-            .says(&["a remote server writes no log here"]);
+            .says(&["far writes no log here", "`mcpproxy upstream show far`"]);
         until("the log to be written", || {
             let log = place.run(&["upstream", "logs", "a"]).ended(0).stdout;
             log.contains("said by a").then_some(log)
@@ -42,6 +42,7 @@ async fn logs_are_read_from_the_files_also_without_a_daemon() {
     // A process starts in the home folder unless its entry says otherwise.
     let home = place.folder().canonicalize().expect("it exists");
     assert!(logged.contains(home.to_str().expect("text")), "{logged}");
+    assert!(logged.starts_with("--- started 20"), "{logged}");
     let alone = place.run(&["upstream", "logs", "a", "-n", "1"]).ended(0);
     assert_eq!(alone.stdout, "said by a\n");
     let _daemon = Serving::start(&place);
@@ -84,6 +85,54 @@ fn a_log_is_followed_also_when_it_is_set_aside() {
         .run(&["upstream", "logs", "a", "-f", "-o", "json"])
         .ended(2)
         .says(&["--follow does not go with -o json"]);
+}
+
+#[test]
+fn following_ends_when_the_server_is_taken_out() {
+    let place = Place::configured(SERVERS);
+    let folder = place.home.data_dir().join("logs");
+    std::fs::create_dir_all(&folder).expect("ours");
+    std::fs::write(folder.join("server-a.log"), "one\n").expect("ours");
+    let mut follower = place
+        .command()
+        .args(["upstream", "logs", "a", "-f"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let stdout = follower.stdout.take().expect("piped");
+    let mut lines = BufReader::new(stdout).lines();
+    assert_eq!(lines.next().expect("a line").expect("text"), "one");
+    place.run(&["upstream", "remove", "a"]).ended(0);
+    let ended = follower.wait_with_output().expect("it ends");
+    assert_eq!(ended.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(
+        said.contains("\"a\" was taken out of the configuration"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_log_of_a_broken_entry_is_what_it_wrote_while_it_was_sound() {
+    let place =
+        Place::configured(r#"{ "mcpServers": { "a": { "comand": "x" }, "no name!": {} } }"#);
+    let says = |name: &str, part: &str| {
+        place
+            .run(&["upstream", "logs", name])
+            .ended(0)
+            .says(&[part]);
+    };
+    says("a", "`mcpproxy upstream show a` says how it is");
+    says(
+        "no name!",
+        "`mcpproxy upstream show no name!` says how it is",
+    );
+    let folder = place.home.data_dir().join("logs");
+    std::fs::create_dir_all(&folder).expect("ours");
+    std::fs::write(folder.join("server-a.log"), "one\n").expect("ours");
+    let shown = place.run(&["upstream", "logs", "a"]).ended(0);
+    assert_eq!(shown.stdout, "one\n");
 }
 
 #[tokio::test]

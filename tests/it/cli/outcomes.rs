@@ -49,7 +49,8 @@ fn a_checked_server_is_added_only_if_it_works() {
         .shows(&["mine:echo"]);
     add(&place, "bad", &["--check"], &BROKEN)
         .ended(1)
-        .says(&["\"bad\" was not added", "no config"]);
+        .says(&["\"bad\" was not added", "it wrote:\n  no config"])
+        .does_not_say(&["next attempt", "in a row", "--- started"]);
     let written = place.written();
     assert!(
         written.contains("mine") && !written.contains("bad"),
@@ -131,6 +132,11 @@ fn operators_read_hints_of_their_own() {
             "the closest known name is demo:echo",
         ),
         (
+            &["call", "write", "demo:ecoh"],
+            1,
+            "the closest known name is demo:echo",
+        ),
+        (
             &["call", "read", "dmo:echo"],
             1,
             "the closest configured name is \"demo\"",
@@ -191,7 +197,7 @@ fn a_server_is_shown_whole_with_its_secrets_masked() {
     add(&place, "mine", &command, &[PROGRAM, "demo-server"]).ended(0);
     let shown = place.run(&["upstream", "show", "mine"]).ended(0);
     let shown = shown.shows(&[
-        "Disabled",
+        "Disconnected (disabled)",
         "\"API_TOKEN\": \"***\"",
         "demo-server",
         "server-mine.log",

@@ -82,6 +82,31 @@ fn the_demo_server_is_used_from_the_command_line() {
         "destructive",
     ]);
     place
+        .run(&[
+            "call",
+            "read",
+            "demo:slow_count",
+            "--args",
+            r#"{"seconds":1}"#,
+            "-v",
+        ])
+        .ended(0)
+        .says(&["progress: 1 of 1: counted to 1\n"])
+        .shows(&["Counted to 1."]);
+    let quiet = [
+        "call",
+        "read",
+        "demo:slow_count",
+        "--args",
+        r#"{"seconds":1}"#,
+    ];
+    assert!(!place.run(&quiet).ended(0).stderr.contains("progress"));
+    // A failure is one, however the answer comes.
+    place
+        .run(&["call", "read", "demo:notes_delete", "-v"])
+        .ended(4)
+        .says(&["mcpproxy call destructive"]);
+    place
         .run(&["tools", "show", "demo:add"])
         .ended(0)
         .shows(&["\"outputSchema\""]);
@@ -157,7 +182,7 @@ fn a_running_daemon_takes_servers_from_the_command_line() {
     place
         .run(&["upstream", "list"])
         .ended(0)
-        .shows(&["mine", "Disabled"]);
+        .shows(&["mine", "Disconnected (disabled)"]);
     place
         .run(&["call", "read", "mine:echo", "--args", r#"{"text":"a"}"#])
         .ended(4);

@@ -286,6 +286,11 @@ fn a_restart_that_ends_in_an_error_fails_with_it() {
         .run(&["upstream", "restart", "a"])
         .ended(1)
         .says(&["\"a\": no such file", "check the command"]);
+    let told = place.run(&["upstream", "restart", "a", "-o", "json"]);
+    assert_eq!(
+        told.ended(1).json()["changes"][0]["code"],
+        "server_unavailable"
+    );
 }
 
 #[test]

@@ -148,11 +148,15 @@ async fn a_bridge_serves_the_endpoint_it_is_told() {
     assert_eq!(client.open().await.value()["instructions"], "Be kind.");
     assert_eq!(client.tool_names().await, ["echo"]);
     client.call("echo", "{}").await.result();
-    for endpoint in ["/mcp/nothing", "/mcp/server/nobody"] {
+    for (endpoint, code) in [
+        ("/mcp/nothing", "invalid_arguments"),
+        ("/mcp/server/nobody", "unknown_server"),
+    ] {
         let mut lost = PipeClient::start(&home, &["stdio", "--endpoint", endpoint]);
         let refused = lost.open_speaking("2025-06-18").await.error();
         let message = refused["message"].as_str().expect("text");
         assert!(message.contains(endpoint), "{message}");
+        assert_eq!(refused["data"]["code"], code, "{refused}");
     }
     processes::terminate(daemon_pid(&home).await);
 }

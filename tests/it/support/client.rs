@@ -64,6 +64,10 @@ impl Speaking {
         );
         let reply = client.request("initialize", &params).await;
         reply.result().clone_into(&mut client.initialized);
+        // From here on it says what was agreed, not what it asked for.
+        let agreed: Value = serde_json::from_str(&client.initialized).expect("JSON");
+        let agreed = agreed["protocolVersion"].as_str().expect("a revision");
+        agreed.clone_into(&mut client.revision);
         let session = reply.header("mcp-session-id");
         client.session = (!session.is_empty()).then(|| session.to_owned());
         let answer = client.notify("notifications/initialized", "{}").await;

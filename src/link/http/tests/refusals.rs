@@ -1,5 +1,7 @@
 //! Servers that refuse, and servers that are not there.
 
+use std::time::Duration;
+
 use super::{
     Client,
     odd_server::{OddServer, empty, json, typed},
@@ -20,6 +22,12 @@ async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
         } else if seen.mentions("page") {
             let page = "<!DOCTYPE html>\n<html><head><title>\n502 Bad \"Gateway\"</title></head><body>a lot</body></html>";
             typed(502, "text/html", page.to_owned())
+        } else if seen.mentions("wait ") {
+            let mut response = empty(429);
+            let said = ["7", "999999", "soon"].into_iter().find(|said| seen.mentions(said));
+            let said = http::HeaderValue::from_static(said.unwrap_or_default());
+            response.headers_mut().insert("retry-after", said);
+            response
         } else if seen.mentions("foreign") {
             json(
                 400,
@@ -32,7 +40,7 @@ async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
     .await;
     let client = Client::opened(&server.url).await;
     let refused = async |tool: &str| match client.result(1, tool).await {
-        Err(LinkError::Status { status, text }) => (status, text),
+        Err(LinkError::Status { status, text, .. }) => (status, text),
         other => panic!("{tool}: {other:?}"),
     };
     assert_eq!(
@@ -48,6 +56,15 @@ async fn a_refusal_bears_its_status_and_the_beginning_of_its_text() {
         (502, r#"an HTML page, "502 Bad \"Gateway\"""#.to_owned())
     );
     assert_eq!(refused("foreign").await.0, 400);
+    for (said, expected) in [("7", Some(7)), ("999999", Some(3600)), ("soon", None)] {
+        let refused = client.result(1, &format!("wait {said}")).await;
+        let error = refused.expect_err("it was asked too much");
+        assert_eq!(
+            error.retry_after(),
+            expected.map(Duration::from_secs),
+            "{said}"
+        );
+    }
     assert_eq!(refused("bare").await, (500, String::new()));
 }
 
@@ -64,7 +81,9 @@ async fn a_redirect_is_told_and_not_followed() {
     let client = Client::opened(&server.url).await;
     server.rest();
     match client.result(1, "x").await {
-        Err(LinkError::Status { status: 307, text }) => {
+        Err(LinkError::Status {
+            status: 307, text, ..
+        }) => {
             assert_eq!(
                 text,
                 "it redirects to https://example.com:8443/new, which is not followed"

@@ -1,0 +1,88 @@
+//! The answer to a call that also tells what comes before it: a line of JSON for each notification of the server about the call, and
+//! the answer as the last line. Lines are written as they come.
+
+use std::{convert::Infallible, pin::Pin};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderMap, HeaderValue, header};
+use serde_json::json;
+
+use crate::{
+    call_context::{ClientReceiver, ClientSender},
+    lines,
+    memory_budget::MemoryBudget,
+    wire::Raw,
+};
+
+/// The type of such an answer. Whoever accepts it wants to be told.
+const LINES: &str = "application/x-ndjson";
+
+/// Limit: bytes of notifications that wait for a client which reads slowly.
+const WAITING: usize = 1 << 20;
+
+/// Whether what comes before the answer is wanted.
+pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter();
+    let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+    accepted.any(|value| value.contains(LINES))
+}
+
+/// The way for notifications.
+pub(super) fn way() -> (ClientSender, ClientReceiver) {
+    ClientSender::new(&MemoryBudget::of(WAITING))
+}
+
+/// Params that ask a server for its progress.
+pub(super) fn asking_for_progress() -> Raw {
+    Raw::author(&json!({ "_meta": { "progressToken": 1 } }))
+}
+
+type Answering = Pin<Box<dyn Future<Output = Bytes> + Send>>;
+
+/// What is still to be written.
+enum Rest {
+    /// The call runs.
+    Running(Answering),
+    /// The answer is there; notifications that came before it go first.
+    Answered(Bytes),
+    Written,
+}
+
+/// The lines. A client that leaves ends the call.
+pub(super) fn respond(
+    told: ClientReceiver,
+    answering: impl Future<Output = Bytes> + Send + 'static,
+) -> Response {
+    let begun = (told, Rest::Running(Box::pin(answering)));
+    let written = stream::unfold(begun, |(told, mut rest)| async move {
+        let item =
+            |frame: &Bytes, told, rest| Some((Ok::<_, Infallible>(line(frame)), (told, rest)));
+        loop {
+            rest = match rest {
+                Rest::Running(mut answering) => tokio::select! {
+                    biased;
+                    frame = told.next() => return item(&frame, told, Rest::Running(answering)),
+                    answer = &mut answering => Rest::Answered(answer),
+                },
+                Rest::Answered(answer) => match told.take() {
+                    Some(frame) => return item(&frame, told, Rest::Answered(answer)),
+                    None => return item(&answer, told, Rest::Written),
+                },
+                Rest::Written => return None,
+            }
+        }
+    });
+    let mut response = Response::new(Body::from_stream(written));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(LINES));
+    response
+}
+
+fn line(frame: &Bytes) -> Bytes {
+    let mut line = Vec::new();
+    lines::append(frame, &mut line);
+    line.into()
+}
