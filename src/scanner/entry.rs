@@ -11,9 +11,8 @@ use super::{
     fold::fold,
     hidden,
     passage::{Kind, Passage},
-    phrases::{self, Meaning},
-    signals::Signal,
-    terminal,
+    phrase::{Hint, Meaning},
+    phrases, terminal,
 };
 use crate::config::{ServerEntry, Transport};
 
@@ -80,8 +79,7 @@ fn command(program: &str, args: &[String], findings: &mut Findings) {
         }
     }
     let signals = phrases::find(&folded).into_iter();
-    for found in signals.filter(|found| matches!(found.meaning, Meaning::Part(Signal::SecretFile)))
-    {
+    for found in signals.filter(|found| matches!(found.meaning, Meaning::Part(Hint::SecretFile))) {
         let range = super::fold::origin(&line, found.range.start)
             ..super::fold::origin(&line, found.range.end);
         findings.add("command.secret_file", Remark, &whole, range);
@@ -324,7 +322,11 @@ mod tests {
             ("/tmp/server", vec![("command.temporary_folder", Remark)]),
             (
                 "pip|install|--extra-index-url|http://x.example/|server",
-                vec![("command.foreign_index", Hold), ("address.plain", Remark)],
+                vec![
+                    ("command.foreign_index", Hold),
+                    ("command.from_address", Remark),
+                    ("address.plain", Remark),
+                ],
             ),
             (
                 "npx|-y|github:somebody/server",

@@ -75,6 +75,8 @@ fn judge(
         // England, Scotland and Wales have flags of five letters and an end.
         tag if is_tag(tag) && before.in_flag && before.run < 6 => None,
         tag if is_tag(tag) => Some(("hidden.tags", Hold)),
+        // Isolates set off a word of the other direction; the older marks can turn a whole line.
+        '\u{2066}'..='\u{2069}' if whole.chars().any(is_right_to_left) => None,
         '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' => Some(("hidden.direction", Hold)),
         '\u{200E}' | '\u{200F}' | '\u{61C}' => {
             (!whole.chars().any(is_right_to_left)).then_some(("hidden.direction", Remark))
@@ -96,7 +98,10 @@ fn judge(
             ))
         }
         '\u{FEFF}' if before.last.is_none() => None,
-        '\u{AD}' => None,
+        // One may mark where a long word breaks; many part words for patterns.
+        '\u{AD}' => {
+            (whole.matches('\u{AD}').count() > 2).then_some(("hidden.soft_hyphens", Remark))
+        }
         _ => Some((
             "hidden.zero_width",
             if between_latin { Hold } else { Remark },
@@ -161,6 +166,7 @@ pub(super) mod tests {
         check("שלום\u{200f}!", &[]);
         check("\u{feff}with a mark of byte order", &[]);
         check("soft\u{ad}hyphen", &[]);
+        check("رقم \u{2066}IBAN\u{2069}", &[]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod neighbours;
 mod orders;
 mod parameters;
 mod passage;
+mod phrase;
 mod phrases;
 mod shadowing;
 mod signals;

@@ -82,6 +82,9 @@ impl Neighbours {
         if tool.len() >= LONG_TOOL && self.tool_names.one_off(&tool).any(is_others) {
             return Some(Nearness::OneLetterOff);
         }
+        if is_act(&tool) && self.tool_names.other_joints(&tool).any(is_others) {
+            return Some(Nearness::OneLetterOff);
+        }
         let owners = self.tools.get(&tool).into_iter().flatten();
         let is_same = owners.filter(|owner| **owner != server).count() == 1;
         (is_same && is_act(&tool)).then_some(Nearness::Same)

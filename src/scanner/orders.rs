@@ -7,8 +7,9 @@ use super::{
     findings::Findings,
     fold::{fold, origin, words_of_name},
     passage::{Kind, Passage},
-    phrases::{self, Match, Meaning},
-    signals::{COMBINATIONS, Combination, Signal},
+    phrase::{Hint, Meaning},
+    phrases::{self, Match},
+    signals::{COMBINATIONS, Combination},
 };
 
 /// Reads a passage as it stands.
@@ -21,7 +22,7 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
     if !strangers.is_empty() {
         let folded_at = |at: usize| fold(text.text.get(..at).unwrap_or_default()).len();
         matches.extend(strangers.iter().map(|range| Match {
-            meaning: Meaning::Part(Signal::StrangersTool),
+            meaning: Meaning::Part(Hint::StrangersTool),
             range: folded_at(range.start)..folded_at(range.end),
         }));
     }
@@ -70,7 +71,7 @@ fn judge(matches: &[Match], mut add: impl FnMut(&'static str, Severity, Range<us
 
 /// Where all signals of a combination stand near each other: from the first of them to the end of the last.
 fn stands(combination: &Combination, matches: &[Match]) -> Option<Range<usize>> {
-    let of = |signals: &[Signal]| {
+    let of = |signals: &[Hint]| {
         let signals = signals.to_vec();
         matches.iter().filter(move |found| {
             matches!(found.meaning, Meaning::Part(signal) if signals.contains(&signal))

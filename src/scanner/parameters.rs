@@ -6,8 +6,8 @@ use super::{
     findings::Findings,
     fold::{fold, words_of_name},
     passage::{Kind, Passage},
-    phrases::{self, Meaning},
-    signals::Signal,
+    phrase::{Hint, Meaning},
+    phrases,
 };
 
 /// Reads a key or a value of a schema.
@@ -18,7 +18,8 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
         steps.next().unwrap_or_default(),
     );
     match text.kind {
-        Kind::Key if parent == "properties" => name(text, findings),
+        Kind::Key if ["properties", "patternProperties"].contains(&parent) => name(text, findings),
+        Kind::Value if parent == "required" => name(text, findings),
         Kind::Value if ["default", "const"].contains(&last) => {
             value(text, Role::FilledIn, findings)
         }
@@ -105,6 +106,19 @@ const OUT_OF_SCOPE: &[&str] = &[
     "agent memory",
     "browser cookies",
     "keychain",
+    "session transcript",
+    "transcript of session",
+    "wallet seed",
+    "seed phrase",
+    "model instructions",
+    "agent instructions",
+    "your instructions",
+    "prior messages",
+    "user profile",
+    "last messages",
+    "session messages",
+    "recent messages",
+    "recent tool results",
     "mcp config",
     "mcp json",
     "file contents for context",
@@ -123,7 +137,7 @@ fn name(text: &Passage<'_>, findings: &mut Findings) {
     }
     let takes = [
         "content", "contents", "reading", "read", "dump", "file", "value", "paste", "full", "all",
-        "copy", "from",
+        "copy", "from", "verbatim", "entire", "complete", "raw",
     ];
     let holds = |list: &[&str]| words.split(' ').any(|word| list.contains(&word));
     let keys = [
@@ -142,6 +156,11 @@ fn name(text: &Passage<'_>, findings: &mut Findings) {
         "credentials",
         "api keys",
         "env vars",
+        "bank statement",
+        "prior messages",
+        "previous messages",
+        "private messages",
+        "user messages",
         "environment variables",
     ];
     if holds(&takes)
@@ -176,8 +195,14 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
             .iter()
             .any(|found| matches!(found.meaning, Meaning::Part(part) if part == signal))
     };
-    if has(Signal::SecretFile) {
-        findings.add("values.secret_file", grave, text, whole.clone());
+    if has(Hint::SecretFile) {
+        // A tool for such files may well begin with the one of the project.
+        let severity = if folded.starts_with(".env") {
+            Remark
+        } else {
+            grave
+        };
+        findings.add("values.secret_file", severity, text, whole.clone());
     }
     if runs_something(&folded) {
         findings.add("values.command", grave, text, whole.clone());
@@ -207,7 +232,7 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
         "proxy",
     ];
     let leads_out = folded.starts_with("http") && !is_at_home(&folded)
-        || folded.contains('@') && has(Signal::Recipient);
+        || folded.contains('@') && has(Hint::Recipient);
     if role == Role::FilledIn
         && leads_out
         && carries.iter().any(|word| contains_words(&parameter, word))
@@ -217,7 +242,7 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     if folded.contains("://169.254.169.254") || folded.contains("metadata.google.internal") {
         findings.add("values.metadata_service", grave, text, whole.clone());
     }
-    if role == Role::FilledIn && folded.split(' ').count() > VALUE_WORDS && has(Signal::Order) {
+    if role == Role::FilledIn && folded.split(' ').count() > VALUE_WORDS && has(Hint::Order) {
         findings.add("values.speech", Remark, text, whole);
     }
 }

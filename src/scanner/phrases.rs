@@ -6,27 +6,10 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::{
-    Severity,
-    signals::{SIGNALS, Signal},
+    phrase::{Meaning, Phrase},
+    signals::SIGNALS,
     vocabulary::DIRECT,
 };
-
-/// What a phrase means when it is found.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Meaning {
-    /// A finding by itself.
-    Finding(&'static str, Severity),
-    /// A part of one, if others stand near.
-    Part(Signal),
-}
-
-/// A phrase. Patterns are written for folded text; ` ` stands for any blanks, `\b` is that of ASCII.
-pub(super) struct Phrase {
-    pub(super) meaning: Meaning,
-    /// Words of which one must be there; the pattern is not tried without.
-    pub(super) words: &'static [&'static str],
-    pub(super) pattern: &'static str,
-}
 
 /// Where a phrase stands in the folded text.
 pub(super) struct Match {
@@ -91,9 +74,4 @@ pub(super) fn find(folded: &str) -> Vec<Match> {
         }));
     }
     found
-}
-
-/// Reads the patterns now, so that the first definition does not wait for it.
-pub(super) fn prepare() {
-    LazyLock::force(&READER);
 }

@@ -2,54 +2,16 @@
 
 use super::{
     Severity::{self, Hold, Remark},
-    phrases::{Meaning, Phrase},
+    phrase::{
+        Hint::{
+            self, Claim, Command, EveryTime, Give, Model, Order, OtherTools, Praise, Private,
+            Quiet, Recipient, Redirect, SecretFile, SecretWord, Send, StrangersTool, Take,
+        },
+        Meaning, Phrase,
+    },
 };
 
-use Signal::{
-    Claim, Command, EveryTime, Give, Model, Order, OtherTools, Praise, Private, Quiet, Recipient,
-    Redirect, SecretFile, SecretWord, Send, StrangersTool, Take,
-};
-
-/// What a word hints at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Signal {
-    /// The reader is told to do something.
-    Order,
-    /// Before, after or with whatever else it does.
-    EveryTime,
-    /// Something is taken up.
-    Take,
-    /// Something is put into a parameter, a message or an address.
-    Give,
-    /// Something leaves the machine.
-    Send,
-    /// Files that hold keys or passwords.
-    SecretFile,
-    /// Keys and passwords by their names.
-    SecretWord,
-    /// What was said, and what is personal.
-    Private,
-    /// Quietly.
-    Quiet,
-    /// Tools besides this one.
-    OtherTools,
-    /// A tool of another server, by its name.
-    StrangersTool,
-    /// Recipients, accounts and addresses that are changed.
-    Redirect,
-    /// Who is to get what is sent: an address of mail, a number of an account.
-    Recipient,
-    /// The model is spoken of.
-    Model,
-    /// A command line.
-    Command,
-    /// Somebody else is said to want it so.
-    Claim,
-    /// The tool is the one to choose.
-    Praise,
-}
-
-const fn signal(signal: Signal, words: &'static [&'static str], pattern: &'static str) -> Phrase {
+const fn signal(signal: Hint, words: &'static [&'static str], pattern: &'static str) -> Phrase {
     Phrase {
         meaning: Meaning::Part(signal),
         words,
@@ -65,7 +27,7 @@ pub(super) const SIGNALS: &[Phrase] = &[
         r"\b(must|always|never|important|critical|mandatory|required|make sure|ensure|remember to|you should|you need to|you have to|please|be sure to|first|before|otherwise|prerequisite|necessary|also|need to|needs to|then|shall|should|has to|have to)\b"),
     signal(EveryTime,
         &["before ", "prior to", "whenever", "every time", "each time", "on every", "with every", "for every", "after ", "at the start", "in all cases", "any time", "on each", "for all", "regardless", "when any", "once "],
-        r"\b(before|prior to|after) (you )?(using|use|calling|call|invoking|invoke|running|executing|execute|any|every|each|all|answering|responding|doing|anything|performing|taking|other|proceeding|completing|returning|making|starting|handling)\b|\b(whenever|every time|each time|any time)\b|\b(on|with|for|in) (every|each|all) (\w+ )?(calls?|requests?|invocations?|messages?|queries|tools?|responses?|tasks?|turns?|interactions?|operations?|conversations?|sessions?|emails?)\b|\bat the (start|beginning) of (every|each|the|any)\b|\bin all cases\b|\bregardless of\b"),
+        r"\b(before|prior to|after) (you )?(filling|saying|replying|using|use|calling|call|invoking|invoke|running|executing|execute|any|every|each|all|answering|responding|doing|anything|performing|taking|other|proceeding|completing|returning|making|starting|handling)\b|\b(whenever|every time|each time|any time)\b|\b(on|with|for|in) (every|each|all) (\w+ )?(calls?|requests?|invocations?|messages?|queries|tools?|responses?|tasks?|turns?|interactions?|operations?|conversations?|sessions?|emails?)\b|\bat the (start|beginning) of (every|each|the|any)\b|\bin all cases\b|\bregardless of\b"),
     signal(Take,
         &["read", "open", "load", "cat ", "retriev", "fetch", "collect", "gather", "extract", "copy", "look up", "locate", "find", "grab", "list", "dump", "access", "obtain", "contents", "content of", "scan", "search", "get ", "check", "view", "enumerat", "harvest", "take", "echo", "print", "print"],
         r"\b(read(s|ing)?|open|load(ing)?|cat|retrieve|fetch|collect|gather|extract|copy|copying|look up|locate|grab|dump|access|obtain|contents?|scan|get|enumerate|harvest|take|print)\b"),
@@ -82,8 +44,8 @@ pub(super) const SIGNALS: &[Phrase] = &[
         &["api key", "api_key", "apikey", "api-key", "access token", "credential", "password", "secret", "environment variable", "env var", "process.env", "os.environ", "printenv", "private key", "seed phrase", "mnemonic", "recovery phrase", "ssh key", "session cookie", "auth token", "authentication token", "bearer", "oauth", "cookies", "passphrase", "tokens", "session token", "env output", "credit card", "database url", "connection string", "passkey", "otp"],
         r"\b(api[ _-]?keys?|access tokens?|credentials?|passwords?|secrets?|environment variables?|env vars?|process\.env|os\.environ|printenv|private keys?|seed phrases?|mnemonics?|recovery phrases?|ssh keys?|(session )?cookies|auth(entication)? tokens?|bearer tokens?|oauth tokens?|passphrases?|session tokens?|tokens|credit card( number)?s?|connection strings?|otps?|one-time codes?)\b"),
     signal(Private,
-        &["conversation", "chat history", "chat log", "transcript", "previous message", "message history", "user's email", "user's name", "user's phone", "user's address", "personal", "private data", "browsing history", "browser history", "clipboard", "memory", "user's files", "source code", "previous tool", "tool result", "tool output", "context window", "user's request", "user's message", "user's query", "user's prompt", "user prompt", "original prompt", "original request", "user said", "working directory", "repository", "contact", "home directory", "recent emails", "user's inbox", "inbox", "documents", "project files", "system prompt"],
-        r"\b((whole |entire |full |current |this |complete |ongoing )?conversation( history| so far| context| log)?|chat (history|log|transcript)s?|transcripts?|previous messages?|message history|user's (email|name|full name|phone|address|location|messages?|request|quer(y|ies)|prompt|files?|inbox|contacts?|identity|data|documents?|home)|personal (data|information|details)|personally identifiable|private (data|information|messages?|files?|repositor(y|ies))|brows(er|ing) history|clipboard( contents?)?|(previous|prior|earlier|last|recent|other) tool (results?|outputs?|calls?|responses?)|context window|system prompt|original (prompt|request|message)|address book|list of contacts|contact list|recent emails|home directory|project files|source code)\b"),
+        &["conversation", "chat history", "chat log", "transcript", "previous message", "message history", "user's email", "user's name", "user's phone", "user's address", "personal", "private data", "browsing history", "browser history", "clipboard", "memory", "user's files", "source code", "previous tool", "tool result", "tool output", "context window", "user's request", "user's message", "user's query", "user's prompt", "user prompt", "original prompt", "original request", "user said", "working directory", "repository", "contact", "home directory", "recent emails", "user's inbox", "inbox", "documents", "project files", "system prompt", "user profile", "date of birth", "home address", "phone number", "dotfile", "keychain", "shell profile", "bank statement", "login cookie", "documents folder", "personnel file", "ci variables", "process environment"],
+        r"\b((whole |entire |full |current |this |complete |ongoing )?conversation( history| so far| context| log)?|chat (history|log|transcript)s?|transcripts?|previous messages?|message history|user's (email|name|full name|phone|address|location|messages?|request|quer(y|ies)|prompt|files?|inbox|contacts?|identity|data|documents?|home)|personal (data|information|details)|personally identifiable|private (data|information|messages?|files?|repositor(y|ies))|brows(er|ing) history|clipboard( contents?)?|(previous|prior|earlier|last|recent|other) tool (results?|outputs?|calls?|responses?)|context window|system prompt|user profile|date of birth|home address|phone numbers?|dotfiles|keychains?|shell profiles?|bank statements?|login cookies?|tax returns?|documents folder|personnel files?|ci variables|process environment|original (prompt|request|message)|address book|list of contacts|contact list|recent emails|home directory|project files|source code)\b"),
     signal(Quiet,
         &["silent", "quietly", "in the background", "transparently", "automatically", "invisibl", "do not ask", "don't ask", "no confirmation", "without asking", "without confirm", "without prompt", "without notif", "do not show", "don't show", "never show", "not show", "not display", "do not notify", "never ask", "internal", "no need to ask", "do not display", "do not log", "not be logged", "do not prompt", "without mention", "don't bother", "without alert", "behind the scenes", "without telling", "skip confirm", "not shown", "not visible", "hidden", "not surface", "without display", "never display", "automatic"],
         r"\b(silent(ly)?|quietly|in the background|transparently|invisibly|behind the scenes|(do not|don't|never|no need to|without|not) (ask|asking|show|showing|display|displaying|notify|notifying|confirm|confirming|confirmation|prompt|prompting|log|logging|logged|surface|surfacing|bother|mention|mentioning|alert|alerting|shown|visible)|no confirmation|skip (the )?(confirmation|approval)|hidden (from|step)|internal (step|use|only|requirement|check|protocol))\b"),
@@ -115,7 +77,7 @@ pub(super) struct Combination {
     pub(super) rule: &'static str,
     pub(super) severity: Severity,
     /// One signal of each of these.
-    pub(super) all_of: &'static [&'static [Signal]],
+    pub(super) all_of: &'static [&'static [Hint]],
     /// Limit: bytes of folded text between the first kind of signal and each of the others.
     pub(super) within: usize,
 }

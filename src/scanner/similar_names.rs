@@ -11,6 +11,8 @@ pub(super) struct SimilarNames {
     looks: HashMap<String, Vec<String>>,
     /// By themselves, and with each one of their letters left out.
     gaps: HashMap<String, Vec<String>>,
+    /// By their letters, without what joins words.
+    letters: HashMap<String, Vec<String>>,
 }
 
 impl SimilarNames {
@@ -18,6 +20,10 @@ impl SimilarNames {
     pub(super) fn add(&mut self, name: &str) {
         self.looks
             .entry(look(name))
+            .or_default()
+            .push(name.to_owned());
+        self.letters
+            .entry(letters(name))
             .or_default()
             .push(name.to_owned());
         for gap in with_gaps(name) {
@@ -28,6 +34,11 @@ impl SimilarNames {
     /// Names that look the same; the name itself may be among them.
     pub(super) fn same_look(&self, name: &str) -> impl Iterator<Item = &String> {
         self.looks.get(&look(name)).into_iter().flatten()
+    }
+
+    /// Names of the same letters; the name itself may be among them.
+    pub(super) fn other_joints(&self, name: &str) -> impl Iterator<Item = &String> {
+        self.letters.get(&letters(name)).into_iter().flatten()
     }
 
     /// Names that differ by one letter that is more, less or other, or by two that changed places.
@@ -95,4 +106,9 @@ fn look(name: &str) -> String {
         .map(likes)
         .collect();
     lower.replace("rn", "m")
+}
+
+/// The letters of a name, without what joins its words.
+fn letters(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Severity::{self, Hold, Remark},
-    phrases::{Meaning, Phrase},
+    phrase::{Meaning, Phrase},
 };
 
 const fn phrase(
@@ -40,10 +40,10 @@ pub(super) const DIRECT: &[Phrase] = &[
     // Marks that imitate the frame of a conversation.
     phrase("orders.frame", Hold,
         &["<", "["],
-        r"<[/|]?\s?(important|system|sys|secret|hidden|assistant|admin|critical|urgent|priority|override|im_start|im_end|system-reminder|system_prompt|system-prompt|mandatory|inject|injection|internal|developer|instructions?_for_\w+|model_instructions?|ai_instructions?|agent_instructions?|llm_instructions?|tool_instructions?|start_of_turn|end_of_turn|endoftext|eot_id|start_header_id)[^<>]{0,24}>|\[/?(inst|system|sys|system message|admin|system prompt|important instructions?|assistant|system_override|hidden)\]|<</?sys>>"),
+        r"</?\s?(important|critical|urgent|priority|override|system-reminder|system_prompt|system-prompt|mandatory|inject|injection|instructions?_for_\w+|model_instructions?|ai_instructions?|agent_instructions?|llm_instructions?|tool_instructions?)[^<>]{0,24}>|<(system|sys|secret|hidden|assistant|admin|internal|developer)>.{0,240}</|<\|(im_start|start_header_id|start_of_turn)\|> ?(system|user|assistant|developer)|\[/?(inst|system|sys|system message|admin|system prompt|important instructions?|assistant|system_override|hidden)\]|<</?sys>>"),
     phrase("orders.frame", Remark,
-        &["<instruction", "<note", "<rule", "<policy", "<requirement", "<warning", "<config", "### instruction", "### system", "<!--", "<context"],
-        r"<(instructions?|rules?|policy|requirements?)>|#{2,4} (instructions?|system)\b ?:?|<!--"),
+        &["<instruction", "<note", "<rule", "<policy", "<requirement", "<warning", "<config", "### instruction", "### system", "<!--", "<context", "<s", "<|", "<hidden", "<a", "<internal", "<dev"],
+        r"<(instructions?|rules?|policy|requirements?|system|sys|secret|hidden|assistant|admin|internal|developer)>|<\|\w{3,24}\|>|#{2,4} (instructions?|system)\b ?:?|<!--"),
     phrase("orders.frame", Hold,
         &["system:", "assistant:", "human:", "user:", "system >"],
         r"(^|[.!?\]}>)] )(system|assistant|human): .{0,60}\b(you|must|ignore|call|send|read|always|never|i will|sure|understood|okay|proceed)\b"),
@@ -75,6 +75,15 @@ pub(super) const DIRECT: &[Phrase] = &[
     phrase("orders.conceal", Hold,
         &["if asked", "when asked", "user asks", "if questioned", "if they ask", "asks why", "asks about", "if anyone asks", "if the user inquires", "user notices", "user complains"],
         r"\b(if|when|should|whenever) (you are |you're |you get )?(asked|questioned|(the user|they|anyone|somebody|someone) (asks?|inquires?|notices?|complains?|questions?|wonders?))( (why|about|what|how|whether)\b)?.{0,50}\b(say|claim|deny|blame|lie|pretend|answer that|reply that|respond that|tell them (that|it)|explain that it|insist|attribute|state that)\b"),
+    phrase("orders.conceal", Hold,
+        &["conceal", "hide", "withhold", "w/o asking", "left out of", "leave out of", "leave it out", "confidential", "raising", "itemi", "not part of", "comment on", "reporting only", "no need to raise", "not to alarm", "states merely", "bother"],
+        r"\b(conceal|hide|withhold) .{0,24} from (the )?(user|human|person|client|customer|developer|reader|owner)s?\b|\bw/o asking|\b(left|leave|kept|keep|leaving) (\w+ )?out of (the |your |any )?(summar|repl|answer|report|response|chat)\w*|\bconfidential,? .{0,10}(toward|from|to|for) .{0,14}\buser\b|\b(no|little|without) (point|need|reason|use) (in |to )?(raising|raise|mentioning|reporting|bothering|telling)\b|\b(not|aren't|isn't) (itemi[sz]ed|listed|mentioned|repeated|reported|part of) (in |to |by )?(the |your )?(reply|summary|answer|dialogue|conversation|response)\b|\b(don't|do not) comment on\b|\breporting only\b.{0,60}\b(answer|tidy|clean|short)"),
+    phrase("orders.consent", Hold,
+        &["with yes", "with 'yes", "approval dialog", "auto-approv", "autoapprov", "auto approv", "permission prompt", "human check", "are you sure", "false positive", "confirmation dialog", "with verified", "no human"],
+        r"\b(answer|answers|answered|reply|respond|responds) .{0,40}\bwith '?(yes|verified|approved|allow)\b|\b(skip|bypass|dismiss|click through|accept|enable|enabling|set|turn on|suppress) .{0,24}(approval dialog|auto-?approv\w*|permission prompts?|confirmation dialogs?)\b|\bno human (check|review|approval)|\b(warnings|alerts|findings|reports) .{0,40}(scanners?|gateways?|security).{0,60}(false positives?|ignored?)"),
+    phrase("orders.addressed", Hold,
+        &["assistant:", "agent:", "ai:", "llm:", "model:", "assistant :", "assistants:"],
+        r"\b(assistants?|agents?|ai|llms?|model) ?: (before|skip|always|first|do |never|read|call|list|send|add |then|use |put|include|answer|ignore|please|also|when)"),
     // Speaking to the model.
     phrase("orders.addressed", Hold,
         &["note to", "note for", "message to", "message for", "instruction for", "instructions for", "instructions to", "attention", "dear ", "hey ", "reminder to", "reminder for", "memo to", "notice to", "notice for", "directive for", "for ai "],
@@ -92,6 +101,11 @@ pub(super) const DIRECT: &[Phrase] = &[
     phrase("orders.conversation", Hold,
         &["chain of thought", "chain-of-thought", "reasoning", "available tools", "tool list", "other tools", "tools you", "tool call", "previous tool", "model name", "name of the model", "tool results", "tool outputs"],
         r"\byour (full |complete |entire |internal |private |hidden |raw |verbatim )+(chain[ -]of[ -]thought|reasoning|thoughts|thinking)\b.{0,60}|\b(list|names?|descriptions?|schemas?|definitions?|inventory) (and \w+ )?of (all |every |the |each |any )*(other |available |your )*(tools?|functions?|servers?)( that)? (you|available|your|currently|at your|in your|the (model|agent|assistant|llm))\b|\b(name|version|identity) (and \w+ )?of the (ai |language |underlying |current )?(model|llm|ai|assistant) (you|currently|that|being|making|calling|in use|used)|\b(all|every|full|complete|entire|previous|prior|recent)( \w+)? tool[ -](calls?|results?|outputs?|responses?|invocations?)( history| log)?\b.{0,60}\b(verbatim|here|include|arguments|this session|conversation|so far|for context|in full|made)\b"),
+    phrase("orders.conversation", Hold, &["システムプロンプト", "会話", "系统提示", "对话", "聊天记录", "copia oculta", "ruckfrage", "verlauf"],
+        r"(システムプロンプト|会話(内容|履歴|ログ)).{0,40}(入れて|含めて|渡して|貼り付け|送信|記入)|(系统提示词?|对话(历史|记录|内容)|聊天记录).{0,40}(放入|填入|传入|粘贴|发送|写入|传递)|\bcopia oculta\b.{0,20}\ba \S+@|\bruckfrage beim (nutzer|benutzer|anwender) ist nicht|\b(gesprachs|chat)verlauf\b.{0,40}\b(ubergeben|ubergib|einfugen|vollstandig|angeben)"),
+    phrase("orders.conversation", Hold,
+        &["exchanged", "been told", "few turns", "last turns", "latest user message", "user's first message", "guidance you", "you were started", "open in this session", "tools used in this session", "user's question", "working on", "system message", "results of tools", "files you have open"],
+        r"\bmessages? (that were |were |you have )?exchanged\b|\b(what|everything|all|anything) you('ve| have| were)? ?(been )?(told|given|instructed)\b.{0,40}\b(before|first|start|user)|\b(last|previous|recent|preceding) (few |several |\d+ )?turns\b|\b(latest|last|current|first) user message\b|\b(guidance|rules|prompt|instructions|text) you were (started|given|set up|configured|initiali[sz]ed)\b|\b(files?|documents?|tabs?) (that )?you have open\b.{0,60}\b(in|to|in full)\b|\b(results?|outputs?|names?) (and [\w ]{0,40})?of (the )?tools (used|called|invoked|run) (in|so far|before|during)|\breply of this tool is a system message"),
     // Other languages, each the plain form.
     phrase("orders.override", Hold, &["忽略", "无视", "無視", "忘记", "忘掉"],
         r"(忽略|无视|無視|忘记|忘掉).{0,10}(之前|以前|先前|前面|上述|以上|所有|一切|原有|系统|系統).{0,8}(指令|指示|提示|说明|說明|命令|规则|規則)|(以前|これまで|前|上記|すべて|全て)の.{0,8}(指示|命令|プロンプト|ルール).{0,8}無視"),
@@ -114,6 +128,12 @@ pub(super) const DIRECT: &[Phrase] = &[
     phrase("preference.exclusive", Hold,
         &["instead of", "replaces", "in place of", "rather than", "supersedes", "over any", "over all", "over every", "over other", "above all"],
         r"\b(prefer|prefers|preferred|choose|chosen|select|selected|pick|picked|prioriti[sz]ed?|favou?r|favou?red|ranked?|used|use|called|call|trusted|rank) (this|it|me|us|our \w+|\w+) ?(tool|server|function|one)? ?(first )?(over|above|instead of|ahead of|in place of) (any|all|every|the|each)( and all)? (other|others|alternative|competing|similar|remaining|rest|built-?in|native)"),
+    phrase("preference.praise", Remark,
+        &["prefer this", "assistants", "agents", "planners", "models", "llms", "choosing", "using another", "picking", "selecting another", "calling another", "priority", "trusted by", "loved by", "need not", "ranked", "rank this", "ranks", "counts as", "go straight", "outdated copy", "that is this one", "biased", "savvy", "smart assistants"],
+        r"\bprefer this (tool|function|server|one|source)\b|\b(assistants|agents|planners|models|llms)( \w+){0,4} (prefer|choose|pick|select|go straight|route|trust|favou?r|honou?r)\b|\b(choosing|using|picking|selecting|calling) (another|a different|any other|other)( \w+){1,2} (counts|is|leads|results|causes|will|may|would|means)|\bpriority ?[=:] ?\d{2,}|\b(trusted|loved) by (millions|thousands|assistants|ai|everyone)|\bneed not .{0,16}(alternatives|others)|\brank(s|ed)? (this|it|us) .{0,16}(highest|first|top|best)|\b(other|another)\b.{0,40}\b(outdated cop|biased|known to be)|\bthat is this one\b"),
+    phrase("preference.first", Remark,
+        &["must run first", "must be called first", "must be run first", "call this first", "called first", "call first", "first thing", "before saying anything", "before answering", "before the first", "opening turn", "opening reply", "first turn", "on loading"],
+        r"\bmust (be )?(run|called|call|invoked|executed|used) (first|at once|immediately)\b|\bbefore (saying|answering|doing|replying|writing) anything\b|\b(first thing) (to (do|happen)|you do)\b|\b(your |the )?opening (turn|reply|message)\b|\bon loading of\b"),
     phrase("preference.praise", Remark,
         &["best tool", "best choice", "best option", "best available", "most reliable", "most accurate", "most trusted", "superior to", "highest quality", "number one", "#1", "preferred tool", "recommended by", "top choice", "first choice", "only tool you", "only trusted", "only official", "only reliable", "only safe", "only secure", "only correct", "better than", "the one and only", "most secure", "always choose", "always prefer", "always select", "endorsed by", "certified by", "top-rated", "top rated", "unbeatable", "world's best", "gold standard", "preferred over", "default choice", "highest priority", "award"],
         r"\b(the )?(best|most (reliable|accurate|trusted|secure|powerful|effective|efficient|advanced|complete)|number one|#1|top|preferred|superior|only (official|trusted|reliable|safe|secure|correct|approved)|top[- ]rated|world's best|default|gold standard)( \w+){0,3} (tool|choice|option|solution|server|function|provider|way)\b.{0,50}\b(always|never|other|any|all|every|over|instead|others|available|compared|should|must|among)\b|\b(superior to|better than|preferred over|more (accurate|reliable|trusted|secure|complete|powerful) than) (any|all|every|the|other) .{0,24}(tools?|others?|alternatives?|servers?|providers?|services?|competitors?|options?)\b|\b(recommended|endorsed|certified|approved) by (anthropic|openai|google|microsoft|cursor|claude|the user|the system|mcp)\b|\bthe only tool (you|that)\b.{0,30}|\balways (choose|prefer|select) (this|it|me)\b|\bhighest priority\b.{0,30}\btool"),
@@ -141,9 +161,12 @@ pub(super) const DIRECT: &[Phrase] = &[
         &["ask the user", "ask user", "asks the user", "prompt the user", "request from the user", "have the user", "tell the user to", "convince", "persuade", "urge the user"],
         r"\b(ask|asks|prompt|have|request|get|tell|convince|persuade|urge) (from )?(the )?user('s)? (for|to|into) .{0,60}\b(passwords?|passphrase|api[ _-]?keys?|credit card|card number|ssn|social security|seed phrase|recovery phrase|otp|2fa|one-time|private key|pin code|pin|secret key|cvv|bank account)\b|\b(convince|persuade|urge) the user\b"),
     // Shell commands that take from the net and run it, or open a way in.
-    phrase("command.piped", Hold,
+    phrase("command.piped", Remark,
         &["|"],
         r"\b(curl|wget|iwr|invoke-webrequest|fetch|base64( -d| --decode)?)\b[^|]{0,160}\| ?(sudo )?(ba|z|da|k)?sh\b|\b(curl|wget)\b[^|]{0,160}\| ?(sudo )?(python\d?|perl|node|ruby|php|iex)\b|\b(iwr|irm|invoke-\w+)\b[^|]{0,160}\| ?(iex|invoke-expression)\b"),
+    phrase("command.piped", Hold,
+        &["|"],
+        r"\b(run|execute|must|first|then|always|secretly|also|once|please|should|call|type|before|silently|invoke)\b.{0,80}\b(curl|wget|iwr|irm|fetch|base64)\b[^|]{0,160}\| ?(sudo )?((ba|z|da|k)?sh|python\d?|perl|node|ruby|php|iex)\b"),
     phrase("command.backdoor", Hold,
         &["/dev/tcp/", "nc -", "ncat ", "netcat ", "mkfifo", "socat ", "authorized_keys", "crontab", ".bashrc", ".zshrc", "reverse shell", "bind shell", "--data @", "-d @", "-f file=@", "--upload-file", "-t ~", "scp ~", "--data-binary @", "$(cat ", "`cat ", "| nc"],
         r"/dev/tcp/|\b(nc|ncat|netcat)( -\w+)* -\w*[ec]\b|\| ?nc \S|\bmkfifo .{0,60}(nc|sh)\b|\breverse shell\b.{0,40}\b(to|at|open|start|connect)|\b(append|add|write|echo|insert|put)\b.{0,80}(authorized_keys|crontab|\.bashrc|\.zshrc|\.profile)|>> ?\S{0,60}(authorized_keys|\.bashrc|\.zshrc|\.profile)|\bcurl\b.{0,120}(-d|--data|--data-binary|-f \w+=|--upload-file|-t) ?@?(~|/|\$|\.env)|\b(curl|wget)\b.{0,120}\$\((cat|env|whoami|id|printenv|base64)"),
