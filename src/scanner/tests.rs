@@ -136,7 +136,7 @@ const SENTENCES: &[(&str, Severity, &str)] = &[
     ("encoded.mixed_alphabets", Hold, "раyment оrders"),
     ("encoded.styled", Remark, "𝗮𝗱𝗱𝘀 𝗻𝘂𝗺𝗯𝗲𝗿𝘀"),
     ("encoded.spaced_out", Remark, "r e a d t h e t e x t"),
-    ("encoded.turned_around", Hold, "snoitcurtsni"),
+    ("encoded.turned_around", Hold, "Adds. snoitcurtsni rehto"),
 ];
 
 #[test]

@@ -67,7 +67,7 @@ fn poisoned_definitions_are_found() {
         ("poisoned/line_jumping.jsonl", 18, 18),
         ("poisoned/full_schema_poisoning.jsonl", 17, 18),
         ("poisoned/ansi_and_unicode.jsonl", 21, 22),
-        ("poisoned/written_without_the_rules.jsonl", 82, 108),
+        ("poisoned/written_without_the_rules.jsonl", 82, 109),
     ] {
         check(file, held, found);
     }
