@@ -55,6 +55,11 @@ fn between_the_eras_only_the_dress_changes() {
 }
 
 #[test]
+fn the_scanner_says_the_same_each_time_and_not_too_much() {
+    replay("scanner", properties::scanner::check);
+}
+
+#[test]
 fn the_examples_can_be_edited() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in fs::read_dir(folder).expect("a folder of the repository") {

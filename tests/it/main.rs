@@ -41,6 +41,7 @@ mod questions;
 mod real_peers;
 mod reload;
 mod resuming;
+mod scanner;
 mod scope;
 mod search;
 mod sharing;

@@ -1,0 +1,56 @@
+//! Texts that name the tools of other servers: a tool has no business with strangers' tools but to steer how they are used.
+
+use std::ops::Range;
+
+use super::{
+    Severity::Remark,
+    findings::Findings,
+    neighbours::Neighbours,
+    passage::{Kind, Passage},
+};
+
+/// The names of tools that others have and `server` has not.
+pub(super) fn strangers(
+    text: &Passage<'_>,
+    server: &str,
+    neighbours: &Neighbours,
+) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    if text.kind == Kind::Key || text.kind == Kind::Name {
+        return found;
+    }
+    let mut end = 0;
+    while let Some(start) = text.text.get(end..).and_then(|rest| rest.find(is_part)) {
+        let start = end + start;
+        let rest = text.text.get(start..).unwrap_or_default();
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        end = start + length;
+        let word = rest.get(..length).unwrap_or_default();
+        let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
+        if found.len() < MOST && is_distinctive(word) && neighbours.is_strange(server, word) {
+            found.push(start..start + word.len());
+        }
+    }
+    found
+}
+
+/// Limit: mentions that are noted in one text.
+const MOST: usize = 8;
+
+/// Remarks on names that stand in a text. What is said about them is for `orders` to judge.
+pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
+    for range in strangers {
+        findings.add("shadowing.mention", Remark, text, range.clone());
+    }
+}
+
+fn is_part(character: char) -> bool {
+    character.is_alphanumeric() || "_-.:/".contains(character)
+}
+
+/// Whether a word is a name and no word of a language: it has joints inside.
+fn is_distinctive(word: &str) -> bool {
+    let mut letters = word.chars().zip(word.chars().skip(1));
+    word.len() >= 6
+        && letters.any(|(a, b)| "_:/".contains(b) || a.is_lowercase() && b.is_uppercase())
+}

@@ -1,0 +1,119 @@
+//! What the scanner finds in the definitions of `tests/scanner`: poisoned ones, and ordinary ones that it has to leave alone.
+
+use std::{fs, path::Path};
+
+use mcpproxy::{
+    scanner::{Finding, Neighbours, Severity, gravest, scan_tool},
+    wire::Raw,
+};
+use serde_json::Value;
+
+/// A definition of a file, and what was found in it.
+struct Scanned {
+    name: String,
+    findings: Vec<Finding>,
+}
+
+fn scanned(file: &str) -> Vec<Scanned> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/scanner")
+        .join(file);
+    let text = fs::read_to_string(path).expect("a file of the repository");
+    text.lines().map(scan).collect()
+}
+
+fn scan(line: &str) -> Scanned {
+    let line: Value = serde_json::from_str(line).expect("a JSON object");
+    let server = line["server"].as_str().expect("a name");
+    let others = line["others"].as_array().expect("names");
+    let pairs = others
+        .iter()
+        .filter_map(|name| name.as_str()?.split_once(':'));
+    let neighbours = Neighbours::new(pairs);
+    let definition = Raw::author(&line["definition"]);
+    Scanned {
+        name: format!("{server}:{}", line["definition"]["name"]),
+        findings: scan_tool(server, &definition, &neighbours),
+    }
+}
+
+/// At least so many are held, and at least so many are found at all: what was measured when the rules were last changed.
+#[track_caller]
+fn check(file: &str, held: usize, found: usize) {
+    let scanned = scanned(file);
+    let count = |wanted: fn(Option<Severity>) -> bool| {
+        let met = scanned.iter().filter(|one| wanted(gravest(&one.findings)));
+        met.count()
+    };
+    let n_held = count(|gravest| gravest == Some(Severity::Hold));
+    let n_found = count(|gravest| gravest.is_some());
+    let missed = scanned.iter().filter(|one| one.findings.is_empty());
+    let missed: Vec<&str> = missed.map(|one| one.name.as_str()).collect();
+    assert!(
+        n_held >= held && n_found >= found,
+        "{file}: {n_held} of {} are held, {n_found} found; not found: {missed:?}",
+        scanned.len(),
+    );
+}
+
+#[test]
+fn poisoned_definitions_are_found() {
+    for (file, held, found) in [
+        ("poisoned/tool_poisoning.jsonl", 22, 22),
+        ("poisoned/shadowing.jsonl", 17, 18),
+        ("poisoned/preference_manipulation.jsonl", 18, 18),
+        ("poisoned/name_overlap.jsonl", 10, 16),
+        ("poisoned/out_of_scope_parameters.jsonl", 12, 20),
+        ("poisoned/line_jumping.jsonl", 18, 18),
+        ("poisoned/full_schema_poisoning.jsonl", 17, 18),
+        ("poisoned/ansi_and_unicode.jsonl", 21, 22),
+        ("poisoned/written_without_the_rules.jsonl", 82, 109),
+    ] {
+        check(file, held, found);
+    }
+}
+
+#[test]
+fn ordinary_definitions_are_not_held() {
+    let scanned = scanned("benign.jsonl");
+    assert!(scanned.len() >= 100, "{}", scanned.len());
+    let held = scanned
+        .iter()
+        .filter(|one| gravest(&one.findings) == Some(Severity::Hold));
+    let held: Vec<_> = held.map(|one| (&one.name, &one.findings)).collect();
+    assert!(held.is_empty(), "{held:#?}");
+    let remarked = scanned.iter().filter(|one| !one.findings.is_empty());
+    assert!(remarked.count() * 100 <= scanned.len() * 5);
+}
+
+/// Definitions that speak of what poison speaks of: few are held.
+#[test]
+fn definitions_that_come_near_are_seldom_held() {
+    let scanned = scanned("benign_written_without_the_rules.jsonl");
+    let held = scanned
+        .iter()
+        .filter(|one| gravest(&one.findings) == Some(Severity::Hold));
+    let held: Vec<_> = held.map(|one| (&one.name, &one.findings)).collect();
+    assert!(held.len() <= 2, "{held:#?}");
+}
+
+#[test]
+fn findings_can_be_shown_to_anybody() {
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scanner/poisoned"))
+        .expect("a folder of the repository")
+    {
+        let name = file.expect("a file").file_name();
+        for one in scanned(&format!("poisoned/{}", name.display())) {
+            for finding in one.findings {
+                let mut shown = finding.excerpt.chars().chain(finding.place.chars());
+                assert!(finding.excerpt.len() < 1200, "{}", finding.excerpt);
+                assert!(
+                    shown.all(|c| !c.is_control() && c != '<'),
+                    "{}: {}",
+                    finding.place,
+                    finding.excerpt,
+                );
+            }
+        }
+    }
+}
