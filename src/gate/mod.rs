@@ -38,9 +38,6 @@ pub struct Gate {
     catalog: Catalog,
 }
 
-/// Limit: bytes of a name that a log line shows. Clients write what they like there.
-const SHOWN: usize = 128;
-
 /// Everything that decisions rest on, at one moment.
 #[derive(Clone)]
 pub struct Moment {
@@ -84,11 +81,10 @@ impl Gate {
         server: &str,
         target: Target<'_>,
     ) -> Result<Admitted, Failure> {
-        let admitted = self.with_rules(|rules| {
+        self.with_rules(|rules| {
             let (name, fingerprint) = rules.admit(caller, server, &target)?;
             Ok(Admitted::new(caller, name, target, fingerprint))
-        });
-        admitted.inspect_err(|why| note_refusal(server, why))
+        })
     }
 
     /// [`Gate::admit`] for a tool that is called as `variant`.
@@ -99,13 +95,12 @@ impl Gate {
         server: &str,
         tool: &str,
     ) -> Result<Admitted, Failure> {
-        let admitted = self.with_rules(|rules| {
+        self.with_rules(|rules| {
             let target = Target::tool(tool);
             let (name, fingerprint) = rules.admit(caller, server, &target)?;
             rules.check_variant(variant, server, tool)?;
             Ok(Admitted::new(caller, name, target, fingerprint))
-        });
-        admitted.inspect_err(|why| note_refusal(server, why))
+        })
     }
 
     /// Whether a server of this name is configured and may be used, by whomever.
@@ -122,16 +117,6 @@ impl Gate {
     fn with_rules<T>(&self, decide: impl FnOnce(Rules<'_>) -> T) -> T {
         decide(Rules::new(&self.settings.borrow(), &self.catalog.glance()))
     }
-}
-
-/// Tells the operator of a request that was refused; the span that it runs in says whose it was.
-fn note_refusal(server: &str, why: &Failure) {
-    let (server, tool) = (shown(server), why.tool.as_deref().map(shown));
-    tracing::info!(server, tool, code = %why.code, "a request was refused");
-}
-
-fn shown(name: &str) -> &str {
-    name.split_at(name.floor_char_boundary(SHOWN)).0
 }
 
 impl Moment {

@@ -1,5 +1,6 @@
 //! What may be asked of a server and what is refused: the same on every way in, in every list and in every search.
 
+mod records;
 mod spellings;
 mod ways;
 
@@ -21,7 +22,7 @@ const REFUSED: [(&str, &str); 3] = [
 ];
 
 /// Servers of each kind. `free` refuses nothing, `part` and `rest` refuse the tool `echo`.
-async fn house() -> House {
+pub(super) async fn house() -> House {
     let names = ["free", "held", "off", "part", "rest", "wrong"];
     let servers = names.map(|name| (name.to_owned(), server(name)));
     let house = House::of(servers.into(), &json!({}), json!({})).await;

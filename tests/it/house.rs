@@ -49,6 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("jsonc_parser", &["config"]),
     ("notify", &["config"]),
+    ("redb", &["activity"]),
     ("rmcp", &["upstream/connect/control"]),
     ("rustls", &["link"]),
     ("sd_notify", &["daemon"]),

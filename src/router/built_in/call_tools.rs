@@ -8,6 +8,7 @@ use super::{
     arguments::{check_keys, required, string},
 };
 use crate::{
+    activity::StatedIntent,
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Variant,
@@ -159,6 +160,18 @@ impl Declared {
             reason: string(arguments, "intent_reason")?,
         })
     }
+
+    /// What it says that the call is for, in either spelling.
+    fn stated(&self) -> Option<StatedIntent> {
+        let intent = self.intent.as_ref();
+        let sensitivity = intent.and_then(|intent| intent.data_sensitivity.clone());
+        let reason = intent.and_then(|intent| intent.reason.clone());
+        let stated = StatedIntent {
+            data_sensitivity: sensitivity.or_else(|| self.data_sensitivity.clone()),
+            reason: reason.or_else(|| self.reason.clone()),
+        };
+        (stated != StatedIntent::default()).then_some(stated)
+    }
 }
 
 impl Intent {
@@ -261,6 +274,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         server: &server,
         tool: &tool,
         arguments,
+        intent: asked.stated(),
     };
     call.calls.call(call.context, declared, call.params).await
 }
@@ -305,6 +319,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         server,
         tool,
         arguments,
+        intent: None,
     };
     call.calls.call(call.context, declared, call.params).await
 }
