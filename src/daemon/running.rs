@@ -163,10 +163,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
-    let until_the_end = ending.clone();
-    tasks.spawn(async move {
-        until_the_end.run_until_cancelled(unanswered).await;
-    });
+    tasks.spawn(until(ending.clone(), unanswered));
 
     let mut records = JoinSet::new();
     records.spawn(activity_task.run(recording.clone()));
@@ -290,6 +287,10 @@ async fn sweep(ledger: ChildLedger) {
             tracing::warn!(%error, "looking for processes of an earlier daemon was cut short");
         }
     }
+}
+
+async fn until(ending: CancellationToken, work: impl Future<Output = ()>) {
+    ending.run_until_cancelled(work).await;
 }
 
 async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
