@@ -24,8 +24,9 @@ pub mod lines;
 pub mod log_limit;
 pub mod long_work;
 
-// Floor 2: what we say, who asks, children, connections, what strangers' texts are up to.
+// Floor 2: what we say and write down, who asks, children, connections, what strangers' texts are up to.
 pub mod access;
+pub mod activity;
 pub mod link;
 pub mod logging;
 pub mod process;

@@ -29,6 +29,11 @@ impl Caller {
         &self.subject
     }
 
+    /// The same, to be held without a copy.
+    pub fn shared_subject(&self) -> Arc<str> {
+        self.subject.clone()
+    }
+
     /// Roles that access rules may ask for.
     pub fn roles(&self) -> &[String] {
         &self.roles

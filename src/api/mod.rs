@@ -1,6 +1,7 @@
 //! REST for operators, under `/api/v1`: the same verbs as the command line, in JSON, a file for each resource. Failures carry
 //! `{"error", "code", "server"?, "tool"?, "hint"}` and the status that the table of codes gives them.
 
+mod activity;
 mod call;
 mod servers;
 mod status;
@@ -82,6 +83,7 @@ impl Api {
             .merge(servers::routes())
             .merge(tools::routes())
             .merge(call::routes())
+            .merge(activity::routes())
             .fallback(unknown_path)
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(MAX_BODY))

@@ -3,6 +3,7 @@
 //! The only door to clap. Commands print through `output`. What they do is `management`'s: asked of the daemon
 //! through `daemon_client`, or done on the files where none runs.
 
+mod activity;
 mod background;
 mod call;
 mod config;
@@ -54,6 +55,7 @@ Examples:
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
   mcpproxy status                                      the daemon, and what is wrong
+  mcpproxy activity list                               what was called, refused and changed
   mcpproxy tools list                                  what they offer
   mcpproxy tools search create issue                   what an AI client finds for these words
   mcpproxy call read time:get_current_time --args '{\"timezone\":\"Europe/Berlin\"}'
@@ -70,6 +72,8 @@ enum Command {
     Tools(tools::ToolsCommand),
     #[command(subcommand)]
     Call(call::CallCommand),
+    #[command(subcommand)]
+    Activity(activity::ActivityCommand),
     Status(status::StatusCommand),
     Logs(logs::DaemonLogs),
     Stop(stop::StopCommand),
@@ -111,6 +115,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Upstream(upstream) => block_on(upstream.run(location, out)),
         Command::Tools(tools) => block_on(tools.run(location, out)),
         Command::Call(call) => block_on(call.run(location, out)),
+        Command::Activity(activity) => block_on(activity.run(location, out)),
         Command::Status(status) => block_on(status.run(location, out)),
         Command::Logs(logs) => block_on(logs.run(location, out)),
         Command::Stop(stop) => block_on(stop.run(location, out)),

@@ -12,6 +12,7 @@ use super::{
     upstream,
 };
 use crate::{
+    activity::ActivityStatus,
     config::duration as spans,
     management::{ServerCounts, ServerRow, StatusReport},
 };
@@ -75,6 +76,7 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
     ];
     let log = location.log_file.as_ref();
     facts.extend(log.map(|log| ("log", log.display().to_string())));
+    facts.extend(report.activity.iter().flat_map(activity));
     if let Some(error) = report.config_error {
         facts.push((
             "config error",
@@ -83,6 +85,33 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
     }
     let warnings = report.warnings.into_iter();
     facts.extend(warnings.map(|warning| ("warning", warning)));
+    facts
+}
+
+/// How many records there are, and what is wrong with the log.
+fn activity(status: &ActivityStatus) -> Vec<(&'static str, String)> {
+    let size = status.size_bytes.div_ceil(1 << 20);
+    let lost = match status.not_kept {
+        0 => String::new(),
+        count => format!("; {count} were not kept"),
+    };
+    let mut facts = vec![(
+        "activity log",
+        format!("{} records, {size} MB{lost}", status.records),
+    )];
+    let set_aside = status.set_aside.as_ref();
+    facts.extend(set_aside.map(|file| {
+        (
+            "activity log",
+            format!("a damaged file was set aside as {file}"),
+        )
+    }));
+    facts.extend(
+        status
+            .problem
+            .iter()
+            .map(|problem| ("activity log", problem.clone())),
+    );
     facts
 }
 

@@ -1,5 +1,7 @@
 //! What looks like a credential, so that listings mask it. Guesses err on the side of masking.
 
+use std::borrow::Cow;
+
 use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
 
@@ -64,6 +66,9 @@ const SECRET_PREFIXES: &[&str] = &[
     "Basic ",
 ];
 
+/// Limit: shorter values do not look like anything.
+const SHORTEST_CREDENTIAL: usize = 8;
+
 /// Limit: shorter runs of letters and digits are words, versions or dates.
 const TOKEN_RUN: usize = 20;
 
@@ -91,7 +96,10 @@ fn is_secret_name(name: &str) -> bool {
 
 /// Whether a value looks like a credential by itself.
 fn is_credential(value: &str) -> bool {
-    if SECRET_PREFIXES.iter().any(|p| value.starts_with(p)) && value.len() >= 8 {
+    if value.len() < SHORTEST_CREDENTIAL {
+        return false;
+    }
+    if SECRET_PREFIXES.iter().any(|p| value.starts_with(p)) {
         return true;
     }
     is_uuid(value)
@@ -101,6 +109,10 @@ fn is_credential(value: &str) -> bool {
 }
 
 fn is_uuid(value: &str) -> bool {
+    const LENGTH: usize = 36;
+    if value.len() != LENGTH {
+        return false;
+    }
     let groups: Vec<&str> = value.split('-').collect();
     groups.iter().map(|g| g.len()).eq([8, 4, 4, 4, 12])
         && groups
@@ -142,6 +154,91 @@ pub(super) fn mask_text(text: &str) -> String {
 pub(super) fn mask_url(url: &str) -> String {
     let shown = url.split('#').next().unwrap_or_default();
     joined(&pieces_of_url(shown))
+}
+
+/// The value of a member of this name in text that a stranger wrote: nothing of it where the name says that it is a secret, else what
+/// [`mask_text_of_strangers`] leaves.
+pub fn mask_value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
+    if is_secret_name(name) && !value.is_empty() {
+        Cow::Borrowed(MASK)
+    } else {
+        mask_text_of_strangers(value)
+    }
+}
+
+/// Text of a stranger, prose or not: every word of it that looks like a credential or is introduced as one is masked.
+pub fn mask_text_of_strangers(text: &str) -> Cow<'_, str> {
+    let mut masked: Option<String> = None;
+    let (mut done, mut at) = (0, 0);
+    let (mut is_announced, mut before) = (false, "");
+    for part in text.split_inclusive(is_between_words) {
+        let word = part.trim_end_matches(is_between_words);
+        let start = at;
+        at += part.len();
+        if word.is_empty() {
+            continue;
+        }
+        let is_announcing = announces(word);
+        let shown = if (is_announced && !is_announcing) || has_credential_inside(word) {
+            Some(MASK.to_owned())
+        } else {
+            may_be_credential(word).then(|| mask_text(word))
+        };
+        // A quoted name and its colon are words of their own.
+        is_announced = is_announcing || (matches!(word, ":" | "=") && is_secret_name(before));
+        before = word;
+        if let Some(shown) = shown.filter(|shown| shown != word) {
+            let masked = masked.get_or_insert_default();
+            masked.push_str(text.get(done..start).unwrap_or_default());
+            masked.push_str(&shown);
+            done = start + word.len();
+        }
+    }
+    match masked {
+        None => Cow::Borrowed(text),
+        Some(mut masked) => {
+            masked.push_str(text.get(done..).unwrap_or_default());
+            Cow::Owned(masked)
+        }
+    }
+}
+
+/// Whether a word is worth a closer look. Texts are long, and most words are short.
+fn may_be_credential(word: &str) -> bool {
+    word.len() >= SHORTEST_CREDENTIAL || word.bytes().any(|b| matches!(b, b'=' | b':'))
+}
+
+/// Whether a well-known credential begins after a separator inside a word: `server__ghp_…`.
+fn has_credential_inside(word: &str) -> bool {
+    // Limit: shorter beginnings are parts of ordinary names.
+    const SHORTEST_PREFIX: usize = 4;
+    let ends = word.match_indices(|c: char| !c.is_ascii_alphanumeric());
+    ends.filter_map(|(at, separator)| word.get(at + separator.len()..))
+        .take_while(|rest| rest.len() >= SHORTEST_CREDENTIAL)
+        .any(|rest| {
+            let mut prefixes = SECRET_PREFIXES
+                .iter()
+                .filter(|p| p.len() >= SHORTEST_PREFIX);
+            prefixes.any(|prefix| rest.starts_with(prefix))
+        })
+}
+
+fn is_between_words(c: char) -> bool {
+    c.is_whitespace()
+        || matches!(
+            c,
+            '"' | '\'' | '`' | ',' | ';' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}'
+        )
+}
+
+/// Whether the next word is a secret: `password: …`, `Bearer …`.
+fn announces(word: &str) -> bool {
+    match word.as_bytes() {
+        [.., b':' | b'='] => is_secret_name(word.trim_end_matches([':', '='])),
+        [_, _, _, _, _] => word.eq_ignore_ascii_case("basic"),
+        [_, _, _, _, _, _] => word.eq_ignore_ascii_case("bearer"),
+        _ => false,
+    }
 }
 
 /// What [`mask_arguments`] hides.
@@ -356,6 +453,27 @@ mod tests {
         check("http://localhost:3000/mcp", "http://localhost:3000/mcp");
         check("http://h/?", "http://h/?");
         check("http://h?a=1&b", "http://h?a=1&b");
+    }
+
+    #[test]
+    fn prose_loses_the_words_that_look_like_credentials() {
+        let check = |text: &str, expected: &str| assert_eq!(mask_text_of_strangers(text), expected);
+        check("create an issue, please", "create an issue, please");
+        check("use ghp_0123456789, then", "use ***, then");
+        check("Authorization: Bearer abc d", "Authorization: Bearer *** d");
+        check("password: hunter2 (mine)", "password: *** (mine)");
+        check("password=hunter2", "password=***");
+        check(
+            "up__ghp_0123456789 up__echo_text_now",
+            "*** up__echo_text_now",
+        );
+        check(
+            "see https://u:p@h/x?token=1&a=2 now",
+            "see https://***@h/x?token=***&a=2 now",
+        );
+        check("{\"token\": \"abc\"}", "{\"token\": \"***\"}");
+        assert_eq!(mask_value("token", "abc"), "***");
+        assert_eq!(mask_value("path", "abc"), "abc");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! The only door to the JSONC parser, globs, the platform's folders and file watching. It decides nothing about running servers.
 
+mod activity;
 mod document;
 pub mod duration;
 mod edit;
@@ -31,9 +32,11 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+pub use activity::{ActivitySettings, Kept};
 pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
 pub use listen::{BadListen, Listen, NotLoopback};
+pub use masking::{mask_text_of_strangers, mask_value};
 pub use parse::{entry_fault, parse};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use references::VariableLookup;

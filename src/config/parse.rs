@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use super::{
-    ConfigError,
+    ConfigError, activity,
     document::{self, SERVERS, WrittenServer},
     fields::{BadField, ObjectFields},
     listen::{BadListen, Listen},
@@ -54,7 +54,6 @@ pub(super) const KEYS: &[&str] = &[
 /// Keys of the contract that this version knows and does not act on yet. None of them restricts anybody.
 const NOT_YET: &[&str] = &[
     "profiles",
-    "activity",
     "rate_limit",
     "enable_code_execution",
     "code_execution_timeout_ms",
@@ -163,6 +162,9 @@ fn read_settings(
         settings
             .warnings
             .extend(intent.unknown(&["strict_server_validation"]));
+    }
+    if let Some(mut written) = fields.object("activity")? {
+        settings.activity = activity::read(&mut written, &mut settings.warnings)?;
     }
     if let Some(mut environment) = fields.object("environment")? {
         settings.environment = read_environment(&mut environment)?;

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
-use super::{listen::Listen, server_entry::ServerEntry, tool_filter::Globs};
+use super::{
+    activity::ActivitySettings, listen::Listen, server_entry::ServerEntry, tool_filter::Globs,
+};
 use crate::{
     names::ServerName,
     secret::{Secret, Secrets},
@@ -41,6 +43,8 @@ pub struct Settings {
     pub trusted_origins: Vec<String>,
     /// Whether a call variant that contradicts a tool's annotations is refused.
     pub strict_server_validation: bool,
+    /// What the activity log keeps.
+    pub activity: ActivitySettings,
     /// Which variables children get.
     pub environment: Environment,
     /// The servers whose entries are sound, disabled ones included.
@@ -69,6 +73,7 @@ impl Default for Settings {
             trusted_hosts: Vec::new(),
             trusted_origins: Vec::new(),
             strict_server_validation: true,
+            activity: ActivitySettings::default(),
             environment: Environment::default(),
             servers: BTreeMap::new(),
             broken: Vec::new(),

@@ -259,6 +259,8 @@ mod tests {
         let fifth = enter().expect("a stream gives way");
         assert!(first.over().is_cancelled());
         let last = fifth.begin(&Method::POST);
+        idle_since(&fourth, 3);
+        idle_since(&fifth, 3);
         assert!(enter().is_none(), "everybody calls");
         assert!(third.last_answer().is_cancelled(), "it is busy longest");
         assert!(!fourth.last_answer().is_cancelled());

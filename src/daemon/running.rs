@@ -1,6 +1,11 @@
 //! The parts of a running daemon, put together and taken apart in order.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::Router as HttpRouter;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
@@ -17,9 +22,10 @@ use super::{
 };
 use crate::{
     access::Access,
+    activity::Activity,
     api::Api,
     call_context::CallIds,
-    catalog::Catalog,
+    catalog::{Catalog, CatalogTask},
     config::{Keeper, KeeperTask, Settings},
     gate::Gate,
     inbound::{Inbound, Presence, Sessions},
@@ -35,6 +41,9 @@ const DRAIN: Duration = Duration::from_secs(10);
 
 /// What is killed in a hurry is gone after this.
 const LAST_MOMENT: Duration = Duration::from_secs(2);
+
+/// How long the last records may take to be written.
+const LAST_RECORDS: Duration = Duration::from_secs(5);
 
 /// How often silent sessions are looked for.
 const HOUSEKEEPING: Duration = Duration::from_mins(10);
@@ -63,6 +72,9 @@ pub(super) struct DaemonTasks {
     pub(super) hurry: CancellationToken,
     faces: JoinSet<()>,
     tasks: JoinSet<()>,
+    /// The log of what all these do ends after them.
+    recording: CancellationToken,
+    records: JoinSet<()>,
     pub(super) access: Access,
     pub(super) inbound: Inbound,
     pub(super) presence: Presence,
@@ -82,27 +94,20 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         local,
         background,
     } = parts;
-    let (closing, ending, hurry) = (
-        CancellationToken::new(),
-        CancellationToken::new(),
-        CancellationToken::new(),
-    );
+    let [closing, ending, hurry, recording] = std::array::from_fn(|_| CancellationToken::new());
     let settings = keeper.settings();
     logging::hide(settings.secrets());
     let ledger = ChildLedger::open(&data_dir)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
+    let (activity, activity_task) = Activity::new(data_dir.clone(), keeper.subscribe());
     let connect_context = ConnectContext {
         data_dir: data_dir.clone(),
         ledger: ledger.clone(),
         login_path: login_path.clone(),
+        activity: activity.clone(),
     };
 
-    let known: Vec<_> = settings
-        .servers
-        .values()
-        .map(|e| (e.name.clone(), e.fingerprint.clone()))
-        .collect();
-    let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
+    let (catalog, catalog_task) = open_catalog(&data_dir, &settings);
     let (upstreams, mut supervisor) = Supervisor::new(
         keeper.subscribe(),
         catalog.clone(),
@@ -110,8 +115,20 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         hurry.clone(),
     );
     let gate = Gate::new(keeper.subscribe(), catalog.clone());
-    let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
-    let management = Management::new(keeper.clone(), catalog, upstreams, data_dir.clone());
+    let router = Router::new(
+        keeper.subscribe(),
+        gate,
+        catalog.clone(),
+        upstreams.clone(),
+        activity.clone(),
+    );
+    let management = Management::new(
+        keeper.clone(),
+        catalog,
+        upstreams,
+        data_dir.clone(),
+        activity,
+    );
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
     let calls = CallIds::default();
@@ -122,15 +139,11 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         closing.clone(),
     );
 
-    let addresses: Vec<_> = listeners
-        .iter()
-        .filter_map(|listener| listener.local_addr().ok())
-        .collect();
-    let url = url_of(&addresses);
+    let addresses = addresses_of(&listeners);
     let location = DaemonLocation {
         data_dir: data_dir.clone(),
         listen: addresses.iter().map(ToString::to_string).collect(),
-        url: url.clone(),
+        url: url_of(&addresses),
         ..background
     };
     let counted = sessions.clone();
@@ -150,11 +163,10 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
-    let until_the_end = ending.clone();
-    tasks.spawn(async move {
-        until_the_end.run_until_cancelled(unanswered).await;
-    });
+    tasks.spawn(until(ending.clone(), unanswered));
 
+    let mut records = JoinSet::new();
+    records.spawn(activity_task.run(recording.clone()));
     let access = Access::default();
     let faces = Faces {
         access: &access,
@@ -169,12 +181,26 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         hurry,
         faces,
         tasks,
+        recording,
+        records,
         access,
         inbound,
         presence,
         _lock: lock,
     };
     Ok((addresses, running))
+}
+
+/// The catalog, with what is known of these servers.
+fn open_catalog(data_dir: &Path, settings: &Settings) -> (Catalog, CatalogTask) {
+    let known = settings.servers.values();
+    let known = known.map(|entry| (entry.name.clone(), entry.fingerprint.clone()));
+    Catalog::new(data_dir.to_owned(), &known.collect::<Vec<_>>())
+}
+
+fn addresses_of(listeners: &[TcpListener]) -> Vec<SocketAddr> {
+    let addresses = listeners.iter().map(TcpListener::local_addr);
+    addresses.filter_map(Result::ok).collect()
 }
 
 /// Keeps the secrets of the settings in force out of the log.
@@ -264,6 +290,10 @@ async fn sweep(ledger: ChildLedger) {
     }
 }
 
+async fn until(ending: CancellationToken, work: impl Future<Output = ()>) {
+    ending.run_until_cancelled(work).await;
+}
+
 async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
     loop {
         tokio::select! {
@@ -289,6 +319,10 @@ impl DaemonTasks {
         tokio::select! {
             () = all(&mut self.tasks) => (),
             () = hurried => self.tasks.abort_all(),
+        }
+        self.recording.cancel();
+        if timeout(LAST_RECORDS, all(&mut self.records)).await.is_err() {
+            tracing::warn!("the last records of the activity log were not written");
         }
     }
 }

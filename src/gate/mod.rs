@@ -27,8 +27,7 @@ use crate::{
     access::Caller,
     catalog::{Catalog, Snapshot},
     config::Settings,
-    error_code::{ErrorCode, Failure},
-    log_limit::LogLimit,
+    error_code::Failure,
     wire::Target,
 };
 
@@ -37,11 +36,7 @@ use crate::{
 pub struct Gate {
     settings: watch::Receiver<Arc<Settings>>,
     catalog: Catalog,
-    refusals: Refusals,
 }
-
-/// Limit: bytes of a name that a log line shows. Clients write what they like there.
-const SHOWN: usize = 128;
 
 /// Everything that decisions rest on, at one moment.
 #[derive(Clone)]
@@ -53,11 +48,7 @@ pub struct Moment {
 impl Gate {
     /// A gate over the settings in force and what the servers offer.
     pub fn new(settings: watch::Receiver<Arc<Settings>>, catalog: Catalog) -> Self {
-        Self {
-            settings,
-            catalog,
-            refusals: Refusals::default(),
-        }
+        Self { settings, catalog }
     }
 
     /// What decisions rest on now: for whoever has many to make that must agree with each other.
@@ -90,11 +81,10 @@ impl Gate {
         server: &str,
         target: Target<'_>,
     ) -> Result<Admitted, Failure> {
-        let admitted = self.with_rules(|rules| {
+        self.with_rules(|rules| {
             let (name, fingerprint) = rules.admit(caller, server, &target)?;
             Ok(Admitted::new(caller, name, target, fingerprint))
-        });
-        admitted.inspect_err(|why| self.refusals.note(server, why))
+        })
     }
 
     /// [`Gate::admit`] for a tool that is called as `variant`.
@@ -105,13 +95,12 @@ impl Gate {
         server: &str,
         tool: &str,
     ) -> Result<Admitted, Failure> {
-        let admitted = self.with_rules(|rules| {
+        self.with_rules(|rules| {
             let target = Target::tool(tool);
             let (name, fingerprint) = rules.admit(caller, server, &target)?;
             rules.check_variant(variant, server, tool)?;
             Ok(Admitted::new(caller, name, target, fingerprint))
-        });
-        admitted.inspect_err(|why| self.refusals.note(server, why))
+        })
     }
 
     /// Whether a server of this name is configured and may be used, by whomever.
@@ -128,36 +117,6 @@ impl Gate {
     fn with_rules<T>(&self, decide: impl FnOnce(Rules<'_>) -> T) -> T {
         decide(Rules::new(&self.settings.borrow(), &self.catalog.glance()))
     }
-}
-
-/// Tells the operator of requests that were refused.
-#[derive(Clone)]
-struct Refusals(Arc<[LogLimit]>);
-
-impl Default for Refusals {
-    fn default() -> Self {
-        let limits = ErrorCode::ALL.iter().map(|_| LogLimit::default());
-        Self(limits.collect())
-    }
-}
-
-impl Refusals {
-    /// One more; the span that it runs in says whose it was. A flood of one kind is a line a minute, and the rest of it is for those who
-    /// debug.
-    fn note(&self, server: &str, why: &Failure) {
-        let (server, tool) = (shown(server), why.tool.as_deref().map(shown));
-        let kind = ErrorCode::ALL.iter().position(|code| *code == why.code);
-        let limit = kind.and_then(|kind| self.0.get(kind));
-        if let Some(times) = limit.and_then(LogLimit::due) {
-            tracing::info!(server, tool, code = %why.code, times, "a request was refused");
-        } else {
-            tracing::debug!(server, tool, code = %why.code, "a request was refused");
-        }
-    }
-}
-
-fn shown(name: &str) -> &str {
-    name.split_at(name.floor_char_boundary(SHOWN)).0
 }
 
 impl Moment {

@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use crate::{
+    activity::{ActivityReader, UnreadableActivity},
     catalog::Snapshot,
     config::{Change, Settings, WriteError},
     error_code::Failure,
@@ -37,6 +38,9 @@ pub trait Backing: Send + Sync {
 
     /// How the connections of a server are.
     fn connections(&self, server: &str) -> Connections;
+
+    /// The activity log.
+    fn activity(&self) -> impl Future<Output = Result<ActivityReader, UnreadableActivity>> + Send;
 
     /// Writes changes to the file, all or none, and puts them in force where anything is.
     fn change(&self, changes: Vec<Change>) -> impl Future<Output = Result<(), WriteError>> + Send;

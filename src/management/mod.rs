@@ -3,6 +3,7 @@
 //! Most verbs need no running daemon: they stand on a [`Backing`], which is the running parts ([`OverDaemon`]) or the
 //! configuration file with the last known lists ([`OverFiles`]). What only running parts can do exists for those only.
 
+mod activity;
 mod backing;
 mod gated;
 mod health;

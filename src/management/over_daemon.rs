@@ -12,6 +12,7 @@ use super::{
     servers::{ServerChange, ServerDetails},
 };
 use crate::{
+    activity::{Activity, ActivityReader, UnreadableActivity},
     catalog::{Catalog, Snapshot},
     config::{Change, Keeper, Settings, WriteError},
     error_code::{ErrorCode, Failure},
@@ -27,17 +28,25 @@ pub struct OverDaemon {
     pub(super) catalog: Catalog,
     pub(super) upstreams: Upstreams,
     data_dir: PathBuf,
+    pub(super) activity: Activity,
     started: Instant,
 }
 
 impl Management {
     /// Verbs over these parts.
-    pub fn new(keeper: Keeper, catalog: Catalog, upstreams: Upstreams, data_dir: PathBuf) -> Self {
+    pub fn new(
+        keeper: Keeper,
+        catalog: Catalog,
+        upstreams: Upstreams,
+        data_dir: PathBuf,
+        activity: Activity,
+    ) -> Self {
         Self(Arc::new(OverDaemon {
             keeper,
             catalog,
             upstreams,
             data_dir,
+            activity,
             started: Instant::now(),
         }))
     }
@@ -96,6 +105,16 @@ impl Management {
 
     /// Connects a server anew, also one that sleeps, and lists it at once. That it came to nothing, its row says.
     pub async fn restart_server(&self, name: &str) -> Result<ServerChange, Failure> {
+        let restarted = self.restart_unrecorded(name).await;
+        let error = restarted
+            .as_ref()
+            .err()
+            .map(|failure| failure.error.clone());
+        self.0.activity.note_change("restart", name, error);
+        restarted
+    }
+
+    async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange, Failure> {
         let settings = self.settings_in_force();
         if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
             return Err(failure);
@@ -158,7 +177,38 @@ impl Backing for OverDaemon {
         }
     }
 
+    async fn activity(&self) -> Result<ActivityReader, UnreadableActivity> {
+        self.activity.reader().await
+    }
+
     async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
-        self.keeper.change(changes).await.map(drop)
+        let told: Vec<_> = changes.iter().map(told).collect();
+        let written = self.keeper.change(changes).await.map(drop);
+        let error = written.as_ref().err().map(ToString::to_string);
+        for (action, server) in told {
+            self.activity.note_change(action, &server, error.clone());
+        }
+        written
+    }
+}
+
+/// A change as the log has it: what is done, to which server.
+fn told(change: &Change) -> (&'static str, String) {
+    match change {
+        Change::AddServer { name, .. } => ("add", name.to_string()),
+        Change::RemoveServer { name } => ("remove", name.clone()),
+        Change::SetKey {
+            server,
+            path,
+            value,
+        } => {
+            let action = match (&path[..], value) {
+                ([key], serde_json::Value::Bool(true)) if key == "enabled" => "enable",
+                ([key], serde_json::Value::Bool(false)) if key == "enabled" => "disable",
+                _ => "edit",
+            };
+            (action, server.clone())
+        }
+        Change::RemoveKey { server, .. } => ("edit", server.clone()),
     }
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backing, Connections, Management};
 use crate::{
+    activity::{ActivityReader, UnreadableActivity},
     catalog::{ServerCatalog, Snapshot, last_known},
     config::{self, BrokenEntry, Change, Places, Settings, Variables, Why, WriteError},
     error_code::{ErrorCode, Failure},
@@ -170,6 +171,11 @@ impl Backing for OverFiles {
 
     fn connections(&self, _: &str) -> Connections {
         Connections::default()
+    }
+
+    /// The file itself; while a daemon has it, that one is to be asked.
+    async fn activity(&self) -> Result<ActivityReader, UnreadableActivity> {
+        ActivityReader::of_file(&self.data_dir)
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {

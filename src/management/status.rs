@@ -9,7 +9,7 @@ use super::{
     gated::count_callable,
     servers::{ServerRow, ServerState},
 };
-use crate::gate::Standing;
+use crate::{activity::ActivityStatus, gate::Standing};
 
 /// The answer of `GET /api/v1/status`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -42,6 +42,9 @@ pub struct StatusReport {
     /// What of the configuration is ignored, and what waits for a restart.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// How the activity log is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub activity: Option<ActivityStatus>,
     /// Why the configuration file as it stands is not in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_error: Option<String>,
@@ -136,6 +139,7 @@ impl Management {
             problems: rows.into_iter().filter(ServerRow::is_failing).collect(),
             sessions: health.active_clients,
             warnings,
+            activity: Some(self.0.activity.status()),
             config_error: self.config_error(),
         }
     }

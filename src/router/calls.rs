@@ -1,7 +1,8 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
-use super::{Reply, RequestError, Router, built_in};
+use super::{Reply, RequestError, Router, View, built_in, recording};
 use crate::{
+    activity::OpenCall,
     call_context::CallContext,
     catalog::Owner,
     error_code::{ErrorCode, Failure},
@@ -15,13 +16,27 @@ impl Router {
     pub(super) async fn call_offered(
         &self,
         context: &CallContext,
+        view: &View,
         request: &Request,
+    ) -> Result<Reply, RequestError> {
+        let mut record = self.record(context, view, request);
+        let answered = self.answer_offered(context, request, &mut record).await;
+        recording::end(record, &answered);
+        answered
+    }
+
+    async fn answer_offered(
+        &self,
+        context: &CallContext,
+        request: &Request,
+        record: &mut OpenCall,
     ) -> Result<Reply, RequestError> {
         let (method, params) = (&*request.method, request.params.as_ref());
         if method::is_of_tasks(method) && !context.revision.has_task_results() {
             return Err(RpcError::method_not_found(method).into());
         }
         let target = Target::of(method, params)?;
+        record.is_of(None, target.thing());
         let (server, own_name) = match target.thing() {
             Thing::Tool(offered) => {
                 if let (Some(tool), Some(params)) = (built_in::find(offered), params) {
@@ -48,6 +63,7 @@ impl Router {
             _ => None,
         };
         let target = target.renamed(&own_name);
+        record.is_of(Some(server.as_str()), target.thing());
         let gate = &self.0.gate;
         let admitted = gate.admit(&context.caller, server.as_str(), target)?;
         let request = ForwardRequest {

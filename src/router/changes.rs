@@ -184,7 +184,13 @@ mod tests {
         let (_settings, settings) = watch::channel(Arc::new(settings()));
         let router = {
             let gate = Gate::new(settings.clone(), catalog.clone());
-            Router::new(settings, gate, catalog.clone(), Upstreams::default())
+            Router::new(
+                settings,
+                gate,
+                catalog.clone(),
+                Upstreams::default(),
+                crate::activity::Activity::none(),
+            )
         };
         let (caller, view) = (Caller::named("a"), View::Mode(RoutingMode::Direct));
         let server = ServerName::parse("s").expect("a name");

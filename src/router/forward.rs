@@ -1,13 +1,14 @@
 //! Forwarding by the endpoint that a request came by.
 
-use super::{RequestError, Router};
+use super::{RequestError, Router, View, recording};
 use crate::{
+    activity::OpenCall,
     call_context::CallContext,
     error_code::ErrorCode,
     forward::{EndpointKind, ForwardRequest},
     gate::Admitted,
     names::ServerName,
-    wire::{Outcome, Request, RpcError, Target, method},
+    wire::{Outcome, Request, RpcError, Target, Thing, method},
 };
 
 impl Router {
@@ -32,8 +33,25 @@ impl Router {
         server: &ServerName,
         request: &Request,
     ) -> Result<Outcome, RequestError> {
+        let mut record = self.record(context, &View::Server(server.clone()), request);
+        let passed = self
+            .pass_recorded(context, server, request, &mut record)
+            .await;
+        recording::end_with(record, &passed);
+        passed
+    }
+
+    async fn pass_recorded(
+        &self,
+        context: &CallContext,
+        server: &ServerName,
+        request: &Request,
+        record: &mut OpenCall,
+    ) -> Result<Outcome, RequestError> {
         let params = request.params.as_ref();
+        record.is_of(Some(server.as_str()), &Thing::Nothing);
         let target = Target::of(&request.method, params)?;
+        record.is_of(Some(server.as_str()), target.thing());
         let admitted = self.0.gate.admit(&context.caller, server.as_str(), target);
         let admitted = admitted.map_err(|failure| match failure.code {
             ErrorCode::UnknownTool => {

@@ -10,6 +10,7 @@ mod header_params;
 mod instructions;
 mod lists;
 mod opening;
+mod recording;
 mod resources;
 mod subscriptions;
 mod tasks;
@@ -24,6 +25,7 @@ pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
 use crate::{
     access::Caller,
+    activity::Activity,
     call_context::{CallContext, ClientSession},
     catalog::Catalog,
     config::{RoutingMode, Settings},
@@ -80,6 +82,7 @@ struct Parts {
     forwarder: Forwarder,
     tasks: tasks::Tasks,
     search: ToolSearch,
+    activity: Activity,
 }
 
 /// What became of a request.
@@ -97,6 +100,7 @@ impl Router {
         gate: Gate,
         catalog: Catalog,
         upstreams: Upstreams,
+        activity: Activity,
     ) -> Self {
         let search = ToolSearch::new(gate.clone(), catalog.clone(), upstreams.clone());
         Self(Arc::new(Parts {
@@ -108,6 +112,7 @@ impl Router {
             upstreams,
             lists: lists::Prepared::default(),
             tasks: tasks::Tasks::default(),
+            activity,
         }))
     }
 
@@ -179,7 +184,10 @@ impl Router {
         if let Err(refused) = passing.await {
             let why = match refused {
                 RequestError::Rpc(error) => error.message,
-                RequestError::Failed(failure) => failure.error,
+                RequestError::Failed(failure) => {
+                    self.note_refused(caller, server, &notification.method, &failure);
+                    failure.error
+                }
             };
             tracing::debug!(%server, why, "a notification could not be passed on");
         }
@@ -220,7 +228,7 @@ impl Router {
             | method::COMPLETE
             | method::TASKS_GET
             | method::TASKS_UPDATE
-            | method::TASKS_CANCEL => self.call_offered(context, request).await,
+            | method::TASKS_CANCEL => self.call_offered(context, view, request).await,
             other => Err(RpcError::method_not_found(other).into()),
         }
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
+    activity::OpenCall,
     call_context::{CallContext, ClientSession},
     catalog::{Owner, ServerCatalog},
     upstream::{LogTerm, NotSubscribed},
@@ -20,22 +21,40 @@ impl Router {
         uri: &str,
         tell: Tell,
     ) -> Result<Subscription, Raw> {
+        let record = self.record_subscription(context, view, uri);
+        let subscribed = self.subscribe_recorded(context, view, uri, tell, record);
+        subscribed.await
+    }
+
+    async fn subscribe_recorded(
+        &self,
+        context: &CallContext,
+        view: &View,
+        uri: &str,
+        tell: Tell,
+        mut record: OpenCall,
+    ) -> Result<Subscription, Raw> {
         let refused = |error: RequestError| refusal(context, error).to_raw();
         let owner = match view {
             View::Server(server) => Owner {
                 server: server.clone(),
                 uri: uri.into(),
             },
-            View::Configured | View::Mode(_) => {
-                self.owner_of(uri).map_err(|error| refused(error.into()))?
-            }
+            View::Configured | View::Mode(_) => match self.owner_of(uri) {
+                Ok(owner) => owner,
+                Err(failure) => {
+                    record.failed(&failure);
+                    return Err(refused(failure.into()));
+                }
+            },
         };
+        let target = Target::subscription(&owner.uri);
+        record.is_of(Some(owner.server.as_str()), target.thing());
         let tell = match view {
             View::Server(_) => tell,
             View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
         };
         let subscribed = async {
-            let target = Target::subscription(&owner.uri);
             let gate = &self.0.gate;
             let admitted = gate
                 .admit(&context.caller, owner.server.as_str(), target)
@@ -47,7 +66,13 @@ impl Router {
                 .map_err(NotSubscribed::Failed)?;
             upstream.subscribe(&admitted, tell).await
         };
-        subscribed.await.map_err(|error| match error {
+        let subscribed = subscribed.await;
+        match &subscribed {
+            Ok(_) => record.answered(&Raw::empty_object()),
+            Err(NotSubscribed::Failed(failure)) => record.failed(failure),
+            Err(NotSubscribed::Refused(error)) => record.refused_by_server(error),
+        }
+        subscribed.map_err(|error| match error {
             NotSubscribed::Failed(failure) => refused(failure.into()),
             // Only a legacy server is asked for one subscription, and can refuse one in its own words.
             NotSubscribed::Refused(error) => bridge::error_for(

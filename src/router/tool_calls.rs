@@ -2,14 +2,15 @@
 
 use tracing::Instrument;
 
-use super::{Reply, RequestError, Router};
+use super::{Reply, RequestError, Router, recording};
 use crate::{
+    activity::{CallBody, CallEntrance, StatedIntent},
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     names::ServerName,
-    wire::{Edit, Outcome, Raw, method},
+    wire::{Edit, Outcome, Raw, Thing, method},
 };
 
 /// All that a built-in tool can do with the tools of servers.
@@ -24,6 +25,8 @@ pub(super) struct DeclaredCall<'a> {
     pub(super) tool: &'a str,
     /// An object, or nothing.
     pub(super) arguments: Option<Raw>,
+    /// What the caller says that it is for.
+    pub(super) intent: Option<StatedIntent>,
 }
 
 impl<'a> ToolCalls<'a> {
@@ -57,7 +60,7 @@ impl<'a> ToolCalls<'a> {
         params: &Raw,
     ) -> Result<Reply, RequestError> {
         let inner = outer.child(method::TOOLS_CALL);
-        let calling = self.0.call_declared(&inner, declared, Some(params));
+        let calling = self.0.call_recorded(&inner, declared, Some(params));
         let called = calling.instrument(inner.span.clone()).await;
         called.map(Reply::Passed)
     }
@@ -79,8 +82,9 @@ impl Router {
             server,
             tool,
             arguments: args.cloned(),
+            intent: None,
         };
-        match self.call_declared(context, declared, params).await {
+        match self.call_recorded(context, declared, params).await {
             Ok(outcome) => Ok(outcome),
             Err(RequestError::Failed(failure)) => Err(failure),
             Err(RequestError::Rpc(error)) => Err(Failure::new(
@@ -89,6 +93,24 @@ impl Router {
                 "Correct the request.",
             )),
         }
+    }
+
+    /// [`Router::call_declared`], with its record. Those of operators are made in the course of no other.
+    async fn call_recorded(
+        &self,
+        context: &CallContext,
+        mut declared: DeclaredCall<'_>,
+        params: Option<&Raw>,
+    ) -> Result<Outcome, RequestError> {
+        let is_operators = context.parent.is_none();
+        let entrance = is_operators.then_some(CallEntrance::Path("/api/v1/call"));
+        let body = CallBody::Arguments(declared.arguments.as_ref());
+        let mut record = self.begin(context, entrance, method::TOOLS_CALL, body);
+        record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
+        record.is_declared(declared.variant.as_str(), declared.intent.take());
+        let called = self.call_declared(context, declared, params).await;
+        recording::end_with(record, &called);
+        called
     }
 
     async fn call_declared(
@@ -102,6 +124,7 @@ impl Router {
             server,
             tool,
             arguments,
+            intent: _,
         } = declared;
         self.ensure_known(server).await?;
         let gate = &self.0.gate;

@@ -144,7 +144,13 @@ fn lists(c: &mut Criterion) {
         let settings = settings(&listings);
         let (in_force, watched) = watch::channel(Arc::new(settings.clone()));
         let gate = Gate::new(watched.clone(), catalog.clone());
-        let router = Router::new(watched, gate, catalog, Upstreams::default());
+        let router = Router::new(
+            watched,
+            gate,
+            catalog,
+            Upstreams::default(),
+            mcpproxy::activity::Activity::none(),
+        );
         let list = || {
             let view = View::Mode(RoutingMode::Direct);
             match runtime.block_on(router.request(&context, &view, &request)) {

@@ -50,6 +50,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("jsonc_parser", &["config"]),
     ("notify", &["config"]),
+    ("redb", &["activity"]),
     ("regex", &["scanner"]),
     ("rmcp", &["upstream/connect/control"]),
     ("rustls", &["link"]),

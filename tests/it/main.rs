@@ -5,6 +5,8 @@
     reason = "one binary, nothing is reached from outside"
 )]
 
+#[cfg(unix)]
+mod activity;
 mod asking;
 mod attribution;
 mod byte_identity;

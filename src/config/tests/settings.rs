@@ -111,7 +111,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
 #[test]
 fn unknown_keys_are_reported_and_never_fatal() {
     let settings = read(
-        r#"{"listne": ":1", "profiles": {"p": {}}, "activity": {}, "enable_code_execution": false,
+        r#"{"listne": ":1", "profiles": {"p": {}}, "activity": {"max_ag": 1}, "enable_code_execution": false,
             "tool_response_limit": 0, "rate_limit": {"burst": 1}, "servers": {}, "top_k": 1, "top_k": 2,
             "mcpServers": {"s": {"command": "x", "comand": "y", "tool_acl": {"reed": []}}}}"#,
     );
@@ -119,6 +119,7 @@ fn unknown_keys_are_reported_and_never_fatal() {
         settings.warnings,
         [
             "`top_k` stands twice; the last one counts",
+            "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`profiles` is not supported by this version and is ignored",
             "`rate_limit` is not supported by this version and is ignored",
             "`listne` is unknown and ignored; did you mean `listen`?",

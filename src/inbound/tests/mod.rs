@@ -44,7 +44,13 @@ impl Endpoints {
         let (keeper, settings) = watch::channel(Arc::new(settings));
         let (catalog, _task) = Catalog::new(folder.path().to_owned(), &[]);
         let gate = Gate::new(settings.clone(), catalog.clone());
-        let router = Router::new(settings, gate, catalog, Upstreams::default());
+        let router = Router::new(
+            settings,
+            gate,
+            catalog,
+            Upstreams::default(),
+            crate::activity::Activity::none(),
+        );
         let closing = CancellationToken::new();
         let inbound = Inbound::new(
             router,

@@ -8,6 +8,7 @@ use super::{
     arguments::{check_keys, required, string},
 };
 use crate::{
+    activity::StatedIntent,
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Variant,
@@ -157,6 +158,18 @@ impl Declared {
             reason: string(arguments, "intent_reason")?,
         })
     }
+
+    /// What it says that the call is for, in either spelling.
+    fn stated(&self) -> Option<StatedIntent> {
+        let intent = self.intent.as_ref();
+        let sensitivity = intent.and_then(|intent| intent.data_sensitivity.clone());
+        let reason = intent.and_then(|intent| intent.reason.clone());
+        let stated = StatedIntent {
+            data_sensitivity: sensitivity.or_else(|| self.data_sensitivity.clone()),
+            reason: reason.or_else(|| self.reason.clone()),
+        };
+        (stated != StatedIntent::default()).then_some(stated)
+    }
 }
 
 impl Intent {
@@ -251,8 +264,11 @@ fn object(key: &str, value: &Raw) -> Result<Raw, String> {
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let name = required(&call.arguments, "name").map_err(wrong)?;
-    let intent = Declared::read(&call.arguments).and_then(|asked| check_intent(&asked, variant));
-    intent.map_err(|why| wrong_intent(&call, variant, &why))?;
+    let asked = Declared::read(&call.arguments).and_then(|asked| {
+        check_intent(&asked, variant)?;
+        Ok(asked)
+    });
+    let asked = asked.map_err(|why| wrong_intent(&call, variant, &why))?;
     let arguments = arguments_of(&call).map_err(wrong)?;
     let (server, tool) = split(&call, &name).await?;
     let declared = DeclaredCall {
@@ -260,6 +276,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         server: &server,
         tool: &tool,
         arguments,
+        intent: asked.stated(),
     };
     call.calls.call(call.context, declared, call.params).await
 }
@@ -317,6 +334,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
         server,
         tool,
         arguments,
+        intent: None,
     };
     call.calls.call(call.context, declared, call.params).await
 }

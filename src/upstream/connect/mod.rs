@@ -24,6 +24,7 @@ use self::{
     stdio::StartParts,
 };
 use crate::{
+    activity::Activity,
     catalog::Listing,
     config::{ServerEntry, Settings, Transport},
     link::{Connection, Link, LinkError, News, Strays},
@@ -43,6 +44,8 @@ pub struct ConnectContext {
     pub ledger: ChildLedger,
     /// The search path of the user's login shell.
     pub login_path: LoginPath,
+    /// Where it is recorded how servers are.
+    pub activity: Activity,
 }
 
 /// A connection that is ready for calls.

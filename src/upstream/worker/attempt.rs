@@ -118,6 +118,12 @@ impl Worker {
         }
     }
 
+    /// Records how the server is.
+    pub(super) fn record(&self, action: &'static str, error: Option<&String>) {
+        let activity = &self.context.connect.activity;
+        activity.note_server(action, self.entry.name.as_str(), error.cloned());
+    }
+
     /// The first failures in a row are logged each, later ones about once an hour.
     fn log_failure(&self, error: &ConnectError) {
         const EACH: u32 = 6;
@@ -133,6 +139,7 @@ impl Worker {
         );
         if attempt <= EACH || attempt.is_multiple_of(ONE_OF) {
             tracing::warn!(%server, %reason, attempt, next_attempt, "server is not available");
+            self.record("failed", Some(reason));
         } else {
             tracing::debug!(%server, %reason, attempt, next_attempt, "server is not available");
         }
@@ -167,6 +174,7 @@ impl Worker {
             tracing::debug!(server = %self.entry.name, "Server supports tool change notifications - registered handler");
         }
         tracing::info!(server = %self.entry.name, tools = catalog.tools.len(), "server is ready");
+        self.record("ready", None);
         let now = Instant::now();
         self.life.answering = meanwhile.answering;
         self.life.open = Some(Connected {
@@ -275,6 +283,7 @@ impl Worker {
             ConnectionHealth::Brief
         };
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
+        self.record("lost", Some(&reason));
         let (outside, next_step) = match self.entry.transport {
             Transport::Stdio(_) => (
                 reason.clone(),

@@ -330,6 +330,7 @@ impl Worker {
             Action::Connect => self.start_attempt(),
             Action::Disconnect => {
                 tracing::info!(server = %self.entry.name, "server is idle and put to sleep");
+                self.record("asleep", None);
                 self.disconnect().await;
             }
             // The tick sees to it.

@@ -55,6 +55,7 @@ const SPAWNS: &[Exception] = &[
         2,
         "the reader ends with its handle; what comes from the daemon is waited for",
     ),
+    ("activity/task.rs", 1, "waited for at once"),
     ("api/servers.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
@@ -83,6 +84,7 @@ const SPAWNS: &[Exception] = &[
         1,
         "waited for at once, or told to stop; the runtime waits for it",
     ),
+    ("management/activity.rs", 1, "waited for at once"),
     ("management/over_files.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",

@@ -1,0 +1,88 @@
+//! Rows of the file: some records that were written together. One row for each record would cost a multiple of it.
+//!
+//! For each record: the time in milliseconds and the length of its JSON (both little endian, eight and four bytes), then that.
+
+/// Limit: records of one row. Rows are removed as a whole.
+const MOST: usize = 64;
+
+/// A record that waits to be written.
+#[derive(Debug)]
+pub(super) struct NewRecord {
+    pub(super) millis: u64,
+    /// As JSON.
+    pub(super) json: Vec<u8>,
+}
+
+/// The records as rows, each with how many records it has. Where few records are kept in all, a row has one.
+pub(super) fn rows(
+    records: &[NewRecord],
+    kept_in_all: usize,
+) -> impl Iterator<Item = (usize, Vec<u8>)> {
+    let size = (kept_in_all / 100).clamp(1, MOST);
+    records.chunks(size).map(|records| {
+        let mut row = Vec::new();
+        for record in records {
+            let length = u32::try_from(record.json.len()).unwrap_or(u32::MAX);
+            row.extend(record.millis.to_le_bytes());
+            row.extend(length.to_le_bytes());
+            row.extend(&record.json);
+        }
+        (records.len(), row)
+    })
+}
+
+/// The times and the JSON of the records of a row. What does not make sense ends it.
+pub(super) fn entries(mut row: &[u8]) -> Vec<(u64, &[u8])> {
+    let mut entries = Vec::new();
+    while let Some((millis, rest)) = row.split_first_chunk::<8>()
+        && let Some((length, rest)) = rest.split_first_chunk::<4>()
+        && let Ok(length) = usize::try_from(u32::from_le_bytes(*length))
+        && let Some((json, rest)) = rest.split_at_checked(length)
+    {
+        entries.push((u64::from_le_bytes(*millis), json));
+        row = rest;
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::any, proptest};
+
+    use super::*;
+
+    #[test]
+    fn rows_have_the_records_that_were_put_into_them() {
+        let record = |millis: u64| NewRecord {
+            millis,
+            json: millis.to_string().into_bytes(),
+        };
+        let records: Vec<NewRecord> = (0..150).map(record).collect();
+        for (kept_in_all, sizes) in [
+            (1_000_000, vec![64, 64, 22]),
+            (5_000, vec![50, 50, 50]),
+            (7, vec![1; 150]),
+        ] {
+            let rows: Vec<_> = rows(&records, kept_in_all).collect();
+            assert_eq!(
+                rows.iter().map(|(count, _)| *count).collect::<Vec<_>>(),
+                sizes
+            );
+            let found = rows.iter().flat_map(|(_, row)| entries(row));
+            let found: Vec<(u64, String)> = found
+                .map(|(millis, json)| (millis, String::from_utf8_lossy(json).into_owned()))
+                .collect();
+            let expected: Vec<_> = (0..150)
+                .map(|millis| (millis, millis.to_string()))
+                .collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_row_panics(row in vec(any::<u8>(), 0..200)) {
+            entries(&row);
+        }
+    }
+}

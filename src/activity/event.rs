@@ -1,0 +1,341 @@
+//! What is told to the log: typed, cheap to make, holding what is there already. Nothing is formatted, masked or copied here; that is
+//! done where records are made.
+
+use std::{
+    borrow::Cow,
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
+
+use super::Activity;
+use crate::{
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+    wire::{Raw, RpcError, Thing},
+};
+
+/// Limit: of larger params and results only the size is recorded. What a record shows of them is far less.
+pub(super) const LARGEST_BODY: usize = 64 << 10;
+
+/// Who changes servers and settings.
+pub(super) const OPERATOR: &str = "operator";
+
+/// Something that happened.
+#[derive(Debug)]
+pub(super) struct ActivityEvent {
+    pub(super) time: SystemTime,
+    pub(super) what: EventKind,
+}
+
+#[derive(Debug)]
+pub(super) enum EventKind {
+    Call(Box<SeenCall>),
+    Refusal(Box<RefusedNotice>),
+    Change(Box<OperatorChange>),
+    Server(Box<ServerNews>),
+}
+
+/// A request of a caller from its beginning.
+#[derive(Debug)]
+pub struct NewCall<'a> {
+    /// Its number.
+    pub id: u64,
+    /// That of the call which caused it.
+    pub parent: Option<u64>,
+    /// Whose it is.
+    pub caller: Arc<str>,
+    /// What the client says of itself.
+    pub client: &'a Raw,
+    /// Where it came in, if it came in from outside.
+    pub endpoint: Option<CallEntrance>,
+    /// The method.
+    pub method: &'a str,
+    /// What came with it.
+    pub body: CallBody<'a>,
+}
+
+/// What came with a call.
+#[derive(Debug, Clone, Copy)]
+pub enum CallBody<'a> {
+    /// Params as the client wrote them.
+    Params(Option<&'a Raw>),
+    /// Arguments by themselves.
+    Arguments(Option<&'a Raw>),
+}
+
+/// Where a call came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallEntrance {
+    /// At one of many servers, by its path.
+    Path(&'static str),
+    /// At that of one server.
+    Server(ServerName),
+}
+
+/// What a caller said that its call is for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatedIntent {
+    /// How sensitive the data are.
+    pub data_sensitivity: Option<String>,
+    /// Why it calls.
+    pub reason: Option<String>,
+}
+
+/// A request that was not let through and was no call: nobody waits for its answer.
+#[derive(Debug)]
+pub struct RefusedNotice {
+    /// Whose it was.
+    pub caller: Arc<str>,
+    /// Its method.
+    pub method: Box<str>,
+    /// The server it was for.
+    pub server: Box<str>,
+    /// Which rule.
+    pub code: Option<ErrorCode>,
+    /// In words.
+    pub error: String,
+}
+
+/// Something that the operator did, or had done by an edit of the file.
+#[derive(Debug, Default)]
+pub struct OperatorChange {
+    /// Who did it.
+    pub caller: Arc<str>,
+    /// What: a verb, as the command line calls it.
+    pub action: &'static str,
+    /// To which server.
+    pub server: Option<Box<str>>,
+    /// More of it.
+    pub detail: Option<String>,
+    /// Why it came to nothing.
+    pub error: Option<String>,
+}
+
+/// Something that happened to a server.
+#[derive(Debug)]
+pub(super) struct ServerNews {
+    pub(super) server: Box<str>,
+    pub(super) action: &'static str,
+    pub(super) error: Option<String>,
+}
+
+/// A call, as far as the log knows it.
+#[derive(Debug)]
+pub(super) struct SeenCall {
+    pub(super) id: u64,
+    pub(super) parent: Option<u64>,
+    pub(super) caller: Arc<str>,
+    pub(super) client: Raw,
+    pub(super) endpoint: Option<CallEntrance>,
+    pub(super) method: Cow<'static, str>,
+    pub(super) server: Option<Box<str>>,
+    pub(super) thing: ThingCalled,
+    pub(super) variant: Option<&'static str>,
+    pub(super) intent: Option<StatedIntent>,
+    pub(super) body: SeenBody,
+    pub(super) request_bytes: usize,
+    pub(super) began: Instant,
+    pub(super) ended: Instant,
+    pub(super) end: CallEnd,
+}
+
+/// What of a request is kept until its record is made.
+#[derive(Debug)]
+pub(super) enum SeenBody {
+    Nothing,
+    Params(Raw),
+    Arguments(Raw),
+}
+
+/// What is called.
+#[derive(Debug)]
+pub(super) enum ThingCalled {
+    Tool(Box<str>),
+    Prompt(Box<str>),
+    Resource(Box<str>),
+    Task(Box<str>),
+    Nothing,
+}
+
+impl ThingCalled {
+    fn of(thing: &Thing<'_>) -> Self {
+        match thing {
+            Thing::Tool(name) => Self::Tool((&**name).into()),
+            Thing::Prompt(name) => Self::Prompt((&**name).into()),
+            Thing::Resource(uri) => Self::Resource((&**uri).into()),
+            Thing::Task(id) => Self::Task((&**id).into()),
+            Thing::Nothing => Self::Nothing,
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(super) enum CallEnd {
+    /// Its future was dropped: nobody waits any more.
+    Withdrawn,
+    /// With a result, kept if it is small enough to be looked into.
+    Result {
+        size: usize,
+        kept: Option<Raw>,
+        is_error: bool,
+    },
+    /// With the server's own error.
+    RpcError(Raw),
+    /// With a failure of ours.
+    Failed { code: ErrorCode, error: String },
+    /// With an error of ours about the request itself.
+    Invalid { code: i64, error: String },
+}
+
+/// A call that is under way. Dropping it is an end too: the call was withdrawn.
+#[derive(Debug)]
+pub struct OpenCall {
+    activity: Activity,
+    /// Until it is told.
+    call: Option<Box<SeenCall>>,
+}
+
+impl OpenCall {
+    pub(super) fn new(activity: Activity, new: NewCall<'_>) -> Self {
+        let NewCall {
+            id,
+            parent,
+            caller,
+            client,
+            endpoint,
+            method,
+            body,
+        } = new;
+        let (kept, request_bytes) = match body {
+            CallBody::Params(params) => kept(&activity, params, SeenBody::Params),
+            CallBody::Arguments(arguments) => kept(&activity, arguments, SeenBody::Arguments),
+        };
+        let began = Instant::now();
+        let call = SeenCall {
+            id,
+            parent,
+            caller,
+            client: client.clone(),
+            endpoint,
+            method: well_known(method),
+            server: None,
+            thing: ThingCalled::Nothing,
+            variant: None,
+            intent: None,
+            body: kept,
+            request_bytes,
+            began,
+            ended: began,
+            end: CallEnd::Withdrawn,
+        };
+        Self {
+            activity,
+            call: Some(Box::new(call)),
+        }
+    }
+
+    /// What is called. Said again when more is known.
+    pub fn is_of(&mut self, server: Option<&str>, thing: &Thing<'_>) {
+        if let Some(call) = &mut self.call {
+            call.server = server.map(Into::into);
+            call.thing = ThingCalled::of(thing);
+        }
+    }
+
+    /// How it was declared.
+    pub fn is_declared(&mut self, variant: &'static str, intent: Option<StatedIntent>) {
+        if let Some(call) = &mut self.call {
+            call.variant = Some(variant);
+            call.intent = intent;
+        }
+    }
+
+    /// It was answered with a result.
+    pub fn answered(self, result: &Raw) {
+        let size = result.as_bytes().len();
+        let is_small = size <= LARGEST_BODY;
+        // Of a large one it is looked here, so that it is not held.
+        let is_error = !is_small && says_error(result);
+        let kept = is_small.then(|| result.clone());
+        self.end(CallEnd::Result {
+            size,
+            kept,
+            is_error,
+        });
+    }
+
+    /// It was answered with an error of the server.
+    pub fn refused_by_server(self, error: &Raw) {
+        self.end(CallEnd::RpcError(error.clone()));
+    }
+
+    /// It came to nothing.
+    pub fn failed(self, failure: &Failure) {
+        self.end(CallEnd::Failed {
+            code: failure.code,
+            error: failure.error.clone(),
+        });
+    }
+
+    /// The request was wrong.
+    pub fn was_wrong(self, error: &RpcError) {
+        self.end(CallEnd::Invalid {
+            code: error.code,
+            error: error.message.clone(),
+        });
+    }
+
+    fn end(mut self, end: CallEnd) {
+        if let Some(call) = &mut self.call {
+            call.end = end;
+        }
+        // Dropped here, which tells it.
+    }
+}
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        if let Some(mut call) = self.call.take() {
+            call.ended = Instant::now();
+            self.activity.note(EventKind::Call(call));
+        }
+    }
+}
+
+impl SeenCall {
+    /// In bytes, what is held of what was sent and answered.
+    pub(super) fn held(&self) -> usize {
+        let body = match &self.body {
+            SeenBody::Nothing => 0,
+            SeenBody::Params(raw) | SeenBody::Arguments(raw) => raw.as_bytes().len(),
+        };
+        let end = match &self.end {
+            CallEnd::Result { kept, .. } => kept.as_ref().map_or(0, |raw| raw.as_bytes().len()),
+            CallEnd::RpcError(raw) => raw.as_bytes().len(),
+            CallEnd::Withdrawn | CallEnd::Failed { .. } | CallEnd::Invalid { .. } => 0,
+        };
+        body + end
+    }
+}
+
+fn kept(activity: &Activity, raw: Option<&Raw>, body: fn(Raw) -> SeenBody) -> (SeenBody, usize) {
+    let size = raw.map_or(0, |raw| raw.as_bytes().len());
+    let is_wanted = activity.keeps_arguments() && size <= LARGEST_BODY;
+    let raw = raw.filter(|_| is_wanted);
+    (raw.map_or(SeenBody::Nothing, |raw| body(raw.clone())), size)
+}
+
+/// Whether a tool's result says that the tool failed.
+pub(super) fn says_error(result: &Raw) -> bool {
+    result
+        .get("isError")
+        .is_some_and(|value| value.as_bytes() == b"true")
+}
+
+fn well_known(method: &str) -> Cow<'static, str> {
+    use crate::wire::method::{COMPLETE, PROMPTS_GET, RESOURCES_READ, TOOLS_CALL};
+    let known = [TOOLS_CALL, RESOURCES_READ, PROMPTS_GET, COMPLETE];
+    let known = known.into_iter().find(|known| *known == method);
+    known.map_or_else(|| Cow::Owned(method.to_owned()), Cow::Borrowed)
+}

@@ -1,0 +1,154 @@
+//! Records as lines of a file: JSON Lines, or CSV for spreadsheets.
+
+use super::record::ActivityRecord;
+
+/// The form of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExportFormat {
+    /// A JSON object a line, as `GET /api/v1/activity` has it.
+    #[default]
+    Jsonl,
+    /// A line a record, after one with the names of the columns (RFC 4180).
+    Csv,
+}
+
+const COLUMNS: [&str; 24] = [
+    "id",
+    "time",
+    "kind",
+    "run",
+    "call",
+    "parent",
+    "caller",
+    "client",
+    "endpoint",
+    "method",
+    "server",
+    "thing",
+    "variant",
+    "data_sensitivity",
+    "reason",
+    "action",
+    "detail",
+    "outcome",
+    "code",
+    "error",
+    "duration_us",
+    "request_bytes",
+    "answer_bytes",
+    "arguments",
+];
+
+impl ExportFormat {
+    /// Every form with its name.
+    pub const ALL: [(&'static str, Self); 2] = [("jsonl", Self::Jsonl), ("csv", Self::Csv)];
+
+    /// Reads a name.
+    pub fn parse(text: &str) -> Option<Self> {
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == text)?;
+        Some(found.1)
+    }
+
+    /// What stands above the records.
+    pub fn header(self) -> String {
+        match self {
+            Self::Jsonl => String::new(),
+            Self::Csv => format!("{}\r\n", COLUMNS.join(",")),
+        }
+    }
+
+    /// The line of a record, with its end.
+    pub fn line(self, record: &ActivityRecord) -> String {
+        match self {
+            Self::Jsonl => {
+                let mut line = serde_json::to_string(record).unwrap_or_default();
+                line.push('\n');
+                line
+            }
+            Self::Csv => {
+                let cells: Vec<String> = cells(record).iter().map(|cell| quoted(cell)).collect();
+                format!("{}\r\n", cells.join(","))
+            }
+        }
+    }
+}
+
+fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
+    let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let number = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
+    [
+        record.id.to_string(),
+        record.time.clone(),
+        record.kind.clone(),
+        record.run.to_string(),
+        text(&record.call),
+        text(&record.parent),
+        text(&record.caller),
+        text(&record.client),
+        text(&record.endpoint),
+        text(&record.method),
+        text(&record.server),
+        record.thing().unwrap_or_default(),
+        text(&record.variant),
+        text(&record.data_sensitivity),
+        text(&record.reason),
+        text(&record.action),
+        text(&record.detail),
+        record.outcome.clone(),
+        text(&record.code),
+        text(&record.error),
+        number(record.duration_us),
+        number(record.request_bytes),
+        number(record.answer_bytes),
+        record
+            .arguments
+            .as_ref()
+            .map(ToString::to_string)
+            .unwrap_or_default(),
+    ]
+}
+
+/// A cell. What a spreadsheet would take for a formula is made text by an apostrophe.
+fn quoted(cell: &str) -> String {
+    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let guard = if is_formula { "'" } else { "" };
+    if is_formula || cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{guard}{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_a_line_and_reads_back() {
+        let record = ActivityRecord {
+            id: 7,
+            kind: "call".to_owned(),
+            server: Some("up".to_owned()),
+            tool: Some("a\"b,c\nd".to_owned()),
+            reason: Some("=1+1".to_owned()),
+            ..ActivityRecord::default()
+        };
+        let line = ExportFormat::Jsonl.line(&record);
+        assert_eq!(line.lines().count(), 1);
+        assert_eq!(
+            serde_json::from_str::<ActivityRecord>(&line).expect("JSON"),
+            record
+        );
+        let csv = ExportFormat::Csv.line(&record);
+        assert!(csv.starts_with("7,,call,0,"), "{csv}");
+        assert!(
+            csv.contains("\"up:a\"\"b,c\nd\"") && csv.contains("\"'=1+1\""),
+            "{csv}"
+        );
+        let header = ExportFormat::Csv.header();
+        assert_eq!(header.trim_end().split(',').count(), COLUMNS.len());
+        for (name, format) in ExportFormat::ALL {
+            assert_eq!(ExportFormat::parse(name), Some(format));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The log line of a record: the same fact for whoever reads the log. When there are very many, some are left out and counted, because
+//! clients cause as many as they like; the records are all there.
+
+use super::record::ActivityRecord;
+
+/// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
+pub(super) const TARGET: &str = "mcpproxy::activity";
+
+/// Limit: lines in one second.
+const A_SECOND: u32 = 100;
+
+/// Writes lines.
+#[derive(Debug, Default)]
+pub(super) struct RecordLines {
+    second: u64,
+    written: u32,
+    left_out: u64,
+}
+
+impl RecordLines {
+    /// Writes that of a record of this moment.
+    pub(super) fn write(&mut self, record: &ActivityRecord, millis: u64) {
+        if is_said(record) {
+            return;
+        }
+        let second = millis / 1_000;
+        if second != self.second {
+            self.second = second;
+            self.written = 0;
+            self.close();
+        }
+        if self.written < A_SECOND {
+            self.written += 1;
+            line_of(record);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Says how many were left out, if any were.
+    pub(super) fn close(&mut self) {
+        let left_out = std::mem::take(&mut self.left_out);
+        if left_out > 0 {
+            tracing::info!(target: TARGET, left_out, "more calls ended than have lines here; the activity log has them");
+        }
+    }
+}
+
+/// What is logged by others already: the daemon's start and end, how servers are, and that the configuration was read again.
+fn is_said(record: &ActivityRecord) -> bool {
+    let is_elsewhere = matches!(record.kind.as_str(), "daemon" | "server");
+    is_elsewhere || record.action.as_deref() == Some("reload")
+}
+
+fn line_of(record: &ActivityRecord) {
+    let (kind, outcome) = (record.kind.as_str(), record.outcome.as_str());
+    let (id, parent) = (record.call.as_deref(), record.parent.as_deref());
+    let (caller, method) = (record.caller.as_deref(), record.method.as_deref());
+    let (server, tool) = (record.server.as_deref(), record.tool.as_deref());
+    let (code, duration_us) = (record.code.as_deref(), record.duration_us);
+    match (kind, outcome) {
+        ("change", _) => {
+            let (action, error) = (record.action.as_deref(), record.error.as_deref());
+            tracing::info!(target: TARGET, kind, caller, action, server, outcome, error, "the operator changed something");
+        }
+        (_, "refused") => {
+            tracing::info!(target: TARGET, kind, id, parent, caller, method, server, tool, outcome, code, duration_us, "a request was refused");
+        }
+        _ => {
+            tracing::info!(target: TARGET, kind, id, parent, caller, method, server, tool, outcome, code, duration_us, "a call ended");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_has_so_many_lines_a_second_and_the_others_are_counted() {
+        let mut lines = RecordLines::default();
+        let record = ActivityRecord {
+            kind: "call".to_owned(),
+            ..ActivityRecord::default()
+        };
+        for _ in 0..150 {
+            lines.write(&record, 5_000);
+        }
+        assert_eq!((lines.written, lines.left_out), (100, 50));
+        lines.write(&record, 6_000);
+        assert_eq!((lines.written, lines.left_out), (1, 0));
+        let said = ActivityRecord {
+            kind: "daemon".to_owned(),
+            ..record
+        };
+        lines.write(&said, 6_000);
+        assert_eq!(lines.written, 1);
+    }
+}

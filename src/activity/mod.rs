@@ -1,0 +1,208 @@
+//! The activity log: a record of every call, decision and change, on disk. Whoever has something to record tells [`Activity`], which
+//! never waits; one task makes records of it and writes them. It decides nothing, and nothing waits for it.
+//!
+//! The only door to redb.
+
+mod block;
+mod event;
+mod export;
+mod line;
+mod query;
+mod queue;
+mod reading;
+mod record;
+mod redaction;
+mod store;
+mod task;
+#[cfg(test)]
+mod tests;
+mod time;
+mod writer;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::{
+    sync::{Notify, mpsc, oneshot, watch},
+    time::timeout,
+};
+
+use self::{
+    event::{ActivityEvent, EventKind, OPERATOR, ServerNews},
+    queue::{ActivityQueue, Alarm},
+    store::ActivityStore,
+};
+pub use self::{
+    event::{
+        CallBody, CallEntrance, NewCall, OpenCall, OperatorChange, RefusedNotice, StatedIntent,
+    },
+    export::ExportFormat,
+    query::{BadQuery, PAGE, RecordQuery},
+    reading::{ActivityReader, UnreadableActivity},
+    record::ActivityRecord,
+    store::RecordPage,
+    task::ActivityTask,
+};
+use crate::{
+    config::{Kept, Settings},
+    sync::Guarded,
+};
+
+/// How long whoever reads waits for what was noted to be written. It reads what is there then.
+const FLUSH: Duration = Duration::from_secs(5);
+
+/// Limit: readers that wait for that at once.
+const MOST_FLUSHES: usize = 64;
+
+/// Takes what is to be recorded. Cheap to clone; clones are of one log.
+#[derive(Debug, Clone)]
+pub struct Activity(Arc<Shared>);
+
+/// How the log is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ActivityStatus {
+    /// Records in the file.
+    pub records: u64,
+    /// The size of the file.
+    pub size_bytes: u64,
+    /// Records of this run that were not kept.
+    pub not_kept: u64,
+    /// Why nothing can be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// The last file that was found to be damaged, under its new name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<String>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    queue: Guarded<ActivityQueue>,
+    something: Notify,
+    much: Notify,
+    /// Whether arguments are held until their record is made.
+    keeps_arguments: AtomicBool,
+    /// The file, where it is open.
+    store: Guarded<Option<Arc<ActivityStore>>>,
+    status: Guarded<ActivityStatus>,
+    flushes: mpsc::Sender<oneshot::Sender<()>>,
+}
+
+impl Shared {
+    fn publish(&self, store: Option<Arc<ActivityStore>>) {
+        *self.store.lock() = store;
+    }
+
+    fn keep(&self, arguments: Kept) {
+        self.keeps_arguments
+            .store(arguments != Kept::Off, Ordering::Relaxed);
+    }
+}
+
+impl Activity {
+    /// The log in a data folder, as these settings want it, and the task that writes it.
+    pub fn new(
+        data_dir: PathBuf,
+        settings: watch::Receiver<Arc<Settings>>,
+    ) -> (Self, ActivityTask) {
+        let (flushes, asked) = mpsc::channel(MOST_FLUSHES);
+        let shared = Shared {
+            queue: Guarded::default(),
+            something: Notify::new(),
+            much: Notify::new(),
+            keeps_arguments: AtomicBool::new(true),
+            store: Guarded::default(),
+            status: Guarded::default(),
+            flushes,
+        };
+        shared.keep(settings.borrow().activity.arguments);
+        let shared = Arc::new(shared);
+        let task = ActivityTask::new(shared.clone(), data_dir, settings, asked);
+        (Self(shared), task)
+    }
+
+    /// One that keeps nothing: for parts that are used by themselves.
+    pub fn none() -> Self {
+        let (_, settings) = watch::channel(Arc::default());
+        let (activity, _) = Self::new(PathBuf::new(), settings);
+        activity.0.queue.lock().close();
+        activity
+    }
+
+    /// Begins a call. Its record is made when it ends, however it ends.
+    pub fn begin(&self, call: NewCall<'_>) -> OpenCall {
+        OpenCall::new(self.clone(), call)
+    }
+
+    /// Notes a request that was refused and was no call.
+    pub fn note_refusal(&self, refusal: RefusedNotice) {
+        self.note(EventKind::Refusal(Box::new(refusal)));
+    }
+
+    /// Notes what the operator did: what, to which server, and why it came to nothing if it did.
+    pub fn note_change(&self, action: &'static str, server: &str, error: Option<String>) {
+        self.note(EventKind::Change(Box::new(OperatorChange {
+            caller: OPERATOR.into(),
+            action,
+            server: Some(server.into()),
+            detail: None,
+            error,
+        })));
+    }
+
+    /// Notes what happened to a server: `ready`, `failed`, `lost`, `asleep`, and why if it was no good news.
+    pub fn note_server(&self, action: &'static str, server: &str, error: Option<String>) {
+        self.note(EventKind::Server(Box::new(ServerNews {
+            server: server.into(),
+            action,
+            error,
+        })));
+    }
+
+    /// How the log is.
+    pub fn status(&self) -> ActivityStatus {
+        let mut status = self.0.status.lock().clone();
+        // What the writer has not heard of yet.
+        status.not_kept += self.0.queue.lock().shed();
+        status
+    }
+
+    /// Never waits for anything but the end of another's note. What finds no room is counted.
+    fn note(&self, what: EventKind) {
+        let event = ActivityEvent {
+            time: SystemTime::now(),
+            what,
+        };
+        let alarm = self.0.queue.lock().push(event);
+        match alarm {
+            Alarm::None => (),
+            Alarm::Something => self.0.something.notify_one(),
+            Alarm::Much => self.0.much.notify_one(),
+        }
+    }
+
+    fn keeps_arguments(&self) -> bool {
+        self.0.keeps_arguments.load(Ordering::Relaxed)
+    }
+
+    /// Waits until what was noted is written, but not for long.
+    async fn flush(&self) {
+        let (done, written) = oneshot::channel();
+        let flushed = async {
+            if self.0.flushes.send(done).await.is_ok() {
+                // It ended, if nobody answers.
+                let _ = written.await;
+            }
+        };
+        // What is there is read all the same.
+        let _ = timeout(FLUSH, flushed).await;
+    }
+}

@@ -1,0 +1,223 @@
+//! Which records somebody wants to see, and in which order.
+
+use std::time::SystemTime;
+
+use serde::Deserialize;
+
+use super::{record::ActivityRecord, time};
+
+/// What is asked for, as the parameters of an address say it. What is not said is not asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct RecordQuery {
+    /// `call`, `change` and so on.
+    pub kind: Option<String>,
+    /// The server's name.
+    pub server: Option<String>,
+    /// The tool's own name, or `server:tool`.
+    pub tool: Option<String>,
+    /// Who asked.
+    pub caller: Option<String>,
+    /// An outcome, or a code.
+    pub outcome: Option<String>,
+    /// The id of a call: itself, and what it caused.
+    pub call: Option<String>,
+    /// From then on: a time, or how long ago.
+    pub since: Option<String>,
+    /// Before then.
+    pub until: Option<String>,
+    /// Older ones than this record, the newest first.
+    pub cursor: Option<u64>,
+    /// Newer ones than this record, the oldest first.
+    pub after: Option<u64>,
+    /// How many at most.
+    pub limit: Option<usize>,
+}
+
+/// Limit: records of one page, and how many they are if nobody says.
+pub const PAGE: (usize, usize) = (1_000, 50);
+
+/// What was asked for, understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct RecordFilter {
+    pub(super) query: RecordQuery,
+    pub(super) since: u64,
+    pub(super) until: u64,
+    pub(super) limit: usize,
+    pub(super) order: RecordOrder,
+}
+
+/// In which direction records are gone through, and from where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RecordOrder {
+    /// Backwards, from before this id.
+    NewestFirst(u64),
+    /// Forwards, from after this id.
+    OldestFirst(u64),
+}
+
+/// What is wrong with a query.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadQuery {
+    /// A time that is none.
+    #[error(
+        "`{key}` is {text:?}, which is neither a time such as 2026-11-21T08:30 (UTC) nor how long ago, such as 2h or 7d"
+    )]
+    Time {
+        /// Which.
+        key: &'static str,
+        /// As written.
+        text: String,
+    },
+    /// Two directions at once.
+    #[error("`cursor` and `after` do not go together")]
+    Directions,
+}
+
+impl RecordQuery {
+    pub(super) fn understood(self, now: SystemTime) -> Result<RecordFilter, BadQuery> {
+        let time = |key: &'static str, text: Option<&String>, otherwise: u64| match text {
+            None => Ok(otherwise),
+            Some(text) => time::read(text, now).ok_or_else(|| BadQuery::Time {
+                key,
+                text: text.chars().take(100).collect(),
+            }),
+        };
+        let order = match (self.cursor, self.after) {
+            (Some(_), Some(_)) => return Err(BadQuery::Directions),
+            (None, Some(after)) => RecordOrder::OldestFirst(after),
+            (cursor, None) => RecordOrder::NewestFirst(cursor.unwrap_or(u64::MAX)),
+        };
+        Ok(RecordFilter {
+            since: time("since", self.since.as_ref(), 0)?,
+            until: time("until", self.until.as_ref(), u64::MAX)?,
+            limit: self.limit.unwrap_or(PAGE.1).clamp(1, PAGE.0),
+            order,
+            query: self,
+        })
+    }
+}
+
+impl RecordFilter {
+    pub(super) fn is_in_time(&self, millis: u64) -> bool {
+        (self.since..self.until).contains(&millis)
+    }
+
+    pub(super) fn wants(&self, record: &ActivityRecord) -> bool {
+        let query = &self.query;
+        let is = |wanted: &Option<String>, found: Option<&str>| match wanted {
+            None => true,
+            Some(wanted) => found == Some(wanted.as_str()),
+        };
+        let (server, tool) = (record.server.as_deref(), record.tool.as_deref());
+        let is_tool = match query.tool.as_deref() {
+            None => true,
+            Some(wanted) if tool == Some(wanted) => true,
+            Some(wanted) => wanted
+                .split_once(':')
+                .is_some_and(|(of, name)| server == Some(of) && tool == Some(name)),
+        };
+        let is_outcome =
+            is(&query.outcome, Some(&record.outcome)) || is(&query.outcome, record.code.as_deref());
+        let is_call =
+            is(&query.call, record.call.as_deref()) || is(&query.call, record.parent.as_deref());
+        is_tool
+            && is_outcome
+            && is_call
+            && is(&query.kind, Some(&record.kind))
+            && is(&query.server, server)
+            && is(&query.caller, record.caller.as_deref())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use proptest::{option, proptest};
+
+    use super::*;
+
+    fn record() -> ActivityRecord {
+        let text = |text: &str| Some(text.to_owned());
+        ActivityRecord {
+            kind: "call".to_owned(),
+            call: text("c2"),
+            parent: text("c1"),
+            caller: text("anonymous"),
+            server: text("up"),
+            tool: text("echo"),
+            outcome: "refused".to_owned(),
+            code: text("tool_disabled"),
+            ..ActivityRecord::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(query: &str, wanted: bool) {
+        let query: RecordQuery = serde_json::from_str(query).expect("a query");
+        let filter = query.understood(UNIX_EPOCH).expect("it makes sense");
+        assert_eq!(filter.wants(&record()), wanted, "{:?}", filter.query);
+    }
+
+    #[test]
+    fn a_record_is_wanted_if_it_is_all_that_is_asked_for() {
+        check("{}", true);
+        check(
+            r#"{"kind":"call","server":"up","tool":"echo","caller":"anonymous"}"#,
+            true,
+        );
+        check(r#"{"kind":"change"}"#, false);
+        check(r#"{"server":"other"}"#, false);
+        check(r#"{"server":"up","caller":"operator"}"#, false);
+        check(r#"{"tool":"up:echo"}"#, true);
+        check(r#"{"tool":"other:echo"}"#, false);
+        check(r#"{"tool":"ech"}"#, false);
+        check(r#"{"outcome":"refused"}"#, true);
+        check(r#"{"outcome":"tool_disabled"}"#, true);
+        check(r#"{"outcome":"ok"}"#, false);
+        check(r#"{"call":"c2"}"#, true);
+        check(r#"{"call":"c1"}"#, true);
+        check(r#"{"call":"c3"}"#, false);
+    }
+
+    #[test]
+    fn a_query_is_understood_or_said_to_be_wrong() {
+        let now = UNIX_EPOCH + Duration::from_secs(10_000);
+        let read = |query: &str| {
+            let query: RecordQuery = serde_json::from_str(query).expect("a query");
+            query.understood(now)
+        };
+        let plain = read("{}").expect("nothing is asked for");
+        assert_eq!(
+            (plain.limit, plain.order),
+            (50, RecordOrder::NewestFirst(u64::MAX))
+        );
+        assert!(plain.is_in_time(0) && plain.is_in_time(u64::MAX - 1));
+        let some = read(r#"{"since":"1h","until":"1970-01-01T02:00","limit":99999,"after":7}"#)
+            .expect("it makes sense");
+        assert_eq!(
+            (some.limit, some.order),
+            (1_000, RecordOrder::OldestFirst(7))
+        );
+        let in_time =
+            [6_399_999, 6_400_000, 7_199_999, 7_200_000].map(|time| some.is_in_time(time));
+        assert_eq!(in_time, [false, true, true, false]);
+        assert_eq!(read(r#"{"cursor":1,"after":1}"#), Err(BadQuery::Directions));
+        assert!(matches!(
+            read(r#"{"since":"soon"}"#),
+            Err(BadQuery::Time { key: "since", .. })
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn no_query_panics(since in option::of(".{0,30}"), until in option::of("[0-9TZ:. -]{0,30}"), limit in option::of(0_usize..), cursor in option::of(0_u64..)) {
+            let query = RecordQuery { since, until, cursor, limit, ..RecordQuery::default() };
+            if let Ok(filter) = query.understood(SystemTime::now()) {
+                filter.wants(&record());
+                assert!((1..=PAGE.0).contains(&filter.limit));
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What waits to be written: bounded in number and bytes. What finds no room is counted, so that the log says how much is missing.
+
+use super::event::{ActivityEvent, EventKind};
+
+/// Limit: events that wait. At ten thousand calls a second the writer is a second behind then.
+const MOST: usize = 10_000;
+
+/// Limit: bytes of params and results that are held for them.
+const MOST_BYTES: usize = 16 << 20;
+
+/// From so many on, or so many bytes, the writer is not let wait for more.
+const ENOUGH: usize = 512;
+const ENOUGH_BYTES: usize = 1 << 20;
+
+#[derive(Debug, Default)]
+pub(super) struct ActivityQueue {
+    events: Vec<ActivityEvent>,
+    bytes: usize,
+    /// What found no room since the writer looked last.
+    shed: u64,
+    is_closed: bool,
+}
+
+/// What the writer has to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Alarm {
+    /// Nothing: it knows.
+    None,
+    /// There is something.
+    Something,
+    /// There is so much that it should not wait.
+    Much,
+}
+
+/// What waited.
+#[derive(Debug, Default)]
+pub(super) struct Waiting {
+    pub(super) events: Vec<ActivityEvent>,
+    pub(super) shed: u64,
+}
+
+impl ActivityQueue {
+    pub(super) fn push(&mut self, event: ActivityEvent) -> Alarm {
+        let size = match &event.what {
+            EventKind::Call(call) => call.held(),
+            EventKind::Refusal(_) | EventKind::Change(_) | EventKind::Server(_) => 0,
+        };
+        if self.is_closed {
+            return Alarm::None;
+        }
+        if self.events.len() >= MOST || self.bytes + size > MOST_BYTES {
+            self.shed += 1;
+            return Alarm::None;
+        }
+        let was_enough = self.has_enough();
+        let was_empty = self.events.is_empty();
+        self.bytes += size;
+        self.events.push(event);
+        match (was_empty, self.has_enough() && !was_enough) {
+            (_, true) => Alarm::Much,
+            (true, false) => Alarm::Something,
+            (false, false) => Alarm::None,
+        }
+    }
+
+    /// All that waits; the queue is empty then.
+    pub(super) fn take(&mut self) -> Waiting {
+        self.bytes = 0;
+        Waiting {
+            events: std::mem::take(&mut self.events),
+            shed: std::mem::take(&mut self.shed),
+        }
+    }
+
+    /// How many found no room since.
+    pub(super) fn shed(&self) -> u64 {
+        self.shed
+    }
+
+    /// Nobody writes any more: what comes now is let go.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    fn has_enough(&self) -> bool {
+        self.events.len() >= ENOUGH || self.bytes >= ENOUGH_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    fn event() -> ActivityEvent {
+        ActivityEvent {
+            time: SystemTime::UNIX_EPOCH,
+            what: EventKind::Change(Box::default()),
+        }
+    }
+
+    #[test]
+    fn the_writer_is_told_of_the_first_and_of_many() {
+        let mut queue = ActivityQueue::default();
+        let alarms: Vec<Alarm> = (0..ENOUGH + 2).map(|_| queue.push(event())).collect();
+        assert_eq!((alarms[0], alarms[1]), (Alarm::Something, Alarm::None));
+        assert_eq!(
+            (alarms[ENOUGH - 1], alarms[ENOUGH]),
+            (Alarm::Much, Alarm::None)
+        );
+        assert_eq!(queue.take().events.len(), ENOUGH + 2);
+        assert_eq!(queue.push(event()), Alarm::Something);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_once() {
+        let mut queue = ActivityQueue::default();
+        for _ in 0..MOST + 3 {
+            queue.push(event());
+        }
+        let waiting = queue.take();
+        assert_eq!((waiting.events.len(), waiting.shed), (MOST, 3));
+        assert_eq!(queue.take().shed, 0);
+        queue.close();
+        queue.push(event());
+        assert!(queue.take().events.is_empty());
+    }
+}

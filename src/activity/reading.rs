@@ -1,0 +1,75 @@
+//! Reading the log: the file of a running daemon, or one that nobody has open.
+
+use std::{path::Path, sync::Arc, time::SystemTime};
+
+use super::{
+    Activity,
+    query::{BadQuery, RecordQuery},
+    record::ActivityRecord,
+    store::{ActivityStore, FileError, RecordPage, StoreError},
+    writer,
+};
+
+/// What can be read. Its methods block.
+#[derive(Debug, Clone)]
+pub struct ActivityReader(Option<Arc<ActivityStore>>);
+
+/// Why nothing can be read.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadableActivity {
+    /// The query makes no sense.
+    #[error(transparent)]
+    Query(#[from] BadQuery),
+    /// The file cannot be read.
+    #[error("the activity log cannot be read: {0}")]
+    File(String),
+}
+
+impl ActivityReader {
+    /// Of the file in a data folder, while no daemon has it. One that is not there has no records.
+    pub fn of_file(data_dir: &Path) -> Result<Self, UnreadableActivity> {
+        let file = writer::file_in(data_dir);
+        if !file.exists() {
+            return Ok(Self(None));
+        }
+        let opened = ActivityStore::open_existing(&file);
+        let store = opened.map_err(|error: FileError| {
+            UnreadableActivity::File(format!("{}: {error}", file.display()))
+        })?;
+        Ok(Self(Some(Arc::new(store))))
+    }
+
+    /// Some of the records that are asked for.
+    pub fn page(&self, query: RecordQuery) -> Result<RecordPage, UnreadableActivity> {
+        let filter = query.understood(SystemTime::now())?;
+        match &self.0 {
+            Some(store) => store.page(&filter).map_err(unreadable),
+            None => Ok(RecordPage::default()),
+        }
+    }
+
+    /// One record by its number.
+    pub fn record(&self, id: u64) -> Result<Option<ActivityRecord>, UnreadableActivity> {
+        match &self.0 {
+            Some(store) => store.record(id).map_err(unreadable),
+            None => Ok(None),
+        }
+    }
+}
+
+impl Activity {
+    /// What can be read now: all that was noted until now is in it.
+    pub async fn reader(&self) -> Result<ActivityReader, UnreadableActivity> {
+        self.flush().await;
+        let store = self.0.store.lock().clone();
+        match (&store, &self.status().problem) {
+            (None, Some(problem)) => Err(UnreadableActivity::File(problem.clone())),
+            _ => Ok(ActivityReader(store)),
+        }
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what is mapped over")]
+fn unreadable(error: StoreError) -> UnreadableActivity {
+    UnreadableActivity::File(error.to_string())
+}

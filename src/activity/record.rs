@@ -1,0 +1,336 @@
+//! Records as they are kept and shown, and how one is made of what was told.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    event::{
+        ActivityEvent, CallEnd, CallEntrance, EventKind, OperatorChange, RefusedNotice, SeenBody,
+        SeenCall, ServerNews, ThingCalled, says_error,
+    },
+    redaction::{Redaction, uri},
+    time,
+};
+use crate::{
+    config::{ActivitySettings, Kept},
+    error_code::ErrorCode,
+    wire::{Raw, input_required},
+};
+
+/// One record. What does not apply is left out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ActivityRecord {
+    /// Its number: later records have larger ones, for as long as the file lives.
+    pub id: u64,
+    /// When it was written down, in UTC (RFC 3339).
+    pub time: String,
+    /// `call`, `refusal`, `change`, `server`, `daemon` or `gap`.
+    pub kind: String,
+    /// Which run of the daemon, counted from 1. Ids of calls are unique in one run.
+    pub run: u64,
+    /// The id of the call, as log lines show it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// That of the call which caused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    /// Who asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caller: Option<String>,
+    /// The client's name and version, as it says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// Where it came in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<String>,
+    /// The method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The server. None with tools of our own, and where the name is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The tool, by the server's own name for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The prompt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The resource, by its URI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// The task, by its id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
+    /// `read`, `write` or `destructive`, where the call was declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// What the caller said of the data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data_sensitivity: Option<String>,
+    /// Why the caller says that it called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What the operator did, or what became of the daemon.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<String>,
+    /// More of that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// `ok`, `tool_error`, `rpc_error`, `asked`, `refused`, `failed`, `invalid` or `withdrawn`.
+    pub outcome: String,
+    /// The code of our failure, or that of the JSON-RPC error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// What went wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// How long it took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration_us: Option<u64>,
+    /// The size of what was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_bytes: Option<u64>,
+    /// The size of what was answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_bytes: Option<u64>,
+    /// The arguments, as far as they are kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Value>,
+    /// The result, as far as it is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// How many records are missing here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<u64>,
+}
+
+/// Makes records by the settings in force.
+pub(super) struct RecordMaker<'a> {
+    pub(super) redaction: &'a Redaction,
+    pub(super) settings: &'a ActivitySettings,
+}
+
+impl ActivityRecord {
+    /// Of the daemon itself, at this moment.
+    pub(super) fn of_daemon(action: &str, detail: String, millis: u64) -> Self {
+        Self {
+            time: time::show(millis),
+            kind: "daemon".to_owned(),
+            action: Some(action.to_owned()),
+            detail: Some(detail),
+            outcome: "ok".to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// That so many are missing.
+    pub(super) fn of_gap(missing: u64, millis: u64) -> Self {
+        Self {
+            time: time::show(millis),
+            kind: "gap".to_owned(),
+            outcome: "failed".to_owned(),
+            detail: Some(format!("{missing} records were not kept")),
+            missing: Some(missing),
+            ..Self::default()
+        }
+    }
+
+    /// What it is about, in one word: `server:tool`, a prompt, a URI.
+    pub fn thing(&self) -> Option<String> {
+        let named = [&self.tool, &self.prompt, &self.resource, &self.task];
+        let name = named.into_iter().flatten().next();
+        match (&self.server, name) {
+            (Some(server), Some(name)) if self.resource.is_none() => {
+                Some(format!("{server}:{name}"))
+            }
+            (_, Some(name)) => Some(name.clone()),
+            (server, None) => server.clone(),
+        }
+    }
+}
+
+impl RecordMaker<'_> {
+    /// The record of an event, without id and run.
+    pub(super) fn record(&self, event: &ActivityEvent) -> ActivityRecord {
+        let record = match &event.what {
+            EventKind::Call(call) => self.of_call(call),
+            EventKind::Refusal(refusal) => self.of_refusal(refusal),
+            EventKind::Change(change) => self.of_change(change),
+            EventKind::Server(news) => self.of_server(news),
+        };
+        ActivityRecord {
+            time: time::show(time::millis(event.time)),
+            ..record
+        }
+    }
+
+    fn of_call(&self, call: &SeenCall) -> ActivityRecord {
+        let redaction = self.redaction;
+        let name = |name: &str| Some(redaction.name(name));
+        let intent = call.intent.as_ref();
+        let mut record = ActivityRecord {
+            kind: "call".to_owned(),
+            call: Some(format!("c{}", call.id)),
+            parent: call.parent.map(|parent| format!("c{parent}")),
+            caller: name(&call.caller),
+            client: self.client(&call.client),
+            endpoint: call.endpoint.as_ref().map(|endpoint| match endpoint {
+                CallEntrance::Path(path) => (*path).to_owned(),
+                CallEntrance::Server(server) => format!("/mcp/server/{server}"),
+            }),
+            method: name(&call.method),
+            server: call.server.as_deref().and_then(name),
+            variant: call.variant.map(str::to_owned),
+            data_sensitivity: intent.and_then(|intent| name(intent.data_sensitivity.as_deref()?)),
+            reason: intent.and_then(|intent| Some(redaction.sentence(intent.reason.as_deref()?))),
+            duration_us: u64::try_from((call.ended - call.began).as_micros()).ok(),
+            request_bytes: u64::try_from(call.request_bytes).ok(),
+            arguments: self.arguments(&call.body),
+            ..ActivityRecord::default()
+        };
+        match &call.thing {
+            ThingCalled::Tool(tool) => record.tool = name(tool),
+            ThingCalled::Prompt(prompt) => record.prompt = name(prompt),
+            ThingCalled::Resource(address) => record.resource = Some(uri(redaction, address)),
+            ThingCalled::Task(task) => record.task = name(task),
+            ThingCalled::Nothing => (),
+        }
+        self.put_end(&mut record, &call.end);
+        record
+    }
+
+    fn put_end(&self, record: &mut ActivityRecord, end: &CallEnd) {
+        let sentence = |text: &str| Some(self.redaction.sentence(text));
+        let outcome = match end {
+            CallEnd::Withdrawn => "withdrawn",
+            CallEnd::Result {
+                size,
+                kept,
+                is_error,
+            } => {
+                record.answer_bytes = u64::try_from(*size).ok();
+                let kept = kept.as_ref();
+                record.result =
+                    kept.and_then(|raw| self.redaction.value(raw, self.settings.results));
+                match kept {
+                    _ if *is_error => "tool_error",
+                    Some(raw) if says_error(raw) => "tool_error",
+                    Some(raw) if input_required::is_input_required(raw) => "asked",
+                    _ => "ok",
+                }
+            }
+            CallEnd::RpcError(raw) => {
+                record.answer_bytes = u64::try_from(raw.as_bytes().len()).ok();
+                record.code = raw
+                    .get("code")
+                    .map(|code| self.redaction.name(code.as_str()));
+                let message = raw.get("message").and_then(|message| message.string());
+                record.error = message.and_then(|message| sentence(&message));
+                "rpc_error"
+            }
+            CallEnd::Failed { code, error } => {
+                record.code = Some(code.as_str().to_owned());
+                record.error = sentence(error);
+                outcome_of(*code)
+            }
+            CallEnd::Invalid { code, error } => {
+                record.code = Some(code.to_string());
+                record.error = sentence(error);
+                "invalid"
+            }
+        };
+        outcome.clone_into(&mut record.outcome);
+    }
+
+    fn of_refusal(&self, refusal: &RefusedNotice) -> ActivityRecord {
+        let name = |name: &str| Some(self.redaction.name(name));
+        ActivityRecord {
+            kind: "refusal".to_owned(),
+            caller: name(&refusal.caller),
+            method: name(&refusal.method),
+            server: name(&refusal.server),
+            outcome: "refused".to_owned(),
+            code: refusal.code.map(|code| code.as_str().to_owned()),
+            error: Some(self.redaction.sentence(&refusal.error)),
+            ..ActivityRecord::default()
+        }
+    }
+
+    fn of_change(&self, change: &OperatorChange) -> ActivityRecord {
+        let sentence = |text: &String| self.redaction.sentence(text);
+        let outcome = if change.error.is_none() {
+            "ok"
+        } else {
+            "failed"
+        };
+        ActivityRecord {
+            kind: "change".to_owned(),
+            caller: Some(self.redaction.name(&change.caller)),
+            action: Some(change.action.to_owned()),
+            server: change
+                .server
+                .as_deref()
+                .map(|server| self.redaction.name(server)),
+            detail: change.detail.as_ref().map(sentence),
+            outcome: outcome.to_owned(),
+            error: change.error.as_ref().map(sentence),
+            ..ActivityRecord::default()
+        }
+    }
+
+    fn of_server(&self, news: &ServerNews) -> ActivityRecord {
+        let outcome = if news.error.is_none() { "ok" } else { "failed" };
+        let error = news.error.as_deref();
+        ActivityRecord {
+            kind: "server".to_owned(),
+            action: Some(news.action.to_owned()),
+            server: Some(self.redaction.name(&news.server)),
+            outcome: outcome.to_owned(),
+            error: error.map(|error| self.redaction.sentence(error)),
+            ..ActivityRecord::default()
+        }
+    }
+
+    fn client(&self, info: &Raw) -> Option<String> {
+        let text = |key| info.get(key).and_then(|text| text.string());
+        let parts = [text("name"), text("version")];
+        let said: Vec<String> = parts
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect();
+        (!said.is_empty()).then(|| self.redaction.name(&said.join(" ")))
+    }
+
+    /// What was asked for, without what the record says elsewhere.
+    fn arguments(&self, body: &SeenBody) -> Option<Value> {
+        let kept = self.settings.arguments;
+        match body {
+            _ if kept == Kept::Off => None,
+            SeenBody::Nothing => None,
+            SeenBody::Arguments(arguments) => self.redaction.value(arguments, kept),
+            SeenBody::Params(params) => {
+                if let Some(arguments) = params.get("arguments") {
+                    return self.redaction.value(&arguments, kept);
+                }
+                let mut value = self.redaction.value(params, kept)?;
+                let members = value.as_object_mut()?;
+                members
+                    .retain(|key, _| !matches!(key.as_str(), "_meta" | "name" | "uri" | "taskId"));
+                (!members.is_empty()).then_some(value)
+            }
+        }
+    }
+}
+
+/// What our rules forbid is refused; what did not work has failed.
+fn outcome_of(code: ErrorCode) -> &'static str {
+    /// The exit code of the command line for what a policy refuses.
+    const BY_POLICY: u8 = 4;
+    if code.exit_code() == BY_POLICY {
+        "refused"
+    } else {
+        "failed"
+    }
+}

@@ -1,0 +1,444 @@
+//! The file: records by their numbers, in redb. Everything here blocks.
+//!
+//! A row is some records ([`super::block`]), under the number of the first of them.
+
+use std::{
+    fmt,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::{PoisonError, RwLock},
+};
+
+use redb::{
+    Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, StorageError,
+    TableDefinition, TableError, WriteTransaction, backends::FileBackend,
+};
+
+use super::{
+    block::{self, NewRecord},
+    query::{RecordFilter, RecordOrder},
+    record::ActivityRecord,
+};
+use crate::{config::ActivitySettings, storage};
+
+const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
+const FACTS: TableDefinition<'_, &str, u64> = TableDefinition::new("facts");
+
+/// What stands in the second table.
+const FORMAT: &str = "format";
+const RUN: &str = "run";
+const NEXT: &str = "next";
+const BYTES: &str = "bytes";
+const COUNT: &str = "records";
+
+/// The format that this version writes. It reads this one only.
+const OURS: u64 = 1;
+
+/// Limit: memory for pages of the file.
+const CACHE: usize = 8 << 20;
+
+/// Limit: records that one page of an answer looks at. Whoever finds nothing in them goes on from where that ended.
+const LOOKED_AT: usize = 20_000;
+
+/// How much more than is needed is removed at once, as a part of all.
+const BATCH: u64 = 20;
+
+/// What a row takes beside its bytes.
+const ROW: u64 = 32;
+
+/// Why there is no file to write to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FileError {
+    /// Another process has it.
+    #[error("another process has it open")]
+    InUse,
+    /// It is of a version that we do not know.
+    #[error(
+        "it was written by a newer version of mcpproxy (format {0}); update, or move the file away"
+    )]
+    Newer(u64),
+    /// Its content makes no sense.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    /// The disk said no.
+    #[error("{0}")]
+    Io(String),
+}
+
+/// Why nothing was written or read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum StoreError {
+    /// Its content makes no sense.
+    #[error("it is damaged: {0}")]
+    Damaged(String),
+    /// The disk said no, or is full.
+    #[error("{0}")]
+    Io(String),
+}
+
+impl StoreError {
+    fn of(error: impl Into<redb::Error>) -> Self {
+        match error.into() {
+            redb::Error::Corrupted(why) => Self::Damaged(why),
+            redb::Error::TableTypeMismatch { table, .. } | redb::Error::TableIsMultimap(table) => {
+                Self::Damaged(format!("the table {table:?} is of another type"))
+            }
+            other => Self::Io(other.to_string()),
+        }
+    }
+}
+
+/// What is in the file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Totals {
+    pub(super) records: u64,
+    pub(super) file_bytes: u64,
+}
+
+/// Some records, and where to go on.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RecordPage {
+    /// The records.
+    pub records: Vec<ActivityRecord>,
+    /// From where to go on: the next `cursor`, or the next `after`. None at the end.
+    #[serde(default)]
+    pub next: Option<u64>,
+}
+
+/// The open file.
+pub(super) struct ActivityStore {
+    path: PathBuf,
+    /// Locked for writing while the file is made smaller only.
+    database: RwLock<Database>,
+}
+
+impl fmt::Debug for ActivityStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ActivityStore").field(&self.path).finish()
+    }
+}
+
+impl ActivityStore {
+    /// Opens the file to write to it, or begins one. A file that was not closed in order is repaired, and every page is checked.
+    pub(super) fn open(path: &Path) -> Result<Self, FileError> {
+        let mut options = File::options();
+        options.read(true).write(true).create(true);
+        let opened = Self::open_with(path, &mut options, true)?;
+        opened.begin()?;
+        Ok(opened)
+    }
+
+    /// Opens a file that is there, to read it.
+    pub(super) fn open_existing(path: &Path) -> Result<Self, FileError> {
+        let opened = Self::open_with(path, File::options().read(true).write(true), false)?;
+        opened.check_format()?;
+        Ok(opened)
+    }
+
+    fn open_with(
+        path: &Path,
+        options: &mut fs::OpenOptions,
+        checked: bool,
+    ) -> Result<Self, FileError> {
+        let file = storage::open_private_file(path, options)
+            .map_err(|error| FileError::Io(error.to_string()))?;
+        let backend = FileBackend::new(file);
+        let database = Builder::new()
+            .set_cache_size(CACHE)
+            .set_check_integrity_on_open(checked)
+            .create_with_backend(backend.map_err(open_error)?)
+            .map_err(open_error)?;
+        Ok(Self {
+            path: path.to_owned(),
+            database: RwLock::new(database),
+        })
+    }
+
+    fn check_format(&self) -> Result<(), FileError> {
+        let format = self.fact(FORMAT).map_err(opened)?;
+        match format {
+            None | Some(OURS) => Ok(()),
+            Some(other) => Err(FileError::Newer(other)),
+        }
+    }
+
+    /// Takes the file for this run of the daemon.
+    fn begin(&self) -> Result<(), FileError> {
+        self.check_format()?;
+        let begun = self.write(|transaction| {
+            transaction.open_table(RECORDS).map_err(StoreError::of)?;
+            let mut facts = transaction.open_table(FACTS).map_err(StoreError::of)?;
+            let run = facts
+                .get(RUN)
+                .map_err(StoreError::of)?
+                .map_or(0, |run| run.value());
+            facts.insert(FORMAT, OURS).map_err(StoreError::of)?;
+            facts.insert(RUN, run + 1).map_err(StoreError::of)?;
+            Ok(())
+        });
+        begun.map_err(opened)
+    }
+
+    /// Which run of the daemon this is.
+    pub(super) fn run(&self) -> u64 {
+        self.fact(RUN).ok().flatten().unwrap_or(0)
+    }
+
+    fn fact(&self, name: &str) -> Result<Option<u64>, StoreError> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let reading = database.begin_read().map_err(StoreError::of)?;
+        match reading.open_table(FACTS) {
+            Ok(facts) => Ok(facts
+                .get(name)
+                .map_err(StoreError::of)?
+                .map(|value| value.value())),
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(StoreError::of(error)),
+        }
+    }
+
+    fn write<T>(
+        &self,
+        change: impl FnOnce(&WriteTransaction) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let transaction = database.begin_write().map_err(StoreError::of)?;
+        let changed = change(&transaction)?;
+        transaction.commit().map_err(StoreError::of)?;
+        Ok(changed)
+    }
+
+    /// Writes records, removes what is beyond the bounds, and makes the file smaller if it has grown beyond them.
+    pub(super) fn append(
+        &self,
+        new: &[NewRecord],
+        bounds: &ActivitySettings,
+        now: u64,
+    ) -> Result<Totals, StoreError> {
+        let most_bytes = u64::try_from(bounds.max_size_mb).unwrap_or(u64::MAX);
+        let most_bytes = most_bytes.saturating_mul(1 << 20);
+        let is_too_large = self.file_bytes() > most_bytes;
+        let (records, removed) = self.write(|transaction| {
+            let mut table = transaction.open_table(RECORDS).map_err(StoreError::of)?;
+            let mut facts = transaction.open_table(FACTS).map_err(StoreError::of)?;
+            let mut found = [0; 3];
+            for (fact, name) in found.iter_mut().zip([NEXT, COUNT, BYTES]) {
+                let value = facts.get(name).map_err(StoreError::of)?;
+                *fact = value.map_or(0, |value| value.value());
+            }
+            let [next, mut records, mut bytes] = found;
+            let mut next = next.max(1);
+            for (count, row) in block::rows(new, bounds.max_records) {
+                table.insert(next, &row[..]).map_err(StoreError::of)?;
+                let count = u64::try_from(count).unwrap_or(u64::MAX);
+                next += count;
+                records += count;
+                bytes += size_of_row(&row);
+            }
+            let age = u64::try_from(bounds.max_age.as_millis()).unwrap_or(u64::MAX);
+            let excess = Excess {
+                records,
+                bytes,
+                most: u64::try_from(bounds.max_records).unwrap_or(u64::MAX),
+                // Pages are not full, and each change needs some of its own.
+                most_bytes: if is_too_large {
+                    bytes - bytes / 4
+                } else {
+                    most_bytes / 2
+                },
+                oldest: now.saturating_sub(age),
+            };
+            let left = excess.remove(&mut table)?;
+            for (name, fact) in [(NEXT, next), (COUNT, left.records), (BYTES, left.bytes)] {
+                facts.insert(name, fact).map_err(StoreError::of)?;
+            }
+            Ok((left.records, bytes > left.bytes))
+        })?;
+        if is_too_large && removed {
+            self.compact()?;
+        }
+        Ok(Totals {
+            records,
+            file_bytes: self.file_bytes(),
+        })
+    }
+
+    /// Gives back what is free in the file. Waits for readers, each of whom takes milliseconds.
+    fn compact(&self) -> Result<(), StoreError> {
+        let mut database = self
+            .database
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        database.compact().map(drop).map_err(StoreError::of)
+    }
+
+    fn file_bytes(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |found| found.len())
+    }
+
+    /// The records that are wanted, of those that are looked at for one page.
+    pub(super) fn page(&self, filter: &RecordFilter) -> Result<RecordPage, StoreError> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let reading = database.begin_read().map_err(StoreError::of)?;
+        let table = match reading.open_table(RECORDS) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(RecordPage::default()),
+            Err(error) => return Err(StoreError::of(error)),
+        };
+        let rows: Box<dyn Iterator<Item = _>> = match filter.order {
+            RecordOrder::NewestFirst(before) => {
+                Box::new(table.range(..before).map_err(StoreError::of)?.rev())
+            }
+            RecordOrder::OldestFirst(after) => {
+                let wanted = after.saturating_add(1);
+                // It may stand in the middle of a row.
+                let holding = table.range(..=wanted).map_err(StoreError::of)?.next_back();
+                let holding = holding.transpose().map_err(StoreError::of)?;
+                let first = holding.map_or(wanted, |(first, _)| first.value());
+                Box::new(table.range(first..).map_err(StoreError::of)?)
+            }
+        };
+        let (mut page, mut looked_at) = (RecordPage::default(), 0);
+        for row in rows {
+            let (first, row) = row.map_err(StoreError::of)?;
+            for (id, millis, json) in in_order(first.value(), row.value(), filter.order) {
+                if page.records.len() == filter.limit || looked_at == LOOKED_AT {
+                    return Ok(page);
+                }
+                looked_at += 1;
+                page.next = Some(id);
+                page.records.extend(wanted(id, millis, json, filter));
+            }
+        }
+        page.next = None;
+        Ok(page)
+    }
+
+    /// One record.
+    pub(super) fn record(&self, id: u64) -> Result<Option<ActivityRecord>, StoreError> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let reading = database.begin_read().map_err(StoreError::of)?;
+        match reading.open_table(RECORDS) {
+            Ok(table) => {
+                let holding = table.range(..=id).map_err(StoreError::of)?.next_back();
+                let holding = holding.transpose().map_err(StoreError::of)?;
+                Ok(holding.and_then(|(first, row)| {
+                    let at = usize::try_from(id - first.value()).ok()?;
+                    let (_, json) = *block::entries(row.value()).get(at)?;
+                    read(id, json)
+                }))
+            }
+            Err(TableError::TableDoesNotExist(_)) => Ok(None),
+            Err(error) => Err(StoreError::of(error)),
+        }
+    }
+}
+
+/// What is in the file, and what may be.
+struct Excess {
+    records: u64,
+    bytes: u64,
+    most: u64,
+    most_bytes: u64,
+    /// In milliseconds.
+    oldest: u64,
+}
+
+impl Excess {
+    /// Removes the oldest rows until the bounds hold, and some more, so that not every batch has to. Gives what is left.
+    fn remove(mut self, table: &mut redb::Table<'_, u64, &[u8]>) -> Result<Self, StoreError> {
+        if self.records > self.most {
+            self.most -= self.most / BATCH;
+        }
+        if self.bytes > self.most_bytes {
+            self.most_bytes -= self.most_bytes / BATCH;
+        }
+        loop {
+            let is_over = self.records > self.most || self.bytes > self.most_bytes;
+            let row = table.first().map_err(StoreError::of)?;
+            let Some((first, size, count, newest)) = row.map(|(first, row)| {
+                let entries = block::entries(row.value());
+                let newest = entries.last().map_or(0, |(millis, _)| *millis);
+                (
+                    first.value(),
+                    size_of_row(row.value()),
+                    entries.len(),
+                    newest,
+                )
+            }) else {
+                return Ok(self);
+            };
+            if !is_over && newest >= self.oldest {
+                return Ok(self);
+            }
+            table.remove(first).map_err(StoreError::of)?;
+            let count = u64::try_from(count).unwrap_or(u64::MAX);
+            self.records = self.records.saturating_sub(count);
+            self.bytes = self.bytes.saturating_sub(size);
+        }
+    }
+}
+
+fn size_of_row(row: &[u8]) -> u64 {
+    u64::try_from(row.len())
+        .unwrap_or(u64::MAX)
+        .saturating_add(ROW)
+}
+
+/// The numbers, times and JSON of the records of a row that come next in this order.
+fn in_order(first: u64, row: &[u8], order: RecordOrder) -> Vec<(u64, u64, &[u8])> {
+    let entries = (first..).zip(block::entries(row));
+    let entries = entries.map(|(id, (millis, json))| (id, millis, json));
+    let mut entries: Vec<_> = entries
+        .filter(|(id, ..)| match order {
+            RecordOrder::NewestFirst(before) => *id < before,
+            RecordOrder::OldestFirst(after) => *id > after,
+        })
+        .collect();
+    if matches!(order, RecordOrder::NewestFirst(_)) {
+        entries.reverse();
+    }
+    entries
+}
+
+fn wanted(id: u64, millis: u64, json: &[u8], filter: &RecordFilter) -> Option<ActivityRecord> {
+    if !filter.is_in_time(millis) {
+        return None;
+    }
+    read(id, json).filter(|record| filter.wants(record))
+}
+
+/// What cannot be read is passed over.
+fn read(id: u64, json: &[u8]) -> Option<ActivityRecord> {
+    let record: ActivityRecord = serde_json::from_slice(json).ok()?;
+    Some(ActivityRecord { id, ..record })
+}
+
+fn opened(error: StoreError) -> FileError {
+    match error {
+        StoreError::Damaged(why) => FileError::Damaged(why),
+        StoreError::Io(why) => FileError::Io(why),
+    }
+}
+
+fn open_error(error: DatabaseError) -> FileError {
+    match error {
+        DatabaseError::DatabaseAlreadyOpen | DatabaseError::LockProtocolMismatch => {
+            FileError::InUse
+        }
+        DatabaseError::UpgradeRequired(format) => FileError::Newer(format.into()),
+        DatabaseError::Storage(StorageError::Corrupted(why)) => FileError::Damaged(why),
+        // What is no file of redb at all.
+        DatabaseError::Storage(StorageError::Io(error))
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+            ) =>
+        {
+            FileError::Damaged(error.to_string())
+        }
+        DatabaseError::RepairAborted => FileError::Damaged("it could not be repaired".to_owned()),
+        other => FileError::Io(other.to_string()),
+    }
+}

@@ -1,0 +1,148 @@
+//! The one task that writes the log. It lets a few events come together, has records made of them off the workers of the runtime, and
+//! has them written at least once a second.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Shared, writer::RecordWriter};
+use crate::config::Settings;
+
+/// How long an event waits for others before a record is made of it.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// How long a record waits for others before they are written.
+const COMMIT: Duration = Duration::from_secs(1);
+
+/// Limit: so many records wait for nothing.
+const ENOUGH: usize = 512;
+
+/// How often old records are looked for while nothing happens.
+const UPKEEP: Duration = Duration::from_mins(10);
+
+/// Writes the log; [`ActivityTask::run`] ends with the daemon.
+pub struct ActivityTask {
+    shared: Arc<Shared>,
+    data_dir: PathBuf,
+    settings: watch::Receiver<Arc<Settings>>,
+    flushes: mpsc::Receiver<oneshot::Sender<()>>,
+    /// None while it works, or after it ended with a fault.
+    writer: Option<RecordWriter>,
+}
+
+/// What is to be done beside making records of what waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Job {
+    Begin,
+    TakeIn,
+    Commit,
+    End,
+}
+
+impl ActivityTask {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        data_dir: PathBuf,
+        settings: watch::Receiver<Arc<Settings>>,
+        flushes: mpsc::Receiver<oneshot::Sender<()>>,
+    ) -> Self {
+        Self {
+            shared,
+            data_dir,
+            settings,
+            flushes,
+            writer: None,
+        }
+    }
+
+    /// Writes until it is cancelled, and then what waits still.
+    pub async fn run(mut self, ending: CancellationToken) {
+        let shared = self.shared.clone();
+        let mut take_in_at: Option<Instant> = None;
+        let mut commit_at: Option<Instant> = None;
+        let mut upkeep = tokio::time::interval(UPKEEP);
+        upkeep.reset();
+        self.work(Job::Begin).await;
+        loop {
+            let waiting = self.writer.as_ref().map_or(0, RecordWriter::n_pending);
+            if waiting == 0 {
+                commit_at = None;
+            } else if commit_at.is_none() {
+                commit_at = Some(Instant::now() + COMMIT);
+            }
+            let job = tokio::select! {
+                biased;
+                () = ending.cancelled() => break,
+                Some(done) = self.flushes.recv() => {
+                    self.work(Job::Commit).await;
+                    // Whoever asked may have left.
+                    let _ = done.send(());
+                    continue;
+                }
+                Ok(()) = self.settings.changed() => Job::TakeIn,
+                () = shared.much.notified() => Job::TakeIn,
+                () = shared.something.notified() => {
+                    take_in_at.get_or_insert(Instant::now() + GATHER);
+                    continue;
+                }
+                () = at(take_in_at) => Job::TakeIn,
+                () = at(commit_at) => {
+                    commit_at = None;
+                    Job::Commit
+                }
+                _ = upkeep.tick() => Job::Commit,
+            };
+            take_in_at = None;
+            let is_much = waiting >= ENOUGH && job == Job::TakeIn;
+            self.work(if is_much { Job::Commit } else { job }).await;
+        }
+        self.work(Job::End).await;
+        shared.queue.lock().close();
+    }
+
+    async fn work(&mut self, job: Job) {
+        let waiting = self.shared.queue.lock().take();
+        let settings = self.settings.borrow_and_update().clone();
+        self.shared.keep(settings.activity.arguments);
+        let new = || RecordWriter::new(self.shared.clone(), &self.data_dir, settings.clone());
+        let mut writer = self.writer.take().unwrap_or_else(new);
+        let unwritten =
+            u64::try_from(waiting.events.len() + writer.n_pending()).unwrap_or(u64::MAX);
+        let in_force = settings.clone();
+        let worked = tokio::task::spawn_blocking(move || {
+            if job == Job::Begin {
+                writer.note_daemon("start");
+            }
+            writer.follow(in_force);
+            writer.take_in(&waiting);
+            match job {
+                Job::TakeIn => (),
+                Job::Begin | Job::Commit => writer.commit(),
+                Job::End => {
+                    writer.note_daemon("stop");
+                    writer.commit();
+                }
+            }
+            writer
+        })
+        .await;
+        self.writer = Some(match worked {
+            Ok(writer) => writer,
+            Err(error) => {
+                tracing::error!(%error, "writing the activity log ended with a fault");
+                RecordWriter::after_fault(self.shared.clone(), &self.data_dir, settings, unwritten)
+            }
+        });
+    }
+}
+
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

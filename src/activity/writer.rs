@@ -1,0 +1,353 @@
+//! Makes records of what was told, says each in a log line, and writes them in batches. Blocks: [`super::ActivityTask`] runs it off the
+//! workers of the runtime. Nobody waits for it; what cannot be written is kept up to a limit, and counted beyond.
+
+use std::{
+    collections::BTreeMap,
+    fs, mem,
+    panic::{self, AssertUnwindSafe},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, Instant, SystemTime},
+};
+
+use super::{
+    Shared,
+    block::NewRecord,
+    event::{ActivityEvent, EventKind, OPERATOR, OperatorChange},
+    line::{self, RecordLines},
+    queue::Waiting,
+    record::{ActivityRecord, RecordMaker},
+    redaction::Redaction,
+    store::{ActivityStore, FileError, StoreError},
+    time,
+};
+use crate::{config::Settings, log_limit::LogLimit, names::ServerName};
+
+/// The file in the data folder.
+const FILE: &str = "activity.redb";
+
+/// Limit: records that wait for a file that cannot be written. Later ones are counted only.
+const MOST_PENDING: usize = 10_000;
+
+/// How long a file that could not be opened or written is left alone.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// Limit: files that are set aside in one run. After that it is the disk that is damaged.
+const MOST_SET_ASIDE: u32 = 3;
+
+/// Where the file is.
+pub(super) fn file_in(data_dir: &Path) -> PathBuf {
+    data_dir.join(FILE)
+}
+
+/// Writes the records of one daemon.
+pub(super) struct RecordWriter {
+    shared: Arc<Shared>,
+    path: PathBuf,
+    settings: Arc<Settings>,
+    redaction: Redaction,
+    file: FileState,
+    pending: Vec<(u64, ActivityRecord)>,
+    /// How many are missing before the next one.
+    missing: u64,
+    /// How many of those no line has said yet.
+    lost: u64,
+    gaps: LogLimit,
+    lines: RecordLines,
+    set_aside: u32,
+}
+
+enum FileState {
+    Open(Arc<ActivityStore>),
+    /// Not open until then.
+    Closed {
+        again: Instant,
+    },
+    /// Not to be used in this run.
+    Unusable,
+}
+
+impl RecordWriter {
+    pub(super) fn new(shared: Arc<Shared>, data_dir: &Path, settings: Arc<Settings>) -> Self {
+        Self {
+            redaction: Redaction::new(settings.secrets()),
+            shared,
+            path: file_in(data_dir),
+            settings,
+            file: FileState::Closed {
+                again: Instant::now(),
+            },
+            pending: Vec::new(),
+            missing: 0,
+            lost: 0,
+            gaps: LogLimit::default(),
+            lines: RecordLines::default(),
+            set_aside: 0,
+        }
+    }
+
+    /// One in the place of one that ended with a fault, and of what it had not written.
+    pub(super) fn after_fault(
+        shared: Arc<Shared>,
+        data_dir: &Path,
+        settings: Arc<Settings>,
+        lost: u64,
+    ) -> Self {
+        shared.publish(None);
+        let mut writer = Self::new(shared, data_dir, settings);
+        writer.miss(lost);
+        writer
+    }
+
+    /// How many records wait to be written.
+    pub(super) fn n_pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// What came into force: what changed in it is worth a record.
+    pub(super) fn follow(&mut self, settings: Arc<Settings>) {
+        if Arc::ptr_eq(&self.settings, &settings) {
+            return;
+        }
+        let detail = difference(&self.settings, &settings);
+        self.redaction = Redaction::new(settings.secrets());
+        self.settings = settings;
+        if let Some(detail) = detail {
+            let change = OperatorChange {
+                caller: OPERATOR.into(),
+                action: "reload",
+                detail: Some(detail),
+                ..OperatorChange::default()
+            };
+            let what = EventKind::Change(Box::new(change));
+            self.take_event(&ActivityEvent {
+                time: SystemTime::now(),
+                what,
+            });
+        }
+    }
+
+    /// Notes something of the daemon itself.
+    pub(super) fn note_daemon(&mut self, action: &str) {
+        let detail = format!(
+            "version {}, process {}",
+            env!("CARGO_PKG_VERSION"),
+            std::process::id()
+        );
+        let now = time::millis(SystemTime::now());
+        self.keep(now, ActivityRecord::of_daemon(action, detail, now));
+    }
+
+    /// Makes records of what waited.
+    pub(super) fn take_in(&mut self, waiting: &Waiting) {
+        self.miss(waiting.shed);
+        for event in &waiting.events {
+            self.take_event(event);
+        }
+    }
+
+    fn take_event(&mut self, event: &ActivityEvent) {
+        let maker = RecordMaker {
+            redaction: &self.redaction,
+            settings: &self.settings.activity,
+        };
+        let record = maker.record(event);
+        let millis = time::millis(event.time);
+        self.lines.write(&record, millis);
+        self.keep(millis, record);
+    }
+
+    fn keep(&mut self, millis: u64, record: ActivityRecord) {
+        if !self.is_wanted() {
+            return;
+        }
+        if self.pending.len() >= MOST_PENDING || matches!(self.file, FileState::Unusable) {
+            self.miss(1);
+        } else {
+            self.pending.push((millis, record));
+        }
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.settings.activity.max_records > 0
+    }
+
+    fn miss(&mut self, count: u64) {
+        if count > 0 {
+            self.missing += count;
+            self.shared.status.lock().not_kept += count;
+        }
+    }
+
+    /// Writes what waits, and removes what is beyond the bounds.
+    pub(super) fn commit(&mut self) {
+        self.lines.close();
+        if !self.is_wanted() {
+            return;
+        }
+        // A file that was found to be damaged is followed by a new one at once.
+        for _ in 0..=MOST_SET_ASIDE {
+            let Some(store) = self.opened() else {
+                return;
+            };
+            match whole(|| self.write_to(&store), StoreError::Damaged) {
+                Ok(()) => return,
+                Err(StoreError::Damaged(why)) => {
+                    drop(store);
+                    self.set_aside(&why);
+                }
+                Err(StoreError::Io(why)) => return self.close(&why),
+            }
+        }
+    }
+
+    fn write_to(&mut self, store: &ActivityStore) -> Result<(), StoreError> {
+        let run = store.run();
+        let now = time::millis(SystemTime::now());
+        for (_, record) in &mut self.pending {
+            record.run = run;
+        }
+        let missing = (self.missing > 0).then(|| ActivityRecord::of_gap(self.missing, now));
+        let gap = missing.map(|gap| (now, ActivityRecord { run, ..gap }));
+        let rows = self.pending.iter().chain(gap.as_ref());
+        let new = |(millis, record): &(u64, ActivityRecord)| {
+            let json = serde_json::to_vec(record).ok()?;
+            Some(NewRecord {
+                millis: *millis,
+                json,
+            })
+        };
+        let new: Vec<NewRecord> = rows.filter_map(new).collect();
+        let totals = store.append(&new, &self.settings.activity, now)?;
+        self.pending.clear();
+        self.lost += mem::take(&mut self.missing);
+        if self.lost > 0 && self.gaps.due().is_some() {
+            let not_kept = mem::take(&mut self.lost);
+            tracing::warn!(target: line::TARGET, not_kept, "records of the activity log were not kept");
+        }
+        let mut status = self.shared.status.lock();
+        status.records = totals.records;
+        status.size_bytes = totals.file_bytes;
+        status.problem = None;
+        Ok(())
+    }
+
+    /// The file, if it can be had now.
+    fn opened(&mut self) -> Option<Arc<ActivityStore>> {
+        match &self.file {
+            FileState::Open(store) => return Some(store.clone()),
+            FileState::Closed { again } if *again <= Instant::now() => (),
+            FileState::Closed { .. } | FileState::Unusable => return None,
+        }
+        match whole(|| ActivityStore::open(&self.path), FileError::Damaged) {
+            Ok(store) => {
+                let store = Arc::new(store);
+                self.shared.publish(Some(store.clone()));
+                self.file = FileState::Open(store.clone());
+                Some(store)
+            }
+            Err(FileError::Damaged(why)) => {
+                self.set_aside(&why);
+                self.opened()
+            }
+            Err(newer @ FileError::Newer(_)) => {
+                self.give_up(&newer.to_string());
+                None
+            }
+            Err(error @ (FileError::InUse | FileError::Io(_))) => {
+                self.close(&error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Leaves the file alone for a while.
+    fn close(&mut self, why: &str) {
+        self.shared.publish(None);
+        self.file = FileState::Closed {
+            again: Instant::now() + PAUSE,
+        };
+        self.problem(&format!("{} cannot be written: {why}", self.path.display()));
+    }
+
+    fn give_up(&mut self, why: &str) {
+        self.shared.publish(None);
+        self.file = FileState::Unusable;
+        let waiting = u64::try_from(mem::take(&mut self.pending).len()).unwrap_or(u64::MAX);
+        self.miss(waiting);
+        self.problem(&format!("nothing is kept: {}: {why}", self.path.display()));
+    }
+
+    /// Says what is wrong, once.
+    fn problem(&self, problem: &str) {
+        let mut status = self.shared.status.lock();
+        if status.problem.as_deref() != Some(problem) {
+            tracing::warn!(target: line::TARGET, problem, "the activity log has a problem; the daemon goes on");
+            status.problem = Some(problem.to_owned());
+        }
+    }
+
+    /// Gives a damaged file another name, so that a new one can be begun.
+    fn set_aside(&mut self, why: &str) {
+        self.shared.publish(None);
+        self.file = FileState::Closed {
+            again: Instant::now(),
+        };
+        self.set_aside += 1;
+        if self.set_aside > MOST_SET_ASIDE {
+            return self.give_up(why);
+        }
+        let moment = time::show(time::millis(SystemTime::now())).replace([':', '.'], "-");
+        let other = self.path.with_file_name(format!("{FILE}.damaged-{moment}"));
+        match fs::rename(&self.path, &other) {
+            Ok(()) => {
+                let file = other.display().to_string();
+                tracing::warn!(target: line::TARGET, file, why, "the activity log was damaged; it is set aside and a new one is begun");
+                self.shared.status.lock().set_aside = Some(file);
+            }
+            Err(error) => self.give_up(&format!("{why}, and it cannot be moved away: {error}")),
+        }
+    }
+}
+
+/// Works on the file. Content that makes no sense may end in a fault of the library.
+fn whole<T, E>(
+    work: impl FnOnce() -> Result<T, E>,
+    damaged: impl FnOnce(String) -> E,
+) -> Result<T, E> {
+    let fault = "working on it ended with a fault";
+    // What is worked on is let go then: the file is closed, and records that wait are written to another one.
+    let worked = panic::catch_unwind(AssertUnwindSafe(work));
+    worked.unwrap_or_else(|_| Err(damaged(fault.to_owned())))
+}
+
+/// Which servers differ, and whether something else does.
+fn difference(old: &Settings, new: &Settings) -> Option<String> {
+    let added = new
+        .servers
+        .keys()
+        .filter(|name| !old.servers.contains_key(*name));
+    let removed = old
+        .servers
+        .keys()
+        .filter(|name| !new.servers.contains_key(*name));
+    let changed = new
+        .servers
+        .iter()
+        .filter(|(name, entry)| old.servers.get(*name).is_some_and(|old| old != *entry));
+    let named = |what: &str, names: Vec<&str>| {
+        (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
+    };
+    let parts = [
+        named("added", added.map(ServerName::as_str).collect()),
+        named("removed", removed.map(ServerName::as_str).collect()),
+        named("changed", changed.map(|(name, _)| name.as_str()).collect()),
+    ];
+    let bare = |settings: &Settings| Settings {
+        servers: BTreeMap::new(),
+        ..settings.clone()
+    };
+    let others = (bare(old) != bare(new)).then(|| "other settings changed".to_owned());
+    let parts: Vec<String> = parts.into_iter().flatten().chain(others).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}

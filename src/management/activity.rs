@@ -1,0 +1,49 @@
+//! The activity log, read for the operator: over a daemon all that was noted until now, over files what is in the file.
+
+use super::{Backing, Management};
+use crate::{
+    activity::{ActivityReader, ActivityRecord, RecordPage, RecordQuery, UnreadableActivity},
+    error_code::{ErrorCode, Failure},
+};
+
+impl<B: Backing> Management<B> {
+    /// Some of the records that are asked for, and where to go on.
+    pub async fn activity(&self, query: RecordQuery) -> Result<RecordPage, Failure> {
+        self.read_activity(move |reader| reader.page(query)).await
+    }
+
+    /// One record by its number.
+    pub async fn activity_record(&self, id: u64) -> Result<ActivityRecord, Failure> {
+        let found = self.read_activity(move |reader| reader.record(id)).await?;
+        found.ok_or_else(|| {
+            let error = format!("there is no activity record {id}");
+            let hint = "It may have been removed by age or number; `mcpproxy activity list` shows what there is.";
+            Failure::new(ErrorCode::InvalidArguments, error, hint)
+        })
+    }
+
+    async fn read_activity<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(ActivityReader) -> Result<T, UnreadableActivity> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let reader = self.0.activity().await.map_err(|error| failed(&error))?;
+        let read = tokio::task::spawn_blocking(move || read(reader)).await;
+        let read = read.map_err(|fault| failed(&UnreadableActivity::File(fault.to_string())))?;
+        read.map_err(|error| failed(&error))
+    }
+}
+
+fn failed(error: &UnreadableActivity) -> Failure {
+    match error {
+        UnreadableActivity::Query(_) => Failure::new(
+            ErrorCode::InvalidArguments,
+            error.to_string(),
+            "Correct the request.",
+        ),
+        UnreadableActivity::File(_) => {
+            let hint =
+                "`mcpproxy status` says how the log is; a file that is no good can be moved away.";
+            Failure::new(ErrorCode::Internal, error.to_string(), hint)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Records of what callers ask of servers and of the tools of our own: each request has one, from where it is known what it wants to its
+//! end, whatever that is. A future that is dropped ends its record with it.
+
+use super::{Reply, RequestError, Router, View};
+use crate::{
+    access::Caller,
+    activity::{CallBody, CallEntrance, NewCall, OpenCall, RefusedNotice},
+    call_context::{CallContext, CallId},
+    config::RoutingMode,
+    error_code::Failure,
+    names::ServerName,
+    wire::{Outcome, Request, Target, method},
+};
+
+impl Router {
+    /// The record of a client's request.
+    pub(super) fn record(&self, context: &CallContext, view: &View, request: &Request) -> OpenCall {
+        let body = CallBody::Params(request.params.as_ref());
+        self.begin(context, Some(entrance(view)), &request.method, body)
+    }
+
+    /// The record of a client that wants to hear of the updates of a resource.
+    pub(super) fn record_subscription(
+        &self,
+        context: &CallContext,
+        view: &View,
+        uri: &str,
+    ) -> OpenCall {
+        let body = CallBody::Params(None);
+        let mut record = self.begin(
+            context,
+            Some(entrance(view)),
+            method::RESOURCES_SUBSCRIBE,
+            body,
+        );
+        record.is_of(None, Target::subscription(uri).thing());
+        record
+    }
+
+    /// The record of a request of which only this is known yet.
+    pub(super) fn begin(
+        &self,
+        context: &CallContext,
+        endpoint: Option<CallEntrance>,
+        method: &str,
+        body: CallBody<'_>,
+    ) -> OpenCall {
+        self.0.activity.begin(NewCall {
+            id: context.id.number(),
+            parent: context.parent.map(CallId::number),
+            caller: context.caller.shared_subject(),
+            client: &context.client.info,
+            endpoint,
+            method,
+            body,
+        })
+    }
+
+    /// A notification that was not passed on: nobody hears of it otherwise.
+    pub(super) fn note_refused(
+        &self,
+        caller: &Caller,
+        server: &ServerName,
+        method: &str,
+        why: &Failure,
+    ) {
+        self.0.activity.note_refusal(RefusedNotice {
+            caller: caller.shared_subject(),
+            method: method.into(),
+            server: server.as_str().into(),
+            code: Some(why.code),
+            error: why.error.clone(),
+        });
+    }
+}
+
+/// What became of a request.
+pub(super) fn end(record: OpenCall, answered: &Result<Reply, RequestError>) {
+    match answered {
+        Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => record.answered(result),
+        Ok(Reply::Passed(Outcome::Error(error))) => record.refused_by_server(error),
+        Err(error) => end_in_vain(record, error),
+    }
+}
+
+/// The same of one that was passed on.
+pub(super) fn end_with(record: OpenCall, passed: &Result<Outcome, RequestError>) {
+    match passed {
+        Ok(Outcome::Result(result)) => record.answered(result),
+        Ok(Outcome::Error(error)) => record.refused_by_server(error),
+        Err(error) => end_in_vain(record, error),
+    }
+}
+
+fn end_in_vain(record: OpenCall, error: &RequestError) {
+    match error {
+        RequestError::Failed(failure) => record.failed(failure),
+        RequestError::Rpc(error) => record.was_wrong(error),
+    }
+}
+
+fn entrance(view: &View) -> CallEntrance {
+    match view {
+        View::Configured => CallEntrance::Path("/mcp"),
+        View::Mode(RoutingMode::RetrieveTools) => CallEntrance::Path("/mcp/call"),
+        View::Mode(RoutingMode::Direct) => CallEntrance::Path("/mcp/all"),
+        View::Mode(RoutingMode::CodeExecution) => CallEntrance::Path("/mcp/code"),
+        View::Mode(RoutingMode::Proxy) => CallEntrance::Path("/mcp/proxy"),
+        View::Server(server) => CallEntrance::Server(server.clone()),
+    }
+}

@@ -1,0 +1,163 @@
+//! Reading the log: in pages, by filters, as a file, and from a terminal with and without a daemon.
+
+use std::{fs, process::Stdio};
+
+use serde_json::Value;
+
+use super::{ready, records, upstream};
+use crate::support::{
+    daemon::{Home, TestDaemon},
+    patience::within,
+};
+
+#[tokio::test]
+async fn pages_and_filters_find_every_record_once() {
+    let upstream = upstream().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = ready(&daemon).await;
+    for _ in 0..7 {
+        client.call("up__echo", "{}").await;
+        client.call("up__fail", "{}").await;
+    }
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let path = format!("/api/v1/activity?tool=echo&limit=3{cursor}");
+        let page = daemon.rest("GET", &path, "").await.json();
+        let found = page["records"].as_array().expect("a list");
+        seen.extend(
+            found
+                .iter()
+                .map(|record| record["id"].as_u64().expect("a number")),
+        );
+        match page["next"].as_u64() {
+            Some(next) => cursor = format!("&cursor={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(seen.len(), 7);
+    assert!(seen.is_sorted_by(|a, b| a > b), "{seen:?}");
+    assert_eq!(
+        records(&daemon, "kind=call&server=up&outcome=tool_error")
+            .await
+            .len(),
+        7
+    );
+    assert_eq!(
+        records(&daemon, "kind=call&since=1h&until=0s&server=up")
+            .await
+            .len(),
+        14
+    );
+    assert_eq!(records(&daemon, "until=1h").await.len(), 0);
+    let one = daemon
+        .rest("GET", &format!("/api/v1/activity/{}", seen[0]), "")
+        .await;
+    assert_eq!(one.json()["tool"], "echo");
+    for (path, status) in [
+        ("/api/v1/activity/99999", 400),
+        ("/api/v1/activity/x", 400),
+        ("/api/v1/activity?since=soon", 400),
+        ("/api/v1/activity?limit=many", 400),
+        ("/api/v1/activity?cursor=1&after=1", 400),
+        ("/api/v1/activity/export?format=xml", 400),
+        ("/api/v1/activity/export?cursor=1", 400),
+    ] {
+        assert_eq!(daemon.rest("GET", path, "").await.status, status, "{path}");
+    }
+    let exported = daemon
+        .rest("GET", "/api/v1/activity/export?kind=call&server=up", "")
+        .await
+        .text()
+        .to_owned();
+    let lines: Vec<Value> = exported
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(lines.len(), 14);
+    assert!(lines.is_sorted_by_key(|record| record["id"].as_u64()));
+    let csv = daemon
+        .rest("GET", "/api/v1/activity/export?format=csv&tool=fail", "")
+        .await
+        .text()
+        .to_owned();
+    assert_eq!(csv.lines().count(), 8, "{csv}");
+}
+
+/// Runs the command line on a home.
+pub(super) async fn cli(home: &Home, arguments: &[&str]) -> (i32, String) {
+    let ran = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+        .args(arguments)
+        .arg("--config")
+        .arg(home.config_file())
+        .arg("--data-dir")
+        .arg(home.data_dir())
+        .stdin(Stdio::null())
+        .output();
+    let ran = within("the command to end", ran).await.expect("it runs");
+    let said = String::from_utf8(ran.stdout).expect("text");
+    let code = ran.status.code().expect("a code");
+    assert!(code != 101, "{}", String::from_utf8_lossy(&ran.stderr));
+    (code, said)
+}
+
+/// Lists, shows and exports, and gives the records that were exported.
+async fn read_all(home: &Home) -> Vec<Value> {
+    let (code, table) = cli(home, &["activity", "list", "--tool", "echo"]).await;
+    assert_eq!(code, 0);
+    assert!(
+        table.starts_with("ID ") && table.contains("up:echo"),
+        "{table}"
+    );
+    let (_, listed) = cli(
+        home,
+        &[
+            "activity", "ls", "--tool", "up:echo", "-n", "1", "-o", "json",
+        ],
+    )
+    .await;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    let id = listed["records"][0]["id"].to_string();
+    let (_, shown) = cli(home, &["activity", "show", &id]).await;
+    assert!(shown.contains("up") && shown.contains("echo"), "{shown}");
+    let file = home.folder().join("export.jsonl");
+    let (code, _) = cli(home, &["activity", "export", file.to_str().expect("text")]).await;
+    assert_eq!(code, 0);
+    let exported = fs::read_to_string(file).expect("written");
+    let (_, printed) = cli(home, &["activity", "export"]).await;
+    assert_eq!(printed, exported);
+    let (_, csv) = cli(home, &["activity", "export", "--format", "csv"]).await;
+    assert_eq!(csv.lines().count(), exported.lines().count() + 1);
+    exported
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect()
+}
+
+#[tokio::test]
+async fn the_command_line_reads_the_same_with_and_without_a_daemon() {
+    let upstream = upstream().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = ready(&daemon).await;
+    for _ in 0..3 {
+        client.call("up__echo", r#"{"a":1}"#).await;
+    }
+    let with = read_all(daemon.home()).await;
+    let (code, _) = cli(daemon.home(), &["activity", "show", "99999"]).await;
+    assert_eq!(code, 2);
+    let home = daemon.shutdown().await;
+    let without = read_all(&home).await;
+    let is_of_daemon = |record: &&Value| record["kind"] == "daemon";
+    assert_eq!(with[..], without[..with.len()]);
+    let of_daemon: Vec<_> = without
+        .iter()
+        .filter(is_of_daemon)
+        .map(|record| record["action"].clone())
+        .collect();
+    assert_eq!(of_daemon, ["start", "stop"]);
+}
