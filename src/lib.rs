@@ -23,8 +23,9 @@ pub mod lines;
 pub mod log_limit;
 pub mod long_work;
 
-// Floor 2: what we say, who asks, children, connections.
+// Floor 2: what we say, who asks, what was approved, children, connections.
 pub mod access;
+pub mod approvals;
 pub mod link;
 pub mod logging;
 pub mod process;

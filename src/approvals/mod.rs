@@ -1,0 +1,16 @@
+//! What people trust of each server's definitions: a ledger for each server of what was approved and what is held, its private file, and the
+//! lock file that a team keeps. Decides what is held of a listing. Pure but for the files; knows neither settings nor scanners.
+
+mod file;
+mod ledger;
+mod lock_file;
+mod moment;
+mod pins;
+
+pub use self::{
+    file::{forget, load, prune, save},
+    ledger::{Approval, Approved, Baseline, Held, Ledger, Listed, NotApproved, Policy, Which},
+    lock_file::{Lock, LockError, LockedTool, export},
+    moment::{now, utc},
+    pins::{Hold, HoldReason, Kind, Pins},
+};
