@@ -23,12 +23,13 @@ pub mod lines;
 pub mod log_limit;
 pub mod long_work;
 
-// Floor 2: what we say, who asks, what was approved, children, connections.
+// Floor 2: what we say, who asks, what was approved, children, connections, what strangers' texts are up to.
 pub mod access;
 pub mod approvals;
 pub mod link;
 pub mod logging;
 pub mod process;
+pub mod scanner;
 
 // Floor 3: what the upstreams offer, and one request in flight.
 pub mod call_context;

@@ -1,0 +1,104 @@
+//! Pieces of strangers' texts that may be shown: short, and with every character that could do something written as its number.
+
+use std::{fmt::Write, ops::Range};
+
+use super::characters::is_hidden;
+use crate::visible::is_invisible;
+
+/// Limit: characters of an excerpt before they are escaped; enough to recognise a sentence.
+const LENGTH: usize = 96;
+
+/// Limit: characters shown before and after what a rule objects to.
+const AROUND: usize = 16;
+
+/// What stands in `range` and a little around it.
+pub(super) fn excerpt(text: &str, range: Range<usize>) -> String {
+    let start = before(text, range.start.min(text.len()), AROUND);
+    let end = range.end.clamp(start, text.len());
+    let rest = text.get(start..).unwrap_or_default();
+    let objected = text.get(start..end).unwrap_or_default().chars().count();
+    let shown = (objected + AROUND).min(LENGTH);
+    let mut escaped = String::with_capacity(shown + 8);
+    if start > 0 {
+        escaped.push('…');
+    }
+    let mut rest = rest.chars();
+    for character in rest.by_ref().take(shown) {
+        push_escaped(&mut escaped, character);
+    }
+    if rest.next().is_some() {
+        escaped.push('…');
+    }
+    escaped
+}
+
+/// The position so many characters before `at`, or the border of the character that `at` is inside.
+fn before(text: &str, at: usize, characters: usize) -> usize {
+    let mut at = at;
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    let passed = text.get(..at).unwrap_or_default();
+    passed
+        .char_indices()
+        .rev()
+        .take(characters)
+        .last()
+        .map_or(at, |(start, _)| start)
+}
+
+/// Line ends as letters, and as numbers what is not seen, what steers a terminal, and what opens a tag.
+pub(super) fn push_escaped(escaped: &mut String, character: char) {
+    match character {
+        '\n' => escaped.push_str("\\n"),
+        '\r' => escaped.push_str("\\r"),
+        '\t' => escaped.push_str("\\t"),
+        '\\' => escaped.push_str("\\\\"),
+        '<' | '>' => escape(escaped, character),
+        seen if !is_invisible(seen) && !is_hidden(seen) => escaped.push(seen),
+        hidden => escape(escaped, hidden),
+    }
+}
+
+fn escape(escaped: &mut String, character: char) {
+    // Writing to a string does not fail.
+    let _ = write!(escaped, "\\u{{{:X}}}", u32::from(character));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, range: Range<usize>, expected: &str) {
+        assert_eq!(excerpt(text, range), expected);
+    }
+
+    #[test]
+    fn an_excerpt_is_short_and_can_do_nothing() {
+        check("plain", 0..5, "plain");
+        check("a\u{1b}[31mb\n", 1..2, "a\\u{1B}[31mb\\n");
+        check("<IMPORTANT>", 0..11, "\\u{3C}IMPORTANT\\u{3E}");
+        check("天気\u{200b}を見る", 6..9, "天気\\u{200B}を見る");
+        check("x\u{202e}y\u{e0041}", 0..1, "x\\u{202E}y\\u{E0041}");
+        let long = "ab ".repeat(1000);
+        let shown = excerpt(&long, 300..2000);
+        assert!(shown.starts_with('…') && shown.ends_with('…'), "{shown}");
+        assert_eq!(shown.chars().count(), LENGTH + 2);
+    }
+
+    #[test]
+    fn any_range_is_fine() {
+        for (start, end) in [
+            (0, 0),
+            (1, 2),
+            (2, 1),
+            (5, 900),
+            (900, 901),
+            (usize::MAX, 0),
+        ] {
+            excerpt("é\u{200b}ü", start..end);
+        }
+        check("", 0..0, "");
+    }
+}

@@ -1,0 +1,105 @@
+//! Reads what a server says about itself, and what a person or an agent says about a server, and names what looks like an attack on
+//! the model or on the person who reads it. Pure, offline and deterministic.
+//!
+//! It advises: text that means harm can be written in ways that no reader of text finds. Pinning, approval and the gate hold without it.
+
+mod characters;
+mod excerpt;
+mod findings;
+mod hidden;
+mod neighbours;
+mod passage;
+mod shadowing;
+mod terminal;
+mod walk;
+
+use serde::Serialize;
+
+pub use self::neighbours::Neighbours;
+use self::{findings::Findings, passage::Passage};
+use crate::{
+    config::{ServerEntry, Transport},
+    wire::Raw,
+};
+
+/// One thing that a person should know before trusting a definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Which rule found it, `family.rule`; `docs/scanner.md` lists them.
+    pub rule: &'static str,
+    /// What follows from it.
+    pub severity: Severity,
+    /// Where it stands: a JSON pointer into the definition, escaped and cut.
+    pub place: String,
+    /// The words that the rule objects to, escaped and cut. Never enough to follow as an order by itself, never a whole description.
+    pub excerpt: String,
+}
+
+/// What follows from a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// It is shown to people.
+    Remark,
+    /// What is new is held until a person approves it.
+    Hold,
+}
+
+/// The gravest severity among findings.
+pub fn gravest(findings: &[Finding]) -> Option<Severity> {
+    findings.iter().map(|finding| finding.severity).max()
+}
+
+/// Reads the definition of a tool. `neighbours` are the tools of all servers; those of `server` itself are no strangers to it.
+pub fn scan_tool(server: &str, definition: &Raw, neighbours: &Neighbours) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    walk::definition(definition, &mut findings, |text, findings| {
+        read(text, findings);
+        shadowing::read(text, server, neighbours, findings);
+    });
+    findings.done()
+}
+
+/// Reads the definition of a prompt.
+pub fn scan_prompt(definition: &Raw) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    walk::definition(definition, &mut findings, read);
+    findings.done()
+}
+
+/// Reads what a list says about a resource or a resource template; not its contents.
+pub fn scan_resource(definition: &Raw) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    walk::definition(definition, &mut findings, read);
+    findings.done()
+}
+
+/// Reads the `instructions` of a server.
+pub fn scan_instructions(text: &str) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    walk::prose("/instructions", text, &mut findings, read);
+    findings.done()
+}
+
+/// Reads the entry of a server: what would be started or contacted. Values of variables and headers are secret and are not read.
+pub fn scan_entry(entry: &ServerEntry) -> Vec<Finding> {
+    let mut findings = Findings::default();
+    let texts = match &entry.transport {
+        Transport::Stdio(stdio) => {
+            let first = ("/command".to_owned(), stdio.shown_command.as_str());
+            let args = stdio.shown_args.iter().enumerate();
+            let args = args.map(|(i, arg)| (format!("/args/{i}"), arg.as_str()));
+            std::iter::once(first).chain(args).collect::<Vec<_>>()
+        }
+        Transport::Remote(remote) => vec![("/url".to_owned(), remote.shown_url.as_str())],
+    };
+    for (place, text) in texts {
+        walk::prose(&place, text, &mut findings, read);
+    }
+    findings.done()
+}
+
+fn read(text: &Passage<'_>, findings: &mut Findings) {
+    hidden::read(text, findings);
+    terminal::read(text, findings);
+}
