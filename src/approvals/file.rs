@@ -12,16 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::{
-    HoldReason, Kind,
+    kinds::{HoldReason, ThingKind},
     ledger::{Approved, Baseline, Held, Ledger},
 };
 use crate::{fingerprint::Fingerprint, names::ServerName, storage};
 
 /// The version of the file format.
 const VERSION: u32 = 1;
-
-/// Limit: bytes of definitions in one file. Those beyond are kept by their fingerprints alone.
-const TEXTS: usize = 16 << 20;
 
 /// Limit: the largest file that is read. We write none that is larger.
 const LARGEST: u64 = 64 << 20;
@@ -128,13 +125,15 @@ fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
             reason: reason.ok_or_else(|| format!("{:?} is no reason", one.reason))?,
             since: one.since,
         };
-        ledger.held.insert((kind(&one.kind)?, one.name.into()), held);
+        ledger
+            .held
+            .insert((kind(&one.kind)?, one.name.into()), held);
     }
     Ok(ledger)
 }
 
-fn kind(text: &str) -> Result<Kind, String> {
-    Kind::parse(text).ok_or_else(|| format!("{text:?} is no kind of thing"))
+fn kind(text: &str) -> Result<ThingKind, String> {
+    ThingKind::parse(text).ok_or_else(|| format!("{text:?} is no kind of thing"))
 }
 
 fn fingerprint(text: &str) -> Result<Fingerprint, String> {
@@ -143,11 +142,8 @@ fn fingerprint(text: &str) -> Result<Fingerprint, String> {
 
 /// Writes a server's ledger. Blocks.
 pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
-    let mut room = TEXTS;
     let approved = ledger.approved.iter().map(|((kind, name), approved)| {
         let text = approved.definition.as_deref();
-        let text = text.filter(|text| text.len() <= room);
-        room -= text.map_or(0, str::len);
         StoredApproved {
             kind: kind.as_str().to_owned(),
             name: name.to_string(),
@@ -246,8 +242,8 @@ mod tests {
         };
         Ledger {
             baseline: Baseline::Taken,
-            approved: [((Kind::Tool, "a".into()), approved)].into(),
-            held: [((Kind::Prompt, "b".into()), held)].into(),
+            approved: [((ThingKind::Tool, "a".into()), approved)].into(),
+            held: [((ThingKind::Prompt, "b".into()), held)].into(),
         }
     }
 
@@ -271,14 +267,18 @@ mod tests {
         for damaged in [
             "",
             "{}",
-            &whole[..whole.len() / 2],
+            whole.split_at(whole.len() / 2).0,
             &whole.replace("\"version\":1", "\"version\":9"),
             &whole.replace("\"server\":\"s\"", "\"server\":\"t\""),
             &whole.replace("\"taken\"", "\"maybe\""),
             &whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"x", 1),
         ] {
             fs::write(&path, damaged).expect("written");
-            assert_eq!(load(folder.path(), &server()).baseline, Baseline::Lost, "{damaged}");
+            assert_eq!(
+                load(folder.path(), &server()).baseline,
+                Baseline::Lost,
+                "{damaged}"
+            );
             let aside = path.with_extension("json.damaged");
             assert_eq!(fs::read_to_string(aside).expect("set aside"), damaged);
             assert_eq!(load(folder.path(), &server()).baseline, Baseline::Lost);

@@ -1,20 +1,15 @@
-//! The ledger of one server, and the decision what of a listing is held. Pure.
+//! The ledger of one server: what was approved of its definitions, and how approvals change it. Pure.
 
-use std::{
-    cell::OnceCell,
-    collections::{BTreeMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Hold, HoldReason, Kind, Lock, Pins};
-use crate::{fingerprint::Fingerprint, names::ServerName};
-
-/// Limit: tools of one server whose approvals are remembered. Later ones are held: forgetting an approved one would let a server flush
-/// out what it wants to change.
-pub(super) const MOST: usize = 10_000;
+use super::kinds::{HoldReason, ThingKind};
+use crate::fingerprint::Fingerprint;
 
 /// Limit: bytes of a definition that is kept to be compared. A larger one is held and approved by its fingerprint alone.
 const LARGEST_TEXT: usize = 64 << 10;
+
+/// Limit: bytes of all definitions of a server that are kept to be compared.
+const TEXTS: usize = 16 << 20;
 
 /// What is known of a server's definitions and was decided about them.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,9 +17,9 @@ pub struct Ledger {
     /// Whether there are approved ones to compare with.
     pub baseline: Baseline,
     /// The definitions that were approved, or seen first on a trusted server.
-    pub approved: BTreeMap<(Kind, Box<str>), Approved>,
+    pub approved: BTreeMap<(ThingKind, Box<str>), Approved>,
     /// The ones that were held in the last listing.
-    pub held: BTreeMap<(Kind, Box<str>), Held>,
+    pub held: BTreeMap<(ThingKind, Box<str>), Held>,
 }
 
 /// Whether a ledger can say what is new.
@@ -63,22 +58,11 @@ pub struct Held {
     pub since: u64,
 }
 
-/// How the settings want the definitions of a server to be treated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
-    /// It may not be used: nothing that it lists counts as approved.
-    Untrusted,
-    /// What changes is held.
-    Hold,
-    /// What changes is taken as it is.
-    Allow,
-}
-
 /// A definition that a server lists.
 #[derive(Debug, Clone, Copy)]
 pub struct Listed<'a> {
     /// What it is of.
-    pub kind: Kind,
+    pub kind: ThingKind,
     /// The server's own name for that.
     pub name: &'a str,
     /// Which definition.
@@ -123,122 +107,35 @@ impl Ledger {
         }
     }
 
-    /// The ledger after a listing, and what is held of that. `objects` is asked about definitions that nobody approved.
-    pub fn follow(
-        self: &Arc<Self>,
-        server: &ServerName,
-        listed: &[Listed<'_>],
-        policy: Policy,
-        lock: Option<&Lock>,
-        objects: &mut dyn FnMut(&Listed<'_>) -> bool,
-        now: u64,
-    ) -> Pins {
-        let mut pins = Pins {
-            is_untrusted: policy == Policy::Untrusted,
-            ..Pins::default()
-        };
-        let mut next = self.as_ref().clone();
-        next.held.clear();
-        let mut remembered = self.approved.len();
-        let known_letters = OnceCell::new();
-        for one in listed {
-            let is_remembered = self.entry(one).is_some();
-            let verdict = match lock {
-                Some(lock) if one.kind == Kind::Tool => locked(lock, server, one),
-                _ if policy == Policy::Allow => None,
-                _ => self.verdict(one, remembered, &known_letters, objects),
-            };
-            if let Some(reason) = verdict {
-                let fingerprint = one.fingerprint;
-                let known = self.held.get(&(one.kind, one.name.into()));
-                let known =
-                    known.filter(|held| held.fingerprint == fingerprint && held.reason == reason);
-                let held = Held {
-                    fingerprint,
-                    reason,
-                    since: known.map_or(now, |held| held.since),
-                };
-                next.held.insert((one.kind, one.name.into()), held);
-                pins.add(
-                    one.kind,
-                    one.name,
-                    Hold {
-                        reason,
-                        fingerprint,
-                    },
-                );
-            } else if one.kind == Kind::Tool {
-                if !is_remembered {
-                    remembered += 1;
-                }
-                next.note(one, None, now);
-            }
-        }
-        let records = policy != Policy::Untrusted && lock.is_none();
-        if records && next.baseline == Baseline::None {
-            next.baseline = Baseline::Taken;
-        }
-        pins.ledger = if !records || next == **self {
-            self.clone()
-        } else {
-            Arc::new(next)
-        };
-        pins
-    }
-
-    fn verdict(
-        &self,
-        one: &Listed<'_>,
-        remembered: usize,
-        known_letters: &OnceCell<HashSet<String>>,
-        objects: &mut dyn FnMut(&Listed<'_>) -> bool,
-    ) -> Option<HoldReason> {
-        let approved = self.entry(one);
-        if approved.is_some_and(|approved| approved.fingerprint == one.fingerprint) {
-            return None;
-        }
-        if one.kind != Kind::Tool {
-            return objects(one).then_some(HoldReason::Objected);
-        }
-        if approved.is_some() {
-            return Some(HoldReason::Changed);
-        }
-        if self.baseline == Baseline::Lost {
-            return Some(HoldReason::Unapproved);
-        }
-        let held = self.held.get(&(one.kind, one.name.into()));
-        let was_objected = held.is_some_and(|held| {
-            held.reason == HoldReason::Objected && held.fingerprint == one.fingerprint
-        });
-        if was_objected || objects(one) {
-            return Some(HoldReason::Objected);
-        }
-        let is_alike =
-            || known_letters.get_or_init(|| self.letters()).contains(&letters(one.name));
-        if self.baseline == Baseline::Taken && is_alike() {
-            return Some(HoldReason::Alike);
-        }
-        (remembered >= MOST).then_some(HoldReason::TooMany)
-    }
-
-    fn entry(&self, one: &Listed<'_>) -> Option<&Approved> {
+    pub(super) fn entry(&self, one: &Listed<'_>) -> Option<&Approved> {
         self.approved.get(&(one.kind, one.name.into()))
     }
 
-    /// The names of the approved tools without case and separators.
-    fn letters(&self) -> HashSet<String> {
-        let tools = self.approved.keys();
-        let tools = tools.filter(|(kind, _)| *kind == Kind::Tool);
-        tools.map(|(_, name)| letters(name)).collect()
+    /// How many bytes of definitions may be added.
+    pub(super) fn room(&self) -> usize {
+        let kept = self.approved.values();
+        let kept = kept.filter_map(|approved| approved.definition.as_ref());
+        TEXTS.saturating_sub(kept.map(|text| text.len()).sum())
     }
 
-    fn note(&mut self, one: &Listed<'_>, by: Option<&Arc<str>>, at: u64) {
+    /// Notes that a definition is approved, by somebody or because it was seen first.
+    pub(super) fn note(
+        &mut self,
+        one: &Listed<'_>,
+        by: Option<&Arc<str>>,
+        at: u64,
+        room: &mut usize,
+    ) {
         let known = self.entry(one);
         let is_same = known.is_some_and(|known| known.fingerprint == one.fingerprint);
         if is_same && by.is_none() {
             return;
         }
-        let is_small = one.definition.len() <= LARGEST_TEXT;
+        let length = one.definition.len();
+        let is_small = length <= LARGEST_TEXT.min(*room);
+        if is_small {
+            *room -= length;
+        }
         let approved = Approved {
             fingerprint: one.fingerprint,
             definition: is_small.then(|| one.definition.into()),
@@ -256,8 +153,9 @@ impl Ledger {
             Which::All => {
                 next.approved.clear();
                 next.held.clear();
+                let mut room = next.room();
                 for one in listed {
-                    next.note(one, Some(&by), approval.at);
+                    next.note(one, Some(&by), approval.at, &mut room);
                 }
                 next.baseline = if listed.is_empty() {
                     Baseline::None
@@ -266,6 +164,7 @@ impl Ledger {
                 };
             }
             Which::These(names) => {
+                let mut room = next.room();
                 for name in names {
                     let mut found = listed.iter().filter(|one| one.name == name).peekable();
                     if found.peek().is_none() {
@@ -273,197 +172,11 @@ impl Ledger {
                     }
                     for one in found {
                         next.held.remove(&(one.kind, one.name.into()));
-                        next.note(one, Some(&by), approval.at);
+                        next.note(one, Some(&by), approval.at, &mut room);
                     }
                 }
             }
         }
         Ok(next)
-    }
-}
-
-fn locked(lock: &Lock, server: &ServerName, one: &Listed<'_>) -> Option<HoldReason> {
-    let is_locked = lock.accepts(server.as_str(), one.name, one.fingerprint);
-    (!is_locked).then_some(HoldReason::NotLocked)
-}
-
-/// What is left of a name without case and separators.
-fn letters(name: &str) -> String {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::wire::Raw;
-
-    struct House {
-        ledger: Arc<Ledger>,
-        policy: Policy,
-        lock: Option<Lock>,
-    }
-
-    fn house() -> House {
-        House {
-            ledger: Arc::default(),
-            policy: Policy::Hold,
-            lock: None,
-        }
-    }
-
-    fn definitions(tools: &[(&str, &str)]) -> Vec<(String, Raw)> {
-        let define = |(name, description): &(&str, &str)| {
-            let definition = serde_json::json!({"name": name, "description": description, "inputSchema": {}});
-            ((*name).to_owned(), Raw::author(&definition))
-        };
-        tools.iter().map(define).collect()
-    }
-
-    fn listed(definitions: &[(String, Raw)]) -> Vec<Listed<'_>> {
-        let one = |(name, definition): &'_ (String, Raw)| Fingerprint::of_tool(definition);
-        let made = definitions.iter().map(|pair| Listed {
-            kind: Kind::Tool,
-            name: &pair.0,
-            fingerprint: one(pair),
-            definition: pair.1.as_str(),
-        });
-        made.collect()
-    }
-
-    impl House {
-        /// Lists these tools; which of them are held, and why. One whose description says "bad" is objected to.
-        fn list(&mut self, tools: &[(&str, &str)]) -> Vec<(String, &'static str)> {
-            let definitions = definitions(tools);
-            let server = ServerName::parse("s").expect("a name");
-            let mut objects = |one: &Listed<'_>| one.definition.contains("bad");
-            let pins = self.ledger.follow(
-                &server,
-                &listed(&definitions),
-                self.policy,
-                self.lock.as_ref(),
-                &mut objects,
-                7,
-            );
-            self.ledger = pins.ledger.clone();
-            let mut held: Vec<_> = pins.held[0]
-                .iter()
-                .map(|(name, hold)| (name.to_string(), hold.reason.as_str()))
-                .collect();
-            held.sort();
-            held
-        }
-
-        fn approve(&mut self, tools: &[(&str, &str)], which: Which) {
-            let definitions = definitions(tools);
-            let approval = Approval {
-                which,
-                by: "me".to_owned(),
-                at: 9,
-            };
-            let approved = self.ledger.approve(&listed(&definitions), &approval);
-            self.ledger = Arc::new(approved.expect("approved"));
-        }
-    }
-
-    fn held(name: &str, reason: &'static str) -> Vec<(String, &'static str)> {
-        vec![(name.to_owned(), reason)]
-    }
-
-    #[test]
-    fn what_is_seen_first_is_the_baseline_and_what_changes_is_held_until_it_is_approved_or_reverted() {
-        let mut house = house();
-        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
-        assert_eq!(house.list(&[("a", "2"), ("b", "1")]), held("a", "changed"));
-        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), [], "reverted");
-        assert_eq!(house.list(&[("a", "2"), ("b", "1")]), held("a", "changed"));
-        house.approve(&[("a", "2"), ("b", "1")], Which::These(vec!["a".to_owned()]));
-        assert_eq!(house.list(&[("a", "2"), ("b", "1")]), []);
-        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), held("a", "changed"));
-    }
-
-    #[test]
-    fn a_tool_that_was_away_is_compared_when_it_comes_back() {
-        let mut house = house();
-        assert_eq!(house.list(&[("a", "1")]), []);
-        assert_eq!(house.list(&[]), []);
-        assert_eq!(house.list(&[("a", "2")]), held("a", "changed"));
-    }
-
-    #[test]
-    fn a_new_tool_is_usable_at_once_unless_it_is_objected_to() {
-        let mut house = house();
-        assert_eq!(house.list(&[("a", "1"), ("x", "bad")]), held("x", "suspicious"));
-        assert_eq!(house.list(&[("a", "1"), ("b", "1"), ("x", "bad")]), held("x", "suspicious"));
-        assert_eq!(house.list(&[("a", "1"), ("x", "good")]), [], "it was never approved");
-        assert_eq!(house.list(&[("a", "1"), ("x", "bad")]), held("x", "changed"));
-        house.approve(&[("a", "1"), ("x", "bad")], Which::All);
-        assert_eq!(house.list(&[("a", "1"), ("x", "bad")]), []);
-    }
-
-    #[test]
-    fn a_new_tool_with_almost_the_name_of_an_approved_one_is_held() {
-        let mut house = house();
-        assert_eq!(house.list(&[("get_x", "1"), ("Get_X", "1")]), [], "both are the baseline");
-        assert_eq!(house.list(&[("GETX", "1")]), held("GETX", "alike"));
-        assert_eq!(house.list(&[("get_xy", "1")]), []);
-    }
-
-    #[test]
-    fn nothing_is_taken_for_approved_where_the_record_is_lost() {
-        let mut house = house();
-        house.ledger = Arc::new(Ledger::lost());
-        assert_eq!(house.list(&[("a", "1")]), held("a", "unapproved"));
-        assert_eq!(house.list(&[("a", "1")]), held("a", "unapproved"));
-        house.approve(&[("a", "1")], Which::All);
-        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
-    }
-
-    #[test]
-    fn what_an_untrusted_server_lists_is_no_baseline() {
-        let mut house = house();
-        house.policy = Policy::Untrusted;
-        assert_eq!(house.list(&[("a", "1")]), []);
-        assert_eq!(*house.ledger, Ledger::default());
-        house.policy = Policy::Hold;
-        assert_eq!(house.list(&[("a", "2")]), []);
-        assert_eq!(house.list(&[("a", "1")]), held("a", "changed"));
-    }
-
-    #[test]
-    fn where_changes_are_allowed_each_listing_is_the_baseline() {
-        let mut house = house();
-        house.policy = Policy::Allow;
-        assert_eq!(house.list(&[("a", "1"), ("b", "bad")]), []);
-        assert_eq!(house.list(&[("a", "2"), ("b", "bad")]), []);
-        house.policy = Policy::Hold;
-        assert_eq!(house.list(&[("a", "2"), ("b", "bad")]), []);
-        assert_eq!(house.list(&[("a", "1"), ("b", "bad")]), held("a", "changed"));
-    }
-
-    #[test]
-    fn a_lock_file_accepts_exactly_what_it_has_whatever_the_policy() {
-        let mut house = house();
-        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
-        let before = house.ledger.clone();
-        let exported = super::super::export([("s", &*house.ledger)].into_iter());
-        house.lock = Some(Lock::parse(&exported).expect("a lock file"));
-        for policy in [Policy::Hold, Policy::Allow] {
-            house.policy = policy;
-            assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
-            assert_eq!(house.list(&[("a", "2"), ("b", "1")]), held("a", "not_locked"));
-            assert_eq!(house.list(&[("a", "1"), ("c", "1")]), held("c", "not_locked"));
-        }
-        assert_eq!(house.ledger, before, "nothing is recorded");
-    }
-
-    #[test]
-    fn a_server_cannot_make_us_forget_what_was_approved() {
-        let mut house = house();
-        assert_eq!(house.list(&[("a", "1")]), []);
-        let names: Vec<String> = (0..MOST).map(|n| format!("t{n}")).collect();
-        let many: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "1")).collect();
-        assert_eq!(house.list(&many).len(), 1, "one too many");
-        assert_eq!(house.list(&[("a", "2")]), held("a", "changed"));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Kind, Ledger, utc};
+use super::{kinds::ThingKind, ledger::Ledger, moment::utc};
 use crate::fingerprint::Fingerprint;
 
 /// The version of the file format.
@@ -114,7 +114,7 @@ pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> Strin
     let mut tools: Vec<LockedTool> = ledgers
         .flat_map(|(server, ledger)| {
             let tools = ledger.approved.iter();
-            let tools = tools.filter(|((kind, _), _)| *kind == Kind::Tool);
+            let tools = tools.filter(|((kind, _), _)| *kind == ThingKind::Tool);
             tools.map(move |((_, tool), approved)| LockedTool {
                 server: server.to_owned(),
                 tool: tool.to_string(),

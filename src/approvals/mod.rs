@@ -2,6 +2,8 @@
 //! lock file that a team keeps. Decides what is held of a listing. Pure but for the files; knows neither settings nor scanners.
 
 mod file;
+mod follow;
+mod kinds;
 mod ledger;
 mod lock_file;
 mod moment;
@@ -9,8 +11,10 @@ mod pins;
 
 pub use self::{
     file::{forget, load, prune, save},
-    ledger::{Approval, Approved, Baseline, Held, Ledger, Listed, NotApproved, Policy, Which},
+    follow::Policy,
+    kinds::{Hold, HoldReason, ThingKind},
+    ledger::{Approval, Approved, Baseline, Held, Ledger, Listed, NotApproved, Which},
     lock_file::{Lock, LockError, LockedTool, export},
     moment::{now, utc},
-    pins::{Hold, HoldReason, Kind, Pins},
+    pins::Pins,
 };

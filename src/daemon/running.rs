@@ -18,10 +18,11 @@ use super::{
 use crate::{
     access::Access,
     api::Api,
+    approvals::Lock,
     call_context::CallIds,
-    catalog::Catalog,
+    catalog::{Catalog, KnownServer},
     config::{Keeper, KeeperTask, Settings},
-    gate::Gate,
+    gate::{self, Gate},
     inbound::{Inbound, Presence, Sessions},
     logging,
     management::{DaemonLocation, Management},
@@ -51,6 +52,8 @@ pub(super) struct DaemonParts {
     pub(super) local: Option<LocalSocket>,
     /// What is to be said of a daemon in the background.
     pub(super) background: DaemonLocation,
+    /// What is accepted, where a lock file says so.
+    pub(super) lock_file: Option<Lock>,
 }
 
 /// What has to be ended.
@@ -81,6 +84,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         listeners,
         local,
         background,
+        lock_file,
     } = parts;
     let (closing, ending, hurry) = (
         CancellationToken::new(),
@@ -97,12 +101,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         login_path: login_path.clone(),
     };
 
-    let known: Vec<_> = settings
-        .servers
-        .values()
-        .map(|e| (e.name.clone(), e.fingerprint.clone()))
-        .collect();
-    let (catalog, catalog_task) = Catalog::new(data_dir.clone(), &known);
+    let known = known_servers(&settings);
+    let (catalog, catalog_task) = Catalog::open(&data_dir, known, lock_file);
     let (upstreams, mut supervisor) = Supervisor::new(
         keeper.subscribe(),
         catalog.clone(),
@@ -175,6 +175,15 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         _lock: lock,
     };
     Ok((addresses, running))
+}
+
+fn known_servers(settings: &Settings) -> Vec<KnownServer> {
+    let known = settings.servers.values().map(|entry| KnownServer {
+        name: entry.name.clone(),
+        entry: entry.fingerprint.clone(),
+        policy: gate::policy(entry),
+    });
+    known.collect()
 }
 
 /// Keeps the secrets of the settings in force out of the log.

@@ -35,7 +35,7 @@ pub struct StatusReport {
     pub callable_tools: Option<usize>,
     /// Client sessions open.
     pub sessions: usize,
-    /// The servers that do not work, each with its error and its next step.
+    /// The servers that do not work or of which something is held, each with its error and its next step.
     #[serde(default)]
     pub problems: Vec<ServerRow>,
     /// What of the configuration is ignored, and what waits for a restart.
@@ -115,7 +115,7 @@ impl Management {
             ServerCounts::of(&rows, health.backends_configured, health.backends_connected);
         let is_failing = |row: &ServerRow| {
             let is_trying = row.state == ServerState::Connecting && row.last_error.is_some();
-            row.state == ServerState::Error || is_trying
+            row.state == ServerState::Error || is_trying || row.held.is_some()
         };
         let mut warnings = settings.warnings.clone();
         warnings.extend(self.restart_needed());

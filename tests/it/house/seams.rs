@@ -56,6 +56,7 @@ const SPAWNS: &[Exception] = &[
         "the reader ends with its handle; what comes from the daemon is waited for",
     ),
     ("api/servers.rs", 1, "waited for at once"),
+    ("catalog/following.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
     ("catalog/task.rs", 1, "waited for at once"),
