@@ -4,23 +4,34 @@
 //! It advises: text that means harm can be written in ways that no reader of text finds. Pinning, approval and the gate hold without it.
 
 mod characters;
+mod encoded;
+mod entry;
 mod excerpt;
 mod findings;
+mod fold;
 mod hidden;
+mod lookalike;
 mod neighbours;
+mod orders;
+mod parameters;
 mod passage;
+mod phrases;
 mod shadowing;
+mod signals;
+mod similar_names;
 mod terminal;
+#[cfg(test)]
+mod tests;
+mod vocabulary;
 mod walk;
+
+use std::ops::Range;
 
 use serde::Serialize;
 
 pub use self::neighbours::Neighbours;
 use self::{findings::Findings, passage::Passage};
-use crate::{
-    config::{ServerEntry, Transport},
-    wire::Raw,
-};
+use crate::{config::ServerEntry, wire::Raw};
 
 /// One thing that a person should know before trusting a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -54,8 +65,11 @@ pub fn gravest(findings: &[Finding]) -> Option<Severity> {
 pub fn scan_tool(server: &str, definition: &Raw, neighbours: &Neighbours) -> Vec<Finding> {
     let mut findings = Findings::default();
     walk::definition(definition, &mut findings, |text, findings| {
-        read(text, findings);
-        shadowing::read(text, server, neighbours, findings);
+        let strangers = shadowing::strangers(text, server, neighbours);
+        lookalike::read(text, server, neighbours, findings);
+        parameters::read(text, findings);
+        shadowing::read(text, &strangers, findings);
+        read(text, &strangers, findings);
     });
     findings.done()
 }
@@ -63,43 +77,38 @@ pub fn scan_tool(server: &str, definition: &Raw, neighbours: &Neighbours) -> Vec
 /// Reads the definition of a prompt.
 pub fn scan_prompt(definition: &Raw) -> Vec<Finding> {
     let mut findings = Findings::default();
-    walk::definition(definition, &mut findings, read);
+    walk::definition(definition, &mut findings, read_alone);
     findings.done()
 }
 
 /// Reads what a list says about a resource or a resource template; not its contents.
 pub fn scan_resource(definition: &Raw) -> Vec<Finding> {
     let mut findings = Findings::default();
-    walk::definition(definition, &mut findings, read);
+    walk::definition(definition, &mut findings, read_alone);
     findings.done()
 }
 
 /// Reads the `instructions` of a server.
 pub fn scan_instructions(text: &str) -> Vec<Finding> {
     let mut findings = Findings::default();
-    walk::prose("/instructions", text, &mut findings, read);
+    walk::prose("/instructions", text, &mut findings, read_alone);
     findings.done()
 }
 
 /// Reads the entry of a server: what would be started or contacted. Values of variables and headers are secret and are not read.
 pub fn scan_entry(entry: &ServerEntry) -> Vec<Finding> {
     let mut findings = Findings::default();
-    let texts = match &entry.transport {
-        Transport::Stdio(stdio) => {
-            let first = ("/command".to_owned(), stdio.shown_command.as_str());
-            let args = stdio.shown_args.iter().enumerate();
-            let args = args.map(|(i, arg)| (format!("/args/{i}"), arg.as_str()));
-            std::iter::once(first).chain(args).collect::<Vec<_>>()
-        }
-        Transport::Remote(remote) => vec![("/url".to_owned(), remote.shown_url.as_str())],
-    };
-    for (place, text) in texts {
-        walk::prose(&place, text, &mut findings, read);
-    }
+    entry::read(entry, &mut findings);
     findings.done()
 }
 
-fn read(text: &Passage<'_>, findings: &mut Findings) {
+fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
     hidden::read(text, findings);
     terminal::read(text, findings);
+    encoded::read(text, findings);
+    orders::read(text, strangers, findings);
+}
+
+fn read_alone(text: &Passage<'_>, findings: &mut Findings) {
+    read(text, &[], findings);
 }

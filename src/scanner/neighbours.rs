@@ -1,25 +1,51 @@
-//! The names of all tools there are, for the rules that ask whether a text speaks of strangers.
+//! The names of all tools there are, for the rules that ask whether a text speaks of strangers or a name is taken for another's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::similar_names::SimilarNames;
 
 /// The tools of all servers. Made once for a state of the catalog.
 #[derive(Debug, Default, Clone)]
 pub struct Neighbours {
     /// The servers of each tool, by the tool's name in lower case.
-    tools: BTreeMap<String, BTreeSet<String>>,
+    tools: HashMap<String, BTreeSet<String>>,
+    tool_names: SimilarNames,
     /// The servers, in lower case.
-    servers: BTreeSet<String>,
+    servers: HashSet<String>,
+    server_names: SimilarNames,
 }
+
+/// How near a name comes to that of another server's tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nearness {
+    /// Other letters that look alike.
+    LooksTheSame,
+    /// One letter more, less or other.
+    OneLetterOff,
+    /// It begins with the name of another server, as if it were that server's.
+    NamesTheServer,
+    /// It is the same, and it is no common one.
+    Same,
+}
+
+/// Limits: shortest names that can be one letter off; shorter ones are near each other by chance.
+const LONG_TOOL: usize = 9;
+const LONG_SERVER: usize = 5;
 
 impl Neighbours {
     /// From pairs of a server's and a tool's own name.
     pub fn new<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut neighbours = Self::default();
         for (server, tool) in tools {
-            let server = server.to_lowercase();
-            neighbours.servers.insert(server.clone());
-            let servers = neighbours.tools.entry(tool.to_lowercase()).or_default();
-            servers.insert(server);
+            let (server, tool) = (server.to_lowercase(), tool.to_lowercase());
+            if !neighbours.servers.contains(&server) {
+                neighbours.server_names.add(&server);
+                neighbours.servers.insert(server.clone());
+            }
+            if !neighbours.tools.contains_key(&tool) {
+                neighbours.tool_names.add(&tool);
+            }
+            neighbours.tools.entry(tool).or_default().insert(server);
         }
         neighbours
     }
@@ -31,26 +57,99 @@ impl Neighbours {
         if let Some(owners) = owners(&word) {
             return !owners.contains(&server);
         }
-        let parts = ["__", ":", "/", "."]
-            .iter()
-            .filter_map(|joint| word.split_once(joint));
+        let joints = ["__", ":", "/", "."].iter();
+        let parts = joints.filter_map(|joint| word.split_once(joint));
         let mut parts =
             parts.filter(|(other, _)| *other != server && self.servers.contains(*other));
         parts.any(|(other, tool)| owners(tool).is_some_and(|owners| owners.contains(other)))
     }
+
+    /// How near a tool's name comes to another server's.
+    pub(super) fn nearest(&self, server: &str, tool: &str) -> Option<Nearness> {
+        let (server, tool) = (server.to_lowercase(), tool.to_lowercase());
+        let is_others = |name: &String| {
+            let owners = self.tools.get(name);
+            *name != tool && owners.is_some_and(|owners| !owners.contains(&server))
+        };
+        if self.tool_names.same_look(&tool).any(is_others) {
+            return Some(Nearness::LooksTheSame);
+        }
+        let begins = ["__", ":", "/", "."].iter();
+        let mut begins = begins.filter_map(|joint| tool.split_once(joint));
+        if begins.any(|(other, _)| other != server && self.servers.contains(other)) {
+            return Some(Nearness::NamesTheServer);
+        }
+        if tool.len() >= LONG_TOOL && self.tool_names.one_off(&tool).any(is_others) {
+            return Some(Nearness::OneLetterOff);
+        }
+        let owners = self.tools.get(&tool).into_iter().flatten();
+        let is_same = owners.filter(|owner| **owner != server).count() == 1;
+        (is_same && is_act(&tool)).then_some(Nearness::Same)
+    }
+
+    /// Whether a server is named like another one, but for letters that look alike or one that is more, less or other.
+    pub(super) fn nearest_server(&self, server: &str) -> Option<Nearness> {
+        let server = server.to_lowercase();
+        let is_other = |other: &String| *other != server;
+        if self.server_names.same_look(&server).any(is_other) {
+            return Some(Nearness::LooksTheSame);
+        }
+        let is_near =
+            server.len() >= LONG_SERVER && self.server_names.one_off(&server).any(is_other);
+        is_near.then_some(Nearness::OneLetterOff)
+    }
+}
+
+/// Whether a name of two words says that something is done or read which matters who does it. Such names are shared by accident too,
+/// hence a remark.
+fn is_act(tool: &str) -> bool {
+    const ACTS: [&str; 22] = [
+        "send",
+        "transfer",
+        "pay",
+        "make",
+        "delete",
+        "write",
+        "read",
+        "execute",
+        "run",
+        "merge",
+        "publish",
+        "deploy",
+        "approve",
+        "login",
+        "sign",
+        "withdraw",
+        "push",
+        "post",
+        "authenticate",
+        "list",
+        "create",
+        "commit",
+    ];
+    const COMMON: [&str; 4] = ["directory", "files", "directories", "tools"];
+    let mut words = tool.split(['_', '-']);
+    let is_act = words.next().is_some_and(|verb| ACTS.contains(&verb));
+    let object = words.next();
+    is_act && object.is_some_and(|object| !COMMON.contains(&object)) && words.next().is_none()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_name_is_strange_where_others_have_it_and_the_server_has_not() {
-        let neighbours = Neighbours::new([
+    fn neighbours() -> Neighbours {
+        Neighbours::new([
             ("mail", "send_email"),
             ("disk", "read_file"),
             ("box", "read_file"),
-        ]);
+            ("box", "search"),
+            ("bank", "transfer_money"),
+        ])
+    }
+
+    #[test]
+    fn a_name_is_strange_where_others_have_it_and_the_server_has_not() {
         for (server, word, expected) in [
             ("disk", "send_email", true),
             ("disk", "Mail:send_email", true),
@@ -63,9 +162,36 @@ mod tests {
             ("mail", "disk/send_email", false),
         ] {
             assert_eq!(
-                neighbours.is_strange(server, word),
+                neighbours().is_strange(server, word),
                 expected,
                 "{server} {word}"
+            );
+        }
+    }
+
+    #[test]
+    fn names_that_are_taken_for_others() {
+        use Nearness::{LooksTheSame, NamesTheServer, OneLetterOff, Same};
+        for (server, tool, expected) in [
+            ("mail", "send_email", None),
+            ("evil", "send_email", Some(Same)),
+            ("evil", "search", None),
+            ("evil", "send_emai1", Some(LooksTheSame)),
+            ("evil", "sеnd_email", Some(LooksTheSame)),
+            ("evil", "transfer_rnoney", Some(LooksTheSame)),
+            ("evil", "transfer_mony", Some(OneLetterOff)),
+            ("evil", "transferr_money", Some(OneLetterOff)),
+            ("evil", "transfer_maney", Some(OneLetterOff)),
+            ("evil", "send_emails", None),
+            ("disk", "read_file", Some(Same)),
+            ("evil", "bank__balance", Some(NamesTheServer)),
+            ("evil", "transfer_money_2", None),
+            ("evil", "get_weather", None),
+        ] {
+            assert_eq!(
+                neighbours().nearest(server, tool),
+                expected,
+                "{server} {tool}"
             );
         }
     }

@@ -1,5 +1,7 @@
 //! Texts that name the tools of other servers: a tool has no business with strangers' tools but to steer how they are used.
 
+use std::ops::Range;
+
 use super::{
     Severity::Remark,
     findings::Findings,
@@ -7,29 +9,38 @@ use super::{
     passage::{Kind, Passage},
 };
 
-/// Looks for names of tools that others have and `server` has not.
-pub(super) fn read(
+/// The names of tools that others have and `server` has not.
+pub(super) fn strangers(
     text: &Passage<'_>,
     server: &str,
     neighbours: &Neighbours,
-    findings: &mut Findings,
-) {
-    if text.kind != Kind::Prose {
-        return;
+) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    if text.kind == Kind::Key || text.kind == Kind::Name {
+        return found;
     }
     let mut end = 0;
     while let Some(start) = text.text.get(end..).and_then(|rest| rest.find(is_part)) {
         let start = end + start;
         let rest = text.text.get(start..).unwrap_or_default();
-        let word = rest
-            .find(|c| !is_part(c))
-            .and_then(|length| rest.get(..length))
-            .unwrap_or(rest);
-        end = start + word.len();
+        let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        end = start + length;
+        let word = rest.get(..length).unwrap_or_default();
         let word = word.trim_end_matches(|c: char| !c.is_alphanumeric());
-        if is_distinctive(word) && neighbours.is_strange(server, word) {
-            findings.add("shadowing.mention", Remark, text, start..start + word.len());
+        if found.len() < MOST && is_distinctive(word) && neighbours.is_strange(server, word) {
+            found.push(start..start + word.len());
         }
+    }
+    found
+}
+
+/// Limit: mentions that are noted in one text.
+const MOST: usize = 8;
+
+/// Remarks on names that stand in a text. What is said about them is for `orders` to judge.
+pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings) {
+    for range in strangers {
+        findings.add("shadowing.mention", Remark, text, range.clone());
     }
 }
 

@@ -1,0 +1,263 @@
+//! What a schema asks for and fills in: parameters that are outside of what any tool needs, and values that do harm when they are taken
+//! over.
+
+use super::{
+    Severity::{Hold, Remark},
+    findings::Findings,
+    fold::{fold, words_of_name},
+    passage::{Kind, Passage},
+    phrases::{self, Meaning},
+    signals::Signal,
+};
+
+/// Reads a key or a value of a schema.
+pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
+    let mut steps = text.place.rsplit('/');
+    let (last, parent) = (
+        steps.next().unwrap_or_default(),
+        steps.next().unwrap_or_default(),
+    );
+    match text.kind {
+        Kind::Key if parent == "properties" => name(text, findings),
+        Kind::Value if ["default", "const"].contains(&last) => {
+            value(text, Role::FilledIn, findings)
+        }
+        Kind::Value if parent == "enum" => value(text, Role::FilledIn, findings),
+        Kind::Value if ["examples", "default"].contains(&parent) || last == "example" => {
+            value(text, Role::Example, findings);
+        }
+        _ => (),
+    }
+}
+
+#[derive(PartialEq)]
+enum Role {
+    FilledIn,
+    Example,
+}
+
+/// Names of parameters through which the model would give away what it knows. Tools that talk to models have some of them for good
+/// reason, hence a remark.
+const OUT_OF_SCOPE: &[&str] = &[
+    "sidenote",
+    "side note",
+    "system prompt",
+    "systemprompt",
+    "system message",
+    "conversation history",
+    "chat history",
+    "full conversation",
+    "conversation log",
+    "conversation context",
+    "conversation transcript",
+    "conversation",
+    "chat log",
+    "chat transcript",
+    "message history",
+    "previous messages",
+    "chain of thought",
+    "internal reasoning",
+    "reasoning trace",
+    "hidden thoughts",
+    "tool call history",
+    "previous tool calls",
+    "previous tool results",
+    "tool results",
+    "available tools",
+    "tools list",
+    "tool list",
+    "context dump",
+    "memory dump",
+    "context window",
+    "full context",
+    "user context",
+    "session context",
+    "llm context",
+    "agent context",
+    "model context",
+    "environment variables",
+    "env vars",
+    "env dump",
+    "environment dump",
+    "hidden note",
+    "internal note",
+    "secret note",
+    "initial instructions",
+    "developer message",
+    "user credentials",
+    "all credentials",
+    "user secrets",
+    "ssh key",
+    "ssh private key",
+    "ssh keys",
+    "api keys",
+    "env file",
+    "dotenv",
+    "auth tokens",
+    "session tokens",
+    "user prompt history",
+    "prompt history",
+    "original user prompt",
+    "raw user prompt",
+    "user messages",
+    "assistant instructions",
+    "llm instructions",
+    "agent memory",
+    "browser cookies",
+    "keychain",
+    "mcp config",
+    "mcp json",
+    "file contents for context",
+    "workspace dump",
+];
+
+/// Limit: words of a name; a longer one is a sentence.
+const NAME_WORDS: usize = 7;
+
+fn name(text: &Passage<'_>, findings: &mut Findings) {
+    let words = words_of_name(text.text);
+    let words = words.trim();
+    let whole = 0..text.text.len();
+    if OUT_OF_SCOPE.contains(&words) {
+        findings.add("parameters.out_of_scope", Remark, text, whole.clone());
+    }
+    let takes = [
+        "content", "contents", "reading", "read", "dump", "file", "value", "paste", "full", "all",
+        "copy", "from",
+    ];
+    let holds = |list: &[&str]| words.split(' ').any(|word| list.contains(&word));
+    let keys = [
+        "id rsa",
+        "ssh",
+        "private key",
+        "etc passwd",
+        "aws credentials",
+        "dotenv",
+        "env file",
+        "mcp json",
+        "system prompt",
+        "conversation",
+        "chat history",
+        "passwords",
+        "credentials",
+        "api keys",
+        "env vars",
+        "environment variables",
+    ];
+    if holds(&takes)
+        && words.split(' ').count() >= 3
+        && keys.iter().any(|key| contains_words(words, key))
+    {
+        findings.add("parameters.asks_secret", Hold, text, whole);
+    } else if words.split(' ').count() > NAME_WORDS {
+        findings.add("parameters.sentence", Remark, text, whole);
+    }
+}
+
+fn contains_words(text: &str, words: &str) -> bool {
+    let found = text.match_indices(words);
+    found.into_iter().any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let after = text.get(at + words.len()..).unwrap_or_default();
+        (before.is_empty() || before.ends_with(' ')) && (after.is_empty() || after.starts_with(' '))
+    })
+}
+
+/// Limit: words of a value; a longer one is a speech.
+const VALUE_WORDS: usize = 30;
+
+fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
+    let whole = 0..text.text.len();
+    let grave = if role == Role::FilledIn { Hold } else { Remark };
+    let folded = fold(text.text);
+    let matches = phrases::find(&folded);
+    let has = |signal| {
+        matches
+            .iter()
+            .any(|found| matches!(found.meaning, Meaning::Part(part) if part == signal))
+    };
+    if has(Signal::SecretFile) {
+        findings.add("values.secret_file", grave, text, whole.clone());
+    }
+    if runs_something(&folded) {
+        findings.add("values.command", grave, text, whole.clone());
+    }
+    let parameter = words_of_name(text.place);
+    let carries = [
+        "bcc",
+        "cc",
+        "forward",
+        "copy",
+        "webhook",
+        "callback",
+        "notify",
+        "report",
+        "telemetry",
+        "recipient",
+        "collector",
+        "beacon",
+        "audit",
+        "reply to",
+        "analytics",
+        "exfil",
+        "mirror",
+        "sync",
+        "log url",
+        "upload",
+        "proxy",
+    ];
+    let leads_out = folded.starts_with("http") && !is_at_home(&folded)
+        || folded.contains('@') && has(Signal::Recipient);
+    if role == Role::FilledIn
+        && leads_out
+        && carries.iter().any(|word| contains_words(&parameter, word))
+    {
+        findings.add("values.recipient", Hold, text, whole.clone());
+    }
+    if folded.contains("://169.254.169.254") || folded.contains("metadata.google.internal") {
+        findings.add("values.metadata_service", grave, text, whole.clone());
+    }
+    if role == Role::FilledIn && folded.split(' ').count() > VALUE_WORDS && has(Signal::Order) {
+        findings.add("values.speech", Remark, text, whole);
+    }
+}
+
+fn runs_something(folded: &str) -> bool {
+    const AFTER: [&str; 12] = [
+        "curl ",
+        "wget ",
+        "sh ",
+        "bash ",
+        "nc ",
+        "rm ",
+        "cat ",
+        "python",
+        "base64",
+        "chmod ",
+        "eval ",
+        "powershell",
+    ];
+    const JOINTS: [&str; 7] = ["; ", ";", "&& ", "| ", "$(", "|| ", "|"];
+    JOINTS.iter().any(|joint| {
+        let mut parts = folded.split(joint).skip(1);
+        parts.any(|part| {
+            AFTER
+                .iter()
+                .any(|command| part.trim_start().starts_with(command))
+        })
+    })
+}
+
+fn is_at_home(url: &str) -> bool {
+    [
+        "://localhost",
+        "://127.",
+        "://[::1]",
+        "://example.",
+        ".example.com",
+        "://0.0.0.0",
+        "://www.example",
+    ]
+    .iter()
+    .any(|host| url.contains(host))
+}

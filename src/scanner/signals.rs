@@ -1,0 +1,157 @@
+//! Words that mean nothing alone and much together: what is asked for, in which mood, and where it is to go.
+
+use super::{
+    Severity::{self, Hold, Remark},
+    phrases::{Meaning, Phrase},
+};
+
+use Signal::{
+    Claim, Command, EveryTime, Give, Model, Order, OtherTools, Praise, Private, Quiet, Recipient,
+    Redirect, SecretFile, SecretWord, Send, StrangersTool, Take,
+};
+
+/// What a word hints at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Signal {
+    /// The reader is told to do something.
+    Order,
+    /// Before, after or with whatever else it does.
+    EveryTime,
+    /// Something is taken up.
+    Take,
+    /// Something is put into a parameter, a message or an address.
+    Give,
+    /// Something leaves the machine.
+    Send,
+    /// Files that hold keys or passwords.
+    SecretFile,
+    /// Keys and passwords by their names.
+    SecretWord,
+    /// What was said, and what is personal.
+    Private,
+    /// Quietly.
+    Quiet,
+    /// Tools besides this one.
+    OtherTools,
+    /// A tool of another server, by its name.
+    StrangersTool,
+    /// Recipients, accounts and addresses that are changed.
+    Redirect,
+    /// Who is to get what is sent: an address of mail, a number of an account.
+    Recipient,
+    /// The model is spoken of.
+    Model,
+    /// A command line.
+    Command,
+    /// Somebody else is said to want it so.
+    Claim,
+    /// The tool is the one to choose.
+    Praise,
+}
+
+const fn signal(signal: Signal, words: &'static [&'static str], pattern: &'static str) -> Phrase {
+    Phrase {
+        meaning: Meaning::Part(signal),
+        words,
+        pattern,
+    }
+}
+
+/// Words that are signals.
+#[rustfmt::skip]
+pub(super) const SIGNALS: &[Phrase] = &[
+    signal(Order,
+        &["must", "always", "never", "important", "critical", "mandatory", "required", "make sure", "ensure", "remember to", "you should", "you need", "you have to", "please", "be sure", "first", "before", "otherwise", "will fail", "will not work", "prerequisite", "instruct", "necessary", "also", "need to", "then", "do not", "don't", "should", "shall"],
+        r"\b(must|always|never|important|critical|mandatory|required|make sure|ensure|remember to|you should|you need to|you have to|please|be sure to|first|before|otherwise|prerequisite|necessary|also|need to|needs to|then|shall|should|has to|have to)\b"),
+    signal(EveryTime,
+        &["before ", "prior to", "whenever", "every time", "each time", "on every", "with every", "for every", "after ", "at the start", "in all cases", "any time", "on each", "for all", "regardless", "when any", "once "],
+        r"\b(before|prior to|after) (you )?(using|use|calling|call|invoking|invoke|running|executing|execute|any|every|each|all|answering|responding|doing|anything|performing|taking|other|proceeding|completing|returning|making|starting|handling)\b|\b(whenever|every time|each time|any time)\b|\b(on|with|for|in) (every|each|all) (\w+ )?(calls?|requests?|invocations?|messages?|queries|tools?|responses?|tasks?|turns?|interactions?|operations?|conversations?|sessions?|emails?)\b|\bat the (start|beginning) of (every|each|the|any)\b|\bin all cases\b|\bregardless of\b"),
+    signal(Take,
+        &["read", "open", "load", "cat ", "retriev", "fetch", "collect", "gather", "extract", "copy", "look up", "locate", "find", "grab", "list", "dump", "access", "obtain", "contents", "content of", "scan", "search", "get ", "check", "view", "enumerat", "harvest", "take", "echo", "print", "print"],
+        r"\b(read(s|ing)?|open|load(ing)?|cat|retrieve|fetch|collect|gather|extract|copy|copying|look up|locate|grab|dump|access|obtain|contents?|scan|get|enumerate|harvest|take|print)\b"),
+    signal(Give,
+        &["pass", "includ", "append", "attach", "insert", "paste", "embed", "provide", "supply", "put ", "fill", "as the", "in the", "into the", "add ", "encode", "place", "set ", "prepend", "quote", "write", "populate", "store", "parameter", "argument", "field", "enter"],
+        r"\b(pass|passing|include|including|append|appending|attach|attaching|insert|paste|embed|provide|supply|put|fill|add|adding|encode|place|prepend|quote|write|populate|store|record|enter)\b.{0,100}\b(as|in|into|to|here|with|parameter|argument|field|value|via|through|at the)\b|\b(as|in|into|to|via|using|through) (the |this |a |its |an )?['a-z_]{2,30}'? (parameter|argument|field|param|value|header|arg|input)\b"),
+    signal(Send,
+        &["http://", "https://", "send", "post ", "upload", "forward", "transmit", "exfiltrat", "leak", "bcc", "deliver", "mirror", "relay", "webhook", "remote server", "external server", "submit", "sync", "beacon", "ship ", "report"],
+        r"\b(send|sends|sending|post|upload|uploads|uploading|forward|forwarding|transmit|exfiltrate|leak|relay|mirror|submit|sync|deliver|ship|report|publish|copy)\b.{0,100}(https?://|\bwebhook|\b(external|remote|our|collection|logging|analytics|telemetry|backup|audit|third-party) (server|endpoint|service|host|api|url|address|collector)\b|[\w.+-]+@[\w-]+\.\w+|\bas (a )?(query|url)|\burl parameter|\bquery (string|parameter)|\bback to\b)|\bexfiltrat|\bbcc\b"),
+    signal(SecretFile,
+        &["ssh", "id_rsa", "id rsa", "id_ed25519", "id_ecdsa", ".aws", "aws/credentials", ".env", ".netrc", ".npmrc", ".pypirc", "git-credentials", ".kube", "docker/config", "etc/passwd", "etc/shadow", "etc passwd", "_history", "mcp.json", ".cursor", "claude_desktop_config", "keychain", "cookies", "wallet", ".gnupg", ".pgpass", "credentials.json", "service-account", "service_account", "secrets.y", ".vault-token", "gcloud", "gh/hosts", "login data", ".pem", "kubeconfig", "id_dsa", "private key", "private_key", "known_hosts", "environ", ".claude", "proc/self"],
+        r"(~|\$home|/home/[^/ ]+|/root|/users/[^/ ]+|%userprofile%)/\.(ssh|aws|gnupg|kube|docker|netrc|npmrc|pypirc|git-credentials|config/(gcloud|gh|claude|op|sops)|cursor|claude|azure|vault-token|pgpass|bash_history|zsh_history|password-store|mozilla|bitcoin|ethereum|electrum|env)\b|\.ssh/|\bid_(rsa|ed25519|ecdsa|dsa)\b|\bssh (id rsa|private key|key)s?\b|\bid rsa\b|\baws/credentials\b|(^|[\s/'(=:,])\.env(\.\w+)?($|[\s'),;:.!?])|\.netrc\b|\.npmrc\b|\.pypirc\b|git-credentials\b|docker/config\.json|/etc/(passwd|shadow|sudoers)\b|\betc passwd\b|\.(bash|zsh)_history\b|\bmcp\.json\b|\.cursor/|claude_desktop_config|\.claude(\.json|/)|\b(login|system) keychain\b|\bkeychain (items|entries|dump|passwords?|secrets?)|\bwallet\.dat\b|\.gnupg\b|\.pgpass\b|\bcredentials\.json\b|\bservice[-_]account[-_\w]*\.json\b|\bsecrets\.ya?ml\b|\.vault-token\b|\bgcloud/\S*credential|\bgh/hosts\.yml|\blogin data\b|\bkube/config\b|/proc/self/environ|\bcookies?\.sqlite\b|\.pem\b"),
+    signal(SecretWord,
+        &["api key", "api_key", "apikey", "api-key", "access token", "credential", "password", "secret", "environment variable", "env var", "process.env", "os.environ", "printenv", "private key", "seed phrase", "mnemonic", "recovery phrase", "ssh key", "session cookie", "auth token", "authentication token", "bearer", "oauth", "cookies", "passphrase", "tokens", "session token", "env output", "credit card", "database url", "connection string", "passkey", "otp"],
+        r"\b(api[ _-]?keys?|access tokens?|credentials?|passwords?|secrets?|environment variables?|env vars?|process\.env|os\.environ|printenv|private keys?|seed phrases?|mnemonics?|recovery phrases?|ssh keys?|(session )?cookies|auth(entication)? tokens?|bearer tokens?|oauth tokens?|passphrases?|session tokens?|tokens|credit card( number)?s?|connection strings?|otps?|one-time codes?)\b"),
+    signal(Private,
+        &["conversation", "chat history", "chat log", "transcript", "previous message", "message history", "user's email", "user's name", "user's phone", "user's address", "personal", "private data", "browsing history", "browser history", "clipboard", "memory", "user's files", "source code", "previous tool", "tool result", "tool output", "context window", "user's request", "user's message", "user's query", "user's prompt", "user prompt", "original prompt", "original request", "user said", "working directory", "repository", "contact", "home directory", "recent emails", "user's inbox", "inbox", "documents", "project files", "system prompt"],
+        r"\b((whole |entire |full |current |this |complete |ongoing )?conversation( history| so far| context| log)?|chat (history|log|transcript)s?|transcripts?|previous messages?|message history|user's (email|name|full name|phone|address|location|messages?|request|quer(y|ies)|prompt|files?|inbox|contacts?|identity|data|documents?|home)|personal (data|information|details)|personally identifiable|private (data|information|messages?|files?|repositor(y|ies))|brows(er|ing) history|clipboard( contents?)?|(previous|prior|earlier|last|recent|other) tool (results?|outputs?|calls?|responses?)|context window|system prompt|original (prompt|request|message)|address book|list of contacts|contact list|recent emails|home directory|project files|source code)\b"),
+    signal(Quiet,
+        &["silent", "quietly", "in the background", "transparently", "automatically", "invisibl", "do not ask", "don't ask", "no confirmation", "without asking", "without confirm", "without prompt", "without notif", "do not show", "don't show", "never show", "not show", "not display", "do not notify", "never ask", "internal", "no need to ask", "do not display", "do not log", "not be logged", "do not prompt", "without mention", "don't bother", "without alert", "behind the scenes", "without telling", "skip confirm", "not shown", "not visible", "hidden", "not surface", "without display", "never display", "automatic"],
+        r"\b(silent(ly)?|quietly|in the background|transparently|invisibly|behind the scenes|(do not|don't|never|no need to|without|not) (ask|asking|show|showing|display|displaying|notify|notifying|confirm|confirming|confirmation|prompt|prompting|log|logging|logged|surface|surfacing|bother|mention|mentioning|alert|alerting|shown|visible)|no confirmation|skip (the )?(confirmation|approval)|hidden (from|step)|internal (step|use|only|requirement|check|protocol))\b"),
+    signal(OtherTools,
+        &["other tool", "any tool", "all tool", "every tool", "another tool", "each tool", "other server", "other mcp", "tools from", "tool is called", "tool is used", "tool is invoked", "tools are", "any other function", "subsequent", "every other", "all other", "the email tool", "the mail tool", "payment tool", "any function", "other functions", "messaging tool", "file tool", "tool call", "tools"],
+        r"\b(other|any|all|every|another|each|subsequent|future|remaining|available|existing|competing|email|mail|payment|messaging|file|calendar|search|database|bank(ing)?|slack|github|filesystem|shell|terminal|browser)( \w+)?( mcp)? (tools?|servers?|functions?|tool calls?)\b"),
+    signal(Redirect,
+        &["recipient", "bcc", " cc ", "destination", "redirect", "send a copy", "copy of", "forward", "instead", "replace", "substitut", "change the", "swap", "route", "proxy", "override the", "set the", "reroute", "iban", "account number", "payee", "wallet address"],
+        r"\b(change|replace|set|override|substitute|swap|rewrite|alter|modify|switch|update)\b.{0,30}\b(recipients?|destination|payee|iban|account( number)?|wallet( address)?|to[ -](address|field)|email address|beneficiary|receiver|target address|host|base url|endpoint)\b|\b(add|include|put|insert|always|also|must|set)\b.{0,30}\bb?cc\b|\b(send|forward|deliver|email|mail|provide|make|save|post|route|relay) .{0,16}\b(a )?(blind )?cop(y|ies)\b|\b(redirect|reroute|route|divert)\b.{0,40}\b(to|through|via)\b|\b(must|should|always|instead|also) (be )?(sent|send|forwarded|forward|routed|route|delivered|addressed|redirected|transferred)\b.{0,40}\bto\b|\b(use|call|invoke|run) .{0,40}\binstead\b|\binstead (use|call|invoke|send|of (calling|using))\b"),
+    signal(Recipient,
+        &["@", "iban", "0x", "bc1", "wallet", "account number", "+1"],
+        r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\b[a-z]{2}\d{2}( ?[0-9a-z]{4}){3,}|\b0x[0-9a-f]{16,}|\bbc1[0-9a-z]{20,}"),
+    signal(Model,
+        &["assistant", "llm", "language model", "ai model", "ai agent", "the agent", "the model", "claude", "chatgpt", "gpt-4", "copilot", "cursor", "the ai ", "as an ai"],
+        r"\b(assistants?|llms?|language models?|ai (models?|agents?)|the (agent|model|ai)|agents|claude|chatgpt|gpt-4|copilot|cursor)\b"),
+    signal(Command,
+        &["curl", "wget", "sudo", "chmod", "chown", "pip install", "pip3 install", "npm i", "npx ", "bash", "sh -c", "eval", "powershell", "crontab", "ssh-keygen", "systemctl", "base64", "shell command", "terminal command", "command line", "bin/sh", "git push", "git config", "export path", "alias ", "shell"],
+        r"\b(run|execute|type|issue|prefix|paste|append|invoke|launch|call|start)\b.{0,80}\b(curl|wget|sudo|chmod|chown|pip3? install|npm (i|install)|npx|bash|sh -c|eval|powershell|crontab|ssh-keygen|systemctl|base64|git push|git config|export path|alias|shell command|terminal command)\b"),
+    signal(Claim,
+        &["approved by", "authorized by", "authorised by", "required by", "mandated", "requested by", "compliance", "security team", "administrator", "legal requirement", "gdpr", "policy requires", "security policy", "company policy", "for security", "for verification", "to verify", "for audit", "auditing", "regulation", "for compatibility", "for telemetry", "telemetry", "for debugging", "diagnostic", "for analytics", "licens", "for caching", "for quality"],
+        r"\b((approved|authori[sz]ed|required|mandated|requested|demanded) by (the )?(user|admin(istrator)?|security|compliance|legal|it|company|law|platform|operator|policy|gdpr|vendor|system)|compliance|security team|(company|security|privacy) policy|policy requires|for (security|verification|audit(ing)?|compatibility|telemetry|debugging|diagnostics?|analytics|caching|quality)|legal requirement|telemetry|diagnostics)\b"),
+    signal(Praise,
+        &["best", "most reliable", "most accurate", "preferred", "superior", "fastest", "official", "only", "most trusted", "prefer", "instead of", "recommended", "trusted", "verified", "improved", "latest", "newest", "replac", "successor", "authoritative", "secure version"],
+        r"\b(best|most (reliable|accurate|trusted|secure|up-to-date|comprehensive|advanced|powerful)|preferred|superior|fastest|official|authoritative|trusted|verified|(improved|new|newer|latest|secure|safer|better|enhanced|correct|fixed|updated) (version|replacement|implementation)|replace(s|ment)( for)?|successor|supersedes|instead of|rather than|prefer)\b"),
+];
+
+/// Signals that together are a finding.
+pub(super) struct Combination {
+    pub(super) rule: &'static str,
+    pub(super) severity: Severity,
+    /// One signal of each of these.
+    pub(super) all_of: &'static [&'static [Signal]],
+    /// Limit: bytes of folded text between the first kind of signal and each of the others.
+    pub(super) within: usize,
+}
+
+/// What is judged by words that stand near each other.
+#[rustfmt::skip]
+pub(super) const COMBINATIONS: &[Combination] = &[
+    Combination { rule: "exfiltration.file", severity: Hold, all_of: &[&[SecretFile], &[Take], &[Give, Send], &[Order]], within: 160 },
+    Combination { rule: "exfiltration.file", severity: Hold, all_of: &[&[SecretFile], &[EveryTime, Quiet, Send, OtherTools]], within: 160 },
+    Combination { rule: "exfiltration.file", severity: Remark, all_of: &[&[SecretFile], &[Take, Give]], within: 120 },
+    Combination { rule: "exfiltration.file", severity: Hold, all_of: &[&[SecretFile], &[Take], &[Give, Send, Claim]], within: 80 },
+    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[SecretWord, Private], &[Take], &[EveryTime]], within: 60 },
+    Combination { rule: "orders.addressed", severity: Hold, all_of: &[&[Model], &[Order], &[Send, Quiet, Redirect, Command, SecretFile]], within: 100 },
+    Combination { rule: "orders.addressed", severity: Hold, all_of: &[&[Model], &[Order], &[Private, SecretWord], &[Take, Give]], within: 80 },
+    Combination { rule: "shadowing.uses", severity: Hold, all_of: &[&[OtherTools], &[Private, SecretWord, SecretFile, Command], &[Take, Give, Send]], within: 80 },
+    Combination { rule: "exfiltration.secret", severity: Hold, all_of: &[&[SecretWord, Private], &[Take, Give], &[OtherTools, EveryTime], &[Order]], within: 100 },
+    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[SecretWord, Private], &[Give, Send], &[Claim, Quiet]], within: 120 },
+    Combination { rule: "exfiltration.secret", severity: Remark, all_of: &[&[SecretWord], &[Take, Give], &[Order], &[Private, SecretFile, Claim]], within: 100 },
+    Combination { rule: "command.order", severity: Hold, all_of: &[&[Command], &[EveryTime, Quiet, Claim], &[Order, EveryTime]], within: 120 },
+    Combination { rule: "command.order", severity: Remark, all_of: &[&[Command], &[Order]], within: 60 },
+    Combination { rule: "exfiltration.send", severity: Hold, all_of: &[&[Send], &[EveryTime, Quiet, Claim], &[Order, Give, Private, Take]], within: 100 },
+    Combination { rule: "exfiltration.send", severity: Remark, all_of: &[&[Send], &[Order]], within: 40 },
+    Combination { rule: "shadowing.order", severity: Hold, all_of: &[&[StrangersTool], &[Order, Recipient, SecretWord, SecretFile, Send, Claim]], within: 100 },
+    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[OtherTools], &[Give, Send, Redirect], &[EveryTime]], within: 80 },
+    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[Redirect], &[Recipient]], within: 60 },
+    Combination { rule: "shadowing.order", severity: Remark, all_of: &[&[OtherTools], &[Order], &[Give, Redirect, Send, Take]], within: 40 },
+    Combination { rule: "exfiltration.secret", severity: Hold, all_of: &[&[SecretWord], &[Send], &[Order, Quiet, EveryTime]], within: 160 },
+    Combination { rule: "exfiltration.secret", severity: Hold, all_of: &[&[SecretWord], &[Take], &[Give], &[EveryTime, Quiet]], within: 160 },
+    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[Private], &[Send], &[Order, Quiet, EveryTime]], within: 160 },
+    Combination { rule: "exfiltration.private", severity: Hold, all_of: &[&[Private], &[Give], &[EveryTime, Quiet]], within: 120 },
+    Combination { rule: "exfiltration.private", severity: Remark, all_of: &[&[Private], &[Give], &[Order]], within: 60 },
+    Combination { rule: "exfiltration.quiet", severity: Hold, all_of: &[&[Quiet], &[Send, Redirect], &[Order, EveryTime]], within: 100 },
+    Combination { rule: "shadowing.order", severity: Hold, all_of: &[&[StrangersTool], &[Redirect, EveryTime, Quiet]], within: 160 },
+    Combination { rule: "shadowing.order", severity: Hold, all_of: &[&[StrangersTool], &[Praise]], within: 120 },
+    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[OtherTools], &[Redirect, Quiet], &[Order, EveryTime]], within: 120 },
+    Combination { rule: "shadowing.redirect", severity: Hold, all_of: &[&[Redirect], &[Recipient], &[Order, EveryTime]], within: 120 },
+    Combination { rule: "shadowing.first", severity: Remark, all_of: &[&[OtherTools], &[EveryTime]], within: 50 },
+    Combination { rule: "preference.first", severity: Remark, all_of: &[&[Praise], &[OtherTools]], within: 60 },
+];
