@@ -26,8 +26,10 @@ pub enum ErrorCode {
     ServerQuarantined,
     /// The tool is switched off by `enabled_tools` or `disabled_tools`.
     ToolDisabled,
-    /// The tool's definition is not the one that was admitted.
+    /// The tool's definition is not the one that was approved or admitted.
     ToolChanged,
+    /// A tool, a prompt or a resource is held until a person approves it.
+    ToolHeld,
     /// The call was declared milder than the tool is.
     WrongVariant,
     /// Access rules say no.
@@ -102,6 +104,7 @@ impl ErrorCode {
         Self::ServerQuarantined,
         Self::ToolDisabled,
         Self::ToolChanged,
+        Self::ToolHeld,
         Self::WrongVariant,
         Self::AccessDenied,
         Self::ServerUnavailable,
@@ -129,6 +132,7 @@ impl ErrorCode {
             Self::ServerQuarantined => ("server_quarantined", 403, 4, RPC_INTERNAL),
             Self::ToolDisabled => ("tool_disabled", 403, 4, RPC_INTERNAL),
             Self::ToolChanged => ("tool_changed", 409, 4, RPC_INTERNAL),
+            Self::ToolHeld => ("tool_held", 403, 4, RPC_INTERNAL),
             Self::WrongVariant => ("wrong_variant", 403, 4, RPC_INTERNAL),
             Self::AccessDenied => ("access_denied", 403, 4, RPC_INTERNAL),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),

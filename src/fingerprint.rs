@@ -4,13 +4,20 @@ use std::fmt;
 
 use crate::wire::Raw;
 
-/// A digest of what a model or a client acts on in a tool's definition: name, description, input schema and annotations. The order
-/// of keys and blanks do not matter; everything else does, number text included.
+/// A digest of what a model or a client acts on in a tool's definition: name, title, description, schemas and annotations. The order of
+/// keys and blanks do not matter; everything else does, number text included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 /// The members of a definition that count.
-const COUNTED: [&str; 4] = ["name", "description", "inputSchema", "annotations"];
+pub const COUNTED: [&str; 6] = [
+    "name",
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+];
 
 impl Fingerprint {
     /// The fingerprint of a raw tool definition.
@@ -31,6 +38,12 @@ impl Fingerprint {
         let mut hasher = blake3::Hasher::new();
         canonical(value.as_bytes(), &mut hasher);
         Self(*hasher.finalize().as_bytes())
+    }
+
+    /// Reads [`Fingerprint::to_hex`] back.
+    pub fn parse(hex: &str) -> Option<Self> {
+        let hash = blake3::Hash::from_hex(hex).ok()?;
+        Some(Self(*hash.as_bytes()))
     }
 
     /// Hexadecimal text.
@@ -141,6 +154,8 @@ mod tests {
             r#"{"name":"a","description":"d","inputSchema":{"x":[1,2.0]}}"#,
             r#"{"name":"a","description":"d","inputSchema":{"x":[1,2]},"annotations":{"readOnlyHint":true}}"#,
             r#"{"name":"a","inputSchema":{"x":[1,2]}}"#,
+            r#"{"name":"a","title":"t","description":"d","inputSchema":{"x":[1,2]}}"#,
+            r#"{"name":"a","description":"d","inputSchema":{"x":[1,2]},"outputSchema":{}}"#,
         ] {
             assert_ne!(plain, of(other), "{other}");
         }

@@ -24,9 +24,10 @@ pub mod lines;
 pub mod log_limit;
 pub mod long_work;
 
-// Floor 2: what we say and write down, who asks, children, connections, what strangers' texts are up to.
+// Floor 2: what we say and write down, who asks, what was approved, children, connections, what strangers' texts are up to.
 pub mod access;
 pub mod activity;
+pub mod approvals;
 pub mod link;
 pub mod logging;
 pub mod process;

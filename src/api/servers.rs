@@ -14,8 +14,8 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Answer, Api, ok, wrong};
-use crate::management::Enabled;
+use super::{Answer, Api, json_response, ok, wrong};
+use crate::management::{ApprovalBody, Enabled};
 
 pub(super) fn routes() -> HttpRouter<Api> {
     HttpRouter::new()
@@ -26,6 +26,13 @@ pub(super) fn routes() -> HttpRouter<Api> {
         .route("/api/v1/servers/{name}/restart", post(restart))
         .route("/api/v1/servers/{name}/logs", get(logs))
         .route("/api/v1/servers/{name}/tools", get(tools))
+        .route(
+            "/api/v1/servers/{name}/inspect",
+            get(inspect).post(contact_and_inspect),
+        )
+        .route("/api/v1/servers/{name}/approve", post(approve))
+        .route("/api/v1/servers/{name}/quarantine", post(quarantine))
+        .route("/api/v1/lock", get(lock))
 }
 
 async fn list(State(api): State<Api>) -> Answer {
@@ -100,4 +107,41 @@ async fn logs(
 
 async fn tools(State(api): State<Api>, Path(name): Path<String>) -> Answer {
     ok(&api.0.management.tools(Some(&name))?)
+}
+
+async fn inspect(State(api): State<Api>, Path(name): Path<String>) -> Answer {
+    ok(&api.0.management.inspect(&name)?)
+}
+
+/// A person wants to know what the server lists, so it is connected for that if it was not: still nothing of it is called.
+async fn contact_and_inspect(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<ShowQuery>, QueryRejection>,
+) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
+    let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
+    let management = &api.0.management;
+    management.permit_contact(&name).await?;
+    management.settled_server(&name, patience).await?;
+    ok(&management.inspect(&name)?)
+}
+
+async fn approve(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body = body.map_err(wrong)?;
+    let body: ApprovalBody = serde_json::from_slice(&body).map_err(wrong)?;
+    ok(&api.0.management.approve(&name, body).await?)
+}
+
+async fn quarantine(State(api): State<Api>, Path(name): Path<String>) -> Answer {
+    ok(&api.0.management.quarantine(&name).await?)
+}
+
+async fn lock(State(api): State<Api>) -> Answer {
+    let text = api.0.management.lock_text()?;
+    Ok(json_response(text.into()))
 }

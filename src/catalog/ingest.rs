@@ -1,14 +1,18 @@
 //! Turns the raw lists of one server into what the catalog keeps: every definition as it came, with the few parsed fields that routing
 //! and search need. A definition that cannot be read is left out and reported; the rest is kept.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::OnceLock};
 
 use serde::Deserialize;
 
-use super::shapes;
+use super::{
+    shapes,
+    suspicion::{has_suspicious_instructions, is_grave},
+};
 use crate::{
     fingerprint::Fingerprint,
     names::{self, ServerName},
+    scanner,
     wire::{
         Raw, Revision,
         header_params::{self, HeaderParam},
@@ -51,6 +55,8 @@ pub struct ServerCatalog {
     pub templates: Vec<Template>,
     /// Definitions that were left out.
     pub problems: Vec<Problem>,
+    /// Whether the scanner objects to what the server says of itself.
+    pub has_suspicious_instructions: bool,
     tools_by_name: HashMap<Box<str>, usize>,
 }
 
@@ -78,6 +84,8 @@ pub struct Tool {
     pub listable: bool,
     /// Arguments that travel as headers too, where requests have headers; none if what the definition says of them is wrong.
     pub header_params: Box<[HeaderParam]>,
+    /// Whether the scanner objects to it, once that was asked.
+    pub(super) is_suspicious: OnceLock<bool>,
 }
 
 /// The annotations that decide how a tool may be called; `None` where the server does not say.
@@ -98,6 +106,8 @@ pub struct Prompt {
     pub offered: Box<str>,
     /// The definition as it came.
     pub definition: Raw,
+    /// Whether the scanner objects to that.
+    pub is_suspicious: bool,
 }
 
 /// A resource.
@@ -107,6 +117,8 @@ pub struct Resource {
     pub uri: Box<str>,
     /// The definition as it came.
     pub definition: Raw,
+    /// Whether the scanner objects to that.
+    pub is_suspicious: bool,
 }
 
 /// A resource template.
@@ -116,6 +128,8 @@ pub struct Template {
     pub uri_template: Box<str>,
     /// The definition as it came.
     pub definition: Raw,
+    /// Whether the scanner objects to that.
+    pub is_suspicious: bool,
 }
 
 impl ServerCatalog {
@@ -178,6 +192,7 @@ impl ServerCatalog {
         Self {
             server: server.clone(),
             entry: entry.into(),
+            has_suspicious_instructions: has_suspicious_instructions(&listing.initialize),
             listing,
             tools,
             prompts,
@@ -288,6 +303,7 @@ fn tool(server: &ServerName, definition: &Raw) -> Result<Tool, String> {
         header_params: header_params::read(&schema).unwrap_or_default(),
         definition: definition.clone(),
         name: name.into(),
+        is_suspicious: OnceLock::new(),
     })
 }
 
@@ -316,6 +332,7 @@ fn prompt(server: &ServerName, definition: &Raw) -> Result<Prompt, String> {
         offered: names::offered(server, &name).into(),
         name: name.into(),
         definition: definition.clone(),
+        is_suspicious: is_grave(&scanner::scan_prompt(definition)),
     })
 }
 
@@ -325,6 +342,7 @@ fn resource(definition: &Raw) -> Result<Resource, String> {
     Ok(Resource {
         uri: uri.into(),
         definition: definition.clone(),
+        is_suspicious: is_grave(&scanner::scan_resource(definition)),
     })
 }
 
@@ -335,6 +353,7 @@ fn template(definition: &Raw) -> Result<Template, String> {
     Ok(Template {
         uri_template: uri_template.into(),
         definition: definition.clone(),
+        is_suspicious: is_grave(&scanner::scan_resource(definition)),
     })
 }
 

@@ -4,21 +4,27 @@
 //! saves it, and the index is updated in the background.
 
 mod asking;
+mod following;
 mod index;
 mod indexer;
 mod ingest;
 pub mod last_known;
+mod pinning;
 mod query;
 mod saver;
 mod shapes;
 mod snapshot;
+mod suspicion;
 mod task;
 mod thesaurus;
 mod tokenizer;
 
 pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
+pub use pinning::{
+    ApprovalRequest, approve_in_files, findings, findings_of_tool, seen, with_pins_of_files,
+};
 pub use query::{Filter, LONGEST_QUERY, Query};
 pub use snapshot::{OfferedTemplate, Owner, Snapshot};
-pub use task::{Catalog, CatalogTask, Difference};
+pub use task::{Catalog, CatalogTask, Difference, KnownServer};
 pub use tokenizer::words_of;

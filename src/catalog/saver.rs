@@ -6,11 +6,18 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::{ServerCatalog, asking, last_known};
-use crate::names::ServerName;
+use super::{ServerCatalog, asking, last_known, pinning::not_saved};
+use crate::{
+    approvals::{self, Ledger},
+    error_code::Failure,
+    names::ServerName,
+};
+
+/// Who waits for a ledger to be on disk.
+type Saved = oneshot::Sender<Result<(), Failure>>;
 
 /// What is to be written. Bounded by the number of servers: only the newest lists of a server are kept.
 #[derive(Default)]
@@ -21,6 +28,8 @@ struct Waiting {
     lists: BTreeMap<ServerName, Arc<ServerCatalog>>,
     /// So are these: servers that ask clients, each with the fingerprint of its configuration.
     asking: BTreeMap<ServerName, String>,
+    /// The newest ledger of a server, nothing where it is to be forgotten, and who waits for that.
+    ledgers: BTreeMap<ServerName, (Option<Arc<Ledger>>, Vec<Saved>)>,
 }
 
 /// The lists that wait for the disk. Cheap to clone.
@@ -49,6 +58,24 @@ impl Saver {
     /// Saves that a server asks clients, soon.
     pub(super) fn save_asking(&self, server: ServerName, entry: String) {
         self.lock().asking.insert(server, entry);
+        self.news.notify_one();
+    }
+
+    /// Saves what was approved of a server, soon; `done` hears of it.
+    pub(super) fn save_ledger(&self, server: ServerName, ledger: Arc<Ledger>, done: Option<Saved>) {
+        let mut waiting = self.lock();
+        let entry = waiting.ledgers.entry(server).or_default();
+        entry.0 = Some(ledger);
+        entry.1.extend(done);
+        drop(waiting);
+        self.news.notify_one();
+    }
+
+    /// Removes what was approved of a server, soon.
+    pub(super) fn forget_ledger(&self, server: ServerName) {
+        let mut waiting = self.lock();
+        waiting.ledgers.entry(server).or_default().0 = None;
+        drop(waiting);
         self.news.notify_one();
     }
 
@@ -92,7 +119,25 @@ impl Saver {
 }
 
 impl Waiting {
-    fn write(&self, data_dir: &std::path::Path) {
+    fn write(self, data_dir: &std::path::Path) {
+        // Before the lists: what was listed first must not be taken for new at the next start.
+        for (name, (ledger, waiting)) in self.ledgers {
+            let saved = match &ledger {
+                Some(ledger) => approvals::save(data_dir, &name, ledger),
+                None => approvals::forget(data_dir, &name),
+            };
+            if let Err(error) = &saved {
+                tracing::warn!(server = %name, %error, "what was approved could not be saved");
+            }
+            let why = saved.err().map(|error| error.to_string());
+            for done in waiting {
+                // A caller that left needs no answer.
+                let _ = done.send(
+                    why.as_ref()
+                        .map_or(Ok(()), |why| Err(not_saved(&name, why))),
+                );
+            }
+        }
         if let Some(kept) = &self.kept {
             last_known::prune(data_dir, |name| {
                 kept.iter().any(|kept| kept.as_str() == name)

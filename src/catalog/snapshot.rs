@@ -7,7 +7,10 @@ use std::{
 };
 
 use super::{Prompt, ServerCatalog, Tool};
-use crate::names::ServerName;
+use crate::{
+    approvals::{Hold, Pins, ThingKind},
+    names::ServerName,
+};
 
 /// Everything that is known at one moment. Immutable; readers keep it as long as they need it.
 #[derive(Debug, Default)]
@@ -16,6 +19,10 @@ pub struct Snapshot {
     pub generation: u64,
     /// The servers whose lists are known.
     pub servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
+    /// What of that is held, for each server whose lists were compared with what was approved.
+    pub pins: BTreeMap<ServerName, Arc<Pins>>,
+    /// Whether a lock file says what is accepted.
+    pub is_locked: bool,
     tools: HashMap<Box<str>, (ServerName, usize)>,
     prompts: HashMap<Box<str>, (ServerName, usize)>,
     resources: HashMap<Box<str>, Owner>,
@@ -89,6 +96,27 @@ impl Snapshot {
         }
         made.servers = servers;
         made
+    }
+
+    /// The same with what is held of it.
+    #[must_use]
+    pub fn with_pins(self, pins: BTreeMap<ServerName, Arc<Pins>>, is_locked: bool) -> Self {
+        Self {
+            pins,
+            is_locked,
+            ..self
+        }
+    }
+
+    /// Why something of a server is held; `None` if it is not.
+    pub fn hold(&self, server: &str, kind: ThingKind, name: &str) -> Option<&Hold> {
+        self.pins.get(server)?.hold(kind, name)
+    }
+
+    /// Whether nobody may meet a thing by its texts: it is held, or its server may not be used.
+    pub fn hides(&self, server: &str, kind: ThingKind, name: &str) -> bool {
+        let pins = self.pins.get(server);
+        pins.is_some_and(|pins| pins.is_untrusted || pins.hold(kind, name).is_some())
     }
 
     /// A tool by the name under which it is offered.

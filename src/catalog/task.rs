@@ -1,15 +1,25 @@
 //! The catalog's one writer, and the handle for everybody else.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use arc_swap::ArcSwap;
 use tokio::sync::{Notify, broadcast, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Listing, Searcher, ServerCatalog, Snapshot, asking, indexer::Indexer, last_known, saver::Saver,
+    ApprovalRequest, Listing, Searcher, ServerCatalog, Snapshot, asking,
+    indexer::Indexer,
+    last_known,
+    pinning::{self, Pinning},
+    saver::Saver,
 };
-use crate::{names::ServerName, sync::Guarded, wire::Raw};
+use crate::{
+    approvals::{self, Lock, Pins, Policy},
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+    sync::Guarded,
+    wire::Raw,
+};
 
 /// Limit: lists that wait to be taken in. Workers wait when it is full.
 const CAPACITY: usize = 64;
@@ -49,7 +59,14 @@ impl Difference {
         self == Self::default()
     }
 
-    fn between(old: Option<&ServerCatalog>, new: Option<&ServerCatalog>) -> Self {
+    /// What is held is another: any list may show something else.
+    pub(super) const WHATEVER: Self = Self {
+        tools: true,
+        prompts: true,
+        resources: true,
+    };
+
+    pub(super) fn between(old: Option<&ServerCatalog>, new: Option<&ServerCatalog>) -> Self {
         let differ = |list: fn(&Listing) -> &[Raw]| {
             let [old, new] = [old, new].map(|s| s.map_or(&[][..], |s| list(&s.listing)));
             old != new
@@ -62,33 +79,94 @@ impl Difference {
     }
 }
 
+/// A configured server, as the catalog has to know it.
+#[derive(Debug, Clone)]
+pub struct KnownServer {
+    /// Its name.
+    pub name: ServerName,
+    /// The fingerprint of its configuration.
+    pub entry: String,
+    /// How its definitions are treated.
+    pub policy: Policy,
+}
+
 enum Command {
     Put {
         server: Arc<ServerCatalog>,
         done: oneshot::Sender<()>,
     },
     Keep {
-        servers: Vec<ServerName>,
+        servers: Vec<(ServerName, Policy)>,
+    },
+    Approve {
+        request: ApprovalRequest,
+        done: oneshot::Sender<Result<(), Failure>>,
+    },
+    Forget {
+        server: ServerName,
     },
 }
 
 impl Catalog {
-    /// A catalog that begins with the last known lists of `servers` (name and fingerprint of the configuration).
-    pub fn new(data_dir: PathBuf, servers: &[(ServerName, String)]) -> (Self, CatalogTask) {
-        let known = servers.iter().filter_map(|(server, entry)| {
-            let listing = last_known::load(&data_dir, server, entry)?;
-            Some((
-                server.clone(),
-                Arc::new(ServerCatalog::ingest(server, entry, listing)),
-            ))
+    /// A catalog that begins with the last known lists of `servers` (name and fingerprint of the configuration), all of them trusted.
+    pub fn new(
+        data_dir: impl AsRef<Path>,
+        servers: &[(ServerName, String)],
+    ) -> (Self, CatalogTask) {
+        let servers = servers.iter().map(|(name, entry)| KnownServer {
+            name: name.clone(),
+            entry: entry.clone(),
+            policy: Policy::Hold,
         });
-        let published = Arc::new(ArcSwap::from_pointee(Snapshot::new(0, known.collect())));
-        let asking = servers
+        Self::open(data_dir.as_ref(), servers.collect(), None)
+    }
+
+    /// A catalog that begins with the last known lists of `servers`, compared with what was approved of them, or with the lock file.
+    /// Blocks.
+    pub fn open(
+        data_dir: &Path,
+        servers: Vec<KnownServer>,
+        lock: Option<Lock>,
+    ) -> (Self, CatalogTask) {
+        let known = servers
             .iter()
-            .filter(|(server, entry)| asking::load(&data_dir, server, entry))
-            .cloned();
+            .filter_map(|KnownServer { name, entry, .. }| {
+                let listing = last_known::load(data_dir, name, entry)?;
+                let known = ServerCatalog::ingest(name, entry, listing);
+                Some((name.clone(), Arc::new(known)))
+            });
+        let known: BTreeMap<_, _> = known.collect();
+        let ledger = |server: &KnownServer| {
+            let ledger = approvals::load(data_dir, &server.name);
+            (server.name.clone(), Arc::new(ledger))
+        };
+        approvals::prune(data_dir, |name| {
+            servers.iter().any(|server| server.name.as_str() == name)
+        });
+        let mut pinning = Pinning {
+            ledgers: servers.iter().map(ledger).collect(),
+            policies: servers.iter().map(|s| (s.name.clone(), s.policy)).collect(),
+            data_dir: data_dir.to_owned(),
+            lock: lock.map(Arc::new),
+        };
+        let saver = Saver::new(data_dir.to_owned());
+        let mut pins = BTreeMap::new();
+        for server in known.values() {
+            let before = pinning.ledger(&server.server);
+            let judged = pinning.judge(server, &known);
+            if before != judged.ledger {
+                saver.save_ledger(server.server.clone(), judged.ledger.clone(), None);
+            }
+            pinning::note_held(&server.server, None, &judged);
+            pins.insert(server.server.clone(), judged);
+        }
+        let first = Snapshot::new(0, known).with_pins(pins, pinning.lock.is_some());
+        let published = Arc::new(ArcSwap::from_pointee(first));
+        let asking = servers
+            .into_iter()
+            .map(|server| (server.name, server.entry));
+        let asking = asking.filter(|(server, entry)| asking::load(data_dir, server, entry));
         let asking = Guarded::new(asking.collect());
-        let saver = Saver::new(data_dir);
         let searcher = Arc::new(ArcSwap::from_pointee(Searcher::default()));
         let news = Arc::new(Notify::new());
         let (commands, inbox) = mpsc::channel(CAPACITY);
@@ -101,21 +179,21 @@ impl Catalog {
             asking: Arc::new(asking),
             saver: saver.clone(),
         };
-        (
-            catalog,
-            CatalogTask {
-                indexer: Indexer {
-                    snapshots: published.clone(),
-                    searcher,
-                    news: news.clone(),
-                },
-                published,
-                news,
-                inbox,
-                differences,
-                saver,
-            },
-        )
+        let indexer = Indexer {
+            snapshots: published.clone(),
+            searcher,
+            news: news.clone(),
+        };
+        let task = CatalogTask {
+            published,
+            indexer,
+            news,
+            inbox,
+            differences,
+            saver,
+            pinning,
+        };
+        (catalog, task)
     }
 
     /// What is known now.
@@ -140,7 +218,8 @@ impl Catalog {
         entry: &str,
         listing: Listing,
     ) -> Option<Arc<ServerCatalog>> {
-        let server = Self::read(server, entry, listing).await?;
+        let known = Some(self.snapshot());
+        let server = Self::read_beside(server, entry, listing, known).await?;
         let (done, published) = oneshot::channel();
         let command = Command::Put {
             server: server.clone(),
@@ -156,9 +235,25 @@ impl Catalog {
         entry: &str,
         listing: Listing,
     ) -> Option<Arc<ServerCatalog>> {
+        Self::read_beside(server, entry, listing, None).await
+    }
+
+    /// The same, and asks the scanner about what is new beside what is known.
+    async fn read_beside(
+        server: &ServerName,
+        entry: &str,
+        listing: Listing,
+        known: Option<Arc<Snapshot>>,
+    ) -> Option<Arc<ServerCatalog>> {
         // Long lists take time, which must not delay other tasks.
         let (server, entry) = (server.clone(), entry.to_owned());
-        let reading = move || Arc::new(ServerCatalog::ingest(&server, &entry, listing));
+        let reading = move || {
+            let read = ServerCatalog::ingest(&server, &entry, listing);
+            if let Some(known) = known {
+                pinning::scan_what_is_new(&read, &known);
+            }
+            Arc::new(read)
+        };
         tokio::task::spawn_blocking(reading).await.ok()
     }
 
@@ -175,11 +270,30 @@ impl Catalog {
         self.asking.lock().get(server).is_some_and(|of| of == entry)
     }
 
-    /// Forgets every server but these.
-    pub async fn keep(&self, servers: Vec<ServerName>) {
-        self.asking.lock().retain(|name, _| servers.contains(name));
+    /// Forgets every server but these, whose definitions are treated like this from now on.
+    pub async fn keep(&self, servers: Vec<(ServerName, Policy)>) {
+        let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
+        self.asking.lock().retain(|name, _| is_kept(name));
         // The task is gone only while shutting down.
         let _ = self.commands.send(Command::Keep { servers }).await;
+    }
+
+    /// Takes what a person saw for approved, if it still is what is listed. Returns when that is published and on disk.
+    pub async fn approve(&self, request: ApprovalRequest) -> Result<(), Failure> {
+        let ending = || {
+            let error = "the daemon is shutting down";
+            Failure::new(ErrorCode::ShuttingDown, error, "Start it again.")
+        };
+        let (done, approved) = oneshot::channel();
+        let command = Command::Approve { request, done };
+        self.commands.send(command).await.map_err(|_| ending())?;
+        approved.await.map_err(|_| ending())?
+    }
+
+    /// Forgets what was approved of a server that a person took out.
+    pub async fn forget_approvals(&self, server: ServerName) {
+        // The task is gone only while shutting down.
+        let _ = self.commands.send(Command::Forget { server }).await;
     }
 
     /// Receives every change from now on.
@@ -190,13 +304,14 @@ impl Catalog {
 
 /// The one writer.
 pub struct CatalogTask {
-    published: Arc<ArcSwap<Snapshot>>,
+    pub(super) published: Arc<ArcSwap<Snapshot>>,
     indexer: Indexer,
     /// Wakes the indexer.
     news: Arc<Notify>,
     inbox: mpsc::Receiver<Command>,
     differences: broadcast::Sender<Difference>,
-    saver: Saver,
+    pub(super) saver: Saver,
+    pub(super) pinning: Pinning,
 }
 
 impl CatalogTask {
@@ -216,12 +331,17 @@ impl CatalogTask {
             match command {
                 None => return,
                 Some(Command::Put { server, done }) => self.put(server, done),
-                Some(Command::Keep { servers }) => self.keep(servers),
+                Some(Command::Keep { servers }) => self.keep(servers).await,
+                Some(Command::Approve { request, done }) => self.approve(&request, done),
+                Some(Command::Forget { server }) => {
+                    self.pinning.ledgers.remove(&server);
+                    self.saver.forget_ledger(server);
+                }
             }
         }
     }
 
-    fn put(&self, new: Arc<ServerCatalog>, done: oneshot::Sender<()>) {
+    fn put(&mut self, new: Arc<ServerCatalog>, done: oneshot::Sender<()>) {
         let (old, server) = (self.published.load_full(), &new.server);
         for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
             tracing::warn!(%server, problem = %problem.0, "a definition was left out");
@@ -244,48 +364,40 @@ impl CatalogTask {
             || before.is_none_or(|b| {
                 b.entry != new.entry || b.listing.initialize != new.listing.initialize
             });
-        if news {
-            let mut servers = old.servers.clone();
-            servers.insert(server.clone(), new.clone());
-            self.publish(old.generation + 1, servers);
+        let mut servers = old.servers.clone();
+        servers.insert(server.clone(), new.clone());
+        let pins = self.judged(&new, &servers, &old);
+        let is_held_as_before = pins.is_none();
+        if news || !is_held_as_before {
+            let mut all = old.pins.clone();
+            all.extend(pins.map(|pins| (server.clone(), pins)));
+            self.publish(old.generation + 1, servers, all);
         }
         // The worker may have been replaced meanwhile; then nobody waits.
         let _ = done.send(());
-        self.announce(difference);
+        self.announce(if is_held_as_before {
+            difference
+        } else {
+            Difference::WHATEVER
+        });
         if news {
             self.saver.save(new);
         }
     }
 
-    fn keep(&self, names: Vec<ServerName>) {
-        let old = self.published.load_full();
-        let (kept, gone): (Vec<_>, Vec<_>) = old
-            .servers
-            .iter()
-            .map(|(n, s)| (n.clone(), s.clone()))
-            .partition(|(name, _)| names.contains(name));
-        let difference = gone.iter().fold(Difference::default(), |sum, (_, server)| {
-            let one = Difference::between(Some(server), None);
-            Difference {
-                tools: sum.tools || one.tools,
-                prompts: sum.prompts || one.prompts,
-                resources: sum.resources || one.resources,
-            }
-        });
-        if !gone.is_empty() {
-            self.publish(old.generation + 1, kept.into_iter().collect());
-        }
-        self.saver.keep(names);
-        self.announce(difference);
-    }
-
-    fn publish(&self, generation: u64, servers: BTreeMap<ServerName, Arc<ServerCatalog>>) {
-        self.published
-            .store(Arc::new(Snapshot::new(generation, servers)));
+    pub(super) fn publish(
+        &self,
+        generation: u64,
+        servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
+        pins: BTreeMap<ServerName, Arc<Pins>>,
+    ) {
+        let is_locked = self.pinning.lock.is_some();
+        let snapshot = Snapshot::new(generation, servers).with_pins(pins, is_locked);
+        self.published.store(Arc::new(snapshot));
         self.news.notify_one();
     }
 
-    fn announce(&self, difference: Difference) {
+    pub(super) fn announce(&self, difference: Difference) {
         if !difference.is_empty() {
             // There may be no listener.
             let _ = self.differences.send(difference);

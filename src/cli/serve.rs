@@ -55,6 +55,9 @@ pub(super) struct ServeCommand {
     /// Add the bundled demo server, under the name demo
     #[arg(long)]
     demo: bool,
+    /// Accept exactly the tools that this lock file has, as `mcpproxy upstream lock` writes it; everything else is held
+    #[arg(long, value_name = "FILE", conflicts_with = "stdio")]
+    locked: Option<std::path::PathBuf>,
     /// Serve one client on stdin and stdout, and end with it; no HTTP unless --listen or --http is given
     #[arg(long)]
     stdio: bool,
@@ -150,6 +153,7 @@ impl ServeCommand {
             },
             idle_exit: self.idle_exit,
             demo: self.demo,
+            locked: self.locked,
             login_path: LoginPath::default(),
         }
     }

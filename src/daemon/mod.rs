@@ -10,7 +10,11 @@ mod lock;
 mod response_body;
 mod running;
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -24,6 +28,7 @@ use self::{
 };
 pub use crate::logging::LogFormat;
 use crate::{
+    approvals::Lock,
     config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
     logging,
     management::DaemonLocation,
@@ -55,6 +60,8 @@ pub struct ServeOptions {
     pub idle_exit: Option<Duration>,
     /// The bundled demo server is added.
     pub demo: bool,
+    /// A lock file, which alone says what of the servers' tools is accepted.
+    pub locked: Option<PathBuf>,
     /// Where commands of servers are found.
     pub login_path: LoginPath,
 }
@@ -195,6 +202,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     if options.tcp == Tcp::Always {
         check_listen(&settings, &options)?;
     }
+    let lock_file = options.locked.as_deref().map(lock_file).transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
     storage::create_private_dir(&data_dir).map_err(|error| {
         ServeError::failed(
@@ -223,6 +231,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
             ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),
             ..DaemonLocation::default()
         },
+        lock_file,
     })?;
     Ok(RunningDaemon {
         addresses,
@@ -230,6 +239,18 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         idle_exit,
         tasks,
     })
+}
+
+/// Reads what is accepted. A daemon that cannot do that does not start: it would accept something else.
+fn lock_file(file: &Path) -> Result<Lock, ServeError> {
+    let failed = |why: String| {
+        let file = file.display();
+        ServeError::Failed(format!("the lock file {file} cannot be used: {why}"))
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+    let lock = Lock::parse(&text).map_err(|error| failed(error.to_string()))?;
+    tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");
+    Ok(lock)
 }
 
 async fn listen(

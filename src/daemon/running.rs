@@ -24,10 +24,11 @@ use crate::{
     access::Access,
     activity::Activity,
     api::Api,
+    approvals::Lock,
     call_context::CallIds,
-    catalog::{Catalog, CatalogTask},
+    catalog::{Catalog, CatalogTask, KnownServer},
     config::{Keeper, KeeperTask, Settings},
-    gate::Gate,
+    gate::{self, Gate},
     inbound::{Inbound, Presence, Sessions},
     logging,
     management::{DaemonLocation, Management},
@@ -60,6 +61,8 @@ pub(super) struct DaemonParts {
     pub(super) local: Option<LocalSocket>,
     /// What is to be said of a daemon in the background.
     pub(super) background: DaemonLocation,
+    /// What is accepted, where a lock file says so.
+    pub(super) lock_file: Option<Lock>,
 }
 
 /// What has to be ended.
@@ -93,6 +96,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         listeners,
         local,
         background,
+        lock_file,
     } = parts;
     let [closing, ending, hurry, recording] = std::array::from_fn(|_| CancellationToken::new());
     let settings = keeper.settings();
@@ -107,7 +111,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         activity: activity.clone(),
     };
 
-    let (catalog, catalog_task) = open_catalog(&data_dir, &settings);
+    let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file);
     let (upstreams, mut supervisor) = Supervisor::new(
         keeper.subscribe(),
         catalog.clone(),
@@ -192,10 +196,17 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
 }
 
 /// The catalog, with what is known of these servers.
-fn open_catalog(data_dir: &Path, settings: &Settings) -> (Catalog, CatalogTask) {
-    let known = settings.servers.values();
-    let known = known.map(|entry| (entry.name.clone(), entry.fingerprint.clone()));
-    Catalog::new(data_dir.to_owned(), &known.collect::<Vec<_>>())
+fn open_catalog(
+    data_dir: &Path,
+    settings: &Settings,
+    lock_file: Option<Lock>,
+) -> (Catalog, CatalogTask) {
+    let known = settings.servers.values().map(|entry| KnownServer {
+        name: entry.name.clone(),
+        entry: entry.fingerprint.clone(),
+        policy: gate::policy(entry),
+    });
+    Catalog::open(data_dir, known.collect(), lock_file)
 }
 
 fn addresses_of(listeners: &[TcpListener]) -> Vec<SocketAddr> {

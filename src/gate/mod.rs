@@ -5,6 +5,7 @@
 //! searches ask the same [`Rules`].
 
 mod classify;
+mod held;
 mod rules;
 mod standing;
 mod ticket;
@@ -17,8 +18,9 @@ use tokio::sync::watch;
 
 pub use self::{
     classify::{Effect, effect},
+    held::is_plain,
     rules::Rules,
-    standing::{Standing, Switches, standing, switches},
+    standing::{Standing, Switches, awaits_approval, policies, policy, standing, switches},
     ticket::{Admitted, AdmittedMessage},
     variant::Variant,
     view::ViewKey,

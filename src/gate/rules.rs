@@ -1,8 +1,9 @@
 //! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
 
-use super::{Effect, Standing, Variant, effect, standing};
+use super::{Effect, Standing, Variant, effect, held, standing};
 use crate::{
     access::Caller,
+    approvals::{Hold, ThingKind},
     catalog::{Snapshot, Tool},
     config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
     error_code::{ErrorCode, Failure},
@@ -26,10 +27,12 @@ enum Refusal<'a> {
     /// No such server, or its entry is broken.
     NoEntry(Option<&'a BrokenEntry>),
     Disabled,
-    Quarantined,
+    Quarantined(&'a Thing<'a>),
     /// The configuration of the server switches the tool off.
     ToolOff(&'a str),
     UnknownTool(&'a str),
+    /// Nobody has approved its definition.
+    Held(&'a Thing<'a>, ThingKind, Hold),
 }
 
 impl<'a> Rules<'a> {
@@ -49,6 +52,14 @@ impl<'a> Rules<'a> {
     /// The same where nobody hears why not.
     pub fn allows(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
         self.judge(caller, server, target).is_ok()
+    }
+
+    /// Whether what a server says of itself is held.
+    pub fn holds_instructions(self, server: &str) -> bool {
+        let is_held = self.snapshot.hold(server, ThingKind::Instructions, "");
+        let entry = self.settings.servers.get(server);
+        let follows = entry.is_some_and(|entry| entry.tool_changes == ToolChanges::Hold);
+        is_held.is_some() && follows
     }
 
     /// Whether a server of this name is configured and may be used, by whomever.
@@ -87,18 +98,23 @@ impl<'a> Rules<'a> {
         match standing(entry) {
             Standing::Usable => (),
             Standing::Disabled => return Err(Refusal::Disabled),
-            Standing::Quarantined => return Err(Refusal::Quarantined),
+            Standing::Quarantined => return Err(Refusal::Quarantined(target.thing())),
+        }
+        if let Thing::Tool(tool) = target.thing()
+            && !entry.tools.allows(tool)
+        {
+            return Err(Refusal::ToolOff(tool));
+        }
+        if let Some((kind, hold)) = held::hold(self.snapshot, entry, target.thing()) {
+            return Err(Refusal::Held(target.thing(), kind, hold));
         }
         let Thing::Tool(tool) = target.thing() else {
             return Ok(entry);
         };
-        if !entry.tools.allows(tool) {
-            return Err(Refusal::ToolOff(tool));
-        }
         if self.snapshot.tool(server, tool).is_some() {
             return Ok(entry);
         }
-        if entry.tool_changes != ToolChanges::Allow {
+        if entry.tool_changes != ToolChanges::Allow || self.snapshot.is_locked {
             return Err(Refusal::UnknownTool(tool));
         }
         if self.may_be_off(entry, tool) {
@@ -131,8 +147,8 @@ impl<'a> Rules<'a> {
             Thing::Tool(tool) => self.snapshot.tool(server, tool),
             _ => None,
         };
-        let held = known.filter(|_| entry.tool_changes == ToolChanges::Hold);
-        Ok((&entry.name, held.map(|tool| tool.fingerprint)))
+        let bound = known.filter(|_| held::binds(self.snapshot, entry));
+        Ok((&entry.name, bound.map(|tool| tool.fingerprint)))
     }
 
     /// Whether a tool may be called as this variant: no milder than what is known of it, unless the settings leave that to the
@@ -186,9 +202,11 @@ impl<'a> Rules<'a> {
         let failure = match refusal {
             Refusal::NoEntry(broken) => self.no_entry(server, *broken),
             Refusal::Disabled => disabled(server),
-            Refusal::Quarantined => quarantined(server),
+            Refusal::Quarantined(Thing::Tool(tool)) => quarantined(server).of_tool(tool.as_ref()),
+            Refusal::Quarantined(_) => quarantined(server),
             Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
             Refusal::UnknownTool(tool) => self.unknown_tool(server, tool).of_tool(*tool),
+            Refusal::Held(thing, kind, hold) => held::refusal(server, thing, *kind, *hold),
         };
         failure.of_server(server)
     }
@@ -234,7 +252,10 @@ impl<'a> Rules<'a> {
     fn unknown_tool(self, server: &str, tool: &str) -> Failure {
         let known = self.snapshot.servers.get(server);
         let known = known.map(|known| &known.tools[..]).unwrap_or_default();
-        let hint = match names::closest(tool, known.iter().map(|tool| &*tool.name)) {
+        // A name that a held definition brings is a stranger's text, too.
+        let names = known.iter().map(|tool| &*tool.name);
+        let names = names.filter(|name| !self.snapshot.hides(server, ThingKind::Tool, name));
+        let hint = match names::closest(tool, names) {
             Some(close) => format!("The closest name among its tools is {close:?}."),
             None if known.is_empty() => {
                 "The server lists no tools. Use another one, or ask the user to look at it."
@@ -282,6 +303,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        approvals::{Ledger, Listed, Lock, Policy},
         catalog::{Listing, ServerCatalog},
         config::{self, Surroundings},
         wire::{Raw, Revision},
@@ -394,6 +416,44 @@ mod tests {
         let changing = json!({"tool_changes": "allow"});
         assert_eq!(bound(&changing, &Target::tool("a")), None);
         assert_eq!(bound(&changing, &Target::tool("b")), None);
+    }
+
+    #[test]
+    fn what_is_held_may_not_be_had_unless_changes_are_allowed() {
+        let decided = |entry: &Value, lock: Option<&str>| {
+            let (settings, snapshot) = state(entry);
+            let server = ServerName::parse("s").expect("a name");
+            let definition = json!({ "name": "a", "description": "d", "inputSchema": {} });
+            let listed = [Listed {
+                kind: ThingKind::Tool,
+                name: "a",
+                fingerprint: Fingerprint::of_tool(&Raw::author(&definition)),
+                definition: "",
+            }];
+            let ledger = Arc::new(Ledger::lost());
+            let lock = lock.map(|text| Lock::parse(text).expect("a lock file"));
+            let pins = ledger.follow(
+                &server,
+                &listed,
+                Policy::Hold,
+                lock.as_ref(),
+                &mut |_| false,
+                7,
+            );
+            let snapshot = snapshot.with_pins([(server, Arc::new(pins))].into(), lock.is_some());
+            let rules = Rules::new(&settings, &snapshot);
+            let asked = |tool| rules.decide(&Caller::named("anyone"), "s", &Target::tool(tool));
+            [asked("a"), asked("b")].map(|decided| decided.map_err(|failure| failure.code))
+        };
+        let (held, unknown) = (Err(ErrorCode::ToolHeld), Err(ErrorCode::UnknownTool));
+        let allow = json!({ "tool_changes": "allow" });
+        let empty = r#"{"version":1,"tools":[]}"#;
+        assert_eq!(decided(&json!({}), None), [held, unknown]);
+        assert_eq!(decided(&allow, None), [Ok(()), Ok(())]);
+        assert_eq!(decided(&json!({}), Some(empty)), [held, unknown]);
+        assert_eq!(decided(&allow, Some(empty)), [held, unknown]);
+        let off = json!({ "disabled_tools": ["a"] });
+        assert_eq!(decided(&off, None), [Err(ErrorCode::ToolDisabled), unknown]);
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! What the entry of a server says of its use: whether it is switched on, and whether a person has approved it. Outside the
 //! configuration itself nobody else reads the two keys. Pure: needs no daemon.
 
-use crate::config::ServerEntry;
+use crate::{
+    approvals::Policy,
+    config::{ServerEntry, Settings, ToolChanges},
+    names::ServerName,
+};
 
 /// Whether a server may be used at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,32 @@ pub fn standing(entry: &ServerEntry) -> Standing {
         } => Standing::Quarantined,
         _ => Standing::Usable,
     }
+}
+
+/// How the definitions of this entry's server are treated: what a server lists that may not be used is no baseline.
+pub fn policy(entry: &ServerEntry) -> Policy {
+    match (standing(entry), entry.tool_changes) {
+        (Standing::Disabled | Standing::Quarantined, _) => Policy::Untrusted,
+        (Standing::Usable, ToolChanges::Hold) => Policy::Hold,
+        (Standing::Usable, ToolChanges::Allow) => Policy::Allow,
+    }
+}
+
+/// The same for each of these servers. One whose entry is broken may not be used.
+pub fn policies(settings: &Settings, servers: &[ServerName]) -> Vec<(ServerName, Policy)> {
+    let policy = |name: &ServerName| {
+        let entry = settings.servers.get(name);
+        entry.map_or(Policy::Untrusted, |entry| policy(entry))
+    };
+    servers
+        .iter()
+        .map(|name| (name.clone(), policy(name)))
+        .collect()
+}
+
+/// Whether the entry waits for approval, switched on or not.
+pub fn awaits_approval(entry: &ServerEntry) -> bool {
+    entry.quarantined
 }
 
 /// What the entry says, to be shown.

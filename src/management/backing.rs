@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use crate::{
     activity::{ActivityReader, UnreadableActivity},
-    catalog::Snapshot,
+    catalog::{ApprovalRequest, ServerCatalog, Snapshot},
     config::{Change, Settings, WriteError},
     error_code::Failure,
     upstream::Status,
@@ -34,7 +34,14 @@ pub trait Backing: Send + Sync {
     fn recent_log(&self, server: &str, n: usize) -> Vec<String>;
 
     /// Lets go what is kept of a server that was taken out of the configuration.
-    fn forget(&self, server: &str);
+    fn forget(&self, server: &str) -> impl Future<Output = ()> + Send;
+
+    /// Takes what a person saw for approved. `listed` is what is known of the server.
+    fn approve(
+        &self,
+        request: ApprovalRequest,
+        listed: Option<&ServerCatalog>,
+    ) -> impl Future<Output = Result<(), Failure>> + Send;
 
     /// How the connections of a server are.
     fn connections(&self, server: &str) -> Connections;

@@ -6,7 +6,8 @@ use crate::{
     catalog::Snapshot,
     config::Settings,
     error_code::{ErrorCode, Failure},
-    gate::Rules,
+    gate::{self, Rules},
+    names::ServerName,
     wire::{Target, method},
 };
 
@@ -53,7 +54,8 @@ fn refusal(
 fn next_step(code: ErrorCode, server: &str) -> Option<String> {
     match code {
         ErrorCode::ServerDisabled => Some(enable(server)),
-        ErrorCode::ServerQuarantined => Some(approve()),
+        ErrorCode::ServerQuarantined => Some(approve(server)),
+        ErrorCode::ToolChanged | ErrorCode::ToolHeld => Some(inspect(server)),
         _ => None,
     }
 }
@@ -64,8 +66,21 @@ pub(super) fn enable(server: &str) -> String {
 }
 
 /// What a person does about a server that is held.
-pub(super) fn approve() -> String {
-    "review it and set \"quarantined\": false in the configuration file".to_owned()
+pub(super) fn approve(server: &str) -> String {
+    format!(
+        "review it with `mcpproxy upstream inspect {server}`, then `mcpproxy upstream approve {server}`"
+    )
+}
+
+/// What a person does about something that is held.
+pub(super) fn inspect(server: &str) -> String {
+    format!("`mcpproxy upstream inspect {server}` shows what is held, and how to approve it")
+}
+
+/// Whether a server waits for approval.
+pub(super) fn is_quarantined(settings: &Settings, lists: &Snapshot, server: &str) -> bool {
+    let entry = Rules::new(settings, lists).entry(server);
+    entry.is_ok_and(gate::awaits_approval)
 }
 
 /// `read`, `write` or `destructive`: what a known tool is called with.
@@ -93,4 +108,18 @@ pub(super) fn count_callable(settings: &Settings, lists: &Snapshot) -> usize {
     known
         .filter(|(server, tool)| rules.allows(&operator, server, &Target::tool(tool)))
         .count()
+}
+
+/// How many things of a server are held, and what to do about them.
+pub(super) fn held_step(
+    settings: &Settings,
+    lists: &Snapshot,
+    name: &ServerName,
+) -> Option<(usize, String)> {
+    let pins = lists.pins.get(name)?;
+    let held = pins.held_things();
+    if held == 0 || pins.is_untrusted || !settings.servers.contains_key(name) {
+        return None;
+    }
+    Some((held, inspect(name.as_str())))
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::{Management, gated::server_refusal};
 use crate::{
+    catalog::Snapshot,
     error_code::ErrorCode,
     names::ServerName,
     upstream::{State, Upstream},
@@ -22,6 +23,9 @@ pub struct HealthReport {
     pub backends_connected: usize,
     /// Tools known.
     pub tools: usize,
+    /// Tools that are held until a person approves them; absent if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub held_tools: usize,
     /// Client sessions open.
     pub active_clients: usize,
     /// Servers that do not work, each with its reason; absent when all is well.
@@ -36,6 +40,17 @@ pub struct UnhealthyServer {
     pub name: String,
     /// Why, in words that name no path of this machine.
     pub reason: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde wants")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Of servers that may be used.
+pub(super) fn held_tools(lists: &Snapshot) -> usize {
+    let pins = lists.pins.values().filter(|pins| !pins.is_untrusted);
+    pins.map(|pins| pins.held_tools()).sum()
 }
 
 impl Management {
@@ -87,6 +102,7 @@ impl Management {
                 .count(),
             backends_connected: connected,
             tools: lists.tool_count(),
+            held_tools: held_tools(&lists),
             active_clients,
             servers: ailing,
         }

@@ -5,8 +5,10 @@
 
 mod activity;
 mod backing;
+mod definition_diff;
 mod gated;
 mod health;
+mod inspection;
 mod operator_hints;
 mod over_daemon;
 mod over_files;
@@ -20,6 +22,7 @@ use std::{path::Path, sync::Arc};
 pub use self::{
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
+    inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding},
     over_daemon::OverDaemon,
     over_files::{ConfigReport, Exposure, OverFiles},
     server_logs::{last_lines, last_lines_before},
@@ -47,6 +50,10 @@ impl<B: Backing> Management<B> {
     /// What is known of the tools, prompts and resources of these servers.
     pub fn lists(&self, settings: &Settings) -> Arc<Snapshot> {
         self.0.lists(settings)
+    }
+
+    fn backing(&self) -> &B {
+        &self.0
     }
 
     /// The configuration file.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Management,
-    gated::{approve, call_variant, enable},
+    gated::{approve, call_variant, enable, inspect},
 };
 use crate::{
     error_code::{ErrorCode, Failure},
@@ -36,13 +36,11 @@ impl Management {
                 Some(correct_entry(&failure.error, self.config_file()))
             }
             (ErrorCode::ServerDisabled, Some(server)) => Some(enable(server)),
-            (ErrorCode::ServerQuarantined, _) => Some(approve()),
+            (ErrorCode::ServerQuarantined, Some(server)) => Some(approve(server)),
             (ErrorCode::ToolDisabled, _) => Some(format!(
                 "change `enabled_tools` or `disabled_tools` of the server in {file}"
             )),
-            (ErrorCode::ToolChanged, Some(server)) => Some(format!(
-                "`mcpproxy tools list --server {server}` shows the tools as they are now"
-            )),
+            (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(server)) => Some(inspect(server)),
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost, Some(server)) => {
                 Some(self.repair(server))

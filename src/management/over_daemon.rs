@@ -13,9 +13,10 @@ use super::{
 };
 use crate::{
     activity::{Activity, ActivityReader, UnreadableActivity},
-    catalog::{Catalog, Snapshot},
+    catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
     config::{Change, Keeper, Settings, WriteError},
     error_code::{ErrorCode, Failure},
+    names::ServerName,
     upstream::{State, Upstream, Upstreams},
 };
 
@@ -166,8 +167,21 @@ impl Backing for OverDaemon {
         upstream.map_or_else(Vec::new, |upstream| upstream.stderr().tail(n))
     }
 
-    /// The supervisor does it when the server has ended, however the entry went away.
-    fn forget(&self, _: &str) {}
+    /// The supervisor removes its log when the server has ended, however the entry went away. What was approved of it stays when an
+    /// entry merely vanishes from the file, which may be a mistake.
+    async fn forget(&self, server: &str) {
+        if let Ok(name) = ServerName::parse(server) {
+            self.catalog.forget_approvals(name).await;
+        }
+    }
+
+    async fn approve(
+        &self,
+        request: ApprovalRequest,
+        _: Option<&ServerCatalog>,
+    ) -> Result<(), Failure> {
+        self.catalog.approve(request).await
+    }
 
     fn connections(&self, server: &str) -> Connections {
         let instances = self.upstreams.instances(server);

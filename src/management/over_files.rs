@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 use super::{Backing, Connections, Management};
 use crate::{
     activity::{ActivityReader, UnreadableActivity},
-    catalog::{ServerCatalog, Snapshot, last_known},
+    approvals,
+    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
     config::{self, BrokenEntry, Change, Places, Settings, Variables, Why, WriteError},
     error_code::{ErrorCode, Failure},
+    gate,
     names::ServerName,
     process,
 };
@@ -152,7 +154,12 @@ impl Backing for OverFiles {
             let server = ServerCatalog::ingest(&entry.name, &entry.fingerprint, listing);
             Some((entry.name.clone(), Arc::new(server)))
         });
-        Arc::new(Snapshot::new(0, known.collect()))
+        let policy = |name: &ServerName| {
+            let entry = settings.servers.get(name);
+            entry.map_or(approvals::Policy::Untrusted, |entry| gate::policy(entry))
+        };
+        let known = known.collect();
+        Arc::new(catalog::with_pins_of_files(&self.data_dir, known, policy))
     }
 
     fn data_dir(&self) -> &Path {
@@ -163,10 +170,21 @@ impl Backing for OverFiles {
         Vec::new()
     }
 
-    fn forget(&self, server: &str) {
+    async fn forget(&self, server: &str) {
         if let Ok(name) = ServerName::parse(server) {
             process::remove_server_logs(&self.data_dir, &name);
+            if let Err(error) = approvals::forget(&self.data_dir, &name) {
+                tracing::warn!(server, %error, "what was approved of the server could not be forgotten");
+            }
         }
+    }
+
+    async fn approve(
+        &self,
+        request: ApprovalRequest,
+        listed: Option<&ServerCatalog>,
+    ) -> Result<(), Failure> {
+        catalog::approve_in_files(&self.data_dir, &request, listed)
     }
 
     fn connections(&self, _: &str) -> Connections {

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Backing, Connections, Management, gated::server_refusal, operator_hints::correct_entry,
+    Backing, Connections, Management,
+    gated::{held_step, server_refusal},
+    operator_hints::correct_entry,
     server_logs::last_lines,
 };
 use crate::{
@@ -46,6 +48,9 @@ pub struct ServerRow {
     pub quarantined: bool,
     /// Tools known; nothing where no daemon runs and no list was kept.
     pub tools: Option<usize>,
+    /// How many of its tools, prompts and resources are held; absent if none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<usize>,
     /// How many instances run, of a server that not all clients share; absent for the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<usize>,
@@ -252,6 +257,7 @@ impl<B: Backing> Management<B> {
             None => (None, refusal.map(|failure| failure.hint)),
         };
         let listed = lists.servers.get(&entry.name);
+        let held = held_step(settings, lists, &entry.name);
         let switches = gate::switches(entry);
         ServerRow {
             name: entry.name.to_string(),
@@ -262,9 +268,12 @@ impl<B: Backing> Management<B> {
             tools: listed
                 .map(|server| server.tools.len())
                 .or(B::TOOLS_UNLISTED),
+            held: held.as_ref().map(|(held, _)| *held),
             instances: is_divided.then_some(instances),
             last_error,
-            next_step: next_step.or_else(|| asleep(state, connections.base.as_ref())),
+            next_step: next_step
+                .or(held.map(|(_, step)| step))
+                .or_else(|| asleep(state, connections.base.as_ref())),
         }
     }
 
@@ -276,6 +285,7 @@ impl<B: Backing> Management<B> {
             enabled: true,
             quarantined: false,
             tools: B::TOOLS_UNLISTED,
+            held: None,
             instances: None,
             last_error: Some(broken.reason.clone()),
             next_step: Some(correct_entry(&broken.reason, self.config_file())),
@@ -313,7 +323,7 @@ impl<B: Backing> Management<B> {
         };
         let written = self.write(vec![removed]).await;
         written.map_err(|failure| self.not_in_file(name, failure))?;
-        self.0.forget(name);
+        self.0.forget(name).await;
         Ok(ServerChange::of(row?, &["removed"]))
     }
 
@@ -331,7 +341,7 @@ impl<B: Backing> Management<B> {
     }
 
     /// A server that is there and stands in no file is the demo server.
-    fn not_in_file(&self, name: &str, failure: Failure) -> Failure {
+    pub(super) fn not_in_file(&self, name: &str, failure: Failure) -> Failure {
         if failure.code != ErrorCode::UnknownServer || self.server(name).is_err() {
             return failure;
         }
@@ -345,14 +355,17 @@ impl<B: Backing> Management<B> {
 
     /// The server that is to be changed. A file that cannot be used as a whole can be changed all the same: that is the inner
     /// failure, which counts only if it is still so afterwards.
-    fn row_before_change(&self, name: &str) -> Result<Result<ServerRow, Failure>, Failure> {
+    pub(super) fn row_before_change(
+        &self,
+        name: &str,
+    ) -> Result<Result<ServerRow, Failure>, Failure> {
         match self.server(name) {
             Err(failure) if failure.code != ErrorCode::ConfigUnusable => Err(failure),
             row => Ok(row),
         }
     }
 
-    async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
+    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
         let written = self.0.change(changes).await;
         written.map_err(|error| not_written(&error))?;
         match self.config_error() {

@@ -36,7 +36,7 @@ pub struct StatusReport {
     pub callable_tools: Option<usize>,
     /// Client sessions open.
     pub sessions: usize,
-    /// The servers that do not work, each with its error and its next step.
+    /// The servers that do not work or of which something is held, each with its error and its next step.
     #[serde(default)]
     pub problems: Vec<ServerRow>,
     /// What of the configuration is ignored, and what waits for a restart.
@@ -136,7 +136,10 @@ impl Management {
             servers,
             tools: health.tools,
             callable_tools: Some(count_callable(&settings, &lists)),
-            problems: rows.into_iter().filter(ServerRow::is_failing).collect(),
+            problems: rows
+                .into_iter()
+                .filter(|row| row.is_failing() || row.held.is_some())
+                .collect(),
             sessions: health.active_clients,
             warnings,
             activity: Some(self.0.activity.status()),

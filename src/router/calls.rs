@@ -3,6 +3,7 @@
 use super::{Reply, RequestError, Router, View, built_in, recording};
 use crate::{
     activity::OpenCall,
+    approvals::ThingKind,
     call_context::CallContext,
     catalog::Owner,
     error_code::{ErrorCode, Failure},
@@ -151,7 +152,14 @@ impl Router {
         if let Some((server, prompt)) = snapshot.offered_prompt(offered) {
             return Ok((server.clone(), prompt.name.clone()));
         }
-        let hint = match names::closest(offered, snapshot.offered_prompt_names()) {
+        let is_shown = |name: &&str| {
+            let found = snapshot.offered_prompt(name);
+            found.is_some_and(|(server, prompt)| {
+                !snapshot.hides(server.as_str(), ThingKind::Prompt, &prompt.name)
+            })
+        };
+        let known = snapshot.offered_prompt_names().filter(is_shown);
+        let hint = match names::closest(offered, known) {
             Some(close) => format!("The closest known name is {close:?}."),
             None => "Look the name up in the list of prompts.".to_owned(),
         };

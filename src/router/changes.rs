@@ -178,7 +178,7 @@ mod tests {
     #[tokio::test]
     async fn who_listens_is_told_of_changes_since_then_and_once() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let (catalog, task) = Catalog::new(folder.path().to_owned(), &[]);
+        let (catalog, task) = Catalog::new(folder.path(), &[]);
         let shutdown = CancellationToken::new();
         tokio::spawn(task.run(shutdown.clone()));
         let (_settings, settings) = watch::channel(Arc::new(settings()));

@@ -37,6 +37,8 @@ pub(super) fn of_servers(mode: RoutingMode, now: &Moment) -> String {
     let servers: Vec<(&str, String)> = usable
         .map(|name| {
             let known = now.snapshot().servers.get(name);
+            let is_held = now.rules().holds_instructions(name.as_str());
+            let known = known.filter(|_| !is_held);
             let words = known.and_then(|known| known.instructions());
             (name.as_str(), words.unwrap_or_default())
         })

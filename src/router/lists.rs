@@ -71,6 +71,8 @@ impl Lists {
             (Some(here), Some(there)) => Arc::ptr_eq(here, there),
             (here, there) => here.is_none() && there.is_none(),
         };
+        let pins = [self, other].map(|lists| lists.moment.snapshot().pins.get(server));
+        let same_server = same_server && pins[0] == pins[1];
         let same_settings = Arc::ptr_eq(self.moment.settings(), other.moment.settings());
         same_server && same_settings && self.view == other.view
     }

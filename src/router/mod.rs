@@ -10,6 +10,7 @@ mod header_params;
 mod instructions;
 mod lists;
 mod opening;
+mod quarantine;
 mod recording;
 mod resources;
 mod subscriptions;
@@ -135,7 +136,7 @@ impl Router {
             Ok(Reply::Passed(outcome)) => outcome,
             Ok(Reply::Own(result)) => own(result),
             Err(RequestError::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
-                own(failed_result(&failure))
+                own(self.refused_call(view, request, &failure))
             }
             Err(refused) => Outcome::Error(refusal(context, refused).to_raw()),
         }

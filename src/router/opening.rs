@@ -10,7 +10,7 @@ use crate::{
     access::Caller,
     call_context::ClientIdentity,
     error_code::Failure,
-    wire::{Raw, Revision, RpcError, Target, method, presentation},
+    wire::{Edit, Raw, Revision, RpcError, Target, method, presentation, splice},
 };
 
 /// What a client said when it opened a connection, and what it is answered.
@@ -84,9 +84,16 @@ impl Router {
         let target = Target::method_alone(method::INITIALIZE);
         self.0.gate.decide(caller, server, &target)?;
         self.ensure_listed(server).await?;
-        let snapshot = self.0.catalog.snapshot();
-        let known = snapshot.servers.get(server);
-        Ok(known.map(|known| known.listing.initialize.clone()))
+        let now = self.0.gate.now();
+        let known = now.snapshot().servers.get(server);
+        let said = known.map(|known| known.listing.initialize.clone());
+        Ok(said.map(|said| {
+            if !now.rules().holds_instructions(server) {
+                return said;
+            }
+            let without = splice(&said, &[("instructions", Edit::Remove)]);
+            without.unwrap_or_else(|_| Raw::empty_object())
+        }))
     }
 }
 

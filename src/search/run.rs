@@ -159,6 +159,7 @@ fn is_held(failure: &Failure) -> bool {
             | ErrorCode::ServerDisabled
             | ErrorCode::ToolDisabled
             | ErrorCode::ToolChanged
+            | ErrorCode::ToolHeld
     )
 }
 

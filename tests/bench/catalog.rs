@@ -140,7 +140,7 @@ fn lists(c: &mut Criterion) {
             .map(|(name, _)| (name.clone(), "entry".to_owned()))
             .collect();
         // Its task would write what servers list anew; none does.
-        let (catalog, _task) = Catalog::new(folder.path().to_owned(), &known);
+        let (catalog, _task) = Catalog::new(folder.path(), &known);
         let settings = settings(&listings);
         let (in_force, watched) = watch::channel(Arc::new(settings.clone()));
         let gate = Gate::new(watched.clone(), catalog.clone());

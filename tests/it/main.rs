@@ -53,4 +53,5 @@ mod subscriptions;
 mod support;
 mod tasks;
 mod test_language;
+mod trust;
 mod upstream_habits;

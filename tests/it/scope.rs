@@ -231,11 +231,14 @@ async fn a_server_that_offers_something_else_by_now_is_listed_again() {
     let client = daemon.client("/mcp/all").await;
     let reply = client.call("up__itself", "{}").await;
     assert_eq!(reply.failure()["code"], "tool_changed");
-    until_async("the new definition", async || {
-        let list = client.request("tools/list", "{}").await;
-        list.result().contains("The new tool").then_some(())
+    until_async("the new definition to be held", async || {
+        let listed = client.tool_names().await;
+        (!listed.contains(&"up__itself".to_owned())).then_some(())
     })
     .await;
+    crate::trust::approve(&daemon, "up", &["itself"]).await;
+    let list = client.request("tools/list", "{}").await;
+    assert!(list.result().contains("The new tool"), "{}", list.result());
     told(&client, "up__itself").await;
     // One listed first, one listed again, and the session has its own.
     assert_eq!(upstream.spawn_count(), 3);

@@ -15,6 +15,7 @@ use super::{
     texts::{self, FIELDS},
 };
 use crate::{
+    approvals::ThingKind,
     catalog::{Query, ServerCatalog, Snapshot, Tool, thesaurus::similar, tokenizer::words_of},
     long_work::Stop,
     names::ServerName,
@@ -34,6 +35,8 @@ struct Indexed {
     server: Arc<ServerCatalog>,
     place: usize,
     lengths: [u16; FIELDS],
+    /// Whether it is found by its name alone.
+    is_hidden: bool,
 }
 
 impl Indexed {
@@ -45,7 +48,12 @@ impl Indexed {
     fn has_all(&self, phrases: &[Vec<String>]) -> bool {
         let mut missing: Vec<&Vec<String>> = phrases.iter().collect();
         for field in 0..FIELDS {
-            let words = words_of(&texts::text_of(&self.server.server, self.tool(), field));
+            let text = if self.is_hidden {
+                texts::name_alone(self.tool())[field].clone()
+            } else {
+                texts::text_of(&self.server.server, self.tool(), field)
+            };
+            let words = words_of(&text);
             missing.retain(|phrase| {
                 let mut windows = words.windows(phrase.len());
                 !windows.any(|words| words == **phrase)
@@ -116,6 +124,11 @@ impl Searcher {
                         server: server.clone(),
                         place,
                         lengths,
+                        is_hidden: snapshot.hides(
+                            server.server.as_str(),
+                            ThingKind::Tool,
+                            &tool.name,
+                        ),
                     });
                 }
             }

@@ -16,6 +16,7 @@ use super::{
     texts::{self, FIELDS},
 };
 use crate::{
+    approvals::ThingKind,
     catalog::{Snapshot, Tool, tokenizer::Token},
     fingerprint::Fingerprint,
     names::ServerName,
@@ -44,6 +45,8 @@ type Key = (ServerName, Box<str>);
 struct Known {
     number: u64,
     fingerprint: Fingerprint,
+    /// Whether it is found by its name alone.
+    is_hidden: bool,
     lengths: [u16; FIELDS],
 }
 
@@ -109,7 +112,8 @@ impl Writer {
         self.remove_unknown(&snapshot, &mut changes);
         for server in snapshot.servers.values() {
             for tool in &server.tools {
-                self.put(&server.server, tool, &mut changes)
+                let is_hidden = snapshot.hides(server.server.as_str(), ThingKind::Tool, &tool.name);
+                self.put(&server.server, tool, is_hidden, &mut changes)
                     .map_err(IndexError::new("index a tool"))?;
             }
         }
@@ -141,11 +145,16 @@ impl Writer {
         &mut self,
         server: &ServerName,
         tool: &Tool,
+        is_hidden: bool,
         changes: &mut IndexChanges,
     ) -> tantivy::Result<()> {
         let key = (server.clone(), tool.name.clone());
         let number = match self.known.get(&key) {
-            Some(known) if known.fingerprint == tool.fingerprint => return Ok(()),
+            Some(known)
+                if known.fingerprint == tool.fingerprint && known.is_hidden == is_hidden =>
+            {
+                return Ok(());
+            }
             Some(known) => {
                 // Deletes what was added before, not what follows.
                 self.documents
@@ -154,7 +163,11 @@ impl Writer {
             }
             None => self.free.pop().unwrap_or(self.known.len() as u64),
         };
-        let texts = texts::texts_of(server, tool);
+        let texts = if is_hidden {
+            texts::name_alone(tool)
+        } else {
+            texts::texts_of(server, tool)
+        };
         let tokens = texts::tokens_of_fields(&texts);
         let lengths = texts::lengths(&tokens);
         let mut document = TantivyDocument::new();
@@ -168,6 +181,7 @@ impl Writer {
             Known {
                 number,
                 fingerprint: tool.fingerprint,
+                is_hidden,
                 lengths,
             },
         );

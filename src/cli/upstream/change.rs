@@ -1,4 +1,4 @@
-//! `mcpproxy upstream remove|enable|disable|restart`: one verb for some servers.
+//! `mcpproxy upstream remove|enable|disable|restart|quarantine`: one verb for some servers.
 
 use std::{pin::pin, time::Duration};
 
@@ -38,6 +38,7 @@ pub(super) enum Verb {
     Enable,
     Disable,
     Restart,
+    Quarantine,
 }
 
 /// What programs read: a change or a failure for each server, in the order in which they were named.
@@ -134,6 +135,11 @@ async fn through(
             format!("{server}/disable"),
             AnswerDeadline::Daemon,
         ),
+        Verb::Quarantine => (
+            Method::POST,
+            format!("{server}/quarantine"),
+            AnswerDeadline::Daemon,
+        ),
         // The answer comes when the server is up, and a first start may download.
         Verb::Restart => (
             Method::POST,
@@ -164,7 +170,9 @@ async fn through(
         });
     }
     match verb {
-        Verb::Remove | Verb::Disable => out.note(&format!("{} {name:?}", past(verb))),
+        Verb::Remove | Verb::Disable | Verb::Quarantine => {
+            out.note(&format!("{} {name:?}", past(verb)));
+        }
         Verb::Enable | Verb::Restart => outcome::say(out, past(verb), server),
     }
     Ok(change)
@@ -199,6 +207,7 @@ async fn in_file(
         Verb::Remove => files.remove_server(name).await?,
         Verb::Enable => files.set_enabled(name, Enabled::On).await?,
         Verb::Disable => files.set_enabled(name, Enabled::Off).await?,
+        Verb::Quarantine => files.quarantine(name).await?,
         Verb::Restart => return Err(CommandFailure::not_reachable("the daemon is not running")),
     };
     out.note(&format!(
@@ -215,5 +224,6 @@ fn past(verb: Verb) -> &'static str {
         Verb::Enable => "enabled",
         Verb::Disable => "disabled",
         Verb::Restart => "restarted",
+        Verb::Quarantine => "quarantined",
     }
 }

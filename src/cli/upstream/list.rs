@@ -63,10 +63,18 @@ fn row(server: ServerRow) -> [String; 6] {
         server.name,
         or_dash(server.transport),
         state,
-        or_dash(server.tools.map(|tools| tools.to_string())),
+        or_dash(tools(server.tools, server.held)),
         or_dash(server.last_error),
         or_dash(server.next_step),
     ]
+}
+
+/// `5 (2 held)`.
+pub(super) fn tools(tools: Option<usize>, held: Option<usize>) -> Option<String> {
+    match held {
+        Some(held) => Some(format!("{} ({held} held)", tools.unwrap_or_default())),
+        None => tools.map(|tools| tools.to_string()),
+    }
 }
 
 /// The state of the connection, whether the server is switched off or held, and how many instances run, where not all clients

@@ -1,8 +1,11 @@
 //! `mcpproxy upstream`: the servers behind the daemon, from a terminal.
 
 mod add;
+mod approve;
 mod change;
+mod inspect;
 mod list;
+mod lock;
 mod logs;
 mod outcome;
 mod show;
@@ -13,7 +16,7 @@ pub(super) use list::print_rows;
 
 use super::{failure::CommandFailure, location::Location, output::Output};
 
-/// List, add, remove, switch and look into the servers behind mcpproxy
+/// List, add, remove, switch, review and look into the servers behind mcpproxy
 ///
 /// With a daemon running these go through it and take effect at once. Without one, all but `restart` work on the files.
 #[derive(Debug, Subcommand)]
@@ -33,6 +36,11 @@ pub(super) enum UpstreamCommand {
     /// Stop servers, start them anew and read their tools again, even if they were asleep
     Restart(change::NamedServers),
     Logs(logs::ShowLogs),
+    Inspect(inspect::InspectServer),
+    Approve(approve::ApproveServer),
+    /// Hold servers: nothing of them is executed until they are approved
+    Quarantine(change::NamedServers),
+    Lock(lock::WriteLock),
 }
 
 const EXAMPLES: &str = "\
@@ -42,7 +50,10 @@ Examples:
   mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
   mcpproxy upstream restart time docs
   mcpproxy upstream show docs
-  mcpproxy upstream logs time --lines 200 --follow";
+  mcpproxy upstream logs time --lines 200 --follow
+  mcpproxy upstream inspect docs
+  mcpproxy upstream approve docs search --seen 1f0c5a6b7d8e9f00
+  mcpproxy upstream lock mcp.lock.json";
 
 impl UpstreamCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
@@ -55,6 +66,10 @@ impl UpstreamCommand {
             Self::Disable(named) => named.run(change::Verb::Disable, location, out).await,
             Self::Restart(named) => named.run(change::Verb::Restart, location, out).await,
             Self::Logs(logs) => logs.run(location, out).await,
+            Self::Inspect(inspect) => inspect.run(location, out).await,
+            Self::Approve(approve) => approve.run(location, out).await,
+            Self::Quarantine(named) => named.run(change::Verb::Quarantine, location, out).await,
+            Self::Lock(lock) => lock.run(location, out).await,
         }
     }
 }

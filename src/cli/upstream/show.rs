@@ -8,7 +8,7 @@ use super::{
         failure::CommandFailure,
         output::{self, Output},
     },
-    list::state,
+    list::{state, tools},
 };
 use crate::{daemon_client, management::ServerDetails};
 
@@ -40,7 +40,7 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
         ("name", Some(server.name.clone())),
         ("transport", server.transport.clone()),
         ("state", Some(state(&server))),
-        ("tools", server.tools.map(|tools| tools.to_string())),
+        ("tools", tools(server.tools, server.held)),
         ("last error", server.last_error),
         ("next step", server.next_step),
         ("log", details.log_file.map(|log| log.display().to_string())),

@@ -42,7 +42,7 @@ impl Endpoints {
         };
         let settings = config::parse("{}", &surroundings).expect("a configuration");
         let (keeper, settings) = watch::channel(Arc::new(settings));
-        let (catalog, _task) = Catalog::new(folder.path().to_owned(), &[]);
+        let (catalog, _task) = Catalog::new(folder.path(), &[]);
         let gate = Gate::new(settings.clone(), catalog.clone());
         let router = Router::new(
             settings,

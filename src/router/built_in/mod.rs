@@ -4,6 +4,7 @@
 mod arguments;
 mod call_tools;
 mod describe_tool;
+mod quarantine_security;
 mod retrieve_tools;
 
 use futures_util::future::BoxFuture;
@@ -27,6 +28,7 @@ const ALL: &[BuiltIn] = &[
     call_tools::WRITE,
     call_tools::DESTRUCTIVE,
     call_tools::ANY,
+    quarantine_security::TOOL,
 ];
 
 /// A tool of our own.

@@ -188,10 +188,11 @@ impl Upstream {
                 .of_tool(tool));
         }
         let error = format!(
-            "the tool {tool:?} of server {:?} is not the one that was asked for: its definition changed",
+            "the tool {tool:?} of server {:?} is held: its definition changed since it was approved",
             self.name()
         );
-        let hint = "Look the tool up again and call it with its new definition.";
+        let hint =
+            "Use something else until the user has reviewed it; only the user can approve it.";
         Err(Failure::new(ErrorCode::ToolChanged, error, hint)
             .of_server(self.name())
             .of_tool(tool))

@@ -270,7 +270,10 @@ impl Supervisor {
         let changes = plan(&wanted, &running);
         // A server that is replaced keeps its last known lists until it has said what it offers now.
         let known = known(&settings);
-        self.context.catalog.keep(known.clone()).await;
+        self.context
+            .catalog
+            .keep(gate::policies(&settings, &known))
+            .await;
         for change in changes {
             match change {
                 WorkerChange::Start(name) => self.start(&settings, &name),

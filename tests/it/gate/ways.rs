@@ -59,7 +59,7 @@ pub(super) fn refused(code: &str) -> Outcome {
 }
 
 /// How the command line says what a code stands for.
-const SAID: [(&str, &str); 8] = [
+const SAID: [(&str, &str); 9] = [
     ("server_disabled", "is disabled"),
     ("server_misconfigured", "the configuration of server"),
     ("server_quarantined", "is quarantined"),
@@ -68,6 +68,7 @@ const SAID: [(&str, &str); 8] = [
     ("unknown_server", "no server"),
     ("unknown_tool", "has no tool"),
     ("wrong_variant", "was called as"),
+    ("tool_held", "is held: "),
 ];
 
 impl Outcome {
@@ -83,6 +84,30 @@ impl Outcome {
         }
         Self::Passed
     }
+}
+
+/// A server whose `echo`, prompt, resource and template speak to a terminal; its `wave` does not.
+pub(super) fn suspicious(name: &str) -> FakeUpstream {
+    let said = r"\u001b]0;owned\u0007 shows \u001b[8mnothing\u001b[0m";
+    let contents = reply(r#"{"contents":[]}"#);
+    let define = |key: &str, value: &str| {
+        format!(r#"{{"{key}":"{value}","name":"n","description":"{said}"}}"#)
+    };
+    let tool = format!(
+        r#"{{"name":"echo","description":"The secretword tool for all that there is to be done in a house and around it {said}","inputSchema":{{"type":"object"}}}}"#
+    );
+    let prompt = format!(r#"{{"name":"greet","description":"{said}"}}"#);
+    FakeUpstream::stdio()
+        .raw_tool(&tool, echo())
+        .tool("wave", echo())
+        .prompt(&prompt, reply(r#"{"messages":[]}"#))
+        .resource(&define("uri", &format!("lib://{name}")), contents.clone())
+        .template(&define("uriTemplate", &format!("page://{name}/{{n}}")))
+        .on("resources/read", contents)
+        .on(
+            "completion/complete",
+            reply(r#"{"completion":{"values":[]}}"#),
+        )
 }
 
 /// A server that offers one of each: the tools `echo` and `wave`, the prompt `greet`, the resource `lib://NAME` and the template
@@ -325,7 +350,19 @@ pub(super) enum Thing {
     CompletionOfPrompt,
     CompletionOfTemplate,
     Subscription,
+    /// Those that name the prompt or the resource that the list has.
+    SubscriptionOfResource,
+    CompletionOfListedTemplate,
 }
+
+/// What names a thing of the lists.
+pub(super) const LISTED: [Thing; 5] = [
+    Thing::Prompt,
+    Thing::Resource,
+    Thing::CompletionOfPrompt,
+    Thing::SubscriptionOfResource,
+    Thing::CompletionOfListedTemplate,
+];
 
 pub(super) const THINGS: [Thing; 6] = [
     Thing::Prompt,
@@ -351,6 +388,12 @@ impl Thing {
                 completion(json!({ "type": "ref/resource", "uri": page }))
             }
             Self::Subscription => ("resources/subscribe", json!({ "uri": page })),
+            Self::SubscriptionOfResource => ("resources/subscribe", json!({ "uri": resource })),
+            Self::CompletionOfListedTemplate => {
+                let (start, _) = page.rsplit_once('/').expect("a page");
+                let template = format!("{start}/{{n}}");
+                completion(json!({ "type": "ref/resource", "uri": template }))
+            }
         }
     }
 }

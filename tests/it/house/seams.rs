@@ -57,6 +57,7 @@ const SPAWNS: &[Exception] = &[
     ),
     ("activity/task.rs", 1, "waited for at once"),
     ("api/servers.rs", 1, "waited for at once"),
+    ("catalog/following.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
     ("catalog/task.rs", 1, "waited for at once"),

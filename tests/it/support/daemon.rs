@@ -189,6 +189,15 @@ impl TestDaemon {
 
     /// Starts in a home where a daemon may have lived before.
     pub async fn start_in(home: Home) -> Self {
+        Self::start_with(home, None).await
+    }
+
+    /// The same with a lock file in force.
+    pub async fn start_locked(home: Home, lock: &Path) -> Self {
+        Self::start_with(home, Some(lock.to_owned())).await
+    }
+
+    async fn start_with(home: Home, locked: Option<PathBuf>) -> Self {
         let options = ServeOptions {
             places: Places {
                 config_file: home.config_file(),
@@ -205,6 +214,7 @@ impl TestDaemon {
             tcp: Tcp::Always,
             idle_exit: None,
             demo: false,
+            locked,
             // The developer's own start-up files are none of a test's business.
             login_path: LoginPath::unasked(),
         };

@@ -1,0 +1,300 @@
+//! The ledger of a server on disk: one private file, `approvals/NAME.json` in the data folder. A damaged one is set aside, and then
+//! nothing of the server counts as approved.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    kinds::{HoldReason, ThingKind},
+    ledger::{Approved, Baseline, Held, Ledger},
+};
+use crate::{fingerprint::Fingerprint, names::ServerName, storage};
+
+/// The version of the file format.
+const VERSION: u32 = 1;
+
+/// Limit: the largest file that is read. We write none that is larger.
+const LARGEST: u64 = 64 << 20;
+
+/// Limit: files of servers that stand in no configuration any more. The oldest beyond are deleted.
+const ABSENT: usize = 256;
+
+#[derive(Serialize, Deserialize)]
+struct Stored<'a> {
+    version: u32,
+    server: String,
+    baseline: String,
+    #[serde(borrow)]
+    approved: Vec<StoredApproved<'a>>,
+    held: Vec<StoredHeld>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredApproved<'a> {
+    kind: String,
+    name: String,
+    fingerprint: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    at: u64,
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    definition: Option<&'a RawValue>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredHeld {
+    kind: String,
+    name: String,
+    fingerprint: String,
+    reason: String,
+    since: u64,
+}
+
+/// Reads a server's ledger. Blocks. One that cannot be read is set aside, under a name that the log says, and counts as lost.
+pub fn load(data_dir: &Path, server: &ServerName) -> Ledger {
+    let path = file(data_dir, server);
+    let why = match read(&path) {
+        Ok(text) => match parse(&text, server) {
+            Ok(ledger) => return ledger,
+            Err(why) => why,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ledger::default(),
+        Err(error) => error.to_string(),
+    };
+    let aside = path.with_extension("json.damaged");
+    let moved = fs::rename(&path, &aside);
+    tracing::error!(
+        %server, why, file = %path.display(), aside = %aside.display(), set_aside = moved.is_ok(),
+        "the record of what was approved is damaged; every tool of the server is held until a person approves it"
+    );
+    let lost = Ledger::lost();
+    // Otherwise the next start would take the server for a new one.
+    if let Err(error) = save(data_dir, server, &lost) {
+        tracing::error!(%server, %error, "the record of what was approved could not be begun anew");
+    }
+    lost
+}
+
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::metadata(path)?.len() > LARGEST {
+        return Err(io::Error::other("it is larger than 64 MiB"));
+    }
+    fs::read(path)
+}
+
+fn parse(text: &[u8], server: &ServerName) -> Result<Ledger, String> {
+    let stored: Stored<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if stored.version != VERSION {
+        return Err(format!("its version is {}", stored.version));
+    }
+    if stored.server != server.as_str() {
+        return Err(format!("it is of the server {:?}", stored.server));
+    }
+    let baseline = match &*stored.baseline {
+        "none" => Baseline::None,
+        "taken" => Baseline::Taken,
+        "lost" => Baseline::Lost,
+        other => return Err(format!("its baseline is {other:?}")),
+    };
+    let mut ledger = Ledger {
+        baseline,
+        ..Ledger::default()
+    };
+    for one in stored.approved {
+        let approved = Approved {
+            fingerprint: fingerprint(&one.fingerprint)?,
+            definition: one.definition.map(|text| text.get().into()),
+            by: one.by.map(Arc::from),
+            at: one.at,
+        };
+        ledger
+            .approved
+            .insert((kind(&one.kind)?, one.name.into()), approved);
+    }
+    for one in stored.held {
+        let reason = HoldReason::parse(&one.reason);
+        let held = Held {
+            fingerprint: fingerprint(&one.fingerprint)?,
+            reason: reason.ok_or_else(|| format!("{:?} is no reason", one.reason))?,
+            since: one.since,
+        };
+        ledger
+            .held
+            .insert((kind(&one.kind)?, one.name.into()), held);
+    }
+    Ok(ledger)
+}
+
+fn kind(text: &str) -> Result<ThingKind, String> {
+    ThingKind::parse(text).ok_or_else(|| format!("{text:?} is no kind of thing"))
+}
+
+fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+    Fingerprint::parse(text).ok_or_else(|| format!("{text:?} is no fingerprint"))
+}
+
+/// Writes a server's ledger. Blocks.
+pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result<()> {
+    let approved = ledger.approved.iter().map(|((kind, name), approved)| {
+        let text = approved.definition.as_deref();
+        StoredApproved {
+            kind: kind.as_str().to_owned(),
+            name: name.to_string(),
+            fingerprint: approved.fingerprint.to_hex(),
+            by: approved.by.as_deref().map(str::to_owned),
+            at: approved.at,
+            definition: text.and_then(|text| serde_json::from_str(text).ok()),
+        }
+    });
+    let held = ledger.held.iter().map(|((kind, name), held)| StoredHeld {
+        kind: kind.as_str().to_owned(),
+        name: name.to_string(),
+        fingerprint: held.fingerprint.to_hex(),
+        reason: held.reason.as_str().to_owned(),
+        since: held.since,
+    });
+    let stored = Stored {
+        version: VERSION,
+        server: server.to_string(),
+        baseline: match ledger.baseline {
+            Baseline::None => "none",
+            Baseline::Taken => "taken",
+            Baseline::Lost => "lost",
+        }
+        .to_owned(),
+        approved: approved.collect(),
+        held: held.collect(),
+    };
+    let text = serde_json::to_vec(&stored)?;
+    storage::create_private_dir(&folder(data_dir))?;
+    storage::write_atomically(&file(data_dir, server), &text)
+}
+
+/// Forgets what was approved of a server that a person took out. Blocks.
+pub fn forget(data_dir: &Path, server: &ServerName) -> io::Result<()> {
+    match fs::remove_file(file(data_dir, server)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+/// Deletes the oldest files of servers that stand in no configuration, where there are too many. Their number has no meaning to anybody
+/// else: an entry that was lost by a mistake in the file comes back to what was approved. Blocks.
+pub fn prune(data_dir: &Path, is_known: impl Fn(&str) -> bool) {
+    let Ok(entries) = fs::read_dir(folder(data_dir)) else {
+        return;
+    };
+    let mut absent: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let stem = path.file_stem().and_then(|stem| stem.to_str());
+        let is_ours = path.extension().is_some_and(|end| end == "json");
+        if is_ours && stem.is_some_and(|stem| !is_known(stem)) {
+            let modified = entry.metadata().and_then(|metadata| metadata.modified());
+            absent.push((modified.unwrap_or(SystemTime::UNIX_EPOCH), path));
+        }
+    }
+    absent.sort();
+    let more = absent.len().saturating_sub(ABSENT);
+    for (_, path) in absent.into_iter().take(more) {
+        // What cannot be deleted is read for configured servers only.
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("approvals")
+}
+
+fn file(data_dir: &Path, server: &ServerName) -> PathBuf {
+    folder(data_dir).join(format!("{server}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Raw;
+
+    fn server() -> ServerName {
+        ServerName::parse("s").expect("a name")
+    }
+
+    fn ledger() -> Ledger {
+        let definition = r#"{"name":"a", "inputSchema":{}}"#;
+        let print = Fingerprint::of_tool(&Raw::parse_str(definition).expect("JSON"));
+        let approved = Approved {
+            fingerprint: print,
+            definition: Some(definition.into()),
+            by: Some("me".into()),
+            at: 7,
+        };
+        let held = Held {
+            fingerprint: print,
+            reason: HoldReason::Changed,
+            since: 8,
+        };
+        Ledger {
+            baseline: Baseline::Taken,
+            approved: [((ThingKind::Tool, "a".into()), approved)].into(),
+            held: [((ThingKind::Prompt, "b".into()), held)].into(),
+        }
+    }
+
+    #[test]
+    fn a_ledger_reads_back() {
+        let folder = tempfile::tempdir().expect("a folder");
+        assert_eq!(load(folder.path(), &server()), Ledger::default());
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        assert_eq!(load(folder.path(), &server()), ledger());
+        forget(folder.path(), &server()).expect("forgotten");
+        forget(folder.path(), &server()).expect("nothing to forget");
+        assert_eq!(load(folder.path(), &server()), Ledger::default());
+    }
+
+    #[test]
+    fn a_damaged_one_is_set_aside_and_stays_lost() {
+        let folder = tempfile::tempdir().expect("a folder");
+        save(folder.path(), &server(), &ledger()).expect("saved");
+        let path = file(folder.path(), &server());
+        let whole = fs::read_to_string(&path).expect("there");
+        for damaged in [
+            "",
+            "{}",
+            whole.split_at(whole.len() / 2).0,
+            &whole.replace("\"version\":1", "\"version\":9"),
+            &whole.replace("\"server\":\"s\"", "\"server\":\"t\""),
+            &whole.replace("\"taken\"", "\"maybe\""),
+            &whole.replacen("\"fingerprint\":\"", "\"fingerprint\":\"x", 1),
+        ] {
+            fs::write(&path, damaged).expect("written");
+            assert_eq!(
+                load(folder.path(), &server()).baseline,
+                Baseline::Lost,
+                "{damaged}"
+            );
+            let aside = path.with_extension("json.damaged");
+            assert_eq!(fs::read_to_string(aside).expect("set aside"), damaged);
+            assert_eq!(load(folder.path(), &server()).baseline, Baseline::Lost);
+        }
+    }
+
+    #[test]
+    fn of_servers_that_are_gone_the_newest_are_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for n in 0..ABSENT + 5 {
+            let name = ServerName::parse(&format!("s{n}")).expect("a name");
+            save(folder.path(), &name, &ledger()).expect("saved");
+        }
+        prune(folder.path(), |name| name == "s0");
+        let left = fs::read_dir(super::folder(folder.path())).expect("there");
+        assert_eq!(left.count(), ABSENT + 1);
+        assert!(file(folder.path(), &ServerName::parse("s0").expect("a name")).exists());
+    }
+}

@@ -1,0 +1,357 @@
+//! The decision what of a listing is held, and what the ledger learns from it. Pure.
+
+use std::{cell::OnceCell, collections::HashSet, sync::Arc};
+
+use super::{
+    kinds::{Hold, HoldReason, ThingKind},
+    ledger::{Baseline, Held, Ledger, Listed},
+    lock_file::Lock,
+    pins::Pins,
+};
+use crate::names::ServerName;
+
+/// Limit: tools of one server whose approvals are remembered. Later ones are held: forgetting an approved one would let a server flush
+/// out what it wants to change.
+const MOST: usize = 10_000;
+
+/// How the settings want the definitions of a server to be treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// It may not be used: nothing that it lists counts as approved.
+    Untrusted,
+    /// What changes is held.
+    Hold,
+    /// What changes is taken as it is.
+    Allow,
+}
+
+impl Ledger {
+    /// The ledger after a listing, and what is held of that. `objects` is asked about definitions that nobody approved.
+    pub fn follow(
+        self: &Arc<Self>,
+        server: &ServerName,
+        listed: &[Listed<'_>],
+        policy: Policy,
+        lock: Option<&Lock>,
+        objects: &mut dyn FnMut(&Listed<'_>) -> bool,
+        now: u64,
+    ) -> Pins {
+        let mut pins = Pins {
+            is_untrusted: policy == Policy::Untrusted,
+            ..Pins::default()
+        };
+        let mut next = self.as_ref().clone();
+        next.held.clear();
+        let mut remembered = self.approved.len();
+        let mut room = self.room();
+        let known_letters = OnceCell::new();
+        for one in listed {
+            let is_remembered = self.entry(one).is_some();
+            let verdict = match lock {
+                Some(lock) if one.kind == ThingKind::Tool => locked(lock, server, one),
+                _ if policy == Policy::Allow => None,
+                _ => self.verdict(one, remembered, &known_letters, objects),
+            };
+            if let Some(reason) = verdict {
+                let fingerprint = one.fingerprint;
+                let known = self.held.get(&(one.kind, one.name.into()));
+                let known =
+                    known.filter(|held| held.fingerprint == fingerprint && held.reason == reason);
+                let held = Held {
+                    fingerprint,
+                    reason,
+                    since: known.map_or(now, |held| held.since),
+                };
+                next.held.insert((one.kind, one.name.into()), held);
+                pins.add(
+                    one.kind,
+                    one.name,
+                    Hold {
+                        reason,
+                        fingerprint,
+                    },
+                );
+            } else if one.kind == ThingKind::Tool {
+                if !is_remembered {
+                    remembered += 1;
+                }
+                next.note(one, None, now, &mut room);
+            }
+        }
+        let records = policy != Policy::Untrusted && lock.is_none();
+        if records && next.baseline == Baseline::None {
+            next.baseline = Baseline::Taken;
+        }
+        pins.ledger = if !records || next == **self {
+            self.clone()
+        } else {
+            Arc::new(next)
+        };
+        pins
+    }
+
+    fn verdict(
+        &self,
+        one: &Listed<'_>,
+        remembered: usize,
+        known_letters: &OnceCell<HashSet<String>>,
+        objects: &mut dyn FnMut(&Listed<'_>) -> bool,
+    ) -> Option<HoldReason> {
+        let approved = self.entry(one);
+        if approved.is_some_and(|approved| approved.fingerprint == one.fingerprint) {
+            return None;
+        }
+        if one.kind != ThingKind::Tool {
+            return objects(one).then_some(HoldReason::Objected);
+        }
+        if approved.is_some() {
+            return Some(HoldReason::Changed);
+        }
+        if self.baseline == Baseline::Lost {
+            return Some(HoldReason::Unapproved);
+        }
+        let held = self.held.get(&(one.kind, one.name.into()));
+        let was_objected = held.is_some_and(|held| {
+            held.reason == HoldReason::Objected && held.fingerprint == one.fingerprint
+        });
+        if was_objected || objects(one) {
+            return Some(HoldReason::Objected);
+        }
+        let is_alike = || {
+            known_letters
+                .get_or_init(|| self.letters())
+                .contains(&letters(one.name))
+        };
+        if self.baseline == Baseline::Taken && is_alike() {
+            return Some(HoldReason::Alike);
+        }
+        (remembered >= MOST).then_some(HoldReason::TooMany)
+    }
+
+    /// The names of the approved tools without case and separators.
+    fn letters(&self) -> HashSet<String> {
+        let tools = self.approved.keys();
+        let tools = tools.filter(|(kind, _)| *kind == ThingKind::Tool);
+        tools.map(|(_, name)| letters(name)).collect()
+    }
+}
+
+fn locked(lock: &Lock, server: &ServerName, one: &Listed<'_>) -> Option<HoldReason> {
+    let is_locked = lock.accepts(server.as_str(), one.name, one.fingerprint);
+    (!is_locked).then_some(HoldReason::NotLocked)
+}
+
+/// What is left of a name without case and separators.
+fn letters(name: &str) -> String {
+    let letters = name.chars().filter(|c| c.is_alphanumeric());
+    letters.flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        approvals::{Approval, Which, export},
+        fingerprint::Fingerprint,
+        wire::Raw,
+    };
+
+    struct House {
+        ledger: Arc<Ledger>,
+        policy: Policy,
+        lock: Option<Lock>,
+    }
+
+    fn house() -> House {
+        House {
+            ledger: Arc::default(),
+            policy: Policy::Hold,
+            lock: None,
+        }
+    }
+
+    fn definitions(tools: &[(&str, &str)]) -> Vec<(String, Raw)> {
+        let define = |(name, description): &(&str, &str)| {
+            let definition =
+                serde_json::json!({"name": name, "description": description, "inputSchema": {}});
+            ((*name).to_owned(), Raw::author(&definition))
+        };
+        tools.iter().map(define).collect()
+    }
+
+    fn listed(definitions: &[(String, Raw)]) -> Vec<Listed<'_>> {
+        let made = definitions.iter().map(|(name, definition)| Listed {
+            kind: ThingKind::Tool,
+            name,
+            fingerprint: Fingerprint::of_tool(definition),
+            definition: definition.as_str(),
+        });
+        made.collect()
+    }
+
+    impl House {
+        /// Lists these tools; which of them are held, and why. One whose description says "bad" is objected to.
+        fn list(&mut self, tools: &[(&str, &str)]) -> Vec<(String, &'static str)> {
+            let definitions = definitions(tools);
+            let server = ServerName::parse("s").expect("a name");
+            let mut objects = |one: &Listed<'_>| one.definition.contains("bad");
+            let pins = self.ledger.follow(
+                &server,
+                &listed(&definitions),
+                self.policy,
+                self.lock.as_ref(),
+                &mut objects,
+                7,
+            );
+            self.ledger = pins.ledger.clone();
+            let mut held: Vec<_> = pins.held[0]
+                .iter()
+                .map(|(name, hold)| (name.to_string(), hold.reason.as_str()))
+                .collect();
+            held.sort();
+            held
+        }
+
+        fn approve(&mut self, tools: &[(&str, &str)], which: Which) {
+            let definitions = definitions(tools);
+            let approval = Approval {
+                which,
+                by: "me".to_owned(),
+                at: 9,
+            };
+            let approved = self.ledger.approve(&listed(&definitions), &approval);
+            self.ledger = Arc::new(approved.expect("approved"));
+        }
+    }
+
+    fn held(name: &str, reason: &'static str) -> Vec<(String, &'static str)> {
+        vec![(name.to_owned(), reason)]
+    }
+
+    #[test]
+    fn what_is_seen_first_is_the_baseline_and_what_changes_is_held_until_it_is_approved_or_reverted()
+     {
+        let mut house = house();
+        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
+        assert_eq!(house.list(&[("a", "2"), ("b", "1")]), held("a", "changed"));
+        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), [], "reverted");
+        assert_eq!(house.list(&[("a", "2"), ("b", "1")]), held("a", "changed"));
+        house.approve(
+            &[("a", "2"), ("b", "1")],
+            Which::These(vec!["a".to_owned()]),
+        );
+        assert_eq!(house.list(&[("a", "2"), ("b", "1")]), []);
+        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), held("a", "changed"));
+    }
+
+    #[test]
+    fn a_tool_that_was_away_is_compared_when_it_comes_back() {
+        let mut house = house();
+        assert_eq!(house.list(&[("a", "1")]), []);
+        assert_eq!(house.list(&[]), []);
+        assert_eq!(house.list(&[("a", "2")]), held("a", "changed"));
+    }
+
+    #[test]
+    fn a_new_tool_is_usable_at_once_unless_it_is_objected_to() {
+        let mut house = house();
+        assert_eq!(
+            house.list(&[("a", "1"), ("x", "bad")]),
+            held("x", "suspicious")
+        );
+        assert_eq!(
+            house.list(&[("a", "1"), ("b", "1"), ("x", "bad")]),
+            held("x", "suspicious")
+        );
+        assert_eq!(
+            house.list(&[("a", "1"), ("x", "good")]),
+            [],
+            "it was never approved"
+        );
+        assert_eq!(
+            house.list(&[("a", "1"), ("x", "bad")]),
+            held("x", "changed")
+        );
+        house.approve(&[("a", "1"), ("x", "bad")], Which::All);
+        assert_eq!(house.list(&[("a", "1"), ("x", "bad")]), []);
+    }
+
+    #[test]
+    fn a_new_tool_with_almost_the_name_of_an_approved_one_is_held() {
+        let mut house = house();
+        assert_eq!(
+            house.list(&[("get_x", "1"), ("Get_X", "1")]),
+            [],
+            "both are the baseline"
+        );
+        assert_eq!(house.list(&[("GETX", "1")]), held("GETX", "alike"));
+        assert_eq!(house.list(&[("get_xy", "1")]), []);
+    }
+
+    #[test]
+    fn nothing_is_taken_for_approved_where_the_record_is_lost() {
+        let mut house = house();
+        house.ledger = Arc::new(Ledger::lost());
+        assert_eq!(house.list(&[("a", "1")]), held("a", "unapproved"));
+        assert_eq!(house.list(&[("a", "1")]), held("a", "unapproved"));
+        house.approve(&[("a", "1")], Which::All);
+        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
+    }
+
+    #[test]
+    fn what_an_untrusted_server_lists_is_no_baseline() {
+        let mut house = house();
+        house.policy = Policy::Untrusted;
+        assert_eq!(house.list(&[("a", "1")]), []);
+        assert_eq!(*house.ledger, Ledger::default());
+        house.policy = Policy::Hold;
+        assert_eq!(house.list(&[("a", "2")]), []);
+        assert_eq!(house.list(&[("a", "1")]), held("a", "changed"));
+    }
+
+    #[test]
+    fn where_changes_are_allowed_each_listing_is_the_baseline() {
+        let mut house = house();
+        house.policy = Policy::Allow;
+        assert_eq!(house.list(&[("a", "1"), ("b", "bad")]), []);
+        assert_eq!(house.list(&[("a", "2"), ("b", "bad")]), []);
+        house.policy = Policy::Hold;
+        assert_eq!(house.list(&[("a", "2"), ("b", "bad")]), []);
+        assert_eq!(
+            house.list(&[("a", "1"), ("b", "bad")]),
+            held("a", "changed")
+        );
+    }
+
+    #[test]
+    fn a_lock_file_accepts_exactly_what_it_has_whatever_the_policy() {
+        let mut house = house();
+        assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
+        let before = house.ledger.clone();
+        let exported = export([("s", &*house.ledger)].into_iter());
+        house.lock = Some(Lock::parse(&exported).expect("a lock file"));
+        for policy in [Policy::Hold, Policy::Allow] {
+            house.policy = policy;
+            assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
+            assert_eq!(
+                house.list(&[("a", "2"), ("b", "1")]),
+                held("a", "not_locked")
+            );
+            assert_eq!(
+                house.list(&[("a", "1"), ("c", "1")]),
+                held("c", "not_locked")
+            );
+        }
+        assert_eq!(house.ledger, before, "nothing is recorded");
+    }
+
+    #[test]
+    fn a_server_cannot_make_us_forget_what_was_approved() {
+        let mut house = house();
+        assert_eq!(house.list(&[("a", "1")]), []);
+        let names: Vec<String> = (0..MOST).map(|n| format!("t{n}")).collect();
+        let many: Vec<(&str, &str)> = names.iter().map(|name| (&**name, "1")).collect();
+        assert_eq!(house.list(&many).len(), 1, "one too many");
+        assert_eq!(house.list(&[("a", "2")]), held("a", "changed"));
+    }
+}

@@ -1,0 +1,20 @@
+//! What people trust of each server's definitions: a ledger for each server of what was approved and what is held, its private file, and the
+//! lock file that a team keeps. Decides what is held of a listing. Pure but for the files; knows neither settings nor scanners.
+
+mod file;
+mod follow;
+mod kinds;
+mod ledger;
+mod lock_file;
+mod moment;
+mod pins;
+
+pub use self::{
+    file::{forget, load, prune, save},
+    follow::Policy,
+    kinds::{Hold, HoldReason, ThingKind},
+    ledger::{Approval, Approved, Baseline, Held, Ledger, Listed, NotApproved, Which},
+    lock_file::{Lock, LockError, LockedTool, export},
+    moment::{now, utc},
+    pins::Pins,
+};

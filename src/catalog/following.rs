@@ -1,0 +1,132 @@
+//! What the catalog's task does about trust: it compares listings with what was approved, follows the policies of the settings, and takes
+//! approvals in.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tokio::sync::oneshot;
+
+use super::{
+    ApprovalRequest, ServerCatalog, Snapshot,
+    pinning::{self, note_held},
+    task::{CatalogTask, Difference},
+};
+use crate::{
+    approvals::{self, Pins, Policy},
+    error_code::Failure,
+    names::ServerName,
+};
+
+impl CatalogTask {
+    /// Compares a listing with what was approved, and has that saved; nothing if it is what was found before.
+    pub(super) fn judged(
+        &mut self,
+        server: &ServerCatalog,
+        servers: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+        old: &Snapshot,
+    ) -> Option<Arc<Pins>> {
+        let name = &server.server;
+        let ledger = self.pinning.ledger(name);
+        let judged = self.pinning.judge(server, servers);
+        if ledger != judged.ledger {
+            self.saver
+                .save_ledger(name.clone(), judged.ledger.clone(), None);
+        }
+        let before = old.pins.get(name);
+        if before.is_some_and(|before| *before == judged) {
+            return None;
+        }
+        note_held(name, before.map(AsRef::as_ref), &judged);
+        Some(judged)
+    }
+
+    pub(super) async fn keep(&mut self, servers: Vec<(ServerName, Policy)>) {
+        let old = self.published.load_full();
+        let names: Vec<ServerName> = servers.iter().map(|(name, _)| name.clone()).collect();
+        let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = old
+            .servers
+            .iter()
+            .map(|(n, s)| (n.clone(), s.clone()))
+            .partition(|(name, _)| names.contains(name));
+        let mut difference = gone.values().fold(Difference::default(), |sum, server| {
+            let one = Difference::between(Some(server), None);
+            Difference {
+                tools: sum.tools || one.tools,
+                prompts: sum.prompts || one.prompts,
+                resources: sum.resources || one.resources,
+            }
+        });
+        let mut pins = old.pins.clone();
+        pins.retain(|name, _| names.contains(name));
+        let changed = self.follow_policies(servers).await;
+        for server in changed.iter().filter_map(|name| kept.get(name)) {
+            if let Some(judged) = self.judged(server, &kept, &old) {
+                difference = Difference::WHATEVER;
+                pins.insert(server.server.clone(), judged);
+            }
+        }
+        if !gone.is_empty() || pins != old.pins {
+            self.publish(old.generation + 1, kept, pins);
+        }
+        self.saver.keep(names);
+        self.announce(difference);
+    }
+
+    /// Takes the policies in, and the ledgers of servers that were not there before. The servers for which something changed.
+    async fn follow_policies(&mut self, servers: Vec<(ServerName, Policy)>) -> Vec<ServerName> {
+        let pinning = &mut self.pinning;
+        let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
+        pinning.ledgers.retain(|name, _| is_kept(name));
+        pinning.policies.retain(|name, _| is_kept(name));
+        let mut changed = Vec::new();
+        for (name, policy) in servers {
+            if !pinning.ledgers.contains_key(&name) {
+                let (data_dir, server) = (pinning.data_dir.clone(), name.clone());
+                // Small, and nobody but this server waits for it.
+                let load = move || approvals::load(&data_dir, &server);
+                let loaded = tokio::task::spawn_blocking(load).await;
+                let ledger = loaded.unwrap_or_else(|_| approvals::Ledger::lost());
+                pinning.ledgers.insert(name.clone(), Arc::new(ledger));
+            }
+            if pinning.policies.insert(name.clone(), policy) != Some(policy) {
+                changed.push(name);
+            }
+        }
+        changed
+    }
+
+    pub(super) fn approve(
+        &mut self,
+        request: &ApprovalRequest,
+        done: oneshot::Sender<Result<(), Failure>>,
+    ) {
+        let server = &request.server;
+        if self.pinning.lock.is_some() {
+            // Whoever asked may be gone; so below.
+            let _ = done.send(Err(pinning::locked(server)));
+            return;
+        }
+        let old = self.published.load_full();
+        let listed = old.servers.get(server).map(AsRef::as_ref);
+        let ledger = self.pinning.ledger(server);
+        let approved = match pinning::approved(request, listed, &ledger) {
+            Ok(approved) => Arc::new(approved),
+            Err(failure) => {
+                let _ = done.send(Err(failure));
+                return;
+            }
+        };
+        tracing::info!(%server, by = request.approval.by, "definitions of the server were approved");
+        let ledgers = &mut self.pinning.ledgers;
+        ledgers.insert(server.clone(), approved.clone());
+        self.saver.save_ledger(server.clone(), approved, Some(done));
+        let Some(listed) = listed else {
+            return;
+        };
+        if let Some(judged) = self.judged(listed, &old.servers, &old) {
+            let mut pins = old.pins.clone();
+            pins.insert(server.clone(), judged);
+            self.publish(old.generation + 1, old.servers.clone(), pins);
+            self.announce(Difference::WHATEVER);
+        }
+    }
+}

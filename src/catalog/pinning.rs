@@ -1,0 +1,337 @@
+//! Compares what servers list with what was approved: asks the scanner about what is new, and says what is held. Owns the ledgers;
+//! the catalog's task is their only writer.
+
+use std::{
+    cell::OnceCell,
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
+use crate::{
+    approvals::{self, Approval, Ledger, Listed, Lock, NotApproved, Pins, Policy, ThingKind, now},
+    error_code::{ErrorCode, Failure},
+    fingerprint::Fingerprint,
+    names::ServerName,
+    scanner::{self, Finding, Neighbours},
+    wire::Raw,
+};
+
+/// A person's approval of what a server lists.
+#[derive(Debug, Clone)]
+pub struct ApprovalRequest {
+    /// The server.
+    pub server: ServerName,
+    /// The fingerprint of its configuration.
+    pub entry: String,
+    /// What the person saw: [`seen`] of that moment.
+    pub seen: String,
+    /// What is approved.
+    pub approval: Approval,
+}
+
+/// The ledgers of the configured servers.
+pub(super) struct Pinning {
+    pub(super) data_dir: PathBuf,
+    pub(super) policies: BTreeMap<ServerName, Policy>,
+    pub(super) ledgers: BTreeMap<ServerName, Arc<Ledger>>,
+    pub(super) lock: Option<Arc<Lock>>,
+}
+
+impl Pinning {
+    pub(super) fn policy(&self, server: &ServerName) -> Policy {
+        let policy = self.policies.get(server);
+        policy.copied().unwrap_or(Policy::Untrusted)
+    }
+
+    pub(super) fn ledger(&self, server: &ServerName) -> Arc<Ledger> {
+        self.ledgers.get(server).cloned().unwrap_or_default()
+    }
+
+    /// What is held of a listing. The ledger that comes with it is the one that counts from now on.
+    pub(super) fn judge(
+        &mut self,
+        server: &ServerCatalog,
+        others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+    ) -> Arc<Pins> {
+        let ledger = self.ledger(&server.server);
+        let policy = self.policy(&server.server);
+        let pins = judge(server, others, &ledger, policy, self.lock.as_deref());
+        if self.policies.contains_key(&server.server) {
+            let ledger = pins.ledger.clone();
+            self.ledgers.insert(server.server.clone(), ledger);
+        }
+        Arc::new(pins)
+    }
+}
+
+/// What is held of a listing.
+pub(super) fn judge(
+    server: &ServerCatalog,
+    others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+    ledger: &Arc<Ledger>,
+    policy: Policy,
+    lock: Option<&Lock>,
+) -> Pins {
+    let scan = Scan::new(server, others);
+    let mut objects = |one: &Listed<'_>| {
+        // Nothing else is listed but what the scanner objects to.
+        one.kind != ThingKind::Tool
+            || server
+                .tool(one.name)
+                .is_some_and(|tool| scan.objects_to(tool))
+    };
+    with_listed(server, |listed| {
+        ledger.follow(&server.server, listed, policy, lock, &mut objects, now())
+    })
+}
+
+/// Asks the scanner about tools, each definition once.
+struct Scan<'a> {
+    server: &'a ServerCatalog,
+    others: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
+    neighbours: OnceCell<Neighbours>,
+}
+
+impl<'a> Scan<'a> {
+    fn new(
+        server: &'a ServerCatalog,
+        others: &'a BTreeMap<ServerName, Arc<ServerCatalog>>,
+    ) -> Self {
+        Self {
+            server,
+            others,
+            neighbours: OnceCell::new(),
+        }
+    }
+
+    fn objects_to(&self, tool: &Tool) -> bool {
+        *tool.is_suspicious.get_or_init(|| {
+            let make = || neighbours_of(self.server, self.others);
+            let neighbours = self.neighbours.get_or_init(make);
+            let name = self.server.server.as_str();
+            is_grave(&scanner::scan_tool(name, &tool.definition, neighbours))
+        })
+    }
+}
+
+/// Asks the scanner about what nobody approved, so that the catalog's task, for which everybody waits, does not have to. Blocks.
+pub(super) fn scan_what_is_new(server: &ServerCatalog, known: &Snapshot) {
+    let scan = Scan::new(server, &known.servers);
+    let pins = known.pins.get(&server.server);
+    let is_approved = |tool: &&Tool| {
+        let approved = pins.and_then(|pins| {
+            let key = (ThingKind::Tool, tool.name.clone());
+            pins.ledger.approved.get(&key)
+        });
+        approved.is_some_and(|approved| approved.fingerprint == tool.fingerprint)
+    };
+    for tool in server.tools.iter().filter(|tool| !is_approved(tool)) {
+        scan.objects_to(tool);
+    }
+}
+
+fn neighbours_of(
+    server: &ServerCatalog,
+    others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+) -> Neighbours {
+    let others = others.values().map(AsRef::as_ref);
+    let others = others.filter(|other| other.server != server.server);
+    let all = others.chain([server]);
+    Neighbours::new(all.flat_map(|server| {
+        let tools = server.tools.iter();
+        tools.map(|tool| (server.server.as_str(), &*tool.name))
+    }))
+}
+
+/// What approvals are about: every tool, and of the rest what the scanner objects to.
+fn with_listed<T>(server: &ServerCatalog, then: impl FnOnce(&[Listed<'_>]) -> T) -> T {
+    let tools = server.tools.iter().map(|tool| Listed {
+        kind: ThingKind::Tool,
+        name: &tool.name,
+        fingerprint: tool.fingerprint,
+        definition: tool.definition.as_str(),
+    });
+    let mut listed: Vec<Listed<'_>> = tools.collect();
+    let instructions = server.listing.initialize.get("instructions");
+    let prompts = server.prompts.iter();
+    let prompts = prompts.filter(|prompt| prompt.is_suspicious);
+    listed.extend(prompts.map(|p| of_value(ThingKind::Prompt, &p.name, &p.definition)));
+    let resources = server.resources.iter();
+    let resources = resources.filter(|resource| resource.is_suspicious);
+    listed.extend(resources.map(|r| of_value(ThingKind::Resource, &r.uri, &r.definition)));
+    let templates = server.templates.iter();
+    let templates = templates.filter(|template| template.is_suspicious);
+    listed.extend(templates.map(|t| of_value(ThingKind::Template, &t.uri_template, &t.definition)));
+    let instructions = instructions.filter(|_| server.has_suspicious_instructions);
+    if let Some(text) = &instructions {
+        let mut all = listed.clone();
+        all.push(of_value(ThingKind::Instructions, "", text));
+        return then(&all);
+    }
+    then(&listed)
+}
+
+fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'a> {
+    Listed {
+        kind,
+        name,
+        fingerprint: Fingerprint::of_value(definition),
+        definition: definition.as_str(),
+    }
+}
+
+/// Stands for what a person saw of a server: its configuration and every definition that it lists. Another one of these is another
+/// text. Short enough to be typed, too long to be met by trying.
+pub fn seen(entry: &str, listed: Option<&ServerCatalog>) -> String {
+    const LENGTH: usize = 16;
+
+    let listed = listed.filter(|listed| *listed.entry == *entry);
+    let prints = listed.map(|listed| {
+        with_listed(listed, |listed| {
+            let print = |one: &Listed<'_>| {
+                [
+                    one.kind.as_str().to_owned(),
+                    one.name.to_owned(),
+                    one.fingerprint.to_hex(),
+                ]
+            };
+            listed.iter().map(print).collect::<Vec<_>>()
+        })
+    });
+    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, prints))).to_hex();
+    hex.truncate(LENGTH);
+    hex
+}
+
+/// The ledger after an approval, if what was seen is what is listed now.
+pub(super) fn approved(
+    request: &ApprovalRequest,
+    listed: Option<&ServerCatalog>,
+    ledger: &Ledger,
+) -> Result<Ledger, Failure> {
+    let name = &request.server;
+    if seen(&request.entry, listed) != request.seen {
+        let error = format!("what was reviewed of the server {name:?} is not what it is now");
+        let hint = format!("Look at it again with `mcpproxy upstream inspect {name}`.");
+        return Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(name));
+    }
+    let listed = listed.filter(|listed| *listed.entry == *request.entry);
+    let approved = match listed {
+        Some(listed) => with_listed(listed, |listed| ledger.approve(listed, &request.approval)),
+        None => ledger.approve(&[], &request.approval),
+    };
+    approved.map_err(|NotApproved::Unknown(thing)| {
+        let error = format!("the server {name:?} lists nothing named {thing:?}");
+        let hint = format!("`mcpproxy upstream inspect {name}` shows what it lists.");
+        Failure::new(ErrorCode::UnknownTool, error, hint)
+            .of_server(name)
+            .of_tool(thing)
+    })
+}
+
+/// Why nothing can be approved while a lock file is in force.
+pub(super) fn locked(server: &ServerName) -> Failure {
+    let error = "nothing can be approved while a lock file says what is accepted";
+    let hint =
+        "Approve with a daemon that was started without --locked, then write the lock file anew.";
+    Failure::new(ErrorCode::ToolHeld, error, hint).of_server(server)
+}
+
+/// An approval without a daemon: over the last known lists, and at once in the file. Blocks.
+pub fn approve_in_files(
+    data_dir: &Path,
+    request: &ApprovalRequest,
+    listed: Option<&ServerCatalog>,
+) -> Result<(), Failure> {
+    let ledger = approvals::load(data_dir, &request.server);
+    let next = approved(request, listed, &ledger)?;
+    let saved = approvals::save(data_dir, &request.server, &next);
+    saved.map_err(|error| not_saved(&request.server, &error.to_string()))
+}
+
+pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {
+    let error = format!("the approval could not be saved: {why}");
+    let hint = "Check that the data folder may be written, then approve again.";
+    Failure::new(ErrorCode::Internal, error, hint).of_server(server)
+}
+
+/// A snapshot of last known lists with what is held of them, as a daemon would start with it. Writes nothing; reads the ledgers. Blocks.
+pub fn with_pins_of_files(
+    data_dir: &Path,
+    servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
+    policy: impl Fn(&ServerName) -> Policy,
+) -> Snapshot {
+    let pins = servers.values().map(|server| {
+        let ledger = Arc::new(approvals::load(data_dir, &server.server));
+        let policy = policy(&server.server);
+        let pins = judge(server, &servers, &ledger, policy, None);
+        (server.server.clone(), Arc::new(pins))
+    });
+    let pins = pins.collect();
+    Snapshot::new(0, servers).with_pins(pins, false)
+}
+
+/// What the scanner says of everything that a server lists, for people and for those who ask on their behalf.
+pub fn findings(
+    server: &ServerCatalog,
+    snapshot: &Snapshot,
+) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
+    let neighbours = neighbours_of(server, &snapshot.servers);
+    let name = server.server.as_str();
+    let tools = server.tools.iter().map(|tool| {
+        let found = scanner::scan_tool(name, &tool.definition, &neighbours);
+        (ThingKind::Tool, tool.name.clone(), found)
+    });
+    let prompts = server.prompts.iter().map(|prompt| {
+        let found = scanner::scan_prompt(&prompt.definition);
+        (ThingKind::Prompt, prompt.name.clone(), found)
+    });
+    let resources = server.resources.iter().map(|resource| {
+        let found = scanner::scan_resource(&resource.definition);
+        (ThingKind::Resource, resource.uri.clone(), found)
+    });
+    let templates = server.templates.iter().map(|template| {
+        let found = scanner::scan_resource(&template.definition);
+        (ThingKind::Template, template.uri_template.clone(), found)
+    });
+    let instructions = server.instructions().map(|text| {
+        let found = scanner::scan_instructions(&text);
+        (ThingKind::Instructions, "".into(), found)
+    });
+    let all = tools.chain(prompts).chain(resources).chain(templates);
+    all.chain(instructions).collect()
+}
+
+/// What the scanner says of one tool of a server.
+pub fn findings_of_tool(server: &ServerCatalog, tool: &str, snapshot: &Snapshot) -> Vec<Finding> {
+    let Some(tool) = server.tool(tool) else {
+        return Vec::new();
+    };
+    let neighbours = neighbours_of(server, &snapshot.servers);
+    scanner::scan_tool(server.server.as_str(), &tool.definition, &neighbours)
+}
+
+/// Limit: held definitions of one listing that are logged one by one.
+const SHOWN: usize = 10;
+
+/// Tells the operator what is held now and was not before. What strangers named is shown by the log as text.
+pub(super) fn note_held(server: &ServerName, before: Option<&Pins>, now: &Pins) {
+    let held = now.ledger.held.iter();
+    let new = held.filter(|((kind, name), held)| {
+        let known = before.and_then(|before| before.hold(*kind, name));
+        now.hold(*kind, name).is_some() && known.is_none_or(|known| known.reason != held.reason)
+    });
+    let mut count = 0_usize;
+    for ((kind, name), held) in new {
+        count += 1;
+        if count <= SHOWN {
+            let (kind, why) = (kind.as_str(), held.reason.explained());
+            tracing::warn!(%server, kind, name = ?name, why, "held until a person approves it");
+        }
+    }
+    if let Some(more @ 1..) = count.checked_sub(SHOWN) {
+        tracing::warn!(%server, more, "further definitions are held");
+    }
+}

@@ -1,0 +1,18 @@
+//! What the scanner holds of a listing where no other server matters. Pure.
+
+use crate::{
+    scanner::{self, Finding, Severity},
+    wire::Raw,
+};
+
+/// Whether the scanner holds what it found this of.
+pub(super) fn is_grave(found: &[Finding]) -> bool {
+    scanner::gravest(found) == Some(Severity::Hold)
+}
+
+/// Whether the scanner holds what a server says of itself in this opening.
+pub(super) fn has_suspicious_instructions(initialize: &Raw) -> bool {
+    let text = initialize.get("instructions");
+    let text = text.and_then(|text| text.string());
+    text.is_some_and(|text| is_grave(&scanner::scan_instructions(&text)))
+}

@@ -1,0 +1,351 @@
+//! What a person has to know before trusting a server, and the verbs with which trust is given and taken.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{
+    Backing, Management,
+    definition_diff::{diff, lines_of},
+    gated::is_quarantined,
+    servers::{ServerChange, ServerRow},
+};
+use crate::{
+    approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
+    catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
+    config::{Author, Change, ServerEntry},
+    error_code::{ErrorCode, Failure},
+    scanner::{self, Finding, Severity},
+};
+
+/// What is known of a server and of everything that it lists.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Inspection {
+    /// How it is.
+    pub server: ServerRow,
+    /// Its entry, everything secret as `***`; absent where it is broken.
+    pub entry: Option<Value>,
+    /// Stands for all of this; an approval repeats it.
+    pub seen: String,
+    /// Whether what it lists is known.
+    pub inspected: bool,
+    /// Whether it was not contacted because an agent wrote its entry.
+    #[serde(default)]
+    pub awaits_contact: bool,
+    /// What the scanner says of its entry.
+    pub entry_findings: Vec<ShownFinding>,
+    /// Everything that is held or that the scanner has something to say of, and every tool.
+    pub things: Vec<InspectedThing>,
+}
+
+/// One thing that a server lists.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct InspectedThing {
+    /// `tool`, `prompt`, `resource`, `template` or `instructions`.
+    pub kind: String,
+    /// The server's own name for it.
+    pub name: String,
+    /// Whether it is held.
+    pub held: bool,
+    /// Why: `changed`, `suspicious`, `unapproved`, `alike`, `too_many` or `not_locked`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The same in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<String>,
+    /// Since when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_since: Option<String>,
+    /// The fingerprint of the definition that is listed now, of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<String>,
+    /// Who approved a definition of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<String>,
+    /// When, or when it was seen first on a trusted server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_at: Option<String>,
+    /// What the scanner says of it.
+    pub findings: Vec<ShownFinding>,
+    /// What changed since it was approved, line by line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    /// The definition of what is held, where there is nothing to compare it with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub definition: Option<String>,
+}
+
+/// What the scanner found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShownFinding {
+    /// The rule.
+    pub rule: String,
+    /// `remark` or `hold`.
+    pub severity: String,
+    /// Where.
+    pub place: String,
+    /// What, escaped.
+    pub excerpt: String,
+}
+
+impl From<Finding> for ShownFinding {
+    fn from(finding: Finding) -> Self {
+        Self {
+            rule: finding.rule.to_owned(),
+            severity: match finding.severity {
+                Severity::Remark => "remark",
+                Severity::Hold => "hold",
+            }
+            .to_owned(),
+            place: finding.place,
+            excerpt: finding.excerpt,
+        }
+    }
+}
+
+/// What a person approves of a server.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ApprovalBody {
+    /// [`Inspection::seen`] of what was reviewed.
+    pub seen: String,
+    /// The names of what is approved; everything if there are none.
+    #[serde(default)]
+    pub names: Vec<String>,
+    /// Everything, also where names could be given.
+    #[serde(default)]
+    pub all: bool,
+    /// Who approves.
+    #[serde(default)]
+    pub by: Option<String>,
+}
+
+impl<B: Backing> Management<B> {
+    /// What a person has to know of a server. Reads what is known; contacts nothing.
+    pub fn inspect(&self, name: &str) -> Result<Inspection, Failure> {
+        let row = self.server(name)?;
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let entry = settings.servers.get(name);
+        let print = entry.map_or("", |entry| &entry.fingerprint);
+        let listed = listed(&lists, name, entry.map(AsRef::as_ref));
+        let findings = entry.map(|entry| scanner::scan_entry(entry));
+        Ok(Inspection {
+            server: row,
+            entry: entry.map(|entry| entry.shown()),
+            seen: catalog::seen(print, listed),
+            inspected: listed.is_some(),
+            awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
+            entry_findings: shown(findings.unwrap_or_default()),
+            things: listed.map_or_else(Vec::new, |listed| things(listed, &lists)),
+        })
+    }
+
+    /// Takes what was reviewed for approved, and lifts the quarantine where there is one.
+    pub async fn approve(&self, name: &str, body: ApprovalBody) -> Result<ServerChange, Failure> {
+        self.server(name)?;
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let Some(entry) = settings.servers.get(name) else {
+            return Err(self.server_broken(name));
+        };
+        let is_quarantined = is_quarantined(&settings, &lists, name);
+        check_extent(entry, &body, is_quarantined)?;
+        let which = if body.names.is_empty() {
+            Which::All
+        } else {
+            Which::These(body.names)
+        };
+        let request = ApprovalRequest {
+            server: entry.name.clone(),
+            entry: entry.fingerprint.clone(),
+            seen: body.seen,
+            approval: Approval {
+                which,
+                by: body.by.unwrap_or_else(|| "operator".to_owned()),
+                at: now(),
+            },
+        };
+        let listed = lists.servers.get(name).map(AsRef::as_ref);
+        self.backing().approve(request, listed).await?;
+        if !is_quarantined {
+            return Ok(ServerChange::of(self.server(name)?, &["approvals"]));
+        }
+        let set = Change::SetKey {
+            server: name.to_owned(),
+            path: vec!["quarantined".to_owned()],
+            value: Value::Bool(false),
+        };
+        self.write(vec![set, by_a_person(name)]).await?;
+        Ok(ServerChange::of(
+            self.server(name)?,
+            &["quarantined", "approvals"],
+        ))
+    }
+
+    /// Holds a server: nothing of it is executed until it is approved again.
+    pub async fn quarantine(&self, name: &str) -> Result<ServerChange, Failure> {
+        let row = self.row_before_change(name)?;
+        let set = Change::SetKey {
+            server: name.to_owned(),
+            path: vec!["quarantined".to_owned()],
+            value: Value::Bool(true),
+        };
+        let written = self.write(vec![set]).await;
+        written.map_err(|failure| self.not_in_file(name, failure))?;
+        drop(row);
+        Ok(ServerChange::of(self.server(name)?, &["quarantined"]))
+    }
+
+    /// Has a quarantined server connected for listing although an agent wrote its entry: a person asked for it.
+    pub async fn permit_contact(&self, name: &str) -> Result<(), Failure> {
+        let settings = self.settings()?;
+        let entry = settings.servers.get(name);
+        if entry.is_some_and(|entry| awaits_contact(entry)) {
+            self.write(vec![by_a_person(name)]).await?;
+        }
+        Ok(())
+    }
+
+    /// The text of a lock file that accepts what is approved of every server that may be used.
+    pub fn lock_text(&self) -> Result<String, Failure> {
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let ledgers = lists.pins.iter();
+        let ledgers = ledgers
+            .filter(|(name, pins)| settings.servers.contains_key(*name) && !pins.is_untrusted);
+        Ok(export(
+            ledgers.map(|(name, pins)| (name.as_str(), &*pins.ledger)),
+        ))
+    }
+
+    fn server_broken(&self, name: &str) -> Failure {
+        let error =
+            format!("the entry of the server {name:?} cannot be used, so nothing can be approved");
+        let hint = format!("Correct it in {}.", self.config_file().display());
+        Failure::new(ErrorCode::ServerMisconfigured, error, hint).of_server(name)
+    }
+}
+
+/// Who wrote an entry is told by the last writer.
+fn by_a_person(name: &str) -> Change {
+    Change::RemoveKey {
+        server: name.to_owned(),
+        path: vec!["changed_by".to_owned()],
+    }
+}
+
+fn awaits_contact(entry: &ServerEntry) -> bool {
+    entry.changed_by == Author::Agent && !entry.may_be_contacted()
+}
+
+/// A server that is held is approved as a whole, and one that is not must be named what of it.
+fn check_extent(
+    entry: &ServerEntry,
+    body: &ApprovalBody,
+    is_quarantined: bool,
+) -> Result<(), Failure> {
+    let name = &entry.name;
+    let (error, hint) = match (is_quarantined, body.names.is_empty(), body.all) {
+        (_, false, true) => (
+            "either names or everything is approved, not both",
+            String::new(),
+        ),
+        (true, false, _) => (
+            "a quarantined server is approved as a whole",
+            format!("`mcpproxy upstream approve {name}` approves what it lists now."),
+        ),
+        (false, true, false) => (
+            "nothing was named that is to be approved",
+            format!(
+                "Name what is held, or approve everything with `mcpproxy upstream approve {name} --all`."
+            ),
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name))
+}
+
+fn listed<'a>(
+    lists: &'a Snapshot,
+    name: &str,
+    entry: Option<&ServerEntry>,
+) -> Option<&'a ServerCatalog> {
+    let listed = lists.servers.get(name).map(AsRef::as_ref);
+    listed.filter(|listed| entry.is_some_and(|entry| *listed.entry == *entry.fingerprint))
+}
+
+fn things(listed: &ServerCatalog, lists: &Snapshot) -> Vec<InspectedThing> {
+    let none = Pins::default();
+    let pins = lists.pins.get(&listed.server);
+    let pins = pins.map_or(&none, |pins| &**pins);
+    let all = catalog::findings(listed, lists).into_iter();
+    let things = all.map(|(kind, name, findings)| thing(listed, pins, kind, &name, findings));
+    let mut things: Vec<InspectedThing> = things
+        .filter(|thing| thing.kind == "tool" || thing.held || !thing.findings.is_empty())
+        .collect();
+    // What has to be decided stands first.
+    things.sort_by_key(|thing| !thing.held);
+    things
+}
+
+fn thing(
+    listed: &ServerCatalog,
+    pins: &Pins,
+    kind: ThingKind,
+    name: &str,
+    findings: Vec<Finding>,
+) -> InspectedThing {
+    let key = (kind, name.into());
+    let hold = pins.hold(kind, name);
+    let approved = pins.ledger.approved.get(&key);
+    let since = pins.ledger.held.get(&key).map(|held| utc(held.since));
+    let definition = hold.and_then(|_| definition_of(listed, kind, name));
+    let before = approved.and_then(|approved| approved.definition.as_deref());
+    let (diff, definition) = match (definition, before) {
+        (Some(definition), Some(before)) => (Some(diff(before, &definition)), None),
+        (Some(definition), None) => (None, Some(lines_of(&definition))),
+        (None, _) => (None, None),
+    };
+    let tool = listed.tool(name).filter(|_| kind == ThingKind::Tool);
+    InspectedThing {
+        kind: kind.as_str().to_owned(),
+        name: name.to_owned(),
+        held: hold.is_some(),
+        reason: hold.map(|hold| hold.reason.as_str().to_owned()),
+        explanation: hold.map(|hold| hold.reason.explained().to_owned()),
+        held_since: since,
+        fingerprint: tool.map(|tool| tool.fingerprint.to_hex()),
+        approved_by: approved.and_then(|approved| approved.by.as_deref().map(str::to_owned)),
+        approved_at: approved.map(|approved| utc(approved.at)),
+        findings: shown(findings),
+        diff,
+        definition,
+    }
+}
+
+fn definition_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<String> {
+    let text = match kind {
+        ThingKind::Tool => listed.tool(name)?.definition.as_str().to_owned(),
+        ThingKind::Prompt => {
+            let mut prompts = listed.prompts.iter();
+            let found = prompts.find(|prompt| *prompt.name == *name)?;
+            found.definition.as_str().to_owned()
+        }
+        ThingKind::Resource => {
+            let mut resources = listed.resources.iter();
+            let found = resources.find(|resource| *resource.uri == *name)?;
+            found.definition.as_str().to_owned()
+        }
+        ThingKind::Template => {
+            let mut templates = listed.templates.iter();
+            let found = templates.find(|template| *template.uri_template == *name)?;
+            found.definition.as_str().to_owned()
+        }
+        ThingKind::Instructions => serde_json::to_string(&listed.instructions()?).ok()?,
+    };
+    Some(text)
+}
+
+fn shown(findings: Vec<Finding>) -> Vec<ShownFinding> {
+    findings.into_iter().map(ShownFinding::from).collect()
+}

@@ -1,0 +1,63 @@
+//! `quarantine_security`: what is held and why, for agents to tell their users. Read only: approving is for people.
+
+use serde_json::{Value, json};
+
+use super::{
+    BuiltIn, Call,
+    arguments::{required, string},
+    structured,
+};
+use crate::{
+    config::Settings,
+    router::{Reply, RequestError, quarantine},
+    wire::Raw,
+};
+
+pub(super) const TOOL: BuiltIn = BuiltIn {
+    name: "quarantine_security",
+    arguments: &["operation", "name"],
+    aliases: &[],
+    usage: r#"{"operation": "list"}, or {"operation": "inspect", "name": "server"}."#,
+    define,
+    run: |call| Box::pin(async move { run(&call) }),
+};
+
+fn define(_: &Settings) -> Value {
+    json!({
+        "name": "quarantine_security",
+        "title": "See what is held",
+        "description": "Says which servers and tools are held until a person approves them, and what looks dangerous about one of those \
+            servers. It changes nothing; only the user can approve.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "operation": {
+                    "type": "string",
+                    "enum": ["list", "inspect"],
+                    "description": "list: all that is held; inspect: the findings about one server",
+                },
+                "name": { "type": "string", "description": "The server, for inspect" },
+            },
+            "required": ["operation"],
+        },
+        "annotations": { "readOnlyHint": true, "openWorldHint": false },
+    })
+}
+
+fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
+    let wrong = |why: String| call.wrong(why);
+    let operation = required(&call.arguments, "operation").map_err(wrong)?;
+    let name = string(&call.arguments, "name").map_err(wrong)?;
+    let (now, caller) = (call.gate.now(), &call.context.caller);
+    let answer = match (&*operation, name) {
+        ("list", None) => quarantine::all_held(&now, caller),
+        ("list", Some(_)) => return Err(call.wrong("`name` is for \"inspect\"")),
+        ("inspect", Some(name)) => quarantine::inspected(&now, caller, &name)?,
+        ("inspect", None) => return Err(call.wrong("`name` is missing")),
+        (other, _) => {
+            let why = format!("`operation` is \"list\" or \"inspect\", not {other:?}");
+            return Err(call.wrong(why));
+        }
+    };
+    Ok(structured(&Raw::author(&answer)))
+}

@@ -1,0 +1,132 @@
+//! What nobody has approved is refused on every way in, listed nowhere, and no agent reads its text.
+
+use serde_json::json;
+
+use super::ways::{
+    House, LISTED, Outcome, Thing, WAYS, listed, names, refused, server, suspicious,
+};
+use crate::support::{
+    behaviours::*, fake_upstream::plain_tool, modern_client::ModernClient, patience::until_async,
+};
+
+#[tokio::test]
+async fn what_nobody_approved_is_refused_on_every_way_in_and_listed_nowhere() {
+    let servers = [
+        ("swap".to_owned(), server("swap")),
+        ("fish".to_owned(), suspicious("fish")),
+    ];
+    let house = House::of(servers.into(), &json!({}), json!({})).await;
+    let changed = plain_tool("echo").replace("The tool", "The secretword tool");
+    let offered = [(changed, echo()), (plain_tool("wave"), echo())];
+    house.server("swap").offer(&offered).await;
+    until_async("the change to be held", async || {
+        let listed = house.all.tool_names().await;
+        (!listed.contains(&"swap__echo".to_owned())).then_some(())
+    })
+    .await;
+    for way in WAYS {
+        for (server, code) in [("swap", "tool_changed"), ("fish", "tool_held")] {
+            assert_eq!(house.call(way, server, "wave").await, Outcome::Passed);
+            let outcome = house.call(way, server, "echo").await;
+            assert_eq!(outcome, refused(code), "{way:?} to {server}");
+        }
+    }
+    for thing in LISTED {
+        let outcomes = house.ask(thing, "fish").await;
+        let expected = [refused("tool_held"), refused("tool_held")];
+        assert_eq!(outcomes, expected, "{thing:?}");
+        // A server is told once of two who want the same updates.
+        if thing != Thing::SubscriptionOfResource {
+            let outcomes = house.ask(thing, "swap").await;
+            assert_eq!(outcomes, [Outcome::Passed, Outcome::Passed], "{thing:?}");
+        }
+    }
+    let modern = ModernClient::new(&house.daemon, "/mcp/all");
+    assert_eq!(modern.tool_names().await, ["fish__wave", "swap__wave"]);
+    for (list, names, of_all, of_fish) in [
+        (
+            "tools/list",
+            ("tools", "name"),
+            &["fish__wave", "swap__wave"][..],
+            &["wave"][..],
+        ),
+        ("prompts/list", ("prompts", "name"), &["swap__greet"], &[]),
+        ("resources/list", ("resources", "uri"), &["lib://swap"], &[]),
+        (
+            "resources/templates/list",
+            ("resourceTemplates", "uriTemplate"),
+            &["page://swap/{n}"],
+            &[],
+        ),
+    ] {
+        assert_eq!(listed(&house.all, list, names).await, of_all, "{list}");
+        let found = listed(house.native("fish"), list, names).await;
+        assert_eq!(found, of_fish, "{list} of fish");
+    }
+}
+
+#[tokio::test]
+async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
+    let servers = [
+        ("fish".to_owned(), suspicious("fish")),
+        ("held".to_owned(), suspicious("held")),
+    ];
+    let house = House::of(servers.into(), &json!({}), json!({})).await;
+    house
+        .edit(&[("held", json!({ "quarantined": true }))])
+        .await;
+    for (tool, arguments) in [
+        ("retrieve_tools", json!({ "query": "echo" })),
+        ("retrieve_tools", json!({ "query": "fish:echo" })),
+        (
+            "describe_tool",
+            json!({ "names": ["fish:echo", "held:echo", "fish:ech"] }),
+        ),
+        ("quarantine_security", json!({ "operation": "list" })),
+        ("call_tool_read", json!({ "name": "fish:echo" })),
+        (
+            "call_tool_read",
+            json!({ "name": "held:echo", "args": { "a": 1 } }),
+        ),
+        ("call_tool_read", json!({ "name": "fish:eco" })),
+        ("fish__echo", json!({})),
+        ("held__echo", json!({})),
+        ("fish__eco", json!({})),
+    ] {
+        let said = house.all.call(tool, &arguments.to_string()).await.frame;
+        assert!(!said.contains("secretword"), "{tool} {arguments}: {said}");
+    }
+    // Findings have their spans escaped, and no more of the text than that.
+    for server in ["fish", "held"] {
+        let arguments = json!({ "operation": "inspect", "name": server }).to_string();
+        let said = house.all.call("quarantine_security", &arguments).await;
+        assert!(!said.frame.contains("secretword"), "{}", said.frame);
+        let found = said.value()["structuredContent"].clone();
+        assert!(
+            !found["findings"].as_array().expect("a list").is_empty(),
+            "{found}"
+        );
+    }
+    // Who searches for the words of a held text does not learn that they are there.
+    for query in [
+        "secretword",
+        "\"secretword tool\"",
+        "\"the secretword tool\" house",
+        "fish: secretword",
+    ] {
+        let arguments = json!({ "query": query }).to_string();
+        let said = house.all.call("retrieve_tools", &arguments).await.value();
+        let found = &said["structuredContent"];
+        assert!(!names(found).contains(&"fish:echo"), "{query}: {said}");
+        let notice = found["notice"].as_str().unwrap_or_default();
+        assert!(!notice.contains("held back"), "{query}: {said}");
+    }
+    for query in ["echo", "fish:echo"] {
+        let arguments = json!({ "query": query }).to_string();
+        let said = house.all.call("retrieve_tools", &arguments).await.value();
+        let notice = said["structuredContent"]["notice"]
+            .as_str()
+            .expect("a notice");
+        assert!(notice.contains("held back"), "{query}: {notice}");
+    }
+}

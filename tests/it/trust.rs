@@ -1,0 +1,40 @@
+//! What people trust of servers: baselines, quarantine, reviews, and the lock file of a team.
+
+mod lock_file;
+mod pinning;
+mod quarantine;
+mod review;
+
+use serde_json::{Value, json};
+
+use crate::support::{daemon::TestDaemon, fake_upstream::plain_tool};
+
+/// A plain tool that says something else.
+fn saying(name: &str, words: &str) -> String {
+    plain_tool(name).replace("The tool", words)
+}
+
+/// What a person sees of a server.
+async fn inspected(daemon: &TestDaemon, server: &str) -> Value {
+    let path = format!("/api/v1/servers/{server}/inspect");
+    daemon.rest("GET", &path, "").await.json()
+}
+
+/// Approves what is seen now: these things, or everything.
+pub async fn approve(daemon: &TestDaemon, server: &str, names: &[&str]) -> Value {
+    let seen = inspected(daemon, server).await["seen"].clone();
+    let body = json!({ "seen": seen, "names": names, "all": names.is_empty(), "by": "me" });
+    let path = format!("/api/v1/servers/{server}/approve");
+    daemon.rest("POST", &path, &body.to_string()).await.json()
+}
+
+/// What is held of a server: names and reasons.
+async fn held(daemon: &TestDaemon, server: &str) -> Vec<(String, String)> {
+    let found = inspected(daemon, server).await;
+    let things = found["things"].as_array().expect("a list").iter();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    things
+        .filter(|thing| thing["held"] == true)
+        .map(|thing| (text(&thing["name"]), text(&thing["reason"])))
+        .collect()
+}

@@ -1,0 +1,180 @@
+//! The person's side: `upstream inspect`, `approve` and `quarantine`, with a daemon and without.
+
+use serde_json::{Value, json};
+
+use super::saying;
+use crate::support::{
+    behaviours::*,
+    daemon::{Home, TestDaemon},
+    fake_upstream::{FakeUpstream, Upstream, plain_tool},
+    patience::{until_async, within},
+};
+
+async fn house() -> (Upstream, TestDaemon) {
+    let server = FakeUpstream::stdio()
+        .capabilities(r#"{"tools":{"listChanged":true}}"#)
+        .tool("echo", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    (server, daemon)
+}
+
+async fn change(server: &Upstream, daemon: &TestDaemon) {
+    let words = "Other words\\u001b[2J";
+    server.offer(&[(saying("echo", words), echo())]).await;
+    let client = daemon.client("/mcp/all").await;
+    until_async("the change to be held", async || {
+        client.tool_names().await.is_empty().then_some(())
+    })
+    .await;
+}
+
+/// Runs the command line on this home: its exit code, stdout and stderr.
+pub(super) async fn cli(home: &Home, arguments: &[&str]) -> (i32, String, String) {
+    let ran = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+        .args(arguments)
+        .arg("--config")
+        .arg(home.config_file())
+        .arg("--data-dir")
+        .arg(home.data_dir())
+        .env("USER", "somebody")
+        .stdin(std::process::Stdio::null())
+        .output();
+    let ran = within("the command to end", ran).await.expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    let code = ran.status.code().expect("a code");
+    (code, text(ran.stdout), text(ran.stderr))
+}
+
+#[tokio::test]
+async fn a_person_reviews_a_change_and_approves_exactly_that() {
+    let (server, daemon) = house().await;
+    change(&server, &daemon).await;
+    let home = daemon.home();
+    let (code, said, _) = cli(home, &["upstream", "inspect", "up"]).await;
+    assert_eq!(code, 0);
+    assert!(
+        said.contains("tool echo: held, its definition changed"),
+        "{said}"
+    );
+    assert!(said.contains("-  \"description\": \"The tool"), "{said}");
+    assert!(said.contains("+  \"description\": \"Other words"), "{said}");
+    assert!(
+        !said.contains('\u{1b}'),
+        "nothing steers the terminal: {said}"
+    );
+    let (_, json, _) = cli(home, &["upstream", "inspect", "up", "-o", "json"]).await;
+    let shown: Value = serde_json::from_str(&json).expect("JSON");
+    assert!(!json.contains('\u{1b}'));
+    let seen = shown["seen"].as_str().expect("what was seen");
+    assert!(said.contains(&format!("--seen {seen}")), "{said}");
+    let (_, list, _) = cli(home, &["upstream", "list"]).await;
+    assert!(
+        list.contains("(1 held)") && list.contains("upstream inspect up"),
+        "{list}"
+    );
+    let (_, status, _) = cli(home, &["status"]).await;
+    assert!(status.contains("(1 held)"), "{status}");
+
+    let (code, _, said) = cli(home, &["upstream", "approve", "up", "--seen", seen]).await;
+    assert_eq!(code, 2, "nothing was named: {said}");
+    let (code, _, said) = cli(home, &["upstream", "approve", "up", "echo", "--seen", "0"]).await;
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("upstream inspect up"), "{said}");
+    let (code, _, said) = cli(home, &["upstream", "approve", "up", "echo", "--seen", seen]).await;
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("nothing of it is held"), "{said}");
+    let file = home.data_dir().join("approvals/up.json");
+    let kept = std::fs::read_to_string(file).expect("there");
+    assert!(kept.contains("\"by\":\"somebody\""), "{kept}");
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__echo")
+        .await;
+}
+
+#[tokio::test]
+async fn without_a_daemon_the_files_are_reviewed_and_approved() {
+    let (server, daemon) = house().await;
+    change(&server, &daemon).await;
+    let home = daemon.shutdown().await;
+    let (code, said, _) = cli(&home, &["upstream", "inspect", "up"]).await;
+    assert_eq!(code, 0);
+    assert!(said.contains("tool echo: held"), "{said}");
+    let (_, list, _) = cli(&home, &["upstream", "list"]).await;
+    assert!(list.contains("(1 held)"), "{list}");
+    let (code, _, said) = cli(&home, &["upstream", "approve", "up", "--all"]).await;
+    assert_eq!(code, 0, "{said}");
+    let (code, _, said) = cli(&home, &["upstream", "inspect", "up", "--connect"]).await;
+    assert_eq!(code, 3, "{said}");
+    let (code, _, said) = cli(&home, &["upstream", "quarantine", "up"]).await;
+    assert_eq!(code, 0, "{said}");
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    let failure = client.call("up__echo", "{}").await.failure();
+    assert_eq!(failure["code"], "server_quarantined");
+    let home = daemon.shutdown().await;
+    let (code, _, said) = cli(&home, &["upstream", "approve", "up"]).await;
+    assert_eq!(code, 0, "{said}");
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    assert!(client.call("up__echo", "{}").await.frame.contains("result"));
+}
+
+#[tokio::test]
+async fn approving_keeps_the_comments_of_the_file() {
+    let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let home = TestDaemon::builder()
+        .upstream_with("up", &server, json!({ "quarantined": true }))
+        .home();
+    let text = std::fs::read_to_string(home.config_file()).expect("the file");
+    let text = text.replacen('{', "{\n  // mine\n", 1);
+    home.write_config(&text);
+    let daemon = TestDaemon::start_in(home).await;
+    let (code, _, said) = cli(daemon.home(), &["upstream", "approve", "up"]).await;
+    assert_eq!(code, 0, "{said}");
+    let text = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
+    assert!(
+        text.contains("// mine") && text.contains("\"quarantined\": false"),
+        "{text}"
+    );
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__echo")
+        .await;
+}
+
+#[tokio::test]
+async fn a_server_that_a_person_removes_begins_anew_and_one_that_vanishes_does_not() {
+    let (server, daemon) = house().await;
+    let config = daemon.home().config_file();
+    let text = std::fs::read_to_string(&config).expect("the file");
+    let home = daemon.shutdown().await;
+    home.write_config("{}");
+    let daemon = TestDaemon::start_in(home).await;
+    let home = daemon.shutdown().await;
+    home.write_config(&text);
+    server
+        .offer_silently(&[
+            (saying("echo", "Other words"), echo()),
+            (plain_tool("new"), echo()),
+        ])
+        .await;
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    // It sleeps, and the call that wakes it is compared with what was approved before.
+    let failure = client.call("up__echo", "{}").await.failure();
+    assert_eq!(failure["code"], "tool_changed");
+    client.wait_for_tool("up__new").await;
+    assert_eq!(client.tool_names().await, ["up__new"]);
+    let (code, _, said) = cli(daemon.home(), &["upstream", "remove", "up"]).await;
+    assert_eq!(code, 0, "{said}");
+    daemon.home().write_config(&text);
+    client.wait_for_tool("up__echo").await;
+}
