@@ -32,6 +32,12 @@ pub enum ErrorCode {
     WrongVariant,
     /// Access rules say no.
     AccessDenied,
+    /// Nobody knows who asks.
+    Unauthorized,
+    /// The caller asks too often.
+    RateLimited,
+    /// No profile of that name is configured.
+    UnknownProfile,
     /// The server could not be started or reached.
     ServerUnavailable,
     /// The connection ended while the call was in flight.
@@ -104,6 +110,9 @@ impl ErrorCode {
         Self::ToolChanged,
         Self::WrongVariant,
         Self::AccessDenied,
+        Self::Unauthorized,
+        Self::RateLimited,
+        Self::UnknownProfile,
         Self::ServerUnavailable,
         Self::ConnectionLost,
         Self::TimedOut,
@@ -131,6 +140,9 @@ impl ErrorCode {
             Self::ToolChanged => ("tool_changed", 409, 4, RPC_INTERNAL),
             Self::WrongVariant => ("wrong_variant", 403, 4, RPC_INTERNAL),
             Self::AccessDenied => ("access_denied", 403, 4, RPC_INTERNAL),
+            Self::Unauthorized => ("unauthorized", 401, 4, RPC_INTERNAL),
+            Self::RateLimited => ("rate_limited", 429, 1, RPC_INTERNAL),
+            Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
             Self::ConnectionLost => ("connection_lost", 502, 1, RPC_INTERNAL),
             Self::TimedOut => ("timed_out", 504, 1, RPC_INTERNAL),

@@ -26,6 +26,10 @@ use crate::{access::Peer, config::Listen, log_limit::LogLimit, memory_budget::Me
 /// How long a connection may be silent before it has sent the head of a request.
 const HEAD_DEADLINE: Duration = Duration::from_mins(1);
 
+/// Limit: bytes of the head of a request, and of what is read at once. Browsers with all their cookies send a tenth of it. hyper answers
+/// 431 to a longer one, and to one of more than 100 headers.
+const LONGEST_HEAD: usize = 128 << 10;
+
 /// Accepting fails when file descriptors run out; it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -204,6 +208,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
+        .max_buf_size(LONGEST_HEAD)
         .serve_connection(TokioIo::new(io), service)
         .with_upgrades();
     let mut serving = pin!(serving);

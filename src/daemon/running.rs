@@ -9,8 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ServeError,
     connections::ClientConnections,
-    entrance::Entrance,
-    guard::CurrentSettings,
+    entrance::{Entrance, Reach},
     http::{self, LocalSocket},
     lock::DataLock,
     url_of,
@@ -115,7 +114,9 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
     let calls = CallIds::default();
+    let (access, access_task) = Access::new(keeper.subscribe());
     let inbound = Inbound::new(
+        access.clone(),
         router.clone(),
         calls.clone(),
         sessions.clone(),
@@ -155,13 +156,13 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         until_the_end.run_until_cancelled(unanswered).await;
     });
 
-    let access = Access::default();
+    tasks.spawn(access_task.run(ending.clone()));
     let faces = Faces {
         access: &access,
         inbound: &inbound,
         api: &api,
     };
-    let faces = open_faces(&faces, &keeper, listeners, local, &closing);
+    let faces = open_faces(&faces, listeners, local, &closing);
     lock.note_address(&location);
     let running = DaemonTasks {
         closing,
@@ -198,7 +199,6 @@ struct Faces<'a> {
 /// TCP for clients behind the guard, the local socket for whoever owns the data folder.
 fn open_faces(
     served: &Faces<'_>,
-    keeper: &Keeper,
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
@@ -208,19 +208,18 @@ fn open_faces(
         inbound,
         api,
     } = *served;
-    let entrance = |routes: HttpRouter, settings: Option<CurrentSettings>| {
+    let entrance = |routes: HttpRouter, reach: Reach| {
         Arc::new(Entrance {
             routes,
             access: access.clone(),
             presence: inbound.presence().clone(),
-            has_api: settings.is_none(),
-            settings,
+            reach,
         })
     };
     let routes = inbound.routes().merge(api.health_routes());
     let mut faces = JoinSet::new();
     let over_tcp = http::Served {
-        entrance: entrance(routes, Some(keeper.subscribe())),
+        entrance: entrance(routes, Reach::Network),
         connections: ClientConnections::within(process::raise_descriptor_limit()),
         memory: inbound.memory().clone(),
         closing: closing.clone(),
@@ -230,7 +229,7 @@ fn open_faces(
     }
     if let Some(socket) = local {
         let over_socket = http::Served {
-            entrance: entrance(api.routes().merge(inbound.local_routes()), None),
+            entrance: entrance(api.routes().merge(inbound.local_routes()), Reach::Local),
             // Programs of the operator's own.
             connections: ClientConnections::of(usize::MAX),
             ..over_tcp

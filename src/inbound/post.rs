@@ -74,7 +74,7 @@ impl Inbound {
         if headers.contains_key(SESSION) && !first.is_some_and(stateless::is_opening) {
             let found = self.session_of(&caller, &view, headers);
             let session = found.ok_or_else(|| answer::no_session(first.and_then(id_of)))?;
-            return Ok(ServedClient::of_session(self, session));
+            return Ok(ServedClient::of_session(self, session, caller));
         }
         let revision = revision_of(headers, first)?;
         Ok(ServedClient::without_session(self, caller, view, revision))
@@ -86,8 +86,9 @@ async fn as_json(answering: Answering) -> Response {
     let Some(answer) = answering.await else {
         return answer::accepted();
     };
-    let mut response = answer::json(StatusCode::OK, answer.frame);
-    if let Some(session) = answer.opened {
+    let opened = answer.opened.clone();
+    let mut response = answer::answered(StatusCode::OK, answer);
+    if let Some(session) = opened {
         let id = HeaderValue::from_str(&session.id).expect("a UUID is a header value");
         response.headers_mut().insert(SESSION, id);
     }

@@ -3,6 +3,7 @@
 //! Most verbs need no running daemon: they stand on a [`Backing`], which is the running parts ([`OverDaemon`]) or the
 //! configuration file with the last known lists ([`OverFiles`]). What only running parts can do exists for those only.
 
+mod access;
 mod backing;
 mod gated;
 mod health;
@@ -17,6 +18,7 @@ mod tools;
 use std::{path::Path, sync::Arc};
 
 pub use self::{
+    access::{AccessQuestion, AccessVerdict, ThingKind},
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
     over_daemon::OverDaemon,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
+    access::Caller,
     call_context::{CallContext, ClientSession},
     catalog::{Owner, ServerCatalog},
     upstream::{LogTerm, NotSubscribed},
@@ -26,14 +27,18 @@ impl Router {
                 server: server.clone(),
                 uri: uri.into(),
             },
-            View::Configured | View::Mode(_) => {
-                self.owner_of(uri).map_err(|error| refused(error.into()))?
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                let owner = self.owner_of(&context.caller, uri);
+                owner.map_err(|error| refused(error.into()))?
             }
         };
         let tell = match view {
             View::Server(_) => tell,
-            View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                self.telling_offered(uri, &owner, tell)
+            }
         };
+        let tell = self.telling_while_allowed(&context.caller, &owner, tell);
         let subscribed = async {
             let target = Target::subscription(&owner.uri);
             let gate = &self.0.gate;
@@ -68,7 +73,7 @@ impl Router {
         level: LogLevel,
     ) -> Option<LogSubscription> {
         let server = match view {
-            View::Configured | View::Mode(_) => None,
+            View::Configured | View::Mode(_) | View::Profile(_) => None,
             View::Server(server) => {
                 let snapshot = self.0.catalog.glance();
                 let known = snapshot.servers.get(server);
@@ -88,6 +93,17 @@ impl Router {
         };
         let subscriptions = self.0.upstreams.log_subscriptions();
         Some(subscriptions.subscribe(server, level, term))
+    }
+
+    /// Says nothing of what the caller may not have any more.
+    fn telling_while_allowed(&self, caller: &Caller, owner: &Owner, tell: Tell) -> Tell {
+        let (gate, caller, owner) = (self.0.gate.clone(), caller.clone(), owner.clone());
+        Arc::new(move |notice| {
+            let target = Target::subscription(&owner.uri);
+            if gate.decide(&caller, owner.server.as_str(), &target).is_ok() {
+                tell(notice);
+            }
+        })
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

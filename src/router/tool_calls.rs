@@ -4,12 +4,13 @@ use tracing::Instrument;
 
 use super::{Reply, RequestError, Router};
 use crate::{
+    access::Caller,
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     names::ServerName,
-    wire::{Edit, Outcome, Raw, method},
+    wire::{Edit, Outcome, Raw, Target, method},
 };
 
 /// All that a built-in tool can do with the tools of servers.
@@ -32,17 +33,20 @@ impl<'a> ToolCalls<'a> {
     }
 
     /// Whose tool is offered under this name, and its own name.
-    pub(super) fn offered(self, name: &str) -> Option<(ServerName, Box<str>)> {
-        self.0.find_tool(name)
+    pub(super) fn offered(self, caller: &Caller, name: &str) -> Option<(ServerName, Box<str>)> {
+        self.0.find_tool(caller, name)
     }
 
     /// The variant that a tool is to be called with, if its server lists it. A server whose list is not known is woken.
     pub(super) async fn call_with(
         self,
+        caller: &Caller,
         server: &str,
         tool: &str,
     ) -> Result<Option<Variant>, Failure> {
-        self.0.ensure_known(server).await?;
+        self.0
+            .ensure_known(caller, server, &Target::tool(tool))
+            .await?;
         let now = self.0.0.gate.now();
         let known = now.snapshot().tool(server, tool);
         Ok(known.map(|known| now.rules().call_with(server, known)))
@@ -102,7 +106,8 @@ impl Router {
             tool,
             arguments,
         } = declared;
-        self.ensure_known(server).await?;
+        self.ensure_known(&context.caller, server, &Target::tool(tool))
+            .await?;
         let gate = &self.0.gate;
         let admitted = gate.admit_as(&context.caller, variant, server, tool)?;
         let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];

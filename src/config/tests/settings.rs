@@ -111,16 +111,15 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
 #[test]
 fn unknown_keys_are_reported_and_never_fatal() {
     let settings = read(
-        r#"{"listne": ":1", "profiles": {"p": {}}, "activity": {}, "enable_code_execution": false,
-            "tool_response_limit": 0, "rate_limit": {"burst": 1}, "servers": {}, "top_k": 1, "top_k": 2,
+        r#"{"listne": ":1", "activity": {"max_age": 1}, "enable_code_execution": false,
+            "tool_response_limit": 0, "servers": {}, "top_k": 1, "top_k": 2,
             "mcpServers": {"s": {"command": "x", "comand": "y", "tool_acl": {"reed": []}}}}"#,
     );
     assert_eq!(
         settings.warnings,
         [
             "`top_k` stands twice; the last one counts",
-            "`profiles` is not supported by this version and is ignored",
-            "`rate_limit` is not supported by this version and is ignored",
+            "`activity` is not supported by this version and is ignored",
             "`listne` is unknown and ignored; did you mean `listen`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",
             "server \"s\": `tool_acl.reed` is unknown and ignored; did you mean `read`?",
@@ -128,22 +127,6 @@ fn unknown_keys_are_reported_and_never_fatal() {
         ]
     );
     assert_eq!(settings.top_k, 2);
-}
-
-#[test]
-fn access_control_that_is_not_enforced_refuses_to_start() {
-    for text in [
-        r#"{"serverAuth": {"provider": "bearer"}}"#,
-        r#"{"serverAuth": {}}"#,
-        r#"{"server_auth": {"acl": {}}}"#,
-        r#"{"serverAuth": null, "ServerAuth": {}}"#,
-        r#"{"require_mcp_auth": true}"#,
-    ] {
-        let error = try_read(text).expect_err(text);
-        assert!(matches!(error, ConfigError::AccessControl { .. }), "{text}");
-        assert!(error.to_string().contains("not enforced by this version"));
-    }
-    read(r#"{"serverAuth": null}"#);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::{Inbound, Sessions};
 use crate::{
-    access::Caller,
+    access::{Access, Caller},
     call_context::CallIds,
     catalog::Catalog,
     config::{self, Settings, Surroundings},
@@ -47,6 +47,7 @@ impl Endpoints {
         let router = Router::new(settings, gate, catalog, Upstreams::default());
         let closing = CancellationToken::new();
         let inbound = Inbound::new(
+            Access::default(),
             router,
             CallIds::default(),
             Sessions::default(),

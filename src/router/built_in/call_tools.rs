@@ -270,7 +270,7 @@ fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure> {
     if let Some((server, tool)) = name.split_once(':') {
         return Ok((server.to_owned(), tool.to_owned()));
     }
-    let found = call.calls.offered(name);
+    let found = call.calls.offered(&call.context.caller, name);
     found
         .map(|(server, tool)| (server.to_string(), tool.into()))
         .ok_or_else(|| {
@@ -288,7 +288,8 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
     let arguments = arguments_of(&call).map_err(wrong)?;
-    let variant = call.calls.call_with(server, tool).await?;
+    let caller = &call.context.caller;
+    let variant = call.calls.call_with(caller, server, tool).await?;
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
         let error = format!(
