@@ -5,6 +5,7 @@
     reason = "one binary, nothing is reached from outside"
 )]
 
+mod access;
 mod asking;
 mod attribution;
 mod byte_identity;

@@ -22,6 +22,8 @@ pub struct ModernClient {
     to: SocketAddr,
     path: String,
     meta: Value,
+    /// What it shows of itself with every request.
+    shown: Vec<(String, String)>,
     last_id: AtomicI64,
 }
 
@@ -59,6 +61,7 @@ impl ModernClient {
             to: to.address(),
             path: path.to_owned(),
             meta: meta_of(capabilities),
+            shown: Vec::new(),
             last_id: AtomicI64::new(0),
         }
     }
@@ -66,6 +69,12 @@ impl ModernClient {
     /// Says that it is of this name.
     pub fn named(mut self, name: &str) -> Self {
         self.meta["io.modelcontextprotocol/clientInfo"]["name"] = name.into();
+        self
+    }
+
+    /// Sends this header with every request.
+    pub fn showing(mut self, name: &str, value: &str) -> Self {
+        self.shown.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -163,6 +172,7 @@ impl ModernClient {
         };
         headers.extend(named.map(|name| ("mcp-name", name)));
         headers.extend(more);
+        headers.extend(self.shown.iter().map(|(name, value)| (&**name, &**value)));
         let answer = http::open(self.to, "POST", &self.path, &headers, frame).await;
         (id.to_string(), answer)
     }
