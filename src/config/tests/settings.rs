@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use super::{fault, read, server, try_read};
 use crate::config::{
-    AgentManagement, ConfigError, Inherit, RoutingMode, Settings, Surroundings, Transport, parse,
+    AgentManagement, Inherit, RoutingMode, Settings, Surroundings, Transport, parse,
 };
 
 #[test]

@@ -374,8 +374,8 @@ async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
         ["free:echo", "free:wave", "part:wave"]
     );
     assert!(!work.initialized.contains("shut") && work.initialized.contains("part"));
-    let unknown = TestClient::stateless(&house.daemon, "/mcp/p/none").request("ping", "{}");
-    let unknown = unknown.await;
+    let nowhere = TestClient::stateless(&house.daemon, "/mcp/p/none");
+    let unknown = nowhere.request("ping", "{}").await;
     assert_eq!(unknown.status, 404);
     assert!(
         unknown.frame.contains("unknown_profile"),
