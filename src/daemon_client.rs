@@ -343,6 +343,9 @@ fn is_refusal(line: &[u8]) -> bool {
 
 /// Reads the body of an answer that says no.
 pub fn refusal(status: StatusCode, body: &[u8]) -> DaemonRefusal {
+    if let Some(refusal) = rpc_refusal(body) {
+        return refusal;
+    }
     match serde_json::from_slice::<RefusalBody>(body) {
         Ok(RefusalBody { error, code, hint }) => DaemonRefusal {
             error,
@@ -355,6 +358,25 @@ pub fn refusal(status: StatusCode, body: &[u8]) -> DaemonRefusal {
             hint: None,
         },
     }
+}
+
+/// What an MCP endpoint says: the same inside a JSON-RPC error.
+fn rpc_refusal(body: &[u8]) -> Option<DaemonRefusal> {
+    #[derive(Deserialize)]
+    struct Answer {
+        error: RpcRefusal,
+    }
+    #[derive(Deserialize)]
+    struct RpcRefusal {
+        data: RefusalBody,
+    }
+    let Answer { error } = serde_json::from_slice(body).ok()?;
+    let RefusalBody { error, code, hint } = error.data;
+    Some(DaemonRefusal {
+        error,
+        code: code.as_deref().and_then(ErrorCode::parse),
+        hint,
+    })
 }
 
 /// Reads an answer.

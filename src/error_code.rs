@@ -34,6 +34,12 @@ pub enum ErrorCode {
     WrongVariant,
     /// Access rules say no.
     AccessDenied,
+    /// Nobody knows who asks.
+    Unauthorized,
+    /// The caller asks too often.
+    RateLimited,
+    /// No profile of that name is configured.
+    UnknownProfile,
     /// The server could not be started or reached.
     ServerUnavailable,
     /// The connection ended while the call was in flight.
@@ -107,6 +113,9 @@ impl ErrorCode {
         Self::ToolHeld,
         Self::WrongVariant,
         Self::AccessDenied,
+        Self::Unauthorized,
+        Self::RateLimited,
+        Self::UnknownProfile,
         Self::ServerUnavailable,
         Self::ConnectionLost,
         Self::TimedOut,
@@ -135,6 +144,9 @@ impl ErrorCode {
             Self::ToolHeld => ("tool_held", 403, 4, RPC_INTERNAL),
             Self::WrongVariant => ("wrong_variant", 403, 4, RPC_INTERNAL),
             Self::AccessDenied => ("access_denied", 403, 4, RPC_INTERNAL),
+            Self::Unauthorized => ("unauthorized", 401, 4, RPC_INTERNAL),
+            Self::RateLimited => ("rate_limited", 429, 1, RPC_INTERNAL),
+            Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
             Self::ConnectionLost => ("connection_lost", 502, 1, RPC_INTERNAL),
             Self::TimedOut => ("timed_out", 504, 1, RPC_INTERNAL),

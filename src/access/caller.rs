@@ -1,46 +1,153 @@
-//! Who asks: the subject and roles on whose behalf a request runs.
+//! Who asks: the subject and roles on whose behalf a request runs, and by what that is known.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
+
+use crate::config::{ANONYMOUS, OPERATOR, Provider, Settings, TokenHash};
 
 /// The identity behind a request. Cheap to clone. Only [`super::Access`] makes one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Caller {
-    subject: Arc<str>,
-    roles: Arc<[String]>,
+    identity: Arc<Identity>,
+    /// The part of what there is that the caller's endpoint shows.
+    profile: Option<Arc<str>>,
 }
 
+#[derive(Debug)]
+struct Identity {
+    subject: Arc<str>,
+    roles: Box<[String]>,
+    credential: Credential,
+}
+
+/// By what a caller is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Credential {
+    /// The person whose daemon it is.
+    Operator,
+    /// A program of that person's, which showed nothing.
+    Local,
+    /// Somebody on the network, who showed nothing. The address is there where it is needed.
+    Open(Option<IpAddr>),
+    /// Whoever has this token.
+    Token(TokenHash),
+    /// The user whom the proxy at this address named.
+    Forwarded(IpAddr),
+    /// Nobody: somebody is only asked about.
+    Imagined,
+    /// The person whose daemon it is, looking how things are.
+    Inspector,
+}
+
+/// Whoever compares callers wants to know whether they are the same person on the same endpoints: roles may change.
+impl PartialEq for Caller {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_same_subject(other) && self.profile == other.profile
+    }
+}
+
+impl Eq for Caller {}
+
 impl Caller {
-    /// Of this subject, without roles.
-    pub(super) fn of(subject: &str) -> Self {
-        Self {
+    pub(super) fn new(subject: &str, roles: Vec<String>, credential: Credential) -> Self {
+        let identity = Identity {
             subject: subject.into(),
-            roles: Arc::from([]),
+            roles: roles.into(),
+            credential,
+        };
+        Self {
+            identity: Arc::new(identity),
+            profile: None,
         }
+    }
+
+    /// Who showed nothing.
+    pub(super) fn unnamed(credential: Credential) -> Self {
+        Self::new(ANONYMOUS, Vec::new(), credential)
+    }
+
+    /// The person whose daemon it is.
+    pub(super) fn operator() -> Self {
+        Self::new(OPERATOR, Vec::new(), Credential::Operator)
+    }
+
+    /// The same person, who only looks.
+    pub(super) fn inspector() -> Self {
+        Self::new(OPERATOR, Vec::new(), Credential::Inspector)
     }
 
     /// Of this subject, for tests that need several callers.
     #[cfg(test)]
     pub(crate) fn named(subject: &str) -> Self {
-        Self::of(subject)
+        Self::new(subject, Vec::new(), Credential::Imagined)
+    }
+
+    /// The same caller on the endpoint of a profile.
+    #[must_use]
+    pub fn in_profile(&self, profile: &str) -> Self {
+        Self {
+            identity: self.identity.clone(),
+            profile: Some(profile.into()),
+        }
     }
 
     /// The name access rules and records know this caller by.
     pub fn subject(&self) -> &str {
-        &self.subject
+        &self.identity.subject
     }
 
     /// The same, to be held without a copy.
     pub fn shared_subject(&self) -> Arc<str> {
-        self.subject.clone()
+        self.identity.subject.clone()
     }
 
-    /// Roles that access rules may ask for.
-    pub fn roles(&self) -> &[String] {
-        &self.roles
+    /// The profile whose endpoint the caller uses.
+    pub fn profile(&self) -> Option<&str> {
+        self.profile.as_deref()
+    }
+
+    /// The roles that it has by these settings.
+    pub fn roles<'a>(&'a self, settings: &'a Settings) -> &'a [String] {
+        let Credential::Token(hash) = self.credential() else {
+            return &self.identity.roles;
+        };
+        let auth = settings.server_auth.as_ref();
+        let token = auth.and_then(|auth| auth.token(&hash));
+        token.map_or(&[], |token| &token.roles)
     }
 
     /// Whether both are the same subject. Roles may change while a session lasts.
     pub fn is_same_subject(&self, other: &Self) -> bool {
-        self.subject == other.subject
+        Arc::ptr_eq(&self.identity, &other.identity) || self.subject() == other.subject()
+    }
+
+    /// Whether what the caller showed still counts by these settings.
+    pub fn is_current(&self, settings: &Settings) -> bool {
+        let auth = settings.server_auth.as_deref();
+        match self.credential() {
+            Credential::Operator
+            | Credential::Local
+            | Credential::Imagined
+            | Credential::Inspector => true,
+            Credential::Open(_) => auth.is_none_or(|auth| !auth.asks_for_credentials()),
+            Credential::Token(hash) => auth.is_some_and(|auth| {
+                auth.providers.contains(&Provider::Bearer)
+                    && auth
+                        .token(&hash)
+                        .is_some_and(|token| *token.subject == *self.subject())
+            }),
+            Credential::Forwarded(proxy) => auth.is_some_and(|auth| {
+                auth.providers.contains(&Provider::Forwarded)
+                    && super::credentials::is_trusted(&auth.forwarded, proxy)
+            }),
+        }
+    }
+
+    /// Whether no access rule concerns the caller: it executes nothing.
+    pub fn only_looks(&self) -> bool {
+        self.credential() == Credential::Inspector
+    }
+
+    pub(super) fn credential(&self) -> Credential {
+        self.identity.credential
     }
 }

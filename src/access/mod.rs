@@ -1,19 +1,50 @@
-//! Who a request comes from: the only maker of [`Caller`]. Says nothing about what a caller may have, which is the gate's business.
+//! Who a request comes from, by the settings in force: the only maker of [`Caller`]. What a caller may have the gate decides, which asks
+//! the rules here.
 
+pub mod acl;
 mod caller;
+mod credentials;
+mod rate;
 
-use std::net::SocketAddr;
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use arc_swap::ArcSwapOption;
 use http::HeaderMap;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
-pub use self::caller::Caller;
+pub use self::{
+    caller::Caller,
+    credentials::{BadHeader, ForwardedUser, bearer_token, forwarded_user},
+};
+use self::{
+    caller::Credential,
+    credentials::is_trusted,
+    rate::{BucketOwner, Buckets},
+};
+use crate::config::{Provider, RateLimit, ServerAuth, Settings, TokenHash};
 
 /// Tells who asks. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Access {
-    anonymous: Caller,
+pub struct Access(Arc<Parts>);
+
+#[derive(Debug)]
+struct Parts {
+    settings: watch::Receiver<Arc<Settings>>,
+    open: Caller,
+    local: Caller,
     operator: Caller,
+    /// How much one caller may ask, of the settings in force.
+    limit: ArcSwapOption<RateLimit>,
+    buckets: Buckets,
 }
+
+/// Keeps what is read at each request, so that it need not be looked for.
+pub struct AccessTask(Access);
 
 /// The other end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,69 +56,194 @@ pub enum Peer {
 }
 
 /// Why a request is not let in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// It came by a way that is not the operator's.
     #[error("only the operator of this machine may use this API")]
     NotTheOperator,
+    /// It shows nothing that says who sent it.
+    #[error("the request shows no credential")]
+    NoCredential,
+    /// Its token is none that is known.
+    #[error("the token is not known here")]
+    UnknownToken,
+    /// It shows something that says nothing.
+    #[error("{0}")]
+    BadHeader(#[from] BadHeader),
 }
 
 impl Default for Access {
+    /// Over the settings of an empty file.
     fn default() -> Self {
-        Self {
-            anonymous: Caller::of("anonymous"),
-            operator: Caller::of("operator"),
-        }
+        let (_, settings) = watch::channel(Arc::default());
+        Self::new(settings).0
     }
 }
 
 impl Access {
+    /// Reads the settings in force.
+    pub fn new(settings: watch::Receiver<Arc<Settings>>) -> (Self, AccessTask) {
+        let limit = settings.borrow().rate_limit.map(Arc::new);
+        let access = Self(Arc::new(Parts {
+            settings,
+            open: Caller::unnamed(Credential::Open(None)),
+            local: Caller::unnamed(Credential::Local),
+            operator: Caller::operator(),
+            limit: ArcSwapOption::new(limit),
+            buckets: Buckets::default(),
+        }));
+        (access.clone(), AccessTask(access))
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> watch::Ref<'_, Arc<Settings>> {
+        self.0.settings.borrow()
+    }
+
     /// The caller behind the request of an MCP client. Clients come over the local socket too, through bridges, and are no operators
-    /// for that.
-    pub fn authenticate(&self, _headers: &HeaderMap, _peer: Peer) -> Result<Caller, Refused> {
-        Ok(self.anonymous.clone())
+    /// for that; there no credential is asked for, but one that is shown has to be good.
+    pub fn authenticate(
+        &self,
+        settings: &Settings,
+        headers: &HeaderMap,
+        peer: Peer,
+    ) -> Result<Caller, Refused> {
+        let auth = settings.server_auth.as_deref();
+        let auth = auth.filter(|auth| auth.asks_for_credentials());
+        let Some(auth) = auth else {
+            return Ok(match peer {
+                Peer::LocalSocket => self.0.local.clone(),
+                Peer::Network(address) if settings.rate_limit.is_some() => {
+                    Caller::unnamed(Credential::Open(Some(address.ip())))
+                }
+                Peer::Network(_) => self.0.open.clone(),
+            });
+        };
+        match self.identify(auth, headers, peer) {
+            Err(Refused::NoCredential) if peer == Peer::LocalSocket => Ok(self.0.local.clone()),
+            identified => identified,
+        }
+    }
+
+    /// Asks the providers in their order. The first who knows the sender decides; a header that says nothing ends the search.
+    fn identify(
+        &self,
+        auth: &ServerAuth,
+        headers: &HeaderMap,
+        peer: Peer,
+    ) -> Result<Caller, Refused> {
+        let mut refused = Refused::NoCredential;
+        for provider in &auth.providers {
+            let found = match (provider, peer) {
+                (Provider::Bearer, _) => by_token(auth, headers),
+                (Provider::Forwarded, Peer::Network(address)) => {
+                    by_proxy(auth, headers, address.ip())
+                }
+                (Provider::Forwarded, Peer::LocalSocket) => Err(Refused::NoCredential),
+            };
+            match found {
+                Err(Refused::NoCredential) => (),
+                Err(Refused::UnknownToken) => refused = Refused::UnknownToken,
+                decided => return decided,
+            }
+        }
+        Err(refused)
     }
 
     /// The caller behind a request to the operator's API.
     pub fn authenticate_operator(&self, peer: Peer) -> Result<Caller, Refused> {
         match peer {
-            Peer::LocalSocket => Ok(self.operator.clone()),
+            Peer::LocalSocket => Ok(self.0.operator.clone()),
             Peer::Network(_) => Err(Refused::NotTheOperator),
         }
     }
 
     /// The client at the other end of our standard streams: the program that started us.
     pub fn standard_streams(&self) -> Caller {
-        self.anonymous.clone()
+        self.0.local.clone()
     }
 
     /// The person at the terminal, for what the command line does without a daemon.
     pub fn terminal(&self) -> Caller {
-        self.operator.clone()
+        self.0.operator.clone()
     }
+
+    /// The person whose daemon it is, for lists of what there is: they show what no access rule hides.
+    pub fn inspector() -> Caller {
+        Caller::inspector()
+    }
+
+    /// Somebody who is only asked about.
+    pub fn imagined(subject: &str, roles: Vec<String>) -> Caller {
+        Caller::new(subject, roles, Credential::Imagined)
+    }
+
+    /// Returns when what the caller showed does not count any more. Cancel-safe.
+    pub async fn withdrawn(&self, caller: &Caller) {
+        let mut settings = self.0.settings.clone();
+        loop {
+            if !caller.is_current(&settings.borrow_and_update()) {
+                return;
+            }
+            if settings.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Counts a request of a caller; the time to wait where it is one too many. `connection` tells callers apart who showed nothing.
+    pub fn count_request(
+        &self,
+        caller: &Caller,
+        connection: Option<&Arc<str>>,
+    ) -> Result<(), Duration> {
+        let limit = self.0.limit.load();
+        let Some(limit) = limit.as_deref() else {
+            return Ok(());
+        };
+        let by_subject = || BucketOwner::Subject(caller.subject().into());
+        let counted = match (caller.credential(), connection) {
+            (Credential::Operator, _) => return Ok(()),
+            (Credential::Open(Some(address)), _) => BucketOwner::address(address),
+            (Credential::Local, Some(connection)) => BucketOwner::Connection(connection.clone()),
+            _ => by_subject(),
+        };
+        self.0.buckets.take(counted, *limit, Instant::now())
+    }
+}
+
+impl AccessTask {
+    /// Follows the settings until shutdown.
+    pub async fn run(self, shutdown: CancellationToken) {
+        let parts = self.0.0;
+        let mut settings = parts.settings.clone();
+        let following = async {
+            while settings.changed().await.is_ok() {
+                let limit = settings.borrow_and_update().rate_limit;
+                parts.limit.store(limit.map(Arc::new));
+            }
+        };
+        shutdown.run_until_cancelled(following).await;
+    }
+}
+
+fn by_token(auth: &ServerAuth, headers: &HeaderMap) -> Result<Caller, Refused> {
+    let token = bearer_token(headers)?.ok_or(Refused::NoCredential)?;
+    let hash = TokenHash::of(token);
+    let known = auth.token(&hash).ok_or(Refused::UnknownToken)?;
+    let roles = known.roles.clone();
+    Ok(Caller::new(&known.subject, roles, Credential::Token(hash)))
+}
+
+/// What others than the trusted proxies say of users counts as not said.
+fn by_proxy(auth: &ServerAuth, headers: &HeaderMap, peer: IpAddr) -> Result<Caller, Refused> {
+    if !is_trusted(&auth.forwarded, peer) {
+        return Err(Refused::NoCredential);
+    }
+    let user = forwarded_user(headers, &auth.forwarded)?.ok_or(Refused::NoCredential)?;
+    let credential = Credential::Forwarded(peer);
+    Ok(Caller::new(&user.subject, user.roles, credential))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_way_in_tells_the_operator_from_clients() {
-        let access = Access::default();
-        let network = Peer::Network(([127, 0, 0, 1], 1).into());
-        let clients = [network, Peer::LocalSocket].map(|peer| {
-            let caller = access.authenticate(&HeaderMap::new(), peer);
-            caller.expect("everybody is let in")
-        });
-        assert_eq!(clients[0], clients[1]);
-        assert_eq!(clients[0], access.standard_streams());
-        let operator = access.authenticate_operator(Peer::LocalSocket);
-        let operator = operator.expect("the socket is the operator's");
-        assert_eq!(operator, access.terminal());
-        assert!(!operator.is_same_subject(&clients[0]));
-        assert_eq!(
-            access.authenticate_operator(network),
-            Err(Refused::NotTheOperator)
-        );
-    }
-}
+mod tests;

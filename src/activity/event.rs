@@ -68,6 +68,8 @@ pub enum CallBody<'a> {
 pub enum CallEntrance {
     /// At one of many servers, by its path.
     Path(&'static str),
+    /// At that of a profile.
+    Profile(Arc<str>),
     /// At that of one server.
     Server(ServerName),
 }

@@ -177,6 +177,7 @@ impl RecordMaker<'_> {
             client: self.client(&call.client),
             endpoint: call.endpoint.as_ref().map(|endpoint| match endpoint {
                 CallEntrance::Path(path) => (*path).to_owned(),
+                CallEntrance::Profile(profile) => format!("/mcp/p/{profile}"),
                 CallEntrance::Server(server) => format!("/mcp/server/{server}"),
             }),
             method: name(&call.method),

@@ -3,6 +3,7 @@
 //! The only door to clap. Commands print through `output`. What they do is `management`'s: asked of the daemon
 //! through `daemon_client`, or done on the files where none runs.
 
+mod access;
 mod activity;
 mod background;
 mod call;
@@ -58,6 +59,7 @@ Examples:
   mcpproxy activity list                               what was called, refused and changed
   mcpproxy tools list                                  what they offer
   mcpproxy tools search create issue                   what an AI client finds for these words
+  mcpproxy access check ada github:create_issue        may ada do this, and which rule says so
   mcpproxy call read time:get_current_time --args '{\"timezone\":\"Europe/Berlin\"}'
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon not reachable, 4 refused by policy.";
@@ -77,6 +79,8 @@ enum Command {
     Status(status::StatusCommand),
     Logs(logs::DaemonLogs),
     Stop(stop::StopCommand),
+    #[command(subcommand)]
+    Access(access::AccessCommand),
     #[command(subcommand)]
     Config(config::ConfigCommand),
     Version(version::VersionCommand),
@@ -119,6 +123,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Status(status) => block_on(status.run(location, out)),
         Command::Logs(logs) => block_on(logs.run(location, out)),
         Command::Stop(stop) => block_on(stop.run(location, out)),
+        Command::Access(access) => access.run(location, out),
         Command::Config(config) => block_on(config.run(location, out)),
         Command::Version(version) => block_on(version.run(location, out)),
         Command::DemoServer => crate::demo_server::run().map_err(|source| {

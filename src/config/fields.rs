@@ -71,6 +71,11 @@ impl<'a> ObjectFields<'a> {
         }
     }
 
+    /// The value of a key that is not taken yet.
+    pub(super) fn peek(&self, key: &str) -> Option<&Value> {
+        self.left.get(key)
+    }
+
     pub(super) fn value(&mut self, key: &str) -> Option<Value> {
         self.left.shift_remove(key).filter(|value| !value.is_null())
     }

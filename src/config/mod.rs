@@ -14,19 +14,25 @@ mod listen;
 mod masking;
 mod parse;
 mod places;
+mod profiles;
+mod rate_limit;
 mod read_entry;
 mod read_transport;
 mod references;
 mod schema;
+mod server_auth;
 mod server_entry;
 mod settings;
 mod source;
 mod splice;
+mod strict;
 mod surroundings;
 mod tool_filter;
 mod tree;
 mod unknown_keys;
+mod unknown_servers;
 mod watching;
+mod wildcard;
 mod write;
 
 #[cfg(test)]
@@ -39,8 +45,14 @@ pub use listen::{BadListen, Listen, NotLoopback};
 pub use masking::{mask_text_of_strangers, mask_value};
 pub use parse::{entry_fault, parse};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
+pub use profiles::Profile;
+pub use rate_limit::RateLimit;
 pub use references::VariableLookup;
 pub use schema::SCHEMA;
+pub use server_auth::{
+    ANONYMOUS, Acl, AclRule, BearerToken, Forwarded, OPERATOR, Policy, Provider, ServerAuth,
+    TokenHash, check_name, check_subject,
+};
 pub use server_entry::{
     Author, IdleTimeout, ProtocolEra, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start,
     Stdio, ToolChanges, Transport,
@@ -49,6 +61,7 @@ pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMo
 pub use source::{LoadError, Overrides, Variables, load, process_environment};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
+pub use wildcard::{Coverage, NamePattern, UriPattern, Wildcard};
 pub use write::{WriteError, rewrite, write};
 
 /// Why a configuration as a whole cannot be used.
@@ -78,13 +91,17 @@ pub enum ConfigError {
         /// What is wrong, and what is accepted.
         problem: String,
     },
-    /// Access rules are asked for and this version would not enforce them.
-    #[error(
-        "`{key}` is not enforced by this version yet, so it refuses to start rather than to let everybody in; remove `{key}` to go without access control"
-    )]
+    /// Access control is configured in a way that is not understood as a whole, so nobody is let in by it.
+    #[error("line {line}, column {column}: `{key}` {problem}")]
     AccessControl {
-        /// The key as written.
+        /// Counted from 1.
+        line: usize,
+        /// Counted from 1, in characters.
+        column: usize,
+        /// The key's path.
         key: String,
+        /// What is wrong, and what is accepted.
+        problem: String,
     },
 }
 

@@ -13,12 +13,15 @@ use super::{
     document::{self, SERVERS, WrittenServer},
     fields::{BadField, ObjectFields},
     listen::{BadListen, Listen},
+    profiles, rate_limit,
     read_entry::{Context, read_entry},
     read_transport::is_variable,
     references::VariableLookup,
+    server_auth,
     server_entry::ServerEntry,
     settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
     surroundings::Surroundings,
+    unknown_servers,
 };
 use crate::{names::ServerName, secret::Secret};
 
@@ -53,8 +56,6 @@ pub(super) const KEYS: &[&str] = &[
 
 /// Keys of the contract that this version knows and does not act on yet. None of them restricts anybody.
 const NOT_YET: &[&str] = &[
-    "profiles",
-    "rate_limit",
     "enable_code_execution",
     "code_execution_timeout_ms",
     "code_execution_max_tool_calls",
@@ -80,7 +81,10 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
             .push(format!("`{path}` stands twice; the last one counts"));
     }
     let mut fields = ObjectFields::new(document.settings, Some(surroundings.lookup));
-    refuse_access_control(&mut fields)?;
+    let server_auth = server_auth::read(text, surroundings.lookup, &mut settings.warnings)?;
+    settings.server_auth = server_auth.map(Arc::new);
+    fields.value("serverAuth");
+    fields.flag("require_mcp_auth")?;
     let isolate_all = read_docker_isolation(&mut fields)?;
     read_settings(&mut fields, surroundings, &mut settings)?;
     settings.warnings.extend(fields.unknown(KEYS));
@@ -92,25 +96,9 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
         isolate_all,
     };
     read_servers(document.servers, &context, &mut settings);
+    let unknown = unknown_servers::warnings(&settings);
+    settings.warnings.extend(unknown);
     Ok(settings)
-}
-
-/// Access rules that are not enforced must not look as if they were. A spelling close to `serverAuth` counts as it.
-fn refuse_access_control(fields: &mut ObjectFields<'_>) -> Result<(), ConfigError> {
-    let is_server_auth = |key: &str| {
-        let letters: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
-        letters.eq_ignore_ascii_case("serverAuth")
-    };
-    for key in fields.keys() {
-        if is_server_auth(&key) && fields.value(&key).is_some() {
-            return Err(ConfigError::AccessControl { key });
-        }
-    }
-    if fields.flag("require_mcp_auth")? == Some(true) {
-        let key = "require_mcp_auth".to_owned();
-        return Err(ConfigError::AccessControl { key });
-    }
-    Ok(())
 }
 
 /// Whether the Go program's `docker_isolation` asks for every stdio server to run in a container.
@@ -153,6 +141,12 @@ fn read_settings(
     settings.management = read_management(fields)?;
     read_intervals(fields, settings)?;
     read_keys(fields, surroundings.lookup, settings)?;
+    let (profiles, warnings) = profiles::read(fields)?;
+    settings.profiles = profiles;
+    settings.warnings.extend(warnings);
+    let (limit, warnings) = rate_limit::read(fields)?;
+    settings.rate_limit = limit;
+    settings.warnings.extend(warnings);
     settings.trusted_hosts = read_texts(fields, "trusted_hosts")?;
     settings.trusted_origins = read_texts(fields, "trusted_origins")?;
     if let Some(mut intent) = fields.object("intent_declaration")? {

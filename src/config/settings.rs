@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    activity::ActivitySettings, listen::Listen, server_entry::ServerEntry, tool_filter::Globs,
+    activity::ActivitySettings, listen::Listen, profiles::Profile, rate_limit::RateLimit,
+    server_auth::ServerAuth, server_entry::ServerEntry, tool_filter::Globs,
 };
 use crate::{
     names::ServerName,
@@ -37,6 +38,12 @@ pub struct Settings {
     pub api_key: Option<Secret>,
     /// What seals session ids, if the file or `$MCPPROXY_SESSION_KEY` sets it.
     pub session_key: Option<Secret>,
+    /// Who clients are, and what they may have.
+    pub server_auth: Option<Arc<ServerAuth>>,
+    /// Parts of what there is, by the names of their endpoints.
+    pub profiles: BTreeMap<String, Arc<Profile>>,
+    /// How much one caller may ask, if that is limited.
+    pub rate_limit: Option<RateLimit>,
     /// Further `Host` values that are let in.
     pub trusted_hosts: Vec<String>,
     /// Further `Origin` values that are let in.
@@ -70,6 +77,9 @@ impl Default for Settings {
             health_check_interval: Duration::from_secs(30),
             api_key: None,
             session_key: None,
+            server_auth: None,
+            profiles: BTreeMap::new(),
+            rate_limit: None,
             trusted_hosts: Vec::new(),
             trusted_origins: Vec::new(),
             strict_server_validation: true,
@@ -256,7 +266,9 @@ pub(super) fn is_safe_variable(name: &str) -> bool {
 impl Settings {
     /// Every secret of the configuration.
     pub fn secrets(&self) -> Secrets {
-        let keys = self.api_key.iter().chain(&self.session_key);
+        let tokens = self.server_auth.iter().flat_map(|auth| &auth.tokens);
+        let tokens = tokens.map(|token| &token.token);
+        let keys = self.api_key.iter().chain(&self.session_key).chain(tokens);
         let ours = Secrets::new(keys.map(|key| key.reveal().to_owned()));
         let servers = self.servers.values().map(|entry| &entry.secrets);
         Secrets::all(servers.chain([&ours]))

@@ -10,14 +10,17 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 use tower_service::Service;
 
-use super::guard::{self, CurrentSettings, Passed, RefusalLines};
+use super::{
+    guard::{self, Passed, RefusalLines},
+    withdrawal::until_withdrawn,
+};
 use crate::{
-    access::{Access, Peer},
+    access::{Access, Caller, Peer, Refused},
     api,
-    inbound::Presence,
+    inbound::{self, Presence},
 };
 
 /// The way in to some routes.
@@ -25,51 +28,99 @@ pub(super) struct Entrance {
     pub(super) routes: HttpRouter,
     pub(super) access: Access,
     pub(super) presence: Presence,
-    /// Whether the operator's API is among the routes; elsewhere its paths are as unknown as any other.
-    pub(super) has_api: bool,
-    /// For the guard; none where only the operator's own programs come in.
-    pub(super) settings: Option<CurrentSettings>,
+    pub(super) reach: Reach,
     pub(super) refusals: RefusalLines,
+}
+
+/// Who can come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Whoever reaches our address: the guard looks at every request, and paths of the operator's API are as unknown as any other.
+    Network,
+    /// The operator's own programs only.
+    Local,
+}
+
+/// Whose request it is.
+enum Sender {
+    /// A client's.
+    Client(Caller),
+    /// The operator's.
+    Operator(Caller),
+    /// Nobody's that counts: of one who only looks whether we live, or asks for what is no endpoint.
+    Nobody,
 }
 
 impl Entrance {
     /// Answers a request from this peer, or says why it is not let in.
     pub(super) async fn answer(&self, peer: Peer, mut request: Request) -> Response {
-        let passed = match &self.settings {
-            Some(settings) => guard::check(settings, &self.refusals, &request),
-            None => Passed::In,
+        let (origin, sender) = match self.look_at(peer, &request) {
+            Ok(passed) => passed,
+            Err(answered) => return answered,
         };
-        let origin = match passed {
-            Passed::In => None,
-            Passed::Shared(origin) => Some(origin),
-            Passed::Answered(response) => return response,
-        };
-        let path = request.uri().path();
-        let caller = if api::is_health(path) {
-            // Whoever only looks whether we live is no client.
-            Ok(None)
-        } else if self.has_api && api::is_operators(path) {
-            self.access.authenticate_operator(peer).map(Some)
-        } else {
-            let headers = request.headers();
-            self.access.authenticate(headers, peer).map(Some)
-        };
-        let response = match caller {
-            Ok(caller) => {
-                // A request that is being answered is somebody who is there.
-                let _present = caller.map(|caller| {
-                    request.extensions_mut().insert(caller);
-                    self.presence.enter()
-                });
-                let Ok(answer): Result<Response, Infallible> =
-                    self.routes.clone().call(request).await;
-                answer
+        let response = match sender {
+            Err(Refused::NotTheOperator) => {
+                let refused = Refused::NotTheOperator.to_string();
+                (StatusCode::FORBIDDEN, refused).into_response()
             }
-            Err(refused) => (StatusCode::FORBIDDEN, refused.to_string()).into_response(),
+            Err(refused) => {
+                if let Some(times) = self.refusals.unknown.due() {
+                    tracing::info!(%refused, times, "a request was refused: nobody knows whose it is");
+                }
+                inbound::unauthorized(&refused)
+            }
+            Ok(Sender::Nobody) => self.routed(request).await,
+            Ok(Sender::Operator(caller)) => {
+                request.extensions_mut().insert(caller);
+                // A request that is being answered is somebody who is there.
+                let _present = self.presence.enter();
+                self.routed(request).await
+            }
+            Ok(Sender::Client(caller)) => {
+                request.extensions_mut().insert(caller.clone());
+                let _present = self.presence.enter();
+                until_withdrawn(self.routed(request).await, &self.access, caller)
+            }
         };
         match origin {
             Some(origin) => guard::shared(response, &origin),
             None => response,
         }
+    }
+
+    /// The guard, and then who asks: over one state of the settings.
+    fn look_at(
+        &self,
+        peer: Peer,
+        request: &Request,
+    ) -> Result<(Option<HeaderValue>, Result<Sender, Refused>), Response> {
+        let settings = self.access.settings();
+        let passed = match self.reach {
+            Reach::Network => guard::check(&settings, &self.refusals, request),
+            Reach::Local => Passed::In,
+        };
+        let origin = match passed {
+            Passed::In => None,
+            Passed::Shared(origin) => Some(origin),
+            Passed::Answered(response) => return Err(response),
+        };
+        let path = request.uri().path();
+        let sender = if api::is_health(path) {
+            Ok(Sender::Nobody)
+        } else if self.reach == Reach::Local && api::is_operators(path) {
+            let operator = self.access.authenticate_operator(peer);
+            operator.map(Sender::Operator)
+        } else if inbound::is_endpoint(path) {
+            let caller = self.access.authenticate(&settings, request.headers(), peer);
+            caller.map(Sender::Client)
+        } else {
+            Ok(Sender::Nobody)
+        };
+        Ok((origin, sender))
+    }
+
+    async fn routed(&self, request: Request) -> Response {
+        let Ok(answer): Result<Response, Infallible> = self.routes.clone().call(request).await;
+        answer
     }
 }

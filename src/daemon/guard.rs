@@ -1,15 +1,11 @@
 //! Who may speak to us at all: `Host` against DNS rebinding, `Origin` against web pages (transports, "Security Warning").
 
-use std::{net::IpAddr, sync::Arc};
+use std::net::IpAddr;
 
 use axum::{body::Body, extract::Request, response::Response};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use tokio::sync::watch;
 
 use crate::{api, config::Settings, log_limit::LogLimit, loopback::is_loopback};
-
-/// The settings that the guard reads at each request.
-pub(super) type CurrentSettings = watch::Receiver<Arc<Settings>>;
 
 /// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are
 /// held against it later.
@@ -45,14 +41,13 @@ pub(super) struct RefusalLines {
     host: LogLimit,
     origin: LogLimit,
     twice: LogLimit,
+    /// It does not say whose it is, or nobody knows them.
+    pub(super) unknown: LogLimit,
 }
 
 /// Lets a request through, or answers 403; 400 where it says a thing twice.
-pub(super) fn check(rules: &CurrentSettings, lines: &RefusalLines, request: &Request) -> Passed {
-    let verdict = {
-        let settings = rules.borrow();
-        judge(&settings, request.uri().path(), request.headers())
-    };
+pub(super) fn check(settings: &Settings, lines: &RefusalLines, request: &Request) -> Passed {
+    let verdict = judge(settings, request.uri().path(), request.headers());
     Passed::Answered(match verdict {
         Verdict::Pass => return Passed::In,
         Verdict::Refuse(what) => {

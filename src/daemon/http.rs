@@ -31,6 +31,9 @@ const HEAD_DEADLINE: Duration = Duration::from_mins(1);
 /// Tells clients that, so that they do not open a connection for each of their calls: one without a session is known by it.
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const KEPT: HeaderValue = HeaderValue::from_static("timeout=60");
+/// Limit: bytes of the head of a request, and of what is read at once. Browsers with all their cookies send a tenth of it. hyper answers
+/// 431 to a longer one, and to one of more than 100 headers.
+const LONGEST_HEAD: usize = 128 << 10;
 
 /// Accepting fails when file descriptors run out; it is tried again after this.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -228,6 +231,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_DEADLINE)
+        .max_buf_size(LONGEST_HEAD)
         .serve_connection(TokioIo::new(io), service)
         .with_upgrades();
     let mut serving = pin!(serving);

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ServeError,
     connections::ClientConnections,
-    entrance::Entrance,
-    guard::{CurrentSettings, RefusalLines},
+    entrance::{Entrance, Reach},
+    guard::RefusalLines,
     http::{self, LocalSocket},
     lock::DataLock,
     url_of,
@@ -136,7 +136,9 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let sessions = Sessions::default();
     let presence = sessions.presence().clone();
     let calls = CallIds::default();
+    let (access, access_task) = Access::new(keeper.subscribe());
     let inbound = Inbound::new(
+        access.clone(),
         router.clone(),
         calls.clone(),
         sessions.clone(),
@@ -171,13 +173,13 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
 
     let mut records = JoinSet::new();
     records.spawn(activity_task.run(recording.clone()));
-    let access = Access::default();
+    tasks.spawn(access_task.run(ending.clone()));
     let faces = Faces {
         access: &access,
         inbound: &inbound,
         api: &api,
     };
-    let faces = open_faces(&faces, &keeper, listeners, local, &closing);
+    let faces = open_faces(&faces, listeners, local, &closing);
     lock.note_address(&location);
     let running = DaemonTasks {
         closing,
@@ -235,7 +237,6 @@ struct Faces<'a> {
 /// TCP for clients behind the guard, the local socket for whoever owns the data folder.
 fn open_faces(
     served: &Faces<'_>,
-    keeper: &Keeper,
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
@@ -245,20 +246,19 @@ fn open_faces(
         inbound,
         api,
     } = *served;
-    let entrance = |routes: HttpRouter, settings: Option<CurrentSettings>| {
+    let entrance = |routes: HttpRouter, reach: Reach| {
         Arc::new(Entrance {
             routes,
             access: access.clone(),
             presence: inbound.presence().clone(),
-            has_api: settings.is_none(),
-            settings,
+            reach,
             refusals: RefusalLines::default(),
         })
     };
     let routes = inbound.routes().merge(api.health_routes());
     let mut faces = JoinSet::new();
     let over_tcp = http::Served {
-        entrance: entrance(routes, Some(keeper.subscribe())),
+        entrance: entrance(routes, Reach::Network),
         connections: ClientConnections::within(process::raise_descriptor_limit()),
         memory: inbound.memory().clone(),
         closing: closing.clone(),
@@ -268,7 +268,7 @@ fn open_faces(
     }
     if let Some(socket) = local {
         let over_socket = http::Served {
-            entrance: entrance(api.routes().merge(inbound.local_routes()), None),
+            entrance: entrance(api.routes().merge(inbound.local_routes()), Reach::Local),
             // Programs of the operator's own.
             connections: over_tcp.connections.others(),
             ..over_tcp

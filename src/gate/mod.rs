@@ -6,6 +6,7 @@
 
 mod classify;
 mod held;
+mod permission;
 mod rules;
 mod standing;
 mod ticket;
@@ -105,14 +106,20 @@ impl Gate {
         })
     }
 
-    /// Whether a server of this name is configured and may be used, by whomever.
-    pub fn is_usable(&self, server: &str) -> bool {
-        self.with_rules(|rules| rules.is_usable(server))
+    /// Whether a server of this name may be used, and something of it is for this caller.
+    pub fn offers(&self, caller: &Caller, server: &str) -> bool {
+        self.with_rules(|rules| rules.offers(caller, server))
     }
 
-    /// Whether a server of this name is configured properly, usable or not; if not, why.
-    pub fn knows(&self, server: &str) -> Result<(), Failure> {
-        self.with_rules(|rules| rules.entry(server).map(drop))
+    /// Whether a server of this name is configured properly, usable or not, and the access rules let the caller have this of it; if not,
+    /// why.
+    pub fn knows(&self, caller: &Caller, server: &str, target: &Target<'_>) -> Result<(), Failure> {
+        self.with_rules(|rules| rules.entry(caller, server, target).map(drop))
+    }
+
+    /// Whether a caller may use a tool of our own; if not, why.
+    pub fn admit_built_in(&self, caller: &Caller, tool: &str) -> Result<(), Failure> {
+        self.with_rules(|rules| rules.decide_built_in(caller, tool))
     }
 
     /// Settings and catalog are not held beyond this.

@@ -9,7 +9,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
     names::{self, ServerName},
-    wire::{Target, Thing},
+    wire::{Target, Thing, method},
 };
 
 /// Limit: servers that a refusal names.
@@ -18,14 +18,16 @@ const NAMED: usize = 30;
 /// What decides, over one state of settings and catalog. A list asks it once for each of its things.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    settings: &'a Settings,
-    snapshot: &'a Snapshot,
+    pub(super) settings: &'a Settings,
+    pub(super) snapshot: &'a Snapshot,
 }
 
 /// Why something may not be had. Cheap: most refusals are never shown to anybody.
-enum Refusal<'a> {
+pub(super) enum Refusal<'a> {
     /// No such server, or its entry is broken.
     NoEntry(Option<&'a BrokenEntry>),
+    /// The access rules keep this from the caller.
+    Denied(Thing<'a>),
     Disabled,
     Quarantined(&'a Thing<'a>),
     /// The configuration of the server switches the tool off.
@@ -45,7 +47,7 @@ impl<'a> Rules<'a> {
     pub fn decide(self, caller: &Caller, server: &str, target: &Target<'_>) -> Result<(), Failure> {
         match self.judge(caller, server, target) {
             Ok(_) => Ok(()),
-            Err(refusal) => Err(self.explained(server, &refusal)),
+            Err(refusal) => Err(self.explained(caller, server, &refusal)),
         }
     }
 
@@ -62,16 +64,16 @@ impl<'a> Rules<'a> {
         is_held.is_some() && follows
     }
 
-    /// Whether a server of this name is configured and may be used, by whomever.
-    pub fn is_usable(self, server: &str) -> bool {
-        let entry = self.settings.servers.get(server);
-        entry.is_some_and(|entry| standing(entry).is_usable())
-    }
-
-    /// The entry of a server, usable or not, or why there is none.
-    pub fn entry(self, server: &str) -> Result<&'a ServerEntry, Failure> {
-        let entry = self.find(server);
-        entry.map_err(|refusal| self.explained(server, &refusal))
+    /// The entry of a server, usable or not, or why there is none for this caller and what it wants.
+    pub fn entry(
+        self,
+        caller: &Caller,
+        server: &str,
+        target: &Target<'_>,
+    ) -> Result<&'a ServerEntry, Failure> {
+        let permitted = self.permit(caller, server, target);
+        let entry = permitted.and_then(|()| self.find(server));
+        entry.map_err(|refusal| self.explained(caller, server, &refusal))
     }
 
     /// The variant to call a tool of this server with. Never milder than what is known; reading only where the server itself says so.
@@ -84,16 +86,17 @@ impl<'a> Rules<'a> {
         }
     }
 
-    /// The entry of the server that the target may be had of. `_caller` is not asked about yet: whoever is let in may have the same.
+    /// The entry of the server that the target may be had of.
     fn judge<'t>(
         self,
-        _caller: &Caller,
+        caller: &Caller,
         server: &str,
         target: &'t Target<'_>,
     ) -> Result<&'a ServerEntry, Refusal<'t>>
     where
         'a: 't,
     {
+        self.permit(caller, server, target)?;
         let entry = self.find(server)?;
         match standing(entry) {
             Standing::Usable => (),
@@ -142,7 +145,7 @@ impl<'a> Rules<'a> {
         target: &Target<'_>,
     ) -> Result<(&'a ServerName, Option<Fingerprint>), Failure> {
         let judged = self.judge(caller, server, target);
-        let entry = judged.map_err(|refusal| self.explained(server, &refusal))?;
+        let entry = judged.map_err(|refusal| self.explained(caller, server, &refusal))?;
         let known = match target.thing() {
             Thing::Tool(tool) => self.snapshot.tool(server, tool),
             _ => None,
@@ -198,20 +201,24 @@ impl<'a> Rules<'a> {
             .ok_or_else(|| Refusal::NoEntry(broken()))
     }
 
-    fn explained(self, server: &str, refusal: &Refusal<'_>) -> Failure {
+    fn explained(self, caller: &Caller, server: &str, refusal: &Refusal<'_>) -> Failure {
         let failure = match refusal {
-            Refusal::NoEntry(broken) => self.no_entry(server, *broken),
+            Refusal::NoEntry(broken) => self.no_entry(caller, server, *broken),
+            Refusal::Denied(Thing::Tool(tool)) => {
+                denied(server, &Thing::Tool(tool.clone())).of_tool(&**tool)
+            }
+            Refusal::Denied(thing) => denied(server, thing),
             Refusal::Disabled => disabled(server),
             Refusal::Quarantined(Thing::Tool(tool)) => quarantined(server).of_tool(tool.as_ref()),
             Refusal::Quarantined(_) => quarantined(server),
             Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
-            Refusal::UnknownTool(tool) => self.unknown_tool(server, tool).of_tool(*tool),
+            Refusal::UnknownTool(tool) => self.unknown_tool(caller, server, tool).of_tool(*tool),
             Refusal::Held(thing, kind, hold) => held::refusal(server, thing, *kind, *hold),
         };
         failure.of_server(server)
     }
 
-    fn no_entry(self, server: &str, broken: Option<&BrokenEntry>) -> Failure {
+    fn no_entry(self, caller: &Caller, server: &str, broken: Option<&BrokenEntry>) -> Failure {
         if let Some(broken) = broken {
             let error = format!(
                 "the configuration of server {server:?} is wrong: {}",
@@ -221,17 +228,19 @@ impl<'a> Rules<'a> {
             return Failure::new(ErrorCode::ServerMisconfigured, error, hint);
         }
         let known = self.settings.servers.keys().map(ServerName::as_str);
-        let hint = match names::closest(server, known) {
+        let lists = Target::method_alone(method::TOOLS_LIST);
+        let is_visible = |name: &str| self.permit(caller, name, &lists).is_ok();
+        let hint = match names::closest_allowed(server, known, is_visible) {
             Some(close) => format!("The closest configured name is {close:?}."),
-            None => self.usable_servers(),
+            None => self.usable_servers(caller),
         };
         let error = format!("no server {server:?} is configured");
         Failure::new(ErrorCode::UnknownServer, error, hint)
     }
 
-    fn usable_servers(self) -> String {
+    fn usable_servers(self, caller: &Caller) -> String {
         let servers = self.settings.servers.keys().map(ServerName::as_str);
-        let usable: Vec<&str> = servers.filter(|name| self.is_usable(name)).collect();
+        let usable: Vec<&str> = servers.filter(|name| self.offers(caller, name)).collect();
         match &usable[..] {
             [] => "No server can be used. Ask the user to configure one.".to_owned(),
             [one] => format!("The only server that can be used is {one}."),
@@ -249,13 +258,16 @@ impl<'a> Rules<'a> {
         }
     }
 
-    fn unknown_tool(self, server: &str, tool: &str) -> Failure {
+    fn unknown_tool(self, caller: &Caller, server: &str, tool: &str) -> Failure {
         let known = self.snapshot.servers.get(server);
         let known = known.map(|known| &known.tools[..]).unwrap_or_default();
         // A name that a held definition brings is a stranger's text, too.
+        let is_visible = |name: &str| {
+            !self.snapshot.hides(server, ThingKind::Tool, name)
+                && self.permit(caller, server, &Target::tool(name)).is_ok()
+        };
         let names = known.iter().map(|tool| &*tool.name);
-        let names = names.filter(|name| !self.snapshot.hides(server, ThingKind::Tool, name));
-        let hint = match names::closest(tool, names) {
+        let hint = match names::closest_allowed(tool, names, is_visible) {
             Some(close) => format!("The closest name among its tools is {close:?}."),
             None if known.is_empty() => {
                 "The server lists no tools. Use another one, or ask the user to look at it."
@@ -269,9 +281,32 @@ impl<'a> Rules<'a> {
 }
 
 /// What is left of a name without case and separators.
-fn letters(name: &str) -> impl Iterator<Item = char> {
+pub(super) fn letters(name: &str) -> impl Iterator<Item = char> {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase)
+}
+
+/// The refusal of whatever access rules keep from a caller: the same on every way in.
+fn denied(server: &str, thing: &Thing<'_>) -> Failure {
+    let of_server = format!("of server {server:?}");
+    let what = match thing {
+        Thing::Tool(name) => format!("the tool {name:?} {of_server}"),
+        Thing::Prompt(name) => format!("the prompt {name:?} {of_server}"),
+        Thing::Resource(uri) => format!("the resource {uri:?} {of_server}"),
+        Thing::Task(_) | Thing::Nothing => format!("the server {server:?}"),
+    };
+    access_denied(&what)
+}
+
+/// The same for a tool of our own.
+pub(super) fn denied_built_in(tool: &str) -> Failure {
+    access_denied(&format!("the tool {tool:?}")).of_tool(tool)
+}
+
+fn access_denied(what: &str) -> Failure {
+    let error = format!("access denied: {what} is not for you");
+    let hint = "Use something else; only whoever runs mcpproxy can change its access rules.";
+    Failure::new(ErrorCode::AccessDenied, error, hint)
 }
 
 fn disabled(server: &str) -> Failure {

@@ -1,7 +1,11 @@
 //! Who sees the same: the key under which lists are made once for many callers.
 
 use super::{Gate, Moment, Rules};
-use crate::access::Caller;
+use crate::{
+    access::{Caller, acl::RulesFor},
+    fingerprint::Fingerprint,
+    wire::Raw,
+};
 
 /// What of the servers a caller sees. Two callers with equal keys get the same answer to every question that lists and searches ask
 /// of the gate, as long as settings and catalog stay the same.
@@ -9,12 +13,29 @@ use crate::access::Caller;
 pub enum ViewKey {
     /// No rule tells callers apart.
     Everyone,
+    /// Those whom the same rules concern, on endpoints of the same profile: a digest of both.
+    Those(Fingerprint),
 }
 
 impl Rules<'_> {
     /// The key of what this caller sees.
-    pub fn view(self, _caller: &Caller) -> ViewKey {
-        ViewKey::Everyone
+    pub fn view(self, caller: &Caller) -> ViewKey {
+        let auth = self.settings.server_auth.as_ref();
+        if caller.profile().is_none() && auth.is_none() {
+            return ViewKey::Everyone;
+        }
+        let is_current = caller.is_current(self.settings);
+        let acl = auth.and_then(|auth| auth.acl.as_ref());
+        let rules: Vec<usize> = match acl {
+            Some(acl) => {
+                let roles = caller.roles(self.settings);
+                let rules = RulesFor::new(acl, caller.subject(), roles).rules();
+                rules.map(|(place, _)| place).collect()
+            }
+            None => Vec::new(),
+        };
+        let seen = (caller.profile(), is_current || auth.is_none(), rules);
+        ViewKey::Those(Fingerprint::of_value(&Raw::author(&seen)))
     }
 }
 

@@ -4,8 +4,9 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, StatusCode, header};
 
-use super::bounds;
+use super::{answering::Answer, bounds};
 use crate::{
+    access::Refused,
     error_code::{ErrorCode, Failure},
     wire::{FrameError, Id, Raw, RpcError, error_frame},
 };
@@ -108,6 +109,51 @@ pub(super) fn unknown_server(name: &str) -> Response {
         StatusCode::NOT_FOUND,
         Raw::author(&failure.of_server(name)).bytes().clone(),
     )
+}
+
+pub(super) fn unknown_profile(name: &str) -> Response {
+    let failure = Failure::new(
+        ErrorCode::UnknownProfile,
+        format!("no profile {name:?} is configured"),
+        "The last part of the address has to be the name of a configured profile.",
+    );
+    json(StatusCode::NOT_FOUND, Raw::author(&failure).bytes().clone())
+}
+
+/// Nobody knows who sent the request (RFC 6750, 3). The body is a JSON-RPC error, which is what clients read.
+pub fn unauthorized(why: &Refused) -> Response {
+    let hint = "Send a token that is known here: `Authorization: Bearer TOKEN`.";
+    let failure = Failure::new(ErrorCode::Unauthorized, why.to_string(), hint);
+    let error = bounds::of_ours(&failure);
+    let mut response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
+    let challenge = match why {
+        Refused::NoCredential | Refused::NotTheOperator => r#"Bearer realm="mcpproxy""#,
+        Refused::UnknownToken => r#"Bearer realm="mcpproxy", error="invalid_token""#,
+        Refused::BadHeader(_) => r#"Bearer realm="mcpproxy", error="invalid_request""#,
+    };
+    let challenge = HeaderValue::from_static(challenge);
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+/// An answer with the status that goes with it; 429 where its request was one too many and it is no tool's.
+pub(super) fn answered(status: StatusCode, answer: Answer) -> Response {
+    let Some(wait) = answer.retry_after else {
+        return json(status, answer.frame);
+    };
+    let status = if answer.error.is_some() {
+        StatusCode::TOO_MANY_REQUESTS
+    } else {
+        status
+    };
+    let mut response = json(status, answer.frame);
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    response
+        .headers_mut()
+        .insert(header::RETRY_AFTER, seconds.into());
+    response
 }
 
 /// What was sent is no JSON-RPC message.

@@ -1,11 +1,15 @@
 //! The answer to one request, and the work on it. Knows no transport.
 
-use std::{pin::Pin, sync::Arc};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 
-use super::session::LegacySession;
-use crate::wire::{Id, Outcome, Raw, RpcError, error_frame, result_frame};
+use super::{bounds, session::LegacySession};
+use crate::{
+    error_code::{ErrorCode, Failure},
+    router::failed_result,
+    wire::{Id, Outcome, Raw, RpcError, error_frame, method, result_frame},
+};
 
 /// What a request is answered.
 pub(super) struct Answer {
@@ -15,6 +19,8 @@ pub(super) struct Answer {
     pub(super) error: Option<i64>,
     /// The session that the request opened.
     pub(super) opened: Option<Arc<LegacySession>>,
+    /// The request was one too many; after this time there may be another.
+    pub(super) retry_after: Option<Duration>,
 }
 
 /// The work on an answer; `None` when the client withdrew the request. Dropping it withdraws the request, too.
@@ -31,6 +37,25 @@ impl Answer {
             frame,
             error,
             opened: None,
+            retry_after: None,
+        }
+    }
+
+    /// To a request of this method that was one too many: a model reads that as the result of its call.
+    pub(super) fn one_too_many(id: &Id, method: &str, wait: Duration) -> Self {
+        let seconds = wait.as_secs_f64().ceil();
+        let failure = Failure::new(
+            ErrorCode::RateLimited,
+            "too many requests in a short time",
+            format!("Wait {seconds} s before the next one, and send fewer."),
+        );
+        let outcome = match method {
+            method::TOOLS_CALL => Outcome::Result(failed_result(&failure)),
+            _ => Outcome::Error(bounds::of_ours(&failure).to_raw()),
+        };
+        Self {
+            retry_after: Some(wait),
+            ..Self::of(id, &outcome)
         }
     }
 
@@ -40,6 +65,7 @@ impl Answer {
             frame: result_frame(id, result),
             error: None,
             opened: Some(session),
+            retry_after: None,
         }
     }
 
@@ -49,6 +75,7 @@ impl Answer {
             frame: error_frame(Some(id), &error.to_raw()),
             error: Some(error.code),
             opened: None,
+            retry_after: None,
         }
     }
 }

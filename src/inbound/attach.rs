@@ -39,7 +39,14 @@ impl Inbound {
             match connection.await {
                 Ok(connection) => {
                     let (input, output) = tokio::io::split(TokioIo::new(connection));
-                    inbound.attend(view, caller, input, output).await;
+                    let (access, who) = (inbound.0.access.clone(), caller.clone());
+                    let attending = inbound.attend(view, caller, input, output);
+                    tokio::select! {
+                        () = attending => (),
+                        () = access.withdrawn(&who) => {
+                            tracing::info!(caller = who.subject(), "a client was seen off: its token does not count any more");
+                        }
+                    }
                 }
                 Err(error) => tracing::debug!(%error, "a bridge left before it was attached"),
             }

@@ -102,11 +102,15 @@ impl Unframed {
 }
 
 impl ServedClient {
-    /// The client of a session.
-    pub(super) fn of_session(inbound: &Inbound, session: Arc<LegacySession>) -> Self {
+    /// The client of a session, who asks now as `caller`: its roles may have changed.
+    pub(super) fn of_session(
+        inbound: &Inbound,
+        session: Arc<LegacySession>,
+        caller: Caller,
+    ) -> Self {
         Self {
             inbound: inbound.clone(),
-            caller: session.caller.clone(),
+            caller,
             view: session.view.clone(),
             revision: Revision::UNSAID,
             connection: None,
@@ -222,7 +226,23 @@ impl ServedClient {
         context
     }
 
+    /// The answer to a request of a client that asks too often.
+    fn too_often(&self, request: &Request) -> Option<Answering> {
+        if &*request.method == method::PING {
+            return None;
+        }
+        let session = self.session.as_ref().map(|session| session.client.key());
+        let access = &self.inbound.0.access;
+        let wait = access.count_request(&self.caller, session).err()?;
+        tracing::debug!(caller = self.caller.subject(), "a request was one too many");
+        let answer = Answer::one_too_many(&request.id, &request.method, wait);
+        Some(Box::pin(ready(Some(answer))))
+    }
+
     fn answering(&self, context: CallContext, request: Request) -> Answering {
+        if let Some(refusal) = self.too_often(&request) {
+            return refusal;
+        }
         let client = self.clone();
         let running = self
             .session
@@ -262,6 +282,9 @@ impl ServedClient {
 
     /// Answers `initialize`, in the session that is there or in a new one.
     fn open(&self, request: Request) -> Answering {
+        if let Some(refusal) = self.too_often(&request) {
+            return refusal;
+        }
         let client = self.clone();
         Box::pin(async move {
             let parts = &client.inbound.0;

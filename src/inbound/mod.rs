@@ -43,12 +43,13 @@ use http::Method;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
+    answer::unauthorized,
     attach::LINES,
     presence::{Presence, Present},
     sessions::Sessions,
 };
 use crate::{
-    access::Caller,
+    access::{Access, Caller},
     call_context::CallIds,
     config::RoutingMode,
     memory_budget::MemoryBudget,
@@ -61,6 +62,7 @@ use crate::{
 pub struct Inbound(Arc<Parts>);
 
 struct Parts {
+    access: Access,
     router: Router,
     calls: CallIds,
     sessions: Sessions,
@@ -76,12 +78,14 @@ struct Parts {
 impl Inbound {
     /// Faces over a router. `closing` ends streams that only listen.
     pub fn new(
+        access: Access,
         router: Router,
         calls: CallIds,
         sessions: Sessions,
         closing: CancellationToken,
     ) -> Self {
         Self(Arc::new(Parts {
+            access,
             router,
             calls,
             sessions,
@@ -159,11 +163,20 @@ impl Inbound {
     }
 }
 
+/// Whether a path is one of an MCP endpoint, there or not: whoever asks for it has to say who it is. Clients that probe for OAuth have not
+/// come so far.
+pub fn is_endpoint(path: &str) -> bool {
+    let below = path.strip_prefix("/mcp");
+    let is_below = below.is_some_and(|below| below.is_empty() || below.starts_with('/'));
+    (is_below && !path.starts_with("/mcp/.well-known/")) || path == legacy_sse::SUFFIX
+}
+
 fn endpoints() -> HttpRouter<Inbound> {
     let endpoints = [
         ("/mcp", any(configured)),
         ("/mcp/all", any(all)),
         ("/mcp/call", any(call)),
+        ("/mcp/p/{name}", any(profile)),
         ("/mcp/server/{name}", any(server)),
     ];
     let mut routes = HttpRouter::new();
@@ -212,6 +225,21 @@ async fn call(
 ) -> Response {
     inbound
         .handle(caller, View::Mode(RoutingMode::RetrieveTools), request)
+        .await
+}
+
+async fn profile(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    if !inbound.0.router.knows_profile(&name) {
+        return answer::unknown_profile(&name);
+    }
+    let caller = caller.in_profile(&name);
+    inbound
+        .handle(caller, View::Profile(name.into()), request)
         .await
 }
 

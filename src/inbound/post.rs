@@ -76,7 +76,7 @@ impl Inbound {
             let found = self.session_of(&caller, &view, headers);
             let session = found.ok_or_else(|| answer::no_session(first.and_then(id_of)))?;
             check_revision(headers, first)?;
-            return Ok(ServedClient::of_session(self, session));
+            return Ok(ServedClient::of_session(self, session, caller));
         }
         let revision = revision_of(headers, first)?;
         let connection = client_connection::of(head);
@@ -91,8 +91,9 @@ async fn as_json(answering: Answering) -> Response {
     let Some(answer) = answering.await else {
         return answer::accepted();
     };
-    let mut response = answer::json(StatusCode::OK, answer.frame);
-    if let Some(session) = answer.opened {
+    let opened = answer.opened.clone();
+    let mut response = answer::answered(StatusCode::OK, answer);
+    if let Some(session) = opened {
         let id = HeaderValue::from_str(&session.id).expect("a UUID is a header value");
         response.headers_mut().insert(SESSION, id);
     }

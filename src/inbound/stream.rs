@@ -68,7 +68,7 @@ pub(super) async fn respond(
     tokio::select! {
         biased;
         answer = &mut answering => match (answer, receiver.take()) {
-            (Some(answer), None) => answer::json(status(&answer), answer.frame),
+            (Some(answer), None) => answer::answered(status(&answer), answer),
             (None, _) => answer::accepted(),
             (Some(answer), Some(notice)) => {
                 receiver.put_back(notice);

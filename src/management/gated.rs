@@ -2,9 +2,12 @@
 //! Agents get the gate's own hints.
 
 use crate::{
-    access::Access,
+    access::{
+        Access, Caller,
+        acl::{Asked, Decision},
+    },
     catalog::Snapshot,
-    config::Settings,
+    config::{ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     gate::{self, Rules},
     names::ServerName,
@@ -35,14 +38,49 @@ pub(super) fn tool_refusal(
     refusal(settings, lists, server, &Target::tool(tool))
 }
 
+/// The entry of a server, usable or not, or why there is none.
+pub(super) fn configured<'a>(
+    settings: &'a Settings,
+    lists: &'a Snapshot,
+    server: &str,
+) -> Result<&'a ServerEntry, Failure> {
+    let asked = Target::method_alone(method::TOOLS_LIST);
+    Rules::new(settings, lists).entry(&Access::inspector(), server, &asked)
+}
+
+/// What the gate says to somebody who asks for something, and what the access rules alone do.
+pub(super) struct Judged {
+    pub(super) refusal: Option<Failure>,
+    pub(super) decision: Option<Decision>,
+}
+
+/// What would become of a request.
+pub(super) fn judge(
+    settings: &Settings,
+    lists: &Snapshot,
+    caller: &Caller,
+    asked: Asked<'_>,
+) -> Judged {
+    let rules = Rules::new(settings, lists);
+    let decided = match asked {
+        Asked::BuiltIn(name) => rules.decide_built_in(caller, name),
+        Asked::Tool { server, name } => rules.decide(caller, server, &Target::tool(name)),
+        Asked::Prompt { server, name } => rules.decide(caller, server, &Target::prompt(name)),
+        Asked::Resource { server, uri } => rules.decide(caller, server, &Target::resource(uri)),
+    };
+    Judged {
+        refusal: decided.err(),
+        decision: rules.explain_access(caller, asked),
+    }
+}
+
 fn refusal(
     settings: &Settings,
     lists: &Snapshot,
     server: &str,
     target: &Target<'_>,
 ) -> Option<Failure> {
-    let operator = Access::default().terminal();
-    let decided = Rules::new(settings, lists).decide(&operator, server, target);
+    let decided = Rules::new(settings, lists).decide(&Access::inspector(), server, target);
     let mut failure = decided.err()?;
     if let Some(step) = next_step(failure.code, server) {
         failure.hint = step;
@@ -79,7 +117,8 @@ pub(super) fn inspect(server: &str) -> String {
 
 /// Whether a server waits for approval.
 pub(super) fn is_quarantined(settings: &Settings, lists: &Snapshot, server: &str) -> bool {
-    let entry = Rules::new(settings, lists).entry(server);
+    let target = Target::method_alone(method::TOOLS_LIST);
+    let entry = Rules::new(settings, lists).entry(&Access::inspector(), server, &target);
     entry.is_ok_and(gate::awaits_approval)
 }
 
@@ -100,7 +139,7 @@ pub(super) fn call_variant(
 
 /// How many of the known tools may be called.
 pub(super) fn count_callable(settings: &Settings, lists: &Snapshot) -> usize {
-    let (rules, operator) = (Rules::new(settings, lists), Access::default().terminal());
+    let (rules, operator) = (Rules::new(settings, lists), Access::inspector());
     let known = lists.servers.values().flat_map(|known| {
         let server = known.server.as_str();
         known.tools.iter().map(move |tool| (server, &*tool.name))

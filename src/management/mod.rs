@@ -3,6 +3,7 @@
 //! Most verbs need no running daemon: they stand on a [`Backing`], which is the running parts ([`OverDaemon`]) or the
 //! configuration file with the last known lists ([`OverFiles`]). What only running parts can do exists for those only.
 
+mod access;
 mod activity;
 mod backing;
 mod definition_diff;
@@ -20,6 +21,7 @@ mod tools;
 use std::{path::Path, sync::Arc};
 
 pub use self::{
+    access::{AccessQuestion, AccessVerdict, ThingKind},
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding},

@@ -37,6 +37,9 @@ impl Management {
             }
             (ErrorCode::ServerDisabled, Some(server)) => Some(enable(server)),
             (ErrorCode::ServerQuarantined, Some(server)) => Some(approve(server)),
+            (ErrorCode::AccessDenied, _) => Some(format!(
+                "`mcpproxy access check operator SERVER:TOOL` says which rule of `serverAuth.acl` in {file} denies it"
+            )),
             (ErrorCode::ToolDisabled, _) => Some(format!(
                 "change `enabled_tools` or `disabled_tools` of the server in {file}"
             )),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, Connections, Management,
-    gated::{held_step, server_refusal},
+    gated::{configured, held_step, server_refusal},
     operator_hints::correct_entry,
     server_logs::last_lines,
 };
@@ -18,7 +18,7 @@ use crate::{
         WriteError,
     },
     error_code::{ErrorCode, Failure},
-    gate::{self, Rules, Standing},
+    gate::{self, Standing},
     names::ServerName,
     process,
     upstream::{State, Status},
@@ -229,7 +229,7 @@ impl<B: Backing> Management<B> {
     pub fn server(&self, name: &str) -> Result<ServerRow, Failure> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
-        match Rules::new(&settings, &lists).entry(name) {
+        match configured(&settings, &lists, name) {
             Ok(entry) => Ok(self.row(&settings, &lists, entry)),
             Err(failure) => {
                 let broken = settings.broken.iter().find(|broken| broken.name == name);

@@ -2,6 +2,7 @@
 
 use super::{Reply, RequestError, Router, View, built_in, recording};
 use crate::{
+    access::Caller,
     activity::OpenCall,
     approvals::ThingKind,
     call_context::CallContext,
@@ -41,13 +42,14 @@ impl Router {
         let (server, own_name) = match target.thing() {
             Thing::Tool(offered) => {
                 if let (Some(tool), Some(params)) = (built_in::find(offered), params) {
+                    self.0.gate.admit_built_in(&context.caller, tool.name)?;
                     return tool.run(self, context, params).await;
                 }
                 self.offered_tool(context, offered).await?
             }
-            Thing::Prompt(offered) => self.offered_prompt(offered)?,
+            Thing::Prompt(offered) => self.offered_prompt(&context.caller, offered)?,
             Thing::Resource(uri) => {
-                let owner = self.owner_of(uri)?;
+                let owner = self.owner_of(&context.caller, uri)?;
                 (owner.server, owner.uri)
             }
             Thing::Task(id) => (self.server_of_task(context, id)?, id.as_ref().into()),
@@ -67,6 +69,7 @@ impl Router {
         record.is_of(Some(server.as_str()), target.thing());
         let gate = &self.0.gate;
         let admitted = gate.admit(&context.caller, server.as_str(), target)?;
+        self.check_tool_of_task(context, &admitted)?;
         let request = ForwardRequest {
             params,
             edits: &[],
@@ -91,30 +94,52 @@ impl Router {
         context: &CallContext,
         offered: &str,
     ) -> Result<(ServerName, Box<str>), RpcError> {
-        let mut found = self.find_tool(offered);
-        if found.is_none() && self.discover_owner_of(offered).await {
-            found = self.find_tool(offered);
+        let caller = &context.caller;
+        let mut found = self.find_tool(caller, offered);
+        if found.is_none() && self.discover_owner_of(caller, offered).await {
+            found = self.find_tool(caller, offered);
         }
         found.ok_or_else(|| self.unknown_tool(context, offered))
     }
 
-    pub(super) fn find_tool(&self, offered: &str) -> Option<(ServerName, Box<str>)> {
+    pub(super) fn find_tool(
+        &self,
+        caller: &Caller,
+        offered: &str,
+    ) -> Option<(ServerName, Box<str>)> {
         let snapshot = self.0.catalog.glance();
-        snapshot
-            .offered_tool(offered)
-            .map(|(server, tool)| (server.clone(), tool.name.clone()))
+        let (server, tool) = snapshot.offered_tool(offered)?;
+        self.is_in_profile(caller, server, &Target::tool(&tool.name))
+            .then(|| (server.clone(), tool.name.clone()))
+    }
+
+    /// What the profile of the caller's endpoint lacks is not there.
+    pub(super) fn is_in_profile(
+        &self,
+        caller: &Caller,
+        server: &ServerName,
+        target: &Target<'_>,
+    ) -> bool {
+        caller.profile().is_none() || {
+            let now = self.0.gate.now();
+            now.rules().is_in_profile(caller, server.as_str(), target)
+        }
     }
 
     /// A name that nobody knows may belong to a server whose lists are not known yet. Waits for the servers whose names it begins
     /// with; whether there were any.
-    async fn discover_owner_of(&self, offered: &str) -> bool {
+    async fn discover_owner_of(&self, caller: &Caller, offered: &str) -> bool {
         let snapshot = self.0.catalog.snapshot();
         let unknown = |name: &ServerName| !snapshot.servers.contains_key(name);
         let candidates: Vec<ServerName> = self
             .settings()
             .servers
             .keys()
-            .filter(|name| unknown(name) && names::may_own(name, offered))
+            .filter(|name| {
+                unknown(name)
+                    && names::may_own(name, offered)
+                    && self.0.gate.offers(caller, name.as_str())
+            })
             .cloned()
             .collect();
         for server in &candidates {
@@ -134,8 +159,7 @@ impl Router {
                 now.rules()
                     .allows(&context.caller, server.as_str(), &target)
             }
-            // Ours.
-            None => true,
+            None => now.rules().permits_built_in(&context.caller, name),
         };
         let known = built_in::names().chain(snapshot.offered_tool_names());
         let message = match names::closest_allowed(offered, known, is_visible) {
@@ -147,19 +171,28 @@ impl Router {
         RpcError::invalid_params(message)
     }
 
-    fn offered_prompt(&self, offered: &str) -> Result<(ServerName, Box<str>), Failure> {
-        let snapshot = self.0.catalog.glance();
-        if let Some((server, prompt)) = snapshot.offered_prompt(offered) {
+    fn offered_prompt(
+        &self,
+        caller: &Caller,
+        offered: &str,
+    ) -> Result<(ServerName, Box<str>), Failure> {
+        let now = self.0.gate.now();
+        let (snapshot, rules) = (now.snapshot(), now.rules());
+        if let Some((server, prompt)) = snapshot.offered_prompt(offered)
+            && rules.is_in_profile(caller, server.as_str(), &Target::prompt(&prompt.name))
+        {
             return Ok((server.clone(), prompt.name.clone()));
         }
-        let is_shown = |name: &&str| {
-            let found = snapshot.offered_prompt(name);
-            found.is_some_and(|(server, prompt)| {
-                !snapshot.hides(server.as_str(), ThingKind::Prompt, &prompt.name)
-            })
+        let is_visible = |name: &str| {
+            snapshot
+                .offered_prompt(name)
+                .is_some_and(|(server, prompt)| {
+                    !snapshot.hides(server.as_str(), ThingKind::Prompt, &prompt.name)
+                        && rules.allows(caller, server.as_str(), &Target::prompt(&prompt.name))
+                })
         };
-        let known = snapshot.offered_prompt_names().filter(is_shown);
-        let hint = match names::closest(offered, known) {
+        let known = snapshot.offered_prompt_names();
+        let hint = match names::closest_allowed(offered, known, is_visible) {
             Some(close) => format!("The closest known name is {close:?}."),
             None => "Look the name up in the list of prompts.".to_owned(),
         };

@@ -24,7 +24,7 @@ impl Router {
     /// The result of `server/discover`.
     pub async fn discover(&self, caller: &Caller, view: &View) -> Result<Raw, Failure> {
         let presented = match view {
-            View::Configured | View::Mode(_) => None,
+            View::Configured | View::Mode(_) | View::Profile(_) => None,
             View::Server(server) => self.presentation(caller, server.as_str()).await?,
         };
         Ok(match presented {
@@ -35,7 +35,7 @@ impl Router {
 
     fn own_discovery(&self, caller: &Caller, view: &View) -> Raw {
         let mut capabilities = opening::capabilities();
-        if self.some_server_has_tasks() {
+        if self.some_server_has_tasks(caller) {
             capabilities["extensions"] = json!({ (presentation::TASKS_EXTENSION): {} });
         }
         let result = Raw::author(&json!({

@@ -60,6 +60,7 @@ impl Router {
             _ => RequestError::from(failure),
         })?;
         self.check_task(context, &admitted)?;
+        self.check_tool_of_task(context, &admitted)?;
         let request = ForwardRequest {
             params,
             edits: &[],

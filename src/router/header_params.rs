@@ -10,10 +10,12 @@ impl Router {
         let snapshot = self.0.catalog.glance();
         let tool = match view {
             View::Server(server) => snapshot.tool(server.as_str(), name),
-            View::Configured | View::Mode(_) => match view.mode(&self.settings()) {
-                RoutingMode::Direct => snapshot.offered_tool(name).map(|(_, tool)| tool),
-                _ => None,
-            },
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                match view.mode(&self.settings()) {
+                    RoutingMode::Direct => snapshot.offered_tool(name).map(|(_, tool)| tool),
+                    _ => None,
+                }
+            }
         };
         tool.map(|tool| tool.header_params.clone())
             .unwrap_or_default()

@@ -1,7 +1,7 @@
 //! What a client's model is told before anything else: how to use us, and then what the servers say of themselves, as much of each
 //! as there is room for.
 
-use crate::{config::RoutingMode, gate::Moment};
+use crate::{access::Caller, config::RoutingMode, gate::Moment};
 
 /// Limit: clients cut instructions here, in characters.
 const MAX: usize = 2_047;
@@ -26,14 +26,14 @@ const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose too
     other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \
     take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the next step.";
 
-/// The instructions of an endpoint that shows many servers in this mode. Servers that may not be used have no say.
-pub(super) fn of_servers(mode: RoutingMode, now: &Moment) -> String {
+/// The instructions of an endpoint that shows many servers in this mode. Servers that the caller may not use have no say.
+pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> String {
     let own = match mode {
         RoutingMode::Direct => DIRECT,
         _ => SEARCH,
     };
     let names = now.settings().servers.keys();
-    let usable = names.filter(|name| now.rules().is_usable(name.as_str()));
+    let usable = names.filter(|name| now.rules().offers(caller, name.as_str()));
     let servers: Vec<(&str, String)> = usable
         .map(|name| {
             let known = now.snapshot().servers.get(name);

@@ -61,7 +61,7 @@ impl Lists {
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = view.mode(self.moment.settings());
         let text = &self.instructions[usize::from(mode == RoutingMode::Direct)];
-        text.get_or_init(|| instructions::of_servers(mode, &self.moment))
+        text.get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
 
     /// Whether nothing happened that could concern this server.
@@ -157,7 +157,7 @@ impl Router {
     /// The lists for what is known now. Only when nothing is known at all does this wait for the first discovery.
     pub(super) async fn lists(&self, caller: &Caller) -> Arc<Lists> {
         if self.0.catalog.glance().servers.is_empty() {
-            self.first_discovery().await;
+            self.first_discovery(caller).await;
         }
         self.prepared(caller)
     }
@@ -192,11 +192,11 @@ impl Router {
     }
 
     /// Waits until every server has said what it offers or failed; once something is known, only a moment for the rest.
-    async fn first_discovery(&self) {
+    async fn first_discovery(&self, caller: &Caller) {
         let mut differences = self.0.catalog.differences();
         let mut upstreams = self.0.upstreams.all();
         // A quarantined server is listed for inspection only.
-        upstreams.retain(|upstream| self.0.gate.is_usable(upstream.name().as_str()));
+        upstreams.retain(|upstream| self.0.gate.offers(caller, upstream.name().as_str()));
         let settled = futures_util::future::join_all(upstreams.iter().map(Upstream::settled));
         let quiet = async {
             let mut pause = FIRST_DISCOVERY;
@@ -294,9 +294,13 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             templates.push((offered.into_owned(), definition));
         }
     }
+    let may_use = |name: &str| rules.permits_built_in(caller, name);
     Lists {
         direct: sorted("tools", tools),
-        built_in: list("tools", built_in::listed(moment.settings()).into_iter()),
+        built_in: list(
+            "tools",
+            built_in::listed(moment.settings(), may_use).into_iter(),
+        ),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),

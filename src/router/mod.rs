@@ -49,6 +49,8 @@ pub enum View {
     Configured,
     /// This mode.
     Mode(RoutingMode),
+    /// The configured mode, with what this profile shows of the servers.
+    Profile(Arc<str>),
     /// One upstream, as it is.
     Server(ServerName),
 }
@@ -58,14 +60,14 @@ impl View {
     fn mode(&self, settings: &Settings) -> RoutingMode {
         match self {
             Self::Mode(mode) => *mode,
-            Self::Configured | Self::Server(_) => settings.routing_mode,
+            Self::Configured | Self::Profile(_) | Self::Server(_) => settings.routing_mode,
         }
     }
 
     fn kind(&self) -> EndpointKind {
         match self {
             Self::Server(_) => EndpointKind::OneServer,
-            Self::Configured | Self::Mode(_) => EndpointKind::ManyServers,
+            Self::Configured | Self::Mode(_) | Self::Profile(_) => EndpointKind::ManyServers,
         }
     }
 }
@@ -121,7 +123,9 @@ impl Router {
     pub async fn request(&self, context: &CallContext, view: &View, request: &Request) -> Outcome {
         let answered = match view {
             View::Server(server) => self.transparent(context, server, request).await,
-            View::Configured | View::Mode(_) => self.aggregated(context, view, request).await,
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                self.aggregated(context, view, request).await
+            }
         };
         if answered.is_err() {
             let params = request.params.as_ref();
@@ -136,7 +140,7 @@ impl Router {
             Ok(Reply::Passed(outcome)) => outcome,
             Ok(Reply::Own(result)) => own(result),
             Err(RequestError::Failed(failure)) if &*request.method == method::TOOLS_CALL => {
-                own(self.refused_call(view, request, &failure))
+                own(self.refused_call(&context.caller, view, request, &failure))
             }
             Err(refused) => Outcome::Error(refusal(context, refused).to_raw()),
         }
@@ -206,6 +210,11 @@ impl Router {
             || settings.broken.iter().any(|broken| broken.name == name)
     }
 
+    /// Whether a profile of this name is in the configuration.
+    pub fn knows_profile(&self, name: &str) -> bool {
+        self.0.settings.borrow().profiles.contains_key(name)
+    }
+
     async fn aggregated(
         &self,
         context: &CallContext,
@@ -251,6 +260,22 @@ impl Router {
             _ => (),
         }
         first_page_only(request)?;
+        let asked = Target::method_alone(&request.method);
+        let asked = match &*request.method {
+            // What these name is looked at below.
+            method::TOOLS_CALL
+            | method::PROMPTS_GET
+            | method::RESOURCES_READ
+            | method::COMPLETE
+            | method::TASKS_GET
+            | method::TASKS_UPDATE
+            | method::TASKS_CANCEL
+            | method::TASKS_RESULT => Target::method_alone(method::TOOLS_LIST),
+            _ => asked,
+        };
+        self.0
+            .gate
+            .knows(&context.caller, server.as_str(), &asked)?;
         self.ensure_listed(server.as_str()).await?;
         match &*request.method {
             method::TOOLS_LIST
@@ -281,8 +306,13 @@ impl Router {
     }
 
     /// [`Router::ensure_listed`] for a name that a caller gave.
-    async fn ensure_known(&self, server: &str) -> Result<(), Failure> {
-        self.0.gate.knows(server)?;
+    async fn ensure_known(
+        &self,
+        caller: &Caller,
+        server: &str,
+        target: &Target<'_>,
+    ) -> Result<(), Failure> {
+        self.0.gate.knows(caller, server, target)?;
         self.ensure_listed(server).await
     }
 
@@ -331,6 +361,11 @@ pub fn failed_result(failure: &Failure) -> Raw {
         "content": [{ "type": "text", "text": text.as_str() }],
         "isError": true,
     }))
+}
+
+/// Whether a tool of our own has this name.
+pub fn is_built_in(name: &str) -> bool {
+    built_in::find(name).is_some()
 }
 
 /// Whether a client's notification concerns the upstream behind a transparent endpoint, rather than our connection with the client.

@@ -46,7 +46,7 @@ impl Router {
         let client = ClientIdentity::kept(&part("clientInfo"), &part("capabilities"))?;
         let revision = Revision::negotiate(said.protocol_version.as_deref().unwrap_or_default());
         let presented = match view {
-            View::Configured | View::Mode(_) => None,
+            View::Configured | View::Mode(_) | View::Profile(_) => None,
             View::Server(server) => {
                 let presented = self.presentation(caller, server.as_str()).await;
                 presented.map_err(|failure| {

@@ -34,13 +34,19 @@ const NOT_LISTED: &str = "The server has not listed its tools yet: only its entr
 
 impl Router {
     /// The result of a call of a tool that was refused.
-    pub(super) fn refused_call(&self, view: &View, request: &Request, failure: &Failure) -> Raw {
+    pub(super) fn refused_call(
+        &self,
+        caller: &Caller,
+        view: &View,
+        request: &Request,
+        failure: &Failure,
+    ) -> Raw {
         if failure.code == ErrorCode::ServerQuarantined
             && let (Some(server), Some(tool)) = (&failure.server, &failure.tool)
         {
             let now = self.0.gate.now();
             let arguments = requested(view, request.params.as_ref());
-            return blocked(&now, failure, (server, tool), &arguments);
+            return blocked(&now, caller, failure, (server, tool), &arguments);
         }
         super::failed_result(failure)
     }
@@ -48,11 +54,12 @@ impl Router {
 
 fn blocked(
     now: &Moment,
+    caller: &Caller,
     failure: &Failure,
     (server, tool): (&str, &str),
     arguments: &Value,
 ) -> Raw {
-    let entry = now.rules().entry(server).ok();
+    let entry = now.rules().entry(caller, server, &Target::tool(tool)).ok();
     let analysis = entry.map(|entry| analysis_of_tool(now, entry, tool));
     let answer = json!({
         "status": BLOCKED,
@@ -191,7 +198,7 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
         Some(failure) if failure.code == ErrorCode::ServerQuarantined => true,
         Some(failure) => return Err(failure),
     };
-    let entry = now.rules().entry(server)?;
+    let entry = now.rules().entry(caller, server, &target)?;
     let (listed, note) = listed(now, entry);
     let is_shown = |kind: ThingKind, name: &str| {
         is_quarantined || now.snapshot().hold(server, kind, name).is_some()

@@ -106,6 +106,7 @@ fn entrance(view: &View) -> CallEntrance {
         View::Mode(RoutingMode::Direct) => CallEntrance::Path("/mcp/all"),
         View::Mode(RoutingMode::CodeExecution) => CallEntrance::Path("/mcp/code"),
         View::Mode(RoutingMode::Proxy) => CallEntrance::Path("/mcp/proxy"),
+        View::Profile(profile) => CallEntrance::Profile(profile.clone()),
         View::Server(server) => CallEntrance::Server(server.clone()),
     }
 }

@@ -2,21 +2,29 @@
 
 use super::{Router, lists::renamed};
 use crate::{
+    access::Caller,
     catalog::Owner,
     error_code::{ErrorCode, Failure},
-    wire::{Edit, Outcome, Raw, splice},
+    names::ServerName,
+    wire::{Edit, Outcome, Raw, Target, splice},
 };
 
 impl Router {
     /// Whose resource this is: one that is listed, or one that a server's template describes.
-    pub(super) fn owner_of(&self, uri: &str) -> Result<Owner, Failure> {
+    pub(super) fn owner_of(&self, caller: &Caller, uri: &str) -> Result<Owner, Failure> {
         let snapshot = self.0.catalog.glance();
-        if let Some(owner) = snapshot.offered_resource(uri) {
+        let is_there = |server: &ServerName, uri: &str| {
+            self.is_in_profile(caller, server, &Target::resource(uri))
+        };
+        if let Some(owner) = snapshot.offered_resource(uri)
+            && is_there(&owner.server, &owner.uri)
+        {
             return Ok(owner.clone());
         }
         let mut fitting = snapshot
             .offered_templates()
-            .filter(|template| template.offered == uri || fits(&template.offered, uri));
+            .filter(|template| template.offered == uri || fits(&template.offered, uri))
+            .filter(|template| is_there(&template.server, uri));
         // The most specific template wins: the one with the most literal text; then the first server by name.
         let best = fitting.next().map(|first| {
             fitting.fold(first, |best, next| {

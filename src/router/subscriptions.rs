@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{LogSubscription, RequestError, Router, Subscription, Tell, View, refusal};
 use crate::{
+    access::Caller,
     activity::OpenCall,
     call_context::{CallContext, ClientSession},
     catalog::{Owner, ServerCatalog},
@@ -40,20 +41,25 @@ impl Router {
                 server: server.clone(),
                 uri: uri.into(),
             },
-            View::Configured | View::Mode(_) => match self.owner_of(uri) {
-                Ok(owner) => owner,
-                Err(failure) => {
-                    record.failed(&failure);
-                    return Err(refused(failure.into()));
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                match self.owner_of(&context.caller, uri) {
+                    Ok(owner) => owner,
+                    Err(failure) => {
+                        record.failed(&failure);
+                        return Err(refused(failure.into()));
+                    }
                 }
-            },
+            }
         };
         let target = Target::subscription(&owner.uri);
         record.is_of(Some(owner.server.as_str()), target.thing());
         let tell = match view {
             View::Server(_) => tell,
-            View::Configured | View::Mode(_) => self.telling_offered(uri, &owner, tell),
+            View::Configured | View::Mode(_) | View::Profile(_) => {
+                self.telling_offered(uri, &owner, tell)
+            }
         };
+        let tell = self.telling_while_allowed(&context.caller, &owner, tell);
         let subscribed = async {
             let gate = &self.0.gate;
             let admitted = gate
@@ -93,7 +99,7 @@ impl Router {
         level: LogLevel,
     ) -> Option<LogSubscription> {
         let server = match view {
-            View::Configured | View::Mode(_) => None,
+            View::Configured | View::Mode(_) | View::Profile(_) => None,
             View::Server(server) => {
                 let snapshot = self.0.catalog.glance();
                 let known = snapshot.servers.get(server);
@@ -113,6 +119,17 @@ impl Router {
         };
         let subscriptions = self.0.upstreams.log_subscriptions();
         Some(subscriptions.subscribe(server, level, term))
+    }
+
+    /// Says nothing of what the caller may not have any more.
+    fn telling_while_allowed(&self, caller: &Caller, owner: &Owner, tell: Tell) -> Tell {
+        let (gate, caller, owner) = (self.0.gate.clone(), caller.clone(), owner.clone());
+        Arc::new(move |notice| {
+            let target = Target::subscription(&owner.uri);
+            if gate.decide(&caller, owner.server.as_str(), &target).is_ok() {
+                tell(notice);
+            }
+        })
     }
 
     /// Gives the resource the URI that the client subscribed to; a part of it, that under which the part is offered.

@@ -12,12 +12,14 @@ use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::ServerCatalog,
+    error_code::Failure,
     fingerprint::Fingerprint,
     gate::Admitted,
     names::ServerName,
     sync::Guarded,
     wire::{
-        Edit, Outcome, Raw, RpcError, Thing, presentation::TASKS_EXTENSION, result_type, splice,
+        Edit, Outcome, Raw, RpcError, Target, Thing, presentation::TASKS_EXTENSION, result_type,
+        splice,
     },
 };
 
@@ -37,6 +39,8 @@ struct Known {
 
 struct Task {
     server: ServerName,
+    /// The tool that made it, where it was one.
+    tool: Option<Box<str>>,
     owner: TaskOwner,
 }
 
@@ -69,17 +73,19 @@ impl TaskOwner {
 }
 
 impl Tasks {
-    fn remember(&self, id: &str, server: &ServerName, owner: TaskOwner) {
+    fn remember(&self, id: &str, server: &ServerName, tool: Option<&str>, owner: TaskOwner) {
         let mut known = self.0.lock();
         let id: Arc<str> = id.into();
         let same = known.by_id.entry(id.clone()).or_default();
         if let Some(task) = same.iter_mut().find(|task| task.server == *server) {
             task.owner = owner;
+            task.tool = tool.map(Into::into);
             return;
         }
         let server = server.clone();
         same.push(Task {
             server: server.clone(),
+            tool: tool.map(Into::into),
             owner,
         });
         known.in_order.push_back((id, server));
@@ -102,6 +108,13 @@ impl Tasks {
         own.next().is_none().then(|| only.server.clone())
     }
 
+    /// The tool that made a task of this server.
+    fn tool_of(&self, id: &str, server: &ServerName) -> Option<Box<str>> {
+        let known = self.0.lock();
+        let mut same = known.by_id.get(id)?.iter();
+        same.find(|task| task.server == *server)?.tool.clone()
+    }
+
     /// Whether a task of this server is this owner's.
     fn is_of(&self, id: &str, server: &ServerName, owner: &TaskOwner) -> bool {
         let known = self.0.lock();
@@ -122,7 +135,8 @@ impl Router {
     ) {
         if let Some(id) = task_in(context, params, result) {
             let owner = TaskOwner::of(context);
-            self.0.tasks.remember(&id, admitted.server(), owner);
+            let tasks = &self.0.tasks;
+            tasks.remember(&id, admitted.server(), admitted.tool(), owner);
         }
     }
 
@@ -162,6 +176,25 @@ impl Router {
         })
     }
 
+    /// Whether the caller may still have of the tool what a task of it has to say.
+    pub(super) fn check_tool_of_task(
+        &self,
+        context: &CallContext,
+        admitted: &Admitted,
+    ) -> Result<(), Failure> {
+        let Thing::Task(id) = admitted.target().thing() else {
+            return Ok(());
+        };
+        let server = admitted.server();
+        match self.0.tasks.tool_of(id, server) {
+            Some(tool) => {
+                let (gate, target) = (&self.0.gate, Target::tool(&tool));
+                gate.knows(&context.caller, server.as_str(), &target)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// A server's answer to `tasks/list` without what belongs to other clients.
     pub(super) fn own_tasks(
         &self,
@@ -188,7 +221,7 @@ impl Router {
     }
 
     /// Whether a server that clients can call gives tasks.
-    pub(super) fn some_server_has_tasks(&self) -> bool {
+    pub(super) fn some_server_has_tasks(&self, caller: &Caller) -> bool {
         let now = self.0.gate.now();
         let gives = |known: &ServerCatalog| {
             let extensions = known.capabilities().get("extensions");
@@ -196,7 +229,7 @@ impl Router {
                 && known.listing.revision.has_task_results()
         };
         let mut servers = now.snapshot().servers.iter();
-        servers.any(|(name, known)| gives(known) && now.rules().is_usable(name.as_str()))
+        servers.any(|(name, known)| gives(known) && now.rules().offers(caller, name.as_str()))
     }
 
     /// The server whose task it is.
@@ -243,7 +276,7 @@ mod tests {
         let (tasks, me) = (Tasks::default(), owner("me"));
         let server = ServerName::parse("s").expect("a name");
         for n in 0..=REMEMBERED {
-            tasks.remember(&n.to_string(), &server, me.clone());
+            tasks.remember(&n.to_string(), &server, None, me.clone());
         }
         assert_eq!(tasks.server_of("0", &me), None);
         assert!(!tasks.is_of("0", &server, &me));
@@ -256,7 +289,8 @@ mod tests {
         let tasks = Tasks::default();
         let [a, b] = ["a", "b"].map(|name| ServerName::parse(name).expect("a name"));
         let (me, other) = (owner("me"), owner("other"));
-        tasks.remember("1", &a, me.clone());
+        tasks.remember("1", &a, Some("t"), me.clone());
+        assert_eq!(tasks.tool_of("1", &a).as_deref(), Some("t"));
         assert_eq!(tasks.server_of("1", &me), Some(a.clone()));
         assert_eq!(tasks.server_of("1", &other), None);
         let namesake = TaskOwner {
@@ -265,12 +299,12 @@ mod tests {
         };
         assert!(!tasks.is_of("1", &a, &namesake), "of another caller");
         // The same id at another server is another task.
-        tasks.remember("1", &b, other.clone());
+        tasks.remember("1", &b, None, other.clone());
         assert_eq!(tasks.server_of("1", &me), Some(a.clone()));
         assert_eq!(tasks.server_of("1", &other), Some(b.clone()));
         assert!(tasks.is_of("1", &a, &me) && !tasks.is_of("1", &b, &me));
         // Which one its owner means cannot be told where it has both.
-        tasks.remember("1", &b, me.clone());
+        tasks.remember("1", &b, None, me.clone());
         assert_eq!(tasks.server_of("1", &me), None);
         assert!(tasks.is_of("1", &a, &me) && tasks.is_of("1", &b, &me));
     }

@@ -4,13 +4,14 @@ use tracing::Instrument;
 
 use super::{Reply, RequestError, Router, recording};
 use crate::{
+    access::Caller,
     activity::{CallBody, CallEntrance, StatedIntent},
     call_context::CallContext,
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     gate::Variant,
     names::ServerName,
-    wire::{Edit, Outcome, Raw, Thing, method},
+    wire::{Edit, Outcome, Raw, Target, Thing, method},
 };
 
 /// All that a built-in tool can do with the tools of servers.
@@ -35,17 +36,20 @@ impl<'a> ToolCalls<'a> {
     }
 
     /// Whose tool is offered under this name, and its own name.
-    pub(super) fn offered(self, name: &str) -> Option<(ServerName, Box<str>)> {
-        self.0.find_tool(name)
+    pub(super) fn offered(self, caller: &Caller, name: &str) -> Option<(ServerName, Box<str>)> {
+        self.0.find_tool(caller, name)
     }
 
     /// The variant that a tool is to be called with, if its server lists it. A server whose list is not known is woken.
     pub(super) async fn call_with(
         self,
+        caller: &Caller,
         server: &str,
         tool: &str,
     ) -> Result<Option<Variant>, Failure> {
-        self.0.ensure_known(server).await?;
+        self.0
+            .ensure_known(caller, server, &Target::tool(tool))
+            .await?;
         let now = self.0.0.gate.now();
         let known = now.snapshot().tool(server, tool);
         Ok(known.map(|known| now.rules().call_with(server, known)))
@@ -126,7 +130,8 @@ impl Router {
             arguments,
             intent: _,
         } = declared;
-        self.ensure_known(server).await?;
+        self.ensure_known(&context.caller, server, &Target::tool(tool))
+            .await?;
         let gate = &self.0.gate;
         let admitted = gate.admit_as(&context.caller, variant, server, tool)?;
         let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];

@@ -136,7 +136,7 @@ impl ToolSearch {
             caller,
         };
         let mut found = state.search(search, stop)?;
-        let absent = self.absent(&now, search.server.as_deref());
+        let absent = self.absent(caller, &now, search.server.as_deref());
         let is_behind = !Arc::ptr_eq(searcher.snapshot(), now.snapshot());
         for notice in absent.notices(is_behind) {
             found.add_notice(&notice);
@@ -145,12 +145,12 @@ impl ToolSearch {
     }
 
     /// The servers whose tools are not known, so that no search finds them.
-    fn absent(&self, now: &Moment, only: Option<&str>) -> Absent {
+    fn absent(&self, caller: &Caller, now: &Moment, only: Option<&str>) -> Absent {
         let mut absent = Absent::default();
         let is_unknown = |name: &&ServerName| {
             only.is_none_or(|only| only == name.as_str())
                 && !now.snapshot().servers.contains_key(*name)
-                && now.rules().is_usable(name.as_str())
+                && now.rules().offers(caller, name.as_str())
         };
         for name in now.settings().servers.keys().filter(is_unknown) {
             let Some(upstream) = self.0.upstreams.get(name.as_str()) else {

@@ -11,7 +11,7 @@ use crate::{
     gate::{Rules, Variant},
     long_work::Stop,
     names::ServerName,
-    wire::Target,
+    wire::{Target, method},
 };
 
 /// Limit: the share of the best score below which a tool that has only some of the words is left out. The retrieval figures are the
@@ -51,7 +51,8 @@ impl SearchState<'_> {
         let servers: Vec<&str> = servers.map(ServerName::as_str).collect();
         let mut query = Query::parse(&search.query, &servers);
         if let Some(server) = &search.server {
-            self.rules().entry(server)?;
+            let lists = Target::method_alone(method::TOOLS_LIST);
+            self.rules().entry(self.caller, server, &lists)?;
             query = query.of_server(server);
         }
         if query.is_empty() {

@@ -50,6 +50,11 @@ fn an_edit_of_the_configuration_changes_what_it_names_only() {
 }
 
 #[test]
+fn callers_and_rules_are_what_they_say() {
+    replay("access", properties::access::check);
+}
+
+#[test]
 fn between_the_eras_only_the_dress_changes() {
     replay("eras", properties::eras::check);
 }

@@ -1,5 +1,6 @@
 //! What may be asked of a server and what is refused: the same on every way in, in every list and in every search.
 
+mod denied;
 mod every_way;
 mod held_things;
 mod records;

@@ -5,6 +5,7 @@
     reason = "one binary, nothing is reached from outside"
 )]
 
+mod access;
 #[cfg(unix)]
 mod activity;
 mod asking;

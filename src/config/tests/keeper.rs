@@ -173,7 +173,7 @@ async fn a_bad_edit_leaves_the_last_good_settings_in_force() {
     for (bad, expected) in [
         ("{\n  \"mcpServers\": oops\n}", "line 2, column 17"),
         (r#"{"routing_mode": "fast"}"#, "`routing_mode` is"),
-        (r#"{"serverAuth": {}}"#, "not enforced"),
+        (r#"{"serverAuth": {}}"#, "line 1, column 16"),
         ("", "gone or empty"),
     ] {
         fs::write(kept.file(), bad).expect("a write");

@@ -4,6 +4,7 @@ use std::{path::Path, time::Duration};
 
 use crate::config::{ConfigError, ServerEntry, Settings, Surroundings, parse};
 
+mod access;
 mod edit;
 mod edit_properties;
 mod entries;

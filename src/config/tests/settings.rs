@@ -4,7 +4,7 @@ use std::{path::Path, time::Duration};
 
 use super::{fault, read, server, try_read};
 use crate::config::{
-    AgentManagement, ConfigError, Inherit, RoutingMode, Settings, Surroundings, Transport, parse,
+    AgentManagement, Inherit, RoutingMode, Settings, Surroundings, Transport, parse,
 };
 
 #[test]
@@ -111,8 +111,8 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
 #[test]
 fn unknown_keys_are_reported_and_never_fatal() {
     let settings = read(
-        r#"{"listne": ":1", "profiles": {"p": {}}, "activity": {"max_ag": 1}, "enable_code_execution": false,
-            "tool_response_limit": 0, "rate_limit": {"burst": 1}, "servers": {}, "top_k": 1, "top_k": 2,
+        r#"{"listne": ":1", "activity": {"max_ag": 1}, "enable_code_execution": false,
+            "tool_response_limit": 0, "servers": {}, "top_k": 1, "top_k": 2,
             "mcpServers": {"s": {"command": "x", "comand": "y", "tool_acl": {"reed": []}}}}"#,
     );
     assert_eq!(
@@ -120,8 +120,6 @@ fn unknown_keys_are_reported_and_never_fatal() {
         [
             "`top_k` stands twice; the last one counts",
             "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
-            "`profiles` is not supported by this version and is ignored",
-            "`rate_limit` is not supported by this version and is ignored",
             "`listne` is unknown and ignored; did you mean `listen`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",
             "server \"s\": `tool_acl.reed` is unknown and ignored; did you mean `read`?",
@@ -129,22 +127,6 @@ fn unknown_keys_are_reported_and_never_fatal() {
         ]
     );
     assert_eq!(settings.top_k, 2);
-}
-
-#[test]
-fn access_control_that_is_not_enforced_refuses_to_start() {
-    for text in [
-        r#"{"serverAuth": {"provider": "bearer"}}"#,
-        r#"{"serverAuth": {}}"#,
-        r#"{"server_auth": {"acl": {}}}"#,
-        r#"{"serverAuth": null, "ServerAuth": {}}"#,
-        r#"{"require_mcp_auth": true}"#,
-    ] {
-        let error = try_read(text).expect_err(text);
-        assert!(matches!(error, ConfigError::AccessControl { .. }), "{text}");
-        assert!(error.to_string().contains("not enforced by this version"));
-    }
-    read(r#"{"serverAuth": null}"#);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tower_service::Service;
 
 use super::{Inbound, Sessions};
 use crate::{
-    access::Caller,
+    access::{Access, Caller},
     call_context::CallIds,
     catalog::Catalog,
     config::{self, Settings, Surroundings},
@@ -53,6 +53,7 @@ impl Endpoints {
         );
         let closing = CancellationToken::new();
         let inbound = Inbound::new(
+            Access::default(),
             router,
             CallIds::default(),
             Sessions::default(),

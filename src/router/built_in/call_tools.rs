@@ -297,7 +297,7 @@ async fn split(call: &Call<'_>, name: &str) -> Result<(String, String), Failure>
     if let Some((server, tool)) = name.split_once(':') {
         return Ok((server.to_owned(), tool.to_owned()));
     }
-    if let Some((server, tool)) = call.calls.offered(name) {
+    if let Some((server, tool)) = call.calls.offered(&call.context.caller, name) {
         return Ok((server.to_string(), tool.into()));
     }
     let error = format!("{name:?} is not of the form server:tool");
@@ -317,7 +317,8 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
     let arguments = arguments_of(&call).map_err(wrong)?;
-    let variant = call.calls.call_with(server, tool).await?;
+    let caller = &call.context.caller;
+    let variant = call.calls.call_with(caller, server, tool).await?;
     if variant == Some(Variant::Destructive) {
         // One tool for everything cannot be approved separately.
         let error = format!(

@@ -71,10 +71,11 @@ pub(super) fn find(name: &str) -> Option<&'static BuiltIn> {
     ALL.iter().find(|tool| tool.name == name)
 }
 
-/// The definitions that the mode `retrieve_tools` lists.
-pub(super) fn listed(settings: &Settings) -> Vec<Raw> {
-    let is_listed =
-        |tool: &&BuiltIn| tool.name != call_tools::ANY.name || call_tools::lists_any(settings);
+/// The definitions that the mode `retrieve_tools` lists, of the tools that `may_use` says.
+pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec<Raw> {
+    let is_listed = |tool: &&BuiltIn| {
+        (tool.name != call_tools::ANY.name || call_tools::lists_any(settings)) && may_use(tool.name)
+    };
     ALL.iter()
         .filter(is_listed)
         .map(|tool| tool.definition(settings))

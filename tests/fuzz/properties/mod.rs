@@ -2,6 +2,7 @@
 //!
 //! The fuzz targets look for such inputs; `tests/it/fuzz_corpus.rs` replays the ones that are kept in `corpus`.
 
+pub mod access;
 pub mod config;
 pub mod eras;
 pub mod frames;

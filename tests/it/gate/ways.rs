@@ -59,7 +59,8 @@ pub(super) fn refused(code: &str) -> Outcome {
 }
 
 /// How the command line says what a code stands for.
-const SAID: [(&str, &str); 9] = [
+const SAID: [(&str, &str); 10] = [
+    ("access_denied", "access denied"),
     ("server_disabled", "is disabled"),
     ("server_misconfigured", "the configuration of server"),
     ("server_quarantined", "is quarantined"),
@@ -191,6 +192,19 @@ impl House {
         let edited = configured(&self.servers, more).config(json!({ "routing_mode": "direct" }));
         self.daemon.home().write_config(&edited.text());
         // Read with everything else, and to be seen.
+        until_async("the edit to be in force", async || {
+            let status = self.daemon.rest("GET", "/api/v1/status", "").await.json();
+            (status["routing_mode"] == "direct").then_some(())
+        })
+        .await;
+    }
+
+    /// Has the file say this besides, with the entries as they were, and waits until that is in force.
+    pub(super) async fn configure(&self, settings: Value) {
+        let edited = configured(&self.servers, |_| json!({}))
+            .config(settings)
+            .config(json!({ "routing_mode": "direct" }));
+        self.daemon.home().write_config(&edited.text());
         until_async("the edit to be in force", async || {
             let status = self.daemon.rest("GET", "/api/v1/status", "").await.json();
             (status["routing_mode"] == "direct").then_some(())

@@ -3,7 +3,11 @@
 use super::source::{Exception, assert_none_but, found_in_code, is_word};
 
 /// Who says whose request it is.
-const CALLERS: &[Exception] = &[("access/mod.rs", 6, "the one maker of callers")];
+const CALLERS: &[Exception] = &[(
+    "config/server_auth/mod.rs",
+    1,
+    "the name itself, which nobody else may have",
+)];
 
 /// Who looks whether a server is switched off or held, besides the gate, which decides, and `config`, which reads and writes it.
 const SHOWN: &[Exception] = &[

@@ -22,6 +22,7 @@ pub struct TestClient {
     path: String,
     revision: String,
     session: Option<String>,
+    shown: Vec<(String, String)>,
     /// The stream of a client over HTTP+SSE.
     feed: Option<Feed>,
     /// The raw result of `initialize`; empty without a session.
@@ -34,12 +35,19 @@ pub struct Speaking {
     revision: String,
     over_sse: bool,
     capabilities: String,
+    shown: Vec<(String, String)>,
 }
 
 impl Speaking {
     /// Speaks HTTP+SSE.
     pub fn over_sse(mut self) -> Self {
         self.over_sse = true;
+        self
+    }
+
+    /// Sends this header with every request.
+    pub fn showing(mut self, name: &str, value: &str) -> Self {
+        self.shown.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -52,8 +60,9 @@ impl Speaking {
     /// `initialize` and `notifications/initialized`.
     pub async fn connect(self, to: &impl Reachable, path: &str) -> TestClient {
         let mut client = TestClient::stateless(to, path);
+        client.shown = self.shown;
         if self.over_sse {
-            let feed = Feed::open(to.address(), path).await;
+            let feed = Feed::open_with(to.address(), path, &http::pairs(&client.shown)).await;
             client.path.clone_from(&feed.address);
             client.feed = Some(feed);
         }
@@ -83,6 +92,7 @@ impl TestClient {
             revision: revision.to_owned(),
             over_sse: false,
             capabilities: "{}".to_owned(),
+            shown: Vec::new(),
         }
     }
 
@@ -93,6 +103,7 @@ impl TestClient {
             path: path.to_owned(),
             revision: String::new(),
             session: None,
+            shown: Vec::new(),
             feed: None,
             initialized: String::new(),
             last_id: AtomicU64::new(0),
@@ -230,6 +241,7 @@ impl TestClient {
             headers.push(("mcp-session-id", session));
             headers.push(("mcp-protocol-version", &self.revision));
         }
+        headers.extend(http::pairs(&self.shown));
         http::open(self.to, method, &self.path, &headers, body.to_owned()).await
     }
 }

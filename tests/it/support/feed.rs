@@ -23,7 +23,12 @@ type Listeners = Arc<Mutex<Vec<mpsc::UnboundedSender<String>>>>;
 impl Feed {
     /// Opens the stream and reads the address to post to.
     pub async fn open(to: SocketAddr, path: &str) -> Self {
-        let headers = [("accept", "text/event-stream")];
+        Self::open_with(to, path, &[]).await
+    }
+
+    /// The same with these headers besides.
+    pub async fn open_with(to: SocketAddr, path: &str, more: &[(&str, &str)]) -> Self {
+        let headers = [&[("accept", "text/event-stream")], more].concat();
         let answer = http::open(to, "GET", path, &headers, "").await;
         assert_eq!(answer.status, 200, "GET {path}");
         assert_eq!(answer.header("content-type"), "text/event-stream");

@@ -271,3 +271,9 @@ fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
         .get(name)
         .map_or("", |value| value.to_str().expect("a readable header"))
 }
+
+/// Headers as requests take them.
+pub fn pairs(headers: &[(String, String)]) -> Vec<(&str, &str)> {
+    let pairs = headers.iter().map(|(name, value)| (&**name, &**value));
+    pairs.collect()
+}

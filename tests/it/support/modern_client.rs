@@ -22,6 +22,8 @@ pub struct ModernClient {
     to: SocketAddr,
     path: String,
     meta: Value,
+    /// What it shows of itself with every request.
+    shown: Vec<(String, String)>,
     last_id: AtomicI64,
     kept: Option<KeptConnection>,
 }
@@ -60,6 +62,7 @@ impl ModernClient {
             to: to.address(),
             path: path.to_owned(),
             meta: meta_of(capabilities),
+            shown: Vec::new(),
             last_id: AtomicI64::new(0),
             kept: None,
         }
@@ -74,6 +77,12 @@ impl ModernClient {
     /// Sends its requests over one connection, one after the other.
     pub async fn on_one_connection(mut self) -> Self {
         self.kept = Some(KeptConnection::open(self.to).await);
+        self
+    }
+
+    /// Sends this header with every request.
+    pub fn showing(mut self, name: &str, value: &str) -> Self {
+        self.shown.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -171,6 +180,7 @@ impl ModernClient {
         };
         headers.extend(named.map(|name| ("mcp-name", name)));
         headers.extend(more);
+        headers.extend(self.shown.iter().map(|(name, value)| (&**name, &**value)));
         let answer = match &self.kept {
             Some(kept) => kept.send("POST", &self.path, &headers, frame).await,
             None => http::open(self.to, "POST", &self.path, &headers, frame).await,

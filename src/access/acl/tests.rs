@@ -1,0 +1,260 @@
+use std::path::Path;
+
+use super::*;
+use crate::config::{self, Surroundings};
+
+fn acl(text: &str) -> Acl {
+    let surroundings = Surroundings {
+        lookup: &|_| None,
+        folder: Path::new("/"),
+    };
+    let text = format!(r#"{{"serverAuth": {{"acl": {text}}}}}"#);
+    let settings = config::parse(&text, &surroundings).expect("a configuration");
+    let auth = settings.server_auth.expect("access control");
+    auth.acl.clone().expect("rules")
+}
+
+/// `tool`, `prompt`, `resource` or `own`, and a name.
+fn asked(text: &str) -> Asked<'_> {
+    let (kind, name) = text.split_once(' ').expect("a kind and a name");
+    let (server, name) = name.split_once(' ').unwrap_or(("", name));
+    match kind {
+        "tool" => Asked::Tool { server, name },
+        "prompt" => Asked::Prompt { server, name },
+        "resource" => Asked::Resource { server, uri: name },
+        _ => Asked::BuiltIn(name),
+    }
+}
+
+#[track_caller]
+fn check_as(acl: &Acl, who: (&str, &[&str]), text: &str, expected: (Policy, Option<usize>)) {
+    let roles: Vec<String> = who.1.iter().map(|role| (*role).to_owned()).collect();
+    let found = RulesFor::new(acl, who.0, &roles).decide(asked(text), Reading::Exact);
+    assert_eq!((found.policy, found.rule), expected, "{who:?} {text}");
+}
+
+use Policy::{Allow, Deny};
+
+#[test]
+fn the_first_rule_that_matches_decides() {
+    let acl = acl(r#"{"default": "deny", "rules": [
+            {"subjects": ["ada"], "tools": ["github__delete_*"], "policy": "deny"},
+            {"subjects": ["ada", "*@example.com"], "tools": ["github__*", "retrieve_tools"], "policy": "allow"},
+            {"roles": ["ops*"], "policy": "allow"},
+            {"subjects": ["bob"], "roles": ["dev"], "tools": ["notes:get_*"], "policy": "allow"}
+        ]}"#);
+    let nobody: &[&str] = &[];
+    for (who, text, expected) in [
+        (("ada", nobody), "tool github delete_repo", (Deny, Some(0))),
+        (("ada", nobody), "tool github get_repo", (Allow, Some(1))),
+        (
+            ("eve@example.com", nobody),
+            "tool github delete_repo",
+            (Allow, Some(1)),
+        ),
+        (
+            ("eve@example.org", nobody),
+            "tool github get_repo",
+            (Deny, None),
+        ),
+        (("ada", nobody), "tool gitlab get_repo", (Deny, None)),
+        (("ada", nobody), "own retrieve_tools", (Allow, Some(1))),
+        (("ada", nobody), "own call_tool_read", (Deny, None)),
+        (("ada", &["ops-eu"]), "own call_tool_read", (Allow, Some(2))),
+        (
+            ("ada", &["ops-eu"]),
+            "tool github delete_repo",
+            (Deny, Some(0)),
+        ),
+        (
+            ("eve", &["dev", "ops"]),
+            "resource x file:///a",
+            (Allow, Some(2)),
+        ),
+        (("bob", nobody), "tool notes get_a", (Deny, None)),
+        (("bob", &["dev"]), "tool notes get_a", (Allow, Some(3))),
+        (("bob", &["dev"]), "tool notes set_a", (Deny, None)),
+        (("eve", &["dev"]), "tool notes get_a", (Deny, None)),
+        (("Ada", nobody), "tool github get_repo", (Deny, None)),
+    ] {
+        check_as(&acl, who, text, expected);
+    }
+}
+
+#[test]
+fn an_empty_list_matches_all_and_a_rule_for_other_things_no_tools() {
+    let check = |rule: &str, text: &str, matches: bool| {
+        let acl = acl(&format!(r#"{{"default": "deny", "rules": [{rule}]}}"#));
+        let expected = if matches {
+            (Allow, Some(0))
+        } else {
+            (Deny, None)
+        };
+        check_as(&acl, ("ada", &[]), text, expected);
+    };
+    let all = r#"{"subjects": [], "roles": [], "tools": [], "policy": "allow"}"#;
+    for text in [
+        "tool s t",
+        "prompt s p",
+        "resource s u:r",
+        "own retrieve_tools",
+    ] {
+        check(all, text, true);
+        check(r#"{"policy": "allow"}"#, text, true);
+        check(r#"{"tools": ["*"], "policy": "allow"}"#, text, true);
+    }
+    let prompts = r#"{"prompts": ["s__*"], "policy": "allow"}"#;
+    check(prompts, "prompt s p", true);
+    check(prompts, "prompt t p", false);
+    check(prompts, "tool s p", false);
+    check(prompts, "own retrieve_tools", false);
+    check(prompts, "resource s s__x", false);
+    let resources = r#"{"resources": ["file:///pub/*", "s__*"], "policy": "allow"}"#;
+    check(resources, "resource t file:///pub/a", true);
+    check(resources, "resource t file:///a", false);
+    check(resources, "resource s file:///a", true);
+    check(resources, "tool s t", false);
+    let tools = r#"{"tools": ["s__*"], "policy": "allow"}"#;
+    check(tools, "prompt s p", true);
+    check(tools, "resource s file:///a", true);
+    check(tools, "resource t file:///a", false);
+    let without_prompts = r#"{"tools": ["s__*"], "prompts": ["s__x"], "policy": "allow"}"#;
+    check(without_prompts, "prompt s p", false);
+    check(without_prompts, "prompt s x", true);
+    check(without_prompts, "resource s u:r", true);
+}
+
+#[test]
+fn no_spelling_passes_for_what_is_denied() {
+    let acl = acl(r#"{"default": "allow", "rules": [
+            {"tools": ["s__delete_*"], "policy": "deny"},
+            {"resources": ["file:///secret/*"], "policy": "deny"},
+            {"subjects": ["eve"], "resources": ["file:///pub/*"], "policy": "allow"},
+            {"subjects": ["eve"], "resources": ["*"], "policy": "deny"}
+        ]}"#);
+    let decide = |subject: &str, text: &str| {
+        RulesFor::new(&acl, subject, &[])
+            .decide(asked(text), Reading::Lenient)
+            .policy
+    };
+    for denied in [
+        "tool s delete_x",
+        "tool s DELETE_X",
+        "tool s delete-x",
+        "tool s deletex",
+        "prompt s Delete x",
+        "resource s file:///secret/a",
+        "resource s FILE:///Secret/a",
+        "resource s file:///%73ecret/a",
+        "resource s file:///%2573ecret/a",
+        "resource s file:////secret//a",
+        "resource s file:///pub/../secret/a",
+        "resource s file:///pub/%2e%2e/x",
+        "resource s file:\\\\\\secret\\a",
+    ] {
+        assert_eq!(decide("ada", denied), Deny, "{denied}");
+    }
+    for allowed in [
+        "tool s undelete",
+        "tool t delete_x",
+        "resource s file:///pub/a",
+    ] {
+        assert_eq!(decide("ada", allowed), Allow, "{allowed}");
+    }
+    assert_eq!(decide("eve", "resource s file:///pub/a"), Allow);
+    assert_eq!(decide("eve", "resource s file:///pub/../etc"), Deny);
+}
+
+#[test]
+fn what_of_a_server_may_be_had() {
+    let check = |rules: &str, default: &str, some: bool, all: bool| {
+        let acl = acl(&format!(
+            r#"{{"default": "{default}", "rules": [{rules}]}}"#
+        ));
+        let rules_for = RulesFor::new(&acl, "ada", &[]);
+        let found = (rules_for.may_have_some("s"), rules_for.may_have_all("s"));
+        assert_eq!(found, (some, all), "{rules} {default}");
+    };
+    check("", "allow", true, true);
+    check("", "deny", false, false);
+    check(
+        r#"{"tools": ["s__*"], "policy": "allow"}"#,
+        "deny",
+        true,
+        true,
+    );
+    check(
+        r#"{"tools": ["s__a"], "policy": "allow"}"#,
+        "deny",
+        true,
+        false,
+    );
+    check(
+        r#"{"tools": ["t__*", "retrieve_tools"], "policy": "allow"}"#,
+        "deny",
+        false,
+        false,
+    );
+    check(
+        r#"{"tools": ["s__*"], "policy": "deny"}"#,
+        "allow",
+        false,
+        false,
+    );
+    check(
+        r#"{"tools": ["s__a"], "policy": "deny"}"#,
+        "allow",
+        true,
+        false,
+    );
+    check(
+        r#"{"tools": ["t__*"], "policy": "deny"}"#,
+        "allow",
+        true,
+        true,
+    );
+    check(
+        r#"{"subjects": ["bob"], "policy": "deny"}"#,
+        "allow",
+        true,
+        true,
+    );
+    check(
+        r#"{"prompts": ["s__*"], "policy": "allow"}"#,
+        "deny",
+        true,
+        false,
+    );
+    check(
+        r#"{"tools": ["*__delete_*"], "policy": "deny"}, {"tools": ["s__*"], "policy": "allow"}"#,
+        "deny",
+        true,
+        false,
+    );
+}
+
+#[test]
+fn a_hundred_rules_are_read_in_order() {
+    let rules: Vec<String> = (0..100)
+        .map(|n| {
+            format!(
+                r#"{{"subjects": ["u{n}"], "tools": ["s{n}__*", "s0__get_*"], "policy": "allow"}}"#
+            )
+        })
+        .collect();
+    let acl = acl(&format!(
+        r#"{{"default": "deny", "rules": [{}]}}"#,
+        rules.join(",")
+    ));
+    for n in 0..100 {
+        let subject = format!("u{n}");
+        check_as(
+            &acl,
+            (&subject, &[]),
+            &format!("tool s{n} x"),
+            (Allow, Some(n)),
+        );
+        check_as(&acl, (&subject, &[]), "tool s0 get_x", (Allow, Some(n)));
+        check_as(&acl, (&subject, &[]), "tool s100 x", (Deny, None));
+    }
+}

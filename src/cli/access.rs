@@ -1,0 +1,138 @@
+//! `mcpproxy access`: why somebody may or may not have something, without asking for it.
+
+use clap::{Args, Subcommand};
+
+use super::{
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+};
+use crate::{
+    error_code::ErrorCode,
+    management::{AccessQuestion, AccessVerdict, ThingKind},
+    router,
+};
+
+/// Say whether somebody may have something, and which rule says so
+#[derive(Debug, Subcommand)]
+pub(super) enum AccessCommand {
+    Check(CheckAccess),
+}
+
+/// Say whether a subject may have a tool, a prompt or a resource, and which rule says so
+///
+/// Reads the configuration file and what the servers listed last; nothing is called, and no daemon has to run. Ends with 0 if it is
+/// allowed and with 4 if it is not.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct CheckAccess {
+    /// Who wants it, as the rules name it: the subject of a token, a forwarded user, `anonymous` or `operator`
+    #[arg(value_name = "SUBJECT")]
+    subject: String,
+    /// What is wanted: SERVER:TOOL, or a tool of mcpproxy's own such as `retrieve_tools`
+    #[arg(value_name = "SERVER:TOOL")]
+    thing: String,
+    /// A role of the subject; may be repeated. Without it, the roles that the subject's token has
+    #[arg(long = "role", value_name = "ROLE")]
+    roles: Vec<String>,
+    /// It is a prompt, SERVER:PROMPT
+    #[arg(long, conflicts_with = "resource")]
+    prompt: bool,
+    /// It is a resource, SERVER:URI
+    #[arg(long)]
+    resource: bool,
+    /// On the endpoint of this profile, `/mcp/p/NAME`
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy access check ada github:create_issue
+  mcpproxy access check ada --role dev call_tool_destructive
+  mcpproxy access check ada notes:file:///todo.md --resource
+  mcpproxy access check operator github:delete_repo -o json";
+
+impl AccessCommand {
+    pub(super) fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        match self {
+            Self::Check(check) => check.run(location, out),
+        }
+    }
+}
+
+impl CheckAccess {
+    fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let question = self.question()?;
+        let verdict = location.files()?.check_access(&question)?;
+        let body = output::as_json(&verdict)?;
+        out.answer("access check", &body, print)?;
+        if verdict.allowed {
+            return Ok(());
+        }
+        let code = verdict.code.as_deref().and_then(ErrorCode::parse);
+        let mut failure = CommandFailure::with_code(verdict.reason, REFUSED).shown();
+        failure.code = code;
+        Err(failure)
+    }
+
+    fn question(self) -> Result<AccessQuestion, CommandFailure> {
+        let kind = match (self.prompt, self.resource) {
+            (true, _) => ThingKind::Prompt,
+            (_, true) => ThingKind::Resource,
+            _ if router::is_built_in(&self.thing) => ThingKind::BuiltIn,
+            _ => ThingKind::Tool,
+        };
+        let parts = self
+            .thing
+            .split_once(':')
+            .or_else(|| self.thing.split_once("__"));
+        let parts = parts.filter(|(server, name)| !server.is_empty() && !name.is_empty());
+        let (server, name) = match (kind, parts) {
+            (ThingKind::BuiltIn, _) => (None, self.thing.as_str()),
+            (_, Some((server, name))) => (Some(server.to_owned()), name),
+            (_, None) => {
+                let what = format!(
+                    "{:?} is neither SERVER:NAME nor a tool of mcpproxy's own",
+                    self.thing
+                );
+                let step = "`mcpproxy tools list` shows the names of tools";
+                return Err(CommandFailure::usage(what).next(step));
+            }
+        };
+        Ok(AccessQuestion {
+            subject: self.subject,
+            roles: self.roles,
+            profile: self.profile,
+            kind,
+            server,
+            name: name.to_owned(),
+        })
+    }
+}
+
+/// The exit code of what policy refuses.
+const REFUSED: u8 = 4;
+
+fn print(verdict: AccessVerdict) -> Result<(), CommandFailure> {
+    let roles = match &verdict.roles[..] {
+        [] => "none".to_owned(),
+        roles => roles.join(", "),
+    };
+    let thing = match &verdict.server {
+        Some(server) => format!("{server}:{}", verdict.name),
+        None => verdict.name,
+    };
+    let word = if verdict.allowed { "allowed" } else { "denied" };
+    let fact = |name: &str, value: String| [name.to_owned(), value];
+    let mut facts = vec![
+        fact("subject", verdict.subject),
+        fact("roles", roles),
+        fact("wants", thing),
+        fact("verdict", word.to_owned()),
+        fact("because", verdict.reason),
+    ];
+    facts.extend(verdict.profile.map(|profile| fact("profile", profile)));
+    facts.extend(verdict.note.map(|note| fact("note", note)));
+    output::facts(facts)
+}

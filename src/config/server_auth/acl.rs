@@ -1,0 +1,118 @@
+//! `serverAuth.acl`: the rules as they are written. Who may have what by them is decided in `access`.
+
+use crate::config::{
+    ConfigError,
+    strict::StrictValue,
+    wildcard::{NamePattern, UriPattern, Wildcard, plain},
+};
+
+/// Limit: rules. A decision may look at all of them.
+const MOST_RULES: usize = 1_000;
+
+/// Whether something may be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// It may.
+    Allow,
+    /// It may not.
+    Deny,
+}
+
+/// The rules, of which the first that matches decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acl {
+    /// What holds where no rule matches.
+    pub default: Policy,
+    /// In order.
+    pub rules: Vec<AclRule>,
+}
+
+/// One rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AclRule {
+    /// Whom it concerns; everybody where there are none.
+    pub subjects: Vec<Wildcard>,
+    /// What these have to be; anything where there are none.
+    pub roles: Vec<Wildcard>,
+    /// The tools, ours too; all where the list is empty, none where a rule names only other things.
+    pub tools: Option<Vec<NamePattern>>,
+    /// The prompts; where absent those that are called as `tools` says.
+    pub prompts: Option<Vec<NamePattern>>,
+    /// The resources; where absent those whose URIs are called as `tools` says.
+    pub resources: Option<Vec<UriPattern>>,
+    /// What holds.
+    pub policy: Policy,
+}
+
+const POLICIES: [(&str, Policy); 2] = [("allow", Policy::Allow), ("deny", Policy::Deny)];
+
+/// Reads the rules.
+pub(super) fn read(value: &StrictValue<'_>) -> Result<Acl, ConfigError> {
+    let acl = value.object(&["default", "rules"])?;
+    let default = acl.get("default");
+    let default = default.ok_or_else(|| {
+        acl.wrong("has no `default`: say \"allow\" or \"deny\", which holds where no rule matches")
+    })?;
+    let default = default.choice(&POLICIES)?;
+    let rules = acl.get("rules").map(StrictValue::elements).transpose()?;
+    let rules = rules.unwrap_or_default();
+    if let Some(one_more) = rules.get(MOST_RULES) {
+        return Err(one_more.wrong(format_args!("is one too many: {MOST_RULES} rules at most")));
+    }
+    let rules: Result<Vec<AclRule>, ConfigError> = rules.iter().map(read_rule).collect();
+    Ok(Acl {
+        default,
+        rules: rules?,
+    })
+}
+
+fn read_rule(value: &StrictValue<'_>) -> Result<AclRule, ConfigError> {
+    let known = [
+        "subjects",
+        "roles",
+        "tools",
+        "prompts",
+        "resources",
+        "policy",
+    ];
+    let rule = value.object(&known)?;
+    let plain_list = |key| match rule.get(key) {
+        Some(list) => list.list(plain),
+        None => Ok(Vec::new()),
+    };
+    let policy = rule.get("policy");
+    let policy = policy.ok_or_else(|| rule.wrong("has no `policy`: say \"allow\" or \"deny\""))?;
+    let prompts = rule
+        .get("prompts")
+        .map(|list| some(list, NamePattern::parse));
+    let resources = rule
+        .get("resources")
+        .map(|list| some(list, UriPattern::parse));
+    let tools = rule.get("tools").map(|list| list.list(NamePattern::parse));
+    let names_other_things = prompts.is_some() || resources.is_some();
+    Ok(AclRule {
+        subjects: plain_list("subjects")?,
+        roles: plain_list("roles")?,
+        tools: match tools {
+            None if names_other_things => None,
+            None => Some(Vec::new()),
+            Some(tools) => Some(tools?),
+        },
+        prompts: prompts.transpose()?,
+        resources: resources.transpose()?,
+        policy: policy.choice(&POLICIES)?,
+    })
+}
+
+/// A list in which something stands. An empty one could mean all or nothing.
+fn some<T>(
+    list: &StrictValue<'_>,
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, ConfigError> {
+    let read = list.list(read)?;
+    if read.is_empty() {
+        return Err(list.wrong("is empty: write [\"*\"] for all, or leave it out"));
+    }
+    Ok(read)
+}

@@ -1,0 +1,146 @@
+//! `serverAuth`: who clients are, and what they may have. What stands here is read strictly: what is unknown or malformed refuses the whole
+//! configuration, so that nobody is let in by a slip. Decides nothing itself: that is `access`.
+
+mod acl;
+mod read;
+
+use std::fmt;
+
+use http::HeaderName;
+use ipnet::IpNet;
+
+pub use self::acl::{Acl, AclRule, Policy};
+pub(super) use self::read::read;
+use crate::secret::Secret;
+
+/// The subject of clients that show no credential where none is asked for.
+pub const ANONYMOUS: &str = "anonymous";
+
+/// The subject of the person whose daemon it is.
+pub const OPERATOR: &str = "operator";
+
+/// Limit: tokens. Each request is compared with all of them.
+const MOST_TOKENS: usize = 1_000;
+
+/// Limit: characters of a subject or a role.
+const LONGEST_NAME: usize = 256;
+
+/// Access control, as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerAuth {
+    /// Who says who a client is, in the order in which they are asked; nobody where clients need no credential.
+    pub providers: Vec<Provider>,
+    /// The tokens of clients.
+    pub tokens: Vec<BearerToken>,
+    /// What a proxy before us says of its users.
+    pub forwarded: Forwarded,
+    /// Who may have what; everybody everything where there are no rules.
+    pub acl: Option<Acl>,
+}
+
+/// What says who a client is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provider {
+    /// A token in `Authorization`.
+    Bearer,
+    /// A header of a trusted proxy.
+    Forwarded,
+}
+
+/// One token, and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BearerToken {
+    /// The token itself, to be masked.
+    pub token: Secret,
+    /// What requests are compared with.
+    pub hash: TokenHash,
+    /// Whose it is.
+    pub subject: String,
+    /// The roles of whoever shows it.
+    pub roles: Vec<String>,
+}
+
+/// A digest of a token. Comparing two takes the same time whatever they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct TokenHash(blake3::Hash);
+
+impl TokenHash {
+    /// Of a token.
+    pub fn of(token: &str) -> Self {
+        Self(blake3::hash(token.as_bytes()))
+    }
+}
+
+impl fmt::Debug for TokenHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(crate::secret::MASK)
+    }
+}
+
+/// Which headers name a user, and whose are believed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Forwarded {
+    /// Names the user.
+    pub header: HeaderName,
+    /// Names the user's roles, with commas between them.
+    pub groups_header: Option<HeaderName>,
+    /// The addresses whose headers are believed.
+    pub trusted_proxies: Vec<IpNet>,
+}
+
+impl Default for Forwarded {
+    fn default() -> Self {
+        Self {
+            header: HeaderName::from_static("x-forwarded-user"),
+            groups_header: None,
+            trusted_proxies: read::loopback(),
+        }
+    }
+}
+
+impl ServerAuth {
+    /// Whether clients of the network have to show who they are.
+    pub fn asks_for_credentials(&self) -> bool {
+        !self.providers.is_empty()
+    }
+
+    /// The token of this digest. Looks at all of them, so that the time says nothing of where it stands.
+    pub fn token(&self, hash: &TokenHash) -> Option<&BearerToken> {
+        let mut found = None;
+        for token in &self.tokens {
+            if token.hash == *hash {
+                found = Some(token);
+            }
+        }
+        found
+    }
+}
+
+/// Whether a text can be a subject or a role: short, and nothing in it that cannot be seen or that parts lists.
+pub fn check_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        return Err("is empty");
+    }
+    if name.chars().count() > LONGEST_NAME {
+        return Err("is longer than 256 characters");
+    }
+    if name.chars().any(crate::visible::is_invisible) {
+        return Err("has characters in it that cannot be seen");
+    }
+    if name.trim() != name || name.contains(',') {
+        return Err("has a comma in it, or blanks at its ends");
+    }
+    Ok(())
+}
+
+/// [`check_name`] for whoever comes from outside, who is nobody that we speak of ourselves.
+pub fn check_subject(subject: &str) -> Result<(), &'static str> {
+    check_name(subject)?;
+    if [ANONYMOUS, OPERATOR]
+        .iter()
+        .any(|ours| ours.eq_ignore_ascii_case(subject))
+    {
+        return Err("is a name that mcpproxy gives itself");
+    }
+    Ok(())
+}

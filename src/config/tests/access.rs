@@ -1,0 +1,356 @@
+//! `serverAuth`, `profiles` and `rate_limit`: what is not understood as a whole lets nobody in.
+
+use std::time::Duration;
+
+use super::{read, try_read};
+use crate::config::{ConfigError, Policy, Provider};
+
+/// The error of a configuration that is refused; with the line and the column where it is wrong.
+#[track_caller]
+fn check_at(text: &str, place: (usize, usize), expected: &str) {
+    let error = try_read(text).expect_err(text);
+    let ConfigError::AccessControl { line, column, .. } = &error else {
+        panic!("{error}");
+    };
+    assert!(error.to_string().contains(expected), "{text}: {error}");
+    assert_eq!((*line, *column), place, "{error}");
+}
+
+/// The same, wherever it is.
+#[track_caller]
+fn check(auth: &str, expected: &str) {
+    let text = format!("{{\"serverAuth\": {auth}}}");
+    let error = try_read(&text).expect_err(&text);
+    assert!(
+        matches!(error, ConfigError::AccessControl { .. }),
+        "{error}"
+    );
+    assert!(error.to_string().contains(expected), "{text}: {error}");
+}
+
+#[test]
+fn access_control_is_read_whole() {
+    let settings = read(
+        r#"{"serverAuth": {
+            "providers": ["forwarded", "bearer"],
+            "bearer": {"tokens": {"${TOKEN}-of-sixteen": "ada", "0123456789abcdef-b": {"subject": "bob", "roles": ["dev"]}}},
+            "forwarded": {"header": "X-User", "groups_header": "X-Groups", "trusted_proxies": ["10.0.0.0/8", "::1"]},
+            "acl": {"default": "deny", "rules": [{"subjects": ["ada"], "policy": "allow"}]}
+        }}"#,
+    );
+    let auth = settings.server_auth.as_ref().expect("access control");
+    assert_eq!(auth.providers, [Provider::Forwarded, Provider::Bearer]);
+    assert_eq!(auth.tokens[0].token.reveal(), "s3cret-value-of-sixteen");
+    assert_eq!(auth.tokens[1].roles, ["dev"]);
+    assert_eq!(auth.forwarded.header, "x-user");
+    assert_eq!(auth.forwarded.trusted_proxies.len(), 2);
+    let acl = auth.acl.as_ref().expect("rules");
+    assert_eq!((acl.default, acl.rules.len()), (Policy::Deny, 1));
+    // Nothing of a token shows.
+    let shown = format!("{settings:?}");
+    assert!(
+        !shown.contains("s3cret") && !shown.contains("0123456789abcdef"),
+        "{shown}"
+    );
+    let masked = settings.secrets();
+    assert_eq!(masked.masked("x 0123456789abcdef-b y"), "x *** y");
+}
+
+#[test]
+fn whatever_is_unknown_or_malformed_refuses_to_start() {
+    let tokens = r#""bearer": {"tokens": {"0123456789abcdef": "ada"}}"#;
+    for (auth, expected) in [
+        ("{}", "says nothing"),
+        ("[]", "must be an object"),
+        ("true", "must be an object"),
+        (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
+        (
+            r#"{"provider": "basic"}"#,
+            r#"must be "bearer" or "forwarded""#,
+        ),
+        (
+            r#"{"provider": null, "acl": {"default": "deny"}}"#,
+            "must be a string",
+        ),
+        (r#"{"provider": "bearer"}"#, "has no `bearer.tokens`"),
+        (r#"{"provider": "bearer", "bearer": {}}"#, "has no `tokens`"),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {}}}"#,
+            "nobody could come in",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": []}}"#,
+            "must be an object",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"a b": "ada"}}}"#,
+            "is no token",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"": "ada"}}}"#,
+            "is empty",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"${NOPE}": "ada"}}}"#,
+            "NOPE, which is not set",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"t": ""}}}"#,
+            "is empty",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"t": 1}}}"#,
+            "must be a string",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"t": "operator"}}}"#,
+            "gives itself",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a,b"}}}"#,
+            "has a comma",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"t": {"roles": []}}}}"#,
+            "has no `subject`",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"t": {"subject": "a", "role": []}}}}"#,
+            "did you mean `roles`?",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"t": "a", "t": "b"}}}"#,
+            "stands there already",
+        ),
+        (
+            r#"{"provider": "bearer", "bearer": {"tokens": {"${TOKEN}": "a", "s3cret-value": "b"}}}"#,
+            "stands there already",
+        ),
+        (&format!(r#"{{{tokens}}}"#), "has no effect"),
+        (
+            &format!(r#"{{"provider": "forwarded", {tokens}}}"#),
+            "has no effect",
+        ),
+        (
+            &format!(r#"{{"provider": "bearer", "providers": ["bearer"], {tokens}}}"#),
+            "beside `provider`",
+        ),
+        (
+            &format!(r#"{{"providers": ["bearer", "bearer"], {tokens}}}"#),
+            "stands there twice",
+        ),
+        (
+            &format!(r#"{{"provider": "bearer", "provider": "bearer", {tokens}}}"#),
+            "stands there twice",
+        ),
+        (r#"{"providers": []}"#, "is empty"),
+        (
+            r#"{"provider": "forwarded", "forwarded": {"header": "a b"}}"#,
+            "is no name of a header",
+        ),
+        (
+            r#"{"provider": "forwarded", "forwarded": {"header": "Authorization"}}"#,
+            "means something else",
+        ),
+        (
+            r#"{"provider": "forwarded", "forwarded": {"header": "x", "groups_header": "X"}}"#,
+            "one header for users and groups",
+        ),
+        (
+            r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["0.0.0.0/0"]}}"#,
+            "is everybody",
+        ),
+        (
+            r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["10.0.0.1/8"]}}"#,
+            "10.0.0.0/8 is the network",
+        ),
+        (
+            r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": ["proxy"]}}"#,
+            "neither an address",
+        ),
+        (
+            r#"{"provider": "forwarded", "forwarded": {"trusted_proxies": []}}"#,
+            "nobody would be believed",
+        ),
+        (r#"{"acl": []}"#, "must be an object"),
+        (r#"{"acl": {"rules": []}}"#, "has no `default`"),
+        (
+            r#"{"acl": {"default": "maybe"}}"#,
+            r#"must be "allow" or "deny""#,
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": {}}}"#,
+            "must be an array",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{}]}}"#,
+            "has no `policy`",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "tool": ["x"]}]}}"#,
+            "did you mean `tools`?",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "tools": "x"}]}}"#,
+            "must be an array",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "tools": [1]}]}}"#,
+            "must be a string",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "tools": ["a[b]"]}]}}"#,
+            "`*` is the only character",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "subjects": [""]}]}}"#,
+            "is empty",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "prompts": []}]}}"#,
+            "write [\"*\"] for all",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "policy": "deny"}]}}"#,
+            "stands there twice",
+        ),
+    ] {
+        check(auth, expected);
+    }
+}
+
+#[test]
+fn a_mistake_has_its_line_and_column_and_shows_no_token() {
+    check_at(
+        "{\n  \"serverAuth\": {\n    \"acl\": {\"default\": \"dney\"}\n  }\n}",
+        (3, 24),
+        "`serverAuth.acl.default` must be",
+    );
+    check_at(
+        "{\n  // ä\n  \"serverAuth\": {\"provider\": \"bearer\", \"bearer\": {\"tokens\": {\"hunter2\": 3}}}\n}",
+        (3, 73),
+        "`serverAuth.bearer.tokens[0]` must be a string",
+    );
+    let twice = "{\"serverAuth\": {\"acl\": {\"default\": \"deny\"}},\n\"serverAuth\": null}";
+    check_at(twice, (2, 1), "stands there twice");
+    for hidden in [
+        r#"{"provider": "bearer", "bearer": {"hunter2-hunter2": "ada"}}"#,
+        r#"{"provider": "bearer", "bearer": {"tokens": {"hunter2-hunter2": {"x": 1}}}}"#,
+        r#"{"provider": "bearer", "bearer": {"tokens": {"hunter2-hunter2": "a", "hunter2-hunter2": "b"}}}"#,
+    ] {
+        let error = try_read(&format!("{{\"serverAuth\": {hidden}}}")).expect_err(hidden);
+        assert!(!error.to_string().contains("hunter2"), "{error}");
+    }
+}
+
+#[test]
+fn what_looks_like_access_control_is_not_passed_over() {
+    check_at(
+        r#"{"server_auth": {"acl": {}}}"#,
+        (1, 2),
+        "is called `serverAuth`",
+    );
+    check_at(
+        r#"{"serverAuth": null, "ServerAuth": {}}"#,
+        (1, 22),
+        "is called `serverAuth`",
+    );
+    check_at(
+        r#"{"require_mcp_auth": true}"#,
+        (1, 2),
+        "say with `serverAuth`",
+    );
+    assert!(read(r#"{"serverAuth": null}"#).server_auth.is_none());
+    assert!(read(r#"{"require_mcp_auth": false}"#).server_auth.is_none());
+    let both = r#"{"require_mcp_auth": true, "serverAuth": {"provider": "forwarded"}}"#;
+    assert!(read(both).server_auth.is_some());
+    let rules_only = r#"{"require_mcp_auth": true, "serverAuth": {"acl": {"default": "deny"}}}"#;
+    assert!(try_read(rules_only).is_err());
+}
+
+#[test]
+fn rules_that_can_match_nothing_are_named() {
+    let settings = read(
+        r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"short": "ada"}},
+              "acl": {"default": "allow", "rules": [{"tools": ["gihtub__*", "s__x", "*__y", "own"], "policy": "deny"}]}},
+            "profiles": {"p": {"servers": ["s", "t"], "tools": ["u:*"]}, "q": null},
+            "mcpServers": {"s": {"command": "x"}}}"#,
+    );
+    assert_eq!(
+        settings.warnings,
+        [
+            "`serverAuth.bearer.tokens[0]` is a token of fewer than 16 characters, which can be guessed",
+            "`serverAuth.acl.rules[0]` names the server \"gihtub\", which is not configured",
+            "`profiles.p` names the server \"u\", which is not configured",
+            "`profiles.p` names the server \"t\", which is not configured",
+        ]
+    );
+}
+
+#[test]
+fn a_profile_has_servers_and_tools() {
+    let settings = read(
+        r#"{"profiles": {"work": {"servers": ["git*", "notes"]}, "look": {"tools": ["*:get_*", "notes__*"]},
+            "both": {"servers": ["github"], "tools": ["*__get_*"], "tool": 1}}}"#,
+    );
+    let has = |profile: &str, server: &str, tool: &str| {
+        let profile = &settings.profiles[profile];
+        (profile.has_server(server), profile.has_tool(server, tool))
+    };
+    assert_eq!(has("work", "github", "x"), (true, true));
+    assert_eq!(has("work", "mail", "x"), (false, false));
+    assert_eq!(has("look", "mail", "get_x"), (true, true));
+    assert_eq!(has("look", "mail", "set_x"), (true, false));
+    assert_eq!(has("look", "notes", "set_x"), (true, true));
+    assert_eq!(has("both", "github", "get_x"), (true, true));
+    assert_eq!(has("both", "github", "set_x"), (true, false));
+    assert_eq!(has("both", "gitlab", "get_x"), (false, false));
+    assert!(
+        settings
+            .warnings
+            .iter()
+            .any(|warning| warning.contains("profiles.both.tool"))
+    );
+    for bad in [
+        r#"{"profiles": []}"#,
+        r#"{"profiles": {"a/b": {}}}"#,
+        r#"{"profiles": {"..": {}}}"#,
+        r#"{"profiles": {"a": []}}"#,
+        r#"{"profiles": {"a": {"servers": "x"}}}"#,
+        r#"{"profiles": {"a": {"tools": ["[x]"]}}}"#,
+    ] {
+        assert!(
+            matches!(try_read(bad), Err(ConfigError::BadValue { .. })),
+            "{bad}"
+        );
+    }
+}
+
+#[test]
+fn a_rate_limit_is_so_many_in_a_time() {
+    let limit = |text: &str| {
+        let limit = read(text).rate_limit.expect("a limit");
+        (limit.interval, limit.burst)
+    };
+    assert_eq!(
+        limit(r#"{"rate_limit": {"per_caller": 60}}"#),
+        (Duration::from_secs(1), 60)
+    );
+    assert_eq!(
+        limit(r#"{"rate_limit": {"per_caller": "10/s", "burst": 3}}"#),
+        (Duration::from_millis(100), 3)
+    );
+    assert!(read(r#"{"rate_limit": null}"#).rate_limit.is_none());
+    for bad in [
+        "{}",
+        r#"{"burst": 1}"#,
+        r#"{"per_caller": 0}"#,
+        r#"{"per_caller": 1, "burst": 0}"#,
+        "5",
+    ] {
+        assert!(
+            try_read(&format!(r#"{{"rate_limit": {bad}}}"#)).is_err(),
+            "{bad}"
+        );
+    }
+}

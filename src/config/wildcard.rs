@@ -1,0 +1,381 @@
+//! Patterns of access rules and profiles: `*` stands for any run of characters, and no other character is special. Pure.
+//!
+//! Globs on the tools of one server are `tool_filter`'s. These have no classes and alternatives, so that a pattern reads the same for
+//! tools, subjects and URIs.
+
+use super::fields::BadField;
+
+/// One pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wildcard(Box<str>);
+
+impl Wildcard {
+    /// Takes the pattern.
+    pub fn new(pattern: &str) -> Self {
+        Self(pattern.into())
+    }
+
+    /// The pattern as written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether it matches the whole text.
+    pub fn matches(&self, text: &str) -> bool {
+        let Some((first, rest)) = self.0.split_once('*') else {
+            return *self.0 == *text;
+        };
+        let Some(text) = text.strip_prefix(first) else {
+            return false;
+        };
+        let Some((middle, last)) = rest.rsplit_once('*') else {
+            return text.ends_with(rest);
+        };
+        let Some(mut text) = text.strip_suffix(last) else {
+            return false;
+        };
+        for piece in middle.split('*') {
+            match text.split_once(piece) {
+                Some((_, after)) => text = after,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Whether it matches every text.
+    pub fn matches_all(&self) -> bool {
+        !self.0.is_empty() && self.0.bytes().all(|byte| byte == b'*')
+    }
+
+    /// The same pattern for texts that went through `fold`.
+    #[must_use]
+    pub fn folded(&self, fold: impl Fn(&str) -> String) -> Self {
+        let pieces: Vec<String> = self.0.split('*').map(fold).collect();
+        Self(pieces.join("*").into())
+    }
+}
+
+/// A pattern of tools or prompts: `server__name`, `server:name`, or one without a server, for built-in tools and for whatever
+/// `server__name` it matches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamePattern {
+    whole: Wildcard,
+    parts: Option<(Wildcard, Wildcard)>,
+}
+
+/// How much of a server a pattern matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Coverage {
+    /// Nothing.
+    Nothing,
+    /// Perhaps something.
+    Something,
+    /// Everything, whatever it offers.
+    Everything,
+}
+
+/// What other programs mean by globs. A pattern with one of these would not match what its author thinks.
+const SPECIAL_ELSEWHERE: [char; 5] = ['?', '[', ']', '{', '}'];
+
+impl NamePattern {
+    /// Reads a pattern. The first `:` or `__` parts server and name, which no server's name has in it.
+    pub fn parse(pattern: &str) -> Result<Self, String> {
+        check(pattern)?;
+        let separator = [
+            pattern.find(':').map(|at| (at, 1)),
+            pattern.find("__").map(|at| (at, 2)),
+        ];
+        let first = separator.into_iter().flatten().min();
+        let parts = first.and_then(|(at, length)| {
+            let (server, rest) = (pattern.get(..at)?, pattern.get(at + length..)?);
+            Some((server, rest))
+        });
+        if parts.is_some_and(|(server, name)| server.is_empty() || name.is_empty()) {
+            return Err("names a server or a tool of no characters".to_owned());
+        }
+        Ok(Self {
+            whole: Wildcard::new(pattern),
+            parts: parts.map(|(server, name)| (Wildcard::new(server), Wildcard::new(name))),
+        })
+    }
+
+    /// The pattern as written.
+    pub fn as_str(&self) -> &str {
+        self.whole.as_str()
+    }
+
+    /// The server it names, where that is one name.
+    pub fn server(&self) -> Option<&str> {
+        let (server, _) = self.parts.as_ref()?;
+        (!server.as_str().contains('*')).then(|| server.as_str())
+    }
+
+    /// Whether it matches a thing of a server.
+    pub fn matches(&self, server: &str, name: &str) -> bool {
+        match &self.parts {
+            Some((servers, names)) => servers.matches(server) && names.matches(name),
+            None => self.whole.matches_all() || self.whole.matches(&format!("{server}__{name}")),
+        }
+    }
+
+    /// The same for a name that may be spelt otherwise, after `fold`.
+    pub fn matches_folded(&self, server: &str, name: &str, fold: impl Fn(&str) -> String) -> bool {
+        match &self.parts {
+            Some((servers, names)) => {
+                servers.matches(server) && names.folded(&fold).matches(&fold(name))
+            }
+            None => {
+                let whole = self.whole.folded(&fold);
+                whole.matches(&fold(&format!("{server}__{name}")))
+            }
+        }
+    }
+
+    /// Whether it matches a tool of our own.
+    pub fn matches_built_in(&self, name: &str) -> bool {
+        self.parts.is_none() && self.whole.matches(name)
+    }
+
+    /// How much of a server it matches.
+    pub fn coverage(&self, server: &str) -> Coverage {
+        if let Some((servers, names)) = &self.parts {
+            return match (servers.matches(server), names.matches_all()) {
+                (false, _) => Coverage::Nothing,
+                (true, false) => Coverage::Something,
+                (true, true) => Coverage::Everything,
+            };
+        }
+        let Some((first, rest)) = self.whole.as_str().split_once('*') else {
+            return Coverage::Nothing;
+        };
+        match (format!("{server}__").starts_with(first), rest.is_empty()) {
+            (true, true) => Coverage::Everything,
+            (true, false) if rest.bytes().all(|byte| byte == b'*') => Coverage::Everything,
+            (true, false) => Coverage::Something,
+            (false, _) => Coverage::Nothing,
+        }
+    }
+}
+
+/// A pattern of resources: on the URI, or `server__URI`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UriPattern {
+    server: Option<Wildcard>,
+    uri: Wildcard,
+    written: Box<str>,
+}
+
+impl UriPattern {
+    /// Reads a pattern.
+    pub fn parse(pattern: &str) -> Result<Self, String> {
+        if pattern.is_empty() || pattern.chars().any(crate::visible::is_invisible) {
+            return Err("is empty, or has characters in it that cannot be seen".to_owned());
+        }
+        let is_server = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '*');
+        let parts = pattern.split_once("__");
+        let parts = parts.filter(|(server, uri)| {
+            !server.is_empty() && !uri.is_empty() && server.chars().all(is_server)
+        });
+        Ok(Self {
+            server: parts.map(|(server, _)| Wildcard::new(server)),
+            uri: Wildcard::new(parts.map_or(pattern, |(_, uri)| uri)),
+            written: pattern.into(),
+        })
+    }
+
+    /// The pattern as written.
+    pub fn as_str(&self) -> &str {
+        &self.written
+    }
+
+    /// Whether it matches a resource of a server, by the server's own URI.
+    pub fn matches(&self, server: &str, uri: &str) -> bool {
+        self.is_of(server) && self.uri.matches(uri)
+    }
+
+    /// The same for a URI that may be spelt otherwise, after `fold`.
+    pub fn matches_folded(&self, server: &str, uri: &str, fold: impl Fn(&str) -> String) -> bool {
+        self.is_of(server) && self.uri.folded(&fold).matches(&fold(uri))
+    }
+
+    /// How much of a server's resources it matches.
+    pub fn coverage(&self, server: &str) -> Coverage {
+        match (self.is_of(server), self.uri.matches_all()) {
+            (false, _) => Coverage::Nothing,
+            (true, false) => Coverage::Something,
+            (true, true) => Coverage::Everything,
+        }
+    }
+
+    fn is_of(&self, server: &str) -> bool {
+        self.server
+            .as_ref()
+            .is_none_or(|servers| servers.matches(server))
+    }
+}
+
+/// A pattern of subjects, roles or servers.
+pub(super) fn plain(pattern: &str) -> Result<Wildcard, String> {
+    check(pattern)?;
+    Ok(Wildcard::new(pattern))
+}
+
+fn check(pattern: &str) -> Result<(), String> {
+    if pattern.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    if pattern.trim() != pattern || pattern.chars().any(crate::visible::is_invisible) {
+        return Err("has blanks at its ends, or characters in it that cannot be seen".to_owned());
+    }
+    if pattern.starts_with('!') {
+        return Err(
+            "begins with \"!\": there are no exceptions in a pattern; write a rule before this one"
+                .to_owned(),
+        );
+    }
+    match pattern.chars().find(|c| SPECIAL_ELSEWHERE.contains(c)) {
+        Some(special) => Err(format!(
+            "has {special:?} in it; `*` is the only character that stands for others"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// Reads the patterns of a list of the top level.
+pub(super) fn all<T>(
+    key: &str,
+    written: &[String],
+    read: impl Fn(&str) -> Result<T, String>,
+) -> Result<Vec<T>, BadField> {
+    let patterns = written.iter().enumerate().map(|(index, pattern)| {
+        read(pattern).map_err(|why| BadField::new(format!("{key}[{index}]"), why))
+    });
+    patterns.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_stands_for_any_run_of_characters() {
+        let check = |pattern: &str, text: &str, expected: bool| {
+            let found = Wildcard::new(pattern).matches(text);
+            assert_eq!(found, expected, "{pattern} {text}");
+        };
+        for text in ["", "a", "a*b", "ä\n"] {
+            check("*", text, true);
+            check("**", text, true);
+        }
+        check("", "", true);
+        check("", "a", false);
+        check("abc", "abc", true);
+        check("abc", "abcd", false);
+        check("ab*", "ab", true);
+        check("*ab", "ab", true);
+        check("ab*ab", "ab", false);
+        check("ab*ab", "abab", true);
+        check("a*b*c", "a-b-b-c", true);
+        check("a*b*c", "acb", false);
+        check("*a*a*", "a", false);
+        check("*a*a*", "xaxax", true);
+        check("a*aa", "aa", false);
+        check("?", "a", false);
+        check("É*", "É!", true);
+    }
+
+    #[test]
+    fn a_name_is_that_of_one_server() {
+        let check = |pattern: &str, server: &str, name: &str, expected: bool| {
+            let read = NamePattern::parse(pattern).expect(pattern);
+            assert_eq!(
+                read.matches(server, name),
+                expected,
+                "{pattern}: {server} {name}"
+            );
+        };
+        check("a__*", "a", "x", true);
+        check("a:*", "a", "x", true);
+        // Joined, both are called `a___b`.
+        check("a__*", "a_", "b", false);
+        check("a_:*", "a_", "b", true);
+        check("*__delete_*", "s", "delete_x", true);
+        check("*:delete_*", "s", "undelete_x", false);
+        check("s:a:b", "s", "a:b", true);
+        check("s__a:b", "s", "a:b", true);
+        check("git*", "github", "x", true);
+        check("*_x", "github", "get_x", true);
+        check("retrieve_tools", "retrieve", "tools", false);
+        let own = |pattern: &str| {
+            NamePattern::parse(pattern)
+                .expect(pattern)
+                .matches_built_in("call_tool_read")
+        };
+        assert!(own("call_tool_*") && own("*") && !own("*__*") && !own("call:*"));
+    }
+
+    #[test]
+    fn how_much_of_a_server_a_pattern_matches() {
+        let check = |pattern: &str, expected| {
+            let read = NamePattern::parse(pattern).expect(pattern);
+            assert_eq!(read.coverage("github"), expected, "{pattern}");
+        };
+        for all in ["*", "github__*", "git*", "*__*", "g*:**", "github*"] {
+            check(all, Coverage::Everything);
+        }
+        for some in ["github:x", "*_issue", "*__get_*", "g*_x"] {
+            check(some, Coverage::Something);
+        }
+        for none in ["gitlab__*", "x*", "retrieve_tools", "gitlab*"] {
+            check(none, Coverage::Nothing);
+        }
+        let uri = |pattern| {
+            UriPattern::parse(pattern)
+                .expect("a pattern")
+                .coverage("github")
+        };
+        assert_eq!(uri("*"), Coverage::Everything);
+        assert_eq!(uri("github__*"), Coverage::Everything);
+        assert_eq!(uri("gitlab__*"), Coverage::Nothing);
+        assert_eq!(uri("file:///*"), Coverage::Something);
+    }
+
+    #[test]
+    fn a_uri_pattern_may_name_the_server() {
+        let check = |pattern: &str, server: &str, uri: &str, expected: bool| {
+            let read = UriPattern::parse(pattern).expect(pattern);
+            assert_eq!(
+                read.matches(server, uri),
+                expected,
+                "{pattern}: {server} {uri}"
+            );
+        };
+        check("file:///*", "s", "file:///a", true);
+        check("s__*", "s", "file:///a", true);
+        check("s__*", "t", "file:///a", false);
+        check("lib://a__b", "s", "lib://a__b", true);
+        check("x://q?a=[1]&{b}", "s", "x://q?a=[1]&{b}", true);
+    }
+
+    #[test]
+    fn what_other_programs_would_read_otherwise_is_refused() {
+        for bad in [
+            "",
+            " a",
+            "a\u{200b}",
+            "a[bc]",
+            "{a,b}__x",
+            "a?",
+            "!a",
+            "a__",
+            "__a",
+            ":a",
+            "a:",
+        ] {
+            assert!(NamePattern::parse(bad).is_err(), "{bad:?}");
+        }
+        assert!(plain("a@example.com").is_ok() && plain("[a]").is_err());
+        assert!(UriPattern::parse("").is_err());
+    }
+}

@@ -1,0 +1,262 @@
+//! What a caller may have by the access rules and by the profile of its endpoint, whatever the server's entry says of its use. Pure.
+
+use super::rules::{Refusal, Rules};
+use crate::{
+    access::{
+        Caller,
+        acl::{Asked, Decision, Reading, RulesFor},
+    },
+    config::{Policy, ServerAuth},
+    error_code::Failure,
+    wire::{Target, Thing, method},
+};
+
+impl<'a> Rules<'a> {
+    /// Whether rules and profile let this caller have what it wants of a server. A server that is not configured is nobody's.
+    pub(super) fn permit<'t>(
+        self,
+        caller: &Caller,
+        server: &str,
+        target: &'t Target<'_>,
+    ) -> Result<(), Refusal<'t>>
+    where
+        'a: 't,
+    {
+        self.check_profile(caller, server, target)?;
+        match &self.settings.server_auth {
+            None => Ok(()),
+            Some(auth) if self.is_permitted(auth, caller, server, target) => Ok(()),
+            Some(_) if !self.is_configured(server) => Ok(()),
+            Some(_) => Err(Refusal::Denied(target.thing().clone())),
+        }
+    }
+
+    /// Whether a caller may know of a server: it may be used, and something of it is for this caller.
+    pub fn offers(self, caller: &Caller, server: &str) -> bool {
+        self.allows(caller, server, &Target::method_alone(method::TOOLS_LIST))
+    }
+
+    /// Whether the profile of the caller's endpoint has a thing. What it lacks is as if it were not there.
+    pub fn is_in_profile(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
+        self.check_profile(caller, server, target).is_ok()
+    }
+
+    /// [`Rules::permits_built_in`], and why not.
+    pub fn decide_built_in(self, caller: &Caller, name: &str) -> Result<(), Failure> {
+        if self.permits_built_in(caller, name) {
+            return Ok(());
+        }
+        Err(super::rules::denied_built_in(name))
+    }
+
+    /// Whether a caller may use a tool of our own. Profiles are about servers only.
+    pub fn permits_built_in(self, caller: &Caller, name: &str) -> bool {
+        let Some(auth) = &self.settings.server_auth else {
+            return true;
+        };
+        caller.is_current(self.settings)
+            && self
+                .decision(auth, caller, Asked::BuiltIn(name), Reading::Exact)
+                .policy
+                == Policy::Allow
+    }
+
+    /// What the access rules say of one thing, and by which rule. Nothing where there are none.
+    pub fn explain_access(self, caller: &Caller, asked: Asked<'_>) -> Option<Decision> {
+        let auth = self.settings.server_auth.as_ref()?;
+        let reading = match asked {
+            Asked::BuiltIn(_) => Reading::Exact,
+            Asked::Tool { server, name } => self.reading(server, &Target::tool(name)),
+            Asked::Prompt { server, name } => self.reading(server, &Target::prompt(name)),
+            Asked::Resource { server, uri } => self.reading(server, &Target::resource(uri)),
+        };
+        auth.acl.as_ref()?;
+        Some(self.decision(auth, caller, asked, reading))
+    }
+
+    fn check_profile<'t>(
+        self,
+        caller: &Caller,
+        server: &str,
+        target: &'t Target<'_>,
+    ) -> Result<(), Refusal<'t>>
+    where
+        'a: 't,
+    {
+        let Some(name) = caller.profile() else {
+            return Ok(());
+        };
+        // One that was taken out of the file shows nothing.
+        let profile = self.settings.profiles.get(name);
+        let profile = profile.filter(|profile| profile.has_server(server));
+        let Some(profile) = profile else {
+            return Err(Refusal::NoEntry(None));
+        };
+        match target.thing() {
+            Thing::Tool(tool) if !profile.has_tool(server, tool) => Err(Refusal::UnknownTool(tool)),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_permitted(
+        self,
+        auth: &ServerAuth,
+        caller: &Caller,
+        server: &str,
+        target: &Target<'_>,
+    ) -> bool {
+        if !caller.is_current(self.settings) {
+            return false;
+        }
+        if caller.only_looks() {
+            return true;
+        }
+        let Some(acl) = &auth.acl else {
+            return true;
+        };
+        let rules = RulesFor::new(acl, caller.subject(), caller.roles(self.settings));
+        let asked = match target.thing() {
+            Thing::Tool(name) => Asked::Tool { server, name },
+            Thing::Prompt(name) => Asked::Prompt { server, name },
+            Thing::Resource(uri) => Asked::Resource { server, uri },
+            Thing::Task(_) => return self.has_some(rules, server),
+            // What we do not know may do anything.
+            Thing::Nothing if names_nothing(target.method()) => {
+                return self.has_some(rules, server);
+            }
+            Thing::Nothing => return rules.may_have_all(server),
+        };
+        let reading = self.reading(server, target);
+        rules.decide(asked, reading).policy == Policy::Allow
+            && (reading == Reading::Exact || !self.is_denied_in_other_letters(rules, asked))
+    }
+
+    fn decision(
+        self,
+        auth: &ServerAuth,
+        caller: &Caller,
+        asked: Asked<'_>,
+        reading: Reading,
+    ) -> Decision {
+        let allowed = Decision {
+            policy: Policy::Allow,
+            rule: None,
+        };
+        let roles = caller.roles(self.settings);
+        auth.acl.as_ref().map_or(allowed, |acl| {
+            RulesFor::new(acl, caller.subject(), roles).decide(asked, reading)
+        })
+    }
+
+    fn is_configured(self, server: &str) -> bool {
+        self.settings.servers.contains_key(server)
+            || self
+                .settings
+                .broken
+                .iter()
+                .any(|broken| broken.name == server)
+    }
+
+    /// Only names that a server lists are read by it as they stand, for certain.
+    fn reading(self, server: &str, target: &Target<'_>) -> Reading {
+        let known = self.snapshot.servers.get(server);
+        let is_listed = known.is_some_and(|known| match target.thing() {
+            Thing::Tool(name) => known.tool(name).is_some(),
+            Thing::Prompt(name) => known.prompts.iter().any(|prompt| *prompt.name == **name),
+            Thing::Resource(uri) => {
+                known
+                    .resources
+                    .iter()
+                    .any(|resource| *resource.uri == **uri)
+                    || known
+                        .templates
+                        .iter()
+                        .any(|template| *template.uri_template == **uri)
+            }
+            Thing::Task(_) | Thing::Nothing => true,
+        });
+        if is_listed {
+            Reading::Exact
+        } else {
+            Reading::Lenient
+        }
+    }
+
+    /// Whether a server that is lenient about spelling could take a tool that it does not list for one that it lists and that is denied.
+    fn is_denied_in_other_letters(self, rules: RulesFor<'_>, asked: Asked<'_>) -> bool {
+        let Asked::Tool { server, name } = asked else {
+            return false;
+        };
+        let known = self.snapshot.servers.get(server);
+        let mut tools = known.iter().flat_map(|known| known.tools.iter());
+        tools.any(|other| {
+            let listed = Asked::Tool {
+                server,
+                name: &other.name,
+            };
+            super::rules::letters(&other.name).eq(super::rules::letters(name))
+                && rules.decide(listed, Reading::Exact).policy == Policy::Deny
+        })
+    }
+
+    /// Whether something of a server is for the caller: something that it lists, where that is known.
+    fn has_some(self, rules: RulesFor<'_>, server: &str) -> bool {
+        let allows = |asked| rules.decide(asked, Reading::Exact).policy == Policy::Allow;
+        if !rules.may_have_some(server) {
+            return false;
+        }
+        let Some(known) = self.snapshot.servers.get(server) else {
+            return true;
+        };
+        let (tools, prompts) = (&known.tools, &known.prompts);
+        let (resources, templates) = (&known.resources, &known.templates);
+        let is_empty =
+            tools.is_empty() && prompts.is_empty() && resources.is_empty() && templates.is_empty();
+        is_empty
+            || tools.iter().any(|tool| {
+                allows(Asked::Tool {
+                    server,
+                    name: &tool.name,
+                })
+            })
+            || prompts.iter().any(|one| {
+                allows(Asked::Prompt {
+                    server,
+                    name: &one.name,
+                })
+            })
+            || resources.iter().any(|one| {
+                allows(Asked::Resource {
+                    server,
+                    uri: &one.uri,
+                })
+            })
+            || templates.iter().any(|one| {
+                allows(Asked::Resource {
+                    server,
+                    uri: &one.uri_template,
+                })
+            })
+    }
+}
+
+/// Methods that we know and that name no thing of a server.
+fn names_nothing(name: &str) -> bool {
+    matches!(
+        name,
+        method::INITIALIZE
+            | method::INITIALIZED
+            | method::DISCOVER
+            | method::PING
+            | method::CANCELLED
+            | method::PROGRESS
+            | method::ROOTS_CHANGED
+            | method::SET_LEVEL
+            | method::LISTEN
+            | method::TOOLS_LIST
+            | method::PROMPTS_LIST
+            | method::RESOURCES_LIST
+            | method::TEMPLATES_LIST
+            | method::TASKS_LIST
+    )
+}

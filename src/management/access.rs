@@ -1,0 +1,253 @@
+//! Why somebody may or may not have something: what the access rules and every other guard say, before anybody asks for it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Backing, Management,
+    gated::{self, Judged},
+};
+use crate::{
+    access::{Access, Caller, acl::Asked},
+    config::{AclRule, Policy, Settings, check_name},
+    error_code::{ErrorCode, Failure},
+};
+
+/// Who wants what.
+#[derive(Debug, Clone)]
+pub struct AccessQuestion {
+    /// Who.
+    pub subject: String,
+    /// Its roles; those of its tokens where none are named.
+    pub roles: Vec<String>,
+    /// The profile whose endpoint is used.
+    pub profile: Option<String>,
+    /// Of what kind the thing is.
+    pub kind: ThingKind,
+    /// Its server; none for a tool of our own.
+    pub server: Option<String>,
+    /// The server's own name for it, or its URI.
+    pub name: String,
+}
+
+/// What can be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThingKind {
+    /// A tool of a server.
+    Tool,
+    /// A prompt of a server.
+    Prompt,
+    /// A resource of a server.
+    Resource,
+    /// A tool of our own.
+    BuiltIn,
+}
+
+/// Whether it may be had, and what says so.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AccessVerdict {
+    /// Who asks.
+    pub subject: String,
+    /// With these roles.
+    pub roles: Vec<String>,
+    /// On the endpoint of this profile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// What kind of thing it is about.
+    pub kind: ThingKind,
+    /// Its server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// Whether it may be had.
+    pub allowed: bool,
+    /// `rule`, `default`, `no_rules`, or `guard` for whatever is no access rule.
+    pub decided_by: String,
+    /// The place of the rule in `serverAuth.acl.rules`, counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<usize>,
+    /// The rule itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule_text: Option<String>,
+    /// The code of the refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// All of it in a sentence.
+    pub reason: String,
+    /// What else should be known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl<B: Backing> Management<B> {
+    /// Whether somebody may have something, and what says so.
+    pub fn check_access(&self, question: &AccessQuestion) -> Result<AccessVerdict, Failure> {
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let (caller, roles) = caller_of(question, &settings)?;
+        let judged = gated::judge(&settings, &lists, &caller, question.asked());
+        Ok(verdict(question, roles, &settings, judged))
+    }
+}
+
+impl AccessQuestion {
+    fn asked(&self) -> Asked<'_> {
+        let (name, server) = (self.name.as_str(), self.server.as_deref());
+        let server = server.unwrap_or_default();
+        match self.kind {
+            ThingKind::BuiltIn => Asked::BuiltIn(name),
+            ThingKind::Tool => Asked::Tool { server, name },
+            ThingKind::Prompt => Asked::Prompt { server, name },
+            ThingKind::Resource => Asked::Resource { server, uri: name },
+        }
+    }
+}
+
+fn caller_of(
+    question: &AccessQuestion,
+    settings: &Settings,
+) -> Result<(Caller, Vec<String>), Failure> {
+    let wrong = |error: String, hint: &str| Failure::new(ErrorCode::InvalidArguments, error, hint);
+    for name in question.roles.iter().chain([&question.subject]) {
+        check_name(name).map_err(|why| {
+            wrong(
+                format!("{name:?} {why}"),
+                "Name a subject, and roles, as the rules do.",
+            )
+        })?;
+    }
+    let roles = if question.roles.is_empty() {
+        roles_of_tokens(&question.subject, settings)
+            .map_err(|error| wrong(error, "Name the roles that are meant with --role."))?
+    } else {
+        question.roles.clone()
+    };
+    let caller = Access::imagined(&question.subject, roles.clone());
+    let caller = match &question.profile {
+        None => caller,
+        Some(name) if settings.profiles.contains_key(name) => caller.in_profile(name),
+        Some(name) => {
+            let error = format!("no profile {name:?} is configured");
+            let hint = "`profiles` in the configuration file has them all";
+            return Err(Failure::new(ErrorCode::UnknownProfile, error, hint));
+        }
+    };
+    Ok((caller, roles))
+}
+
+/// The roles that all tokens of a subject have.
+fn roles_of_tokens(subject: &str, settings: &Settings) -> Result<Vec<String>, String> {
+    let auth = settings.server_auth.as_ref();
+    let tokens = auth.iter().flat_map(|auth| &auth.tokens);
+    let mut roles = tokens
+        .filter(|token| token.subject == subject)
+        .map(|token| &token.roles);
+    let first = roles.next();
+    if roles.any(|other| Some(other) != first) {
+        return Err(format!("the tokens of {subject:?} have different roles"));
+    }
+    Ok(first.cloned().unwrap_or_default())
+}
+
+fn verdict(
+    question: &AccessQuestion,
+    roles: Vec<String>,
+    settings: &Settings,
+    judged: Judged,
+) -> AccessVerdict {
+    let Judged { refusal, decision } = judged;
+    // A list that is not known yet says nothing of what may be had.
+    let (unlisted, refusal) = match refusal {
+        Some(refusal) if refusal.code == ErrorCode::UnknownTool && question.profile.is_none() => {
+            (Some(refusal), None)
+        }
+        refusal => (None, refusal),
+    };
+    let acl = settings
+        .server_auth
+        .as_ref()
+        .and_then(|auth| auth.acl.as_ref());
+    let rule = decision.and_then(|decision| decision.rule);
+    let rule_text = rule.and_then(|place| acl?.rules.get(place)).map(shown);
+    let by_rules = match (decision, rule) {
+        (None, _) => "no_rules",
+        (Some(_), Some(_)) => "rule",
+        (Some(_), None) => "default",
+    };
+    let is_guard = refusal
+        .as_ref()
+        .is_some_and(|refusal| refusal.code != ErrorCode::AccessDenied);
+    let allowed = refusal.is_none();
+    let word = if allowed { "allowed" } else { "denied" };
+    let reason = match (&refusal, by_rules, rule, &rule_text) {
+        (Some(refusal), ..) if is_guard => {
+            format!("denied, whatever the rules say: {}", refusal.error)
+        }
+        (_, "rule", Some(place), Some(text)) => {
+            format!("{word} by serverAuth.acl.rules[{place}]: {text}")
+        }
+        (_, "default", ..) => format!("{word} by serverAuth.acl.default: no rule matches"),
+        _ => format!("{word}: there are no access rules"),
+    };
+    AccessVerdict {
+        subject: question.subject.clone(),
+        roles,
+        profile: question.profile.clone(),
+        kind: question.kind,
+        server: question.server.clone(),
+        name: question.name.clone(),
+        allowed,
+        decided_by: if is_guard { "guard" } else { by_rules }.to_owned(),
+        rule: rule.filter(|_| !is_guard),
+        rule_text: rule_text.filter(|_| !is_guard),
+        code: refusal.map(|refusal| refusal.code.to_string()),
+        reason,
+        note: unlisted.map(|unlisted| format!("as far as is known {}", unlisted.error)),
+    }
+}
+
+/// A rule as it is written.
+fn shown(rule: &AclRule) -> String {
+    let mut text = serde_json::Map::new();
+    let mut put = |key: &str, patterns: Vec<&str>| {
+        if !patterns.is_empty() {
+            text.insert(key.to_owned(), patterns.into());
+        }
+    };
+    put(
+        "subjects",
+        rule.subjects.iter().map(|one| one.as_str()).collect(),
+    );
+    put("roles", rule.roles.iter().map(|one| one.as_str()).collect());
+    put(
+        "tools",
+        rule.tools
+            .iter()
+            .flatten()
+            .map(|one| one.as_str())
+            .collect(),
+    );
+    put(
+        "prompts",
+        rule.prompts
+            .iter()
+            .flatten()
+            .map(|one| one.as_str())
+            .collect(),
+    );
+    put(
+        "resources",
+        rule.resources
+            .iter()
+            .flatten()
+            .map(|one| one.as_str())
+            .collect(),
+    );
+    let policy = match rule.policy {
+        Policy::Allow => "allow",
+        Policy::Deny => "deny",
+    };
+    text.insert("policy".to_owned(), policy.into());
+    serde_json::Value::Object(text).to_string()
+}

@@ -1,0 +1,83 @@
+//! `mcpproxy access check`.
+
+use super::*;
+
+async fn check(daemon: &TestDaemon, arguments: &[&str]) -> (Option<i32>, Value) {
+    let arguments = [&["access", "check"], arguments, &["-o", "json"]].concat();
+    let mut command = program(daemon.home(), &arguments);
+    let output = within("the command to end", command.output())
+        .await
+        .expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let verdict = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    (output.status.code(), verdict)
+}
+
+#[tokio::test]
+async fn access_check_says_which_rule_decides() {
+    let upstream = upstream().await;
+    let mut auth = auth();
+    auth["acl"] = json!({ "default": "deny", "rules": [
+        { "subjects": ["bob"], "tools": ["up:echo", "retrieve_tools"], "policy": "allow" },
+        { "roles": ["dev"], "tools": ["up__wave"], "policy": "deny" },
+        { "roles": ["dev"], "policy": "allow" },
+    ] });
+    let builder =
+        with(&upstream, &auth).config(json!({ "profiles": { "none": { "servers": ["x"] } } }));
+    let daemon = builder
+        .entry("off", json!({ "command": "x", "enabled": false }))
+        .start()
+        .await;
+    as_subject(&daemon, "/mcp/all", ADA)
+        .await
+        .wait_for_tool("up__echo")
+        .await;
+    let rule = |place: usize| (json!("rule"), json!(place));
+    let default = || (json!("default"), Value::Null);
+    let guard = || (json!("guard"), Value::Null);
+    for (arguments, allowed, (by, place)) in [
+        (&["ada", "up:echo"][..], true, rule(2)),
+        (&["ada", "up__wave"], false, rule(1)),
+        (&["ada", "up:greet", "--prompt"], true, rule(2)),
+        (&["bob", "up:echo"], true, rule(0)),
+        (&["bob", "up:wave"], false, default()),
+        (&["bob", "up:lib://x", "--resource"], false, default()),
+        (&["bob", "retrieve_tools"], true, rule(0)),
+        (&["bob", "call_tool_read"], false, default()),
+        (
+            &["bob", "--role", "dev", "--role", "qa", "call_tool_read"],
+            true,
+            rule(2),
+        ),
+        (&["eve", "up:echo"], false, default()),
+        (&["operator", "up:echo"], false, default()),
+        (&["ada", "off:echo"], false, guard()),
+        (&["ada", "nowhere:echo"], false, guard()),
+        (&["ada", "up:echo", "--profile", "none"], false, guard()),
+    ] {
+        let (code, verdict) = check(&daemon, arguments).await;
+        assert_eq!(
+            code,
+            Some(if allowed { 0 } else { 4 }),
+            "{arguments:?} {verdict}"
+        );
+        assert_eq!(verdict["allowed"], allowed, "{arguments:?} {verdict}");
+        assert_eq!(
+            (&verdict["decided_by"], &verdict["rule"]),
+            (&by, &place),
+            "{arguments:?} {verdict}"
+        );
+        assert!(
+            verdict["reason"]
+                .as_str()
+                .is_some_and(|reason| !reason.is_empty())
+        );
+    }
+    let (_, verdict) = check(&daemon, &["ada", "up:wave"]).await;
+    let reason = r#"denied by serverAuth.acl.rules[1]: {"roles":["dev"],"tools":["up__wave"],"policy":"deny"}"#;
+    assert_eq!(verdict["reason"], reason);
+    let (code, wrong) = check(&daemon, &["ada", "nonsense"]).await;
+    assert_eq!((code, wrong["exit_code"].clone()), (Some(2), json!(2)));
+    let (code, _) = check(&daemon, &["ada", "up:echo", "--profile", "absent"]).await;
+    assert_eq!(code, Some(1));
+}

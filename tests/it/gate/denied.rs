@@ -1,0 +1,389 @@
+//! What access rules keep from a caller, and what the profile of an endpoint does not show: refused on every way in, and in no list.
+
+use serde_json::{Value, json};
+
+use super::ways::{House, Outcome, THINGS, Thing, WAYS, listed, names, refused, server};
+use crate::support::{
+    client::TestClient, modern_client::ModernClient, patience::until_async, pipe_client::PipeClient,
+};
+
+/// Rules that concern everybody, the operator too: all of `shut`, and of `part` the tool `echo` and the resources.
+fn rules() -> Value {
+    json!({ "serverAuth": { "acl": { "default": "allow", "rules": [
+        { "tools": ["shut__*", "part:echo"], "policy": "deny" },
+        { "resources": ["part__*"], "policy": "deny" },
+    ] } } })
+}
+
+/// A daemon that knows the lists of its servers, and has these rules since then.
+async fn house() -> House {
+    let servers = ["free", "part", "shut"].map(|name| (name.to_owned(), server(name)));
+    let house = House::of(servers.into(), &json!({}), json!({})).await;
+    house.configure(rules()).await;
+    house
+}
+
+#[tokio::test]
+async fn a_denied_tool_is_refused_on_every_way_in() {
+    let house = house().await;
+    for way in WAYS {
+        assert_eq!(house.call(way, "free", "echo").await, Outcome::Passed);
+        assert_eq!(house.call(way, "part", "wave").await, Outcome::Passed);
+        for (server, tool) in [("shut", "echo"), ("shut", "wave"), ("part", "echo")] {
+            let outcome = house.call(way, server, tool).await;
+            assert_eq!(
+                outcome,
+                refused("access_denied"),
+                "{way:?} to {server}:{tool}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_denied_call_says_the_same_on_every_way_in() {
+    let house = house().await;
+    let modern = ModernClient::new(&house.daemon, "/mcp/all");
+    let by_name = json!({ "name": "part:echo" }).to_string();
+    let mut texts = vec![
+        house.all.call("part__echo", "{}").await.failure(),
+        modern.call("part__echo", "{}").await.failure(),
+        house.native("part").call("echo", "{}").await.failure(),
+        house.all.call("call_tool_read", &by_name).await.failure(),
+        house
+            .all
+            .call("call_tool_destructive", &by_name)
+            .await
+            .failure(),
+        house
+            .all
+            .call("call_tool", r#"{"server":"part","tool":"echo"}"#)
+            .await
+            .failure(),
+    ];
+    let body = json!({ "variant": "read", "name": "part:echo" }).to_string();
+    texts.push(
+        house
+            .daemon
+            .rest("POST", "/api/v1/call", &body)
+            .await
+            .json(),
+    );
+    for text in texts {
+        let expected = r#"access denied: the tool "echo" of server "part" is not for you"#;
+        assert_eq!(text["error"], expected, "{text}");
+        assert_eq!(
+            (&text["server"], &text["tool"]),
+            (&json!("part"), &json!("echo"))
+        );
+    }
+}
+
+#[tokio::test]
+async fn clients_of_other_transports_are_refused_likewise() {
+    let house = house().await;
+    let sse = house.daemon.sse_client("/mcp/all").await;
+    assert_eq!(
+        sse.call("shut__echo", "{}").await.failure()["code"],
+        "access_denied"
+    );
+    let mut pipe = PipeClient::start(house.daemon.home(), &["stdio", "--endpoint", "/mcp/all"]);
+    pipe.open().await;
+    let text = pipe.call("shut__echo", "{}").await.text();
+    assert!(text.contains("access_denied"), "{text}");
+    assert!(
+        !pipe
+            .tool_names()
+            .await
+            .iter()
+            .any(|name| name.starts_with("shut"))
+    );
+    assert!(house.server("shut").received("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn prompts_resources_completions_and_subscriptions_are_denied_likewise() {
+    let house = house().await;
+    let denied = refused("access_denied");
+    for thing in THINGS {
+        let [all, native] = house.ask(thing, "free").await;
+        assert_eq!(
+            [all, native],
+            [Outcome::Passed, Outcome::Passed],
+            "{thing:?}"
+        );
+        let [all, native] = house.ask(thing, "shut").await;
+        assert_eq!([all, native], [denied.clone(), denied.clone()], "{thing:?}");
+        let of_part = match thing {
+            Thing::Prompt | Thing::CompletionOfPrompt => Outcome::Passed,
+            _ => denied.clone(),
+        };
+        let [all, native] = house.ask(thing, "part").await;
+        assert_eq!(
+            [all, native],
+            [of_part.clone(), of_part],
+            "{thing:?} of part"
+        );
+    }
+}
+
+#[tokio::test]
+async fn no_list_no_search_and_no_suggestion_shows_what_is_denied() {
+    let house = house().await;
+    let all = &house.all;
+    for (list, names, expected) in [
+        (
+            "tools/list",
+            ("tools", "name"),
+            &["free__echo", "free__wave", "part__wave"][..],
+        ),
+        (
+            "prompts/list",
+            ("prompts", "name"),
+            &["free__greet", "part__greet"],
+        ),
+        ("resources/list", ("resources", "uri"), &["lib://free"]),
+        (
+            "resources/templates/list",
+            ("resourceTemplates", "uriTemplate"),
+            &["page://free/{n}"],
+        ),
+    ] {
+        assert_eq!(listed(all, list, names).await, expected, "{list}");
+    }
+    let part = house.native("part");
+    assert_eq!(
+        listed(part, "tools/list", ("tools", "name")).await,
+        ["wave"]
+    );
+    assert!(
+        listed(part, "resources/list", ("resources", "uri"))
+            .await
+            .is_empty()
+    );
+
+    let arguments = json!({ "query": "echo wave", "limit": 20 }).to_string();
+    let found = until_async("all to be found", async || {
+        let found = all.call("retrieve_tools", &arguments).await.value();
+        (names(&found["structuredContent"]).len() == 3).then_some(found)
+    })
+    .await;
+    let expected = ["free:echo", "free:wave", "part:wave"];
+    assert_eq!(names(&found["structuredContent"]), expected);
+    let everything = [
+        all.call("retrieve_tools", r#"{"query":"shut: echo"}"#)
+            .await,
+        all.call("retrieve_tools", r#"{"query":"part: echo"}"#)
+            .await,
+        all.call(
+            "describe_tool",
+            r#"{"names":["free:ecko","frea:echo","part:ekko"]}"#,
+        )
+        .await,
+        all.call("part__ekko", "{}").await,
+        all.call("shut__ekko", "{}").await,
+        all.call("call_tool_read", r#"{"name":"shot:x"}"#).await,
+        all.call("call_tool_read", r#"{"name":"nothing:x"}"#).await,
+        all.call("call_tool_read", r#"{"name":"part:ekko"}"#).await,
+        part.call("ekko", "{}").await,
+        all.request("prompts/get", r#"{"name":"shut__gret"}"#).await,
+        house
+            .daemon
+            .client("/mcp")
+            .await
+            .request("tools/list", "{}")
+            .await,
+    ];
+    for answer in everything {
+        // What was asked for may be repeated.
+        let said = answer
+            .frame
+            .replace("shut: echo", "")
+            .replace("part: echo", "");
+        for hidden in [
+            "shut:",
+            "shut__e",
+            "shut__w",
+            "shut__greet",
+            "part__echo",
+            "part:echo",
+            "\\\"shut\\\"",
+        ] {
+            assert!(!said.contains(hidden), "{hidden} in {said}");
+        }
+    }
+    let instructions = house.daemon.client("/mcp").await.initialized;
+    assert!(
+        instructions.contains("free") && !instructions.contains("shut"),
+        "{instructions}"
+    );
+    let discovered = ModernClient::new(&house.daemon, "/mcp")
+        .request("server/discover", "{}")
+        .await;
+    assert!(!discovered.frame.contains("shut"), "{}", discovered.frame);
+}
+
+#[tokio::test]
+async fn the_endpoint_of_a_server_of_which_nothing_is_allowed_is_denied() {
+    let house = house().await;
+    let shut = house.native("shut");
+    for (method, params) in [
+        ("tools/list", "{}"),
+        ("prompts/list", "{}"),
+        ("vendor/do", "{}"),
+    ] {
+        let outcome = Outcome::of(&shut.request(method, params).await);
+        assert_eq!(outcome, refused("access_denied"), "{method}");
+    }
+    // What we do not know may do anything.
+    let outcome = Outcome::of(&house.native("part").request("vendor/do", "{}").await);
+    assert_eq!(outcome, refused("access_denied"));
+    let newcomer = TestClient::stateless(&house.daemon, "/mcp/server/shut");
+    let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
+    let modern = ModernClient::new(&house.daemon, "/mcp/server/shut");
+    for reply in [
+        newcomer.request("initialize", params).await,
+        modern.request("server/discover", "{}").await,
+    ] {
+        assert_eq!(Outcome::of(&reply), refused("access_denied"));
+    }
+    assert!(house.server("shut").received("vendor/do").is_empty());
+}
+
+#[tokio::test]
+async fn a_denied_request_wakes_nobody() {
+    let servers = vec![
+        ("shut".to_owned(), server("shut")),
+        ("free".to_owned(), server("free")),
+    ];
+    let house = House::of(servers, &json!({}), json!({})).await;
+    house.configure(rules()).await;
+    let house = house.asleep().await;
+    let started = house.server("shut").spawn_count();
+    for way in WAYS {
+        assert_eq!(
+            house.call(way, "shut", "echo").await,
+            refused("access_denied"),
+            "{way:?}"
+        );
+    }
+    assert_eq!(house.server("shut").spawn_count(), started);
+}
+
+#[tokio::test]
+async fn a_tool_of_ours_that_is_denied_is_neither_listed_nor_run() {
+    let house = house().await;
+    let acl = json!({ "default": "allow", "rules": [
+        { "tools": ["call_tool_destructive", "call_tool"], "policy": "deny" },
+    ] });
+    house
+        .configure(json!({ "serverAuth": { "acl": acl } }))
+        .await;
+    let call = house.daemon.client("/mcp/call").await;
+    let ours = until_async("the rules to be in force", async || {
+        let ours = call.tool_names().await;
+        (!ours.iter().any(|name| name == "call_tool_destructive")).then_some(ours)
+    })
+    .await;
+    assert!(
+        ours.iter().any(|name| name == "call_tool_write"),
+        "{ours:?}"
+    );
+    for tool in ["call_tool_destructive", "call_tool"] {
+        let failure = call.call(tool, r#"{"name":"free:echo"}"#).await.failure();
+        assert_eq!(failure["code"], "access_denied", "{failure}");
+    }
+    let close = call.call("call_tool_destructiv", "{}").await;
+    assert!(
+        !close.error().contains("call_tool_destructive\\\""),
+        "{}",
+        close.frame
+    );
+}
+
+/// The same servers, and a profile that has of `part` the tool `wave` and nothing of `shut`.
+async fn profiled() -> House {
+    let servers = ["free", "part", "shut"].map(|name| (name.to_owned(), server(name)));
+    let profiles = json!({ "profiles": {
+        "work": { "servers": ["free", "part"], "tools": ["free__*", "part__wave"] },
+        "all": {},
+    } });
+    House::of(servers.into(), &json!({}), profiles).await
+}
+
+#[tokio::test]
+async fn a_profile_shows_its_servers_and_tools_and_nothing_else_is_there() {
+    let house = profiled().await;
+    let work = house.daemon.client("/mcp/p/work").await;
+    let modern = ModernClient::new(&house.daemon, "/mcp/p/work");
+    let sse = house.daemon.sse_client("/mcp/p/work/sse").await;
+    for client in [&work, &sse] {
+        for (offered, name) in [("shut__echo", "shut:echo"), ("part__echo", "part:echo")] {
+            let error = client.call(offered, "{}").await;
+            assert_eq!(error.error_code(), -32602, "{}", error.frame);
+            assert!(error.error().contains("Unknown tool"), "{}", error.frame);
+            let by_name = json!({ "name": name }).to_string();
+            let failure = client.call("call_tool_read", &by_name).await.failure();
+            let expected = if name == "shut:echo" {
+                "unknown_server"
+            } else {
+                "unknown_tool"
+            };
+            assert_eq!(failure["code"], expected, "{failure}");
+            assert!(
+                !failure["hint"].as_str().expect("a hint").contains("shut"),
+                "{failure}"
+            );
+        }
+        client.call("free__echo", "{}").await.result();
+        client
+            .call("call_tool_write", r#"{"name":"part:wave"}"#)
+            .await
+            .result();
+        for method in ["resources/read", "resources/subscribe"] {
+            let missing = client.request(method, r#"{"uri":"lib://shut"}"#).await;
+            assert_eq!(
+                Outcome::of(&missing),
+                refused("unknown_resource"),
+                "{method}"
+            );
+        }
+        let missing = client
+            .request("prompts/get", r#"{"name":"shut__greet"}"#)
+            .await;
+        assert_eq!(Outcome::of(&missing), refused("unknown_prompt"));
+        client
+            .request("prompts/get", r#"{"name":"part__greet"}"#)
+            .await
+            .result();
+        assert_eq!(
+            listed(client, "resources/list", ("resources", "uri")).await,
+            ["lib://free", "lib://part"]
+        );
+    }
+    let found = until_async("all to be found", async || {
+        let found = modern
+            .call("retrieve_tools", r#"{"query":"echo wave"}"#)
+            .await
+            .value();
+        (names(&found["structuredContent"]).len() == 3).then_some(found)
+    })
+    .await;
+    assert_eq!(
+        names(&found["structuredContent"]),
+        ["free:echo", "free:wave", "part:wave"]
+    );
+    assert!(!work.initialized.contains("shut") && work.initialized.contains("part"));
+    let nowhere = TestClient::stateless(&house.daemon, "/mcp/p/none");
+    let unknown = nowhere.request("ping", "{}").await;
+    assert_eq!(unknown.status, 404);
+    assert!(
+        unknown.frame.contains("unknown_profile"),
+        "{}",
+        unknown.frame
+    );
+    assert!(house.server("shut").received("tools/call").is_empty());
+    // A profile of everything, and the other endpoints, have it all.
+    let all = house.daemon.client("/mcp/p/all").await;
+    all.call("shut__echo", "{}").await.result();
+}
