@@ -18,7 +18,7 @@ pub use self::{
     call_id::{CallId, CallIds},
     client_stream::{ClientReceiver, ClientSender},
     questions::{Questions, Unasked},
-    session::ClientSession,
+    session::{Binding, ClientSession},
 };
 use crate::{
     access::Caller,

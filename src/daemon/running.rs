@@ -1,6 +1,11 @@
 //! The parts of a running daemon, put together and taken apart in order.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::Router as HttpRouter;
 use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
@@ -27,6 +32,8 @@ use crate::{
     management::{DaemonLocation, Management},
     process::{self, ChildLedger, LoginPath},
     router::Router,
+    sealing::{SealingKey, SessionIds},
+    session_records::{SessionRecords, SessionRecordsTask},
     upstream::{ConnectContext, Supervisor},
 };
 
@@ -112,7 +119,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let gate = Gate::new(keeper.subscribe(), catalog.clone());
     let router = Router::new(keeper.subscribe(), gate, catalog.clone(), upstreams.clone());
     let management = Management::new(keeper.clone(), catalog, upstreams, data_dir.clone());
-    let sessions = Sessions::default();
+    let (sessions, records_task) = sessions(&settings, &data_dir)?;
     let presence = sessions.presence().clone();
     let calls = CallIds::default();
     let inbound = Inbound::new(
@@ -150,6 +157,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
+    tasks.spawn(records_task.run(ending.clone()));
     let until_the_end = ending.clone();
     tasks.spawn(async move {
         until_the_end.run_until_cancelled(unanswered).await;
@@ -175,6 +183,22 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         _lock: lock,
     };
     Ok((addresses, running))
+}
+
+/// The table of sessions, with what is kept of them in this data folder.
+fn sessions(
+    settings: &Settings,
+    data_dir: &Path,
+) -> Result<(Sessions, SessionRecordsTask), ServeError> {
+    let key = match &settings.session_key {
+        Some(secret) => SealingKey::of(secret),
+        None => SealingKey::kept_in(data_dir)
+            .map_err(|error| ServeError::failed("the key of session ids cannot be kept", &error))?,
+    };
+    let (records, records_task) = SessionRecords::open(data_dir)
+        .map_err(|error| ServeError::failed("the records of sessions cannot be opened", &error))?;
+    let sessions = Sessions::new(SessionIds::new(&key), records);
+    Ok((sessions, records_task))
 }
 
 /// Keeps the secrets of the settings in force out of the log.

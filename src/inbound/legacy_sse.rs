@@ -65,7 +65,7 @@ impl Inbound {
         let Some(session) = sessions.find(id, SessionKind::Conversation, caller, &view) else {
             return answer::no_session(None);
         };
-        let client = ServedClient::of_session(self, session.clone());
+        let client = ServedClient::of_session(self, session.clone(), caller.clone());
         match Unframed::read(&body) {
             Err(error) => return answer::malformed(&error),
             Ok(Unframed::One(message)) => self.take(&client, &session, Ok(message), Part::Whole),

@@ -92,8 +92,8 @@ struct Conversation {
 impl Conversation {
     fn new(inbound: Inbound, view: View, caller: Caller, out: mpsc::Sender<Bytes>) -> Self {
         let sessions = &inbound.0.sessions;
-        let owner = sessions.open_owned(SessionKind::Pipe, caller, view);
-        let client = ServedClient::of_session(&inbound, owner.session.clone());
+        let owner = sessions.open_owned(SessionKind::Pipe, caller.clone(), view);
+        let client = ServedClient::of_session(&inbound, owner.session.clone(), caller);
         Self {
             _owner: owner,
             closing: inbound.0.closing.clone(),

@@ -55,6 +55,11 @@ fn between_the_eras_only_the_dress_changes() {
 }
 
 #[test]
+fn no_id_opens_that_was_not_sealed() {
+    replay("sealed_ids", properties::sealed_ids::check);
+}
+
+#[test]
 fn the_examples_can_be_edited() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in fs::read_dir(folder).expect("a folder of the repository") {

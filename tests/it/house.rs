@@ -49,6 +49,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ),
     ("jsonc_parser", &["config"]),
     ("notify", &["config"]),
+    ("ring", &["sealing", "link/remote/tls"]),
     ("rmcp", &["upstream/connect/control"]),
     ("rustls", &["link"]),
     ("sd_notify", &["daemon"]),

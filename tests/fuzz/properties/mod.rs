@@ -7,5 +7,6 @@ pub mod eras;
 pub mod frames;
 mod json;
 mod jsonc;
+pub mod sealed_ids;
 pub mod splice;
 pub mod sse;
