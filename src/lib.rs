@@ -17,14 +17,16 @@ pub mod wire;
 // Floor 0: files on disk. Knows nothing of what is in them.
 pub mod storage;
 
-// Floor 1: ground. Settings, fingerprints, long computations.
+// Floor 1: ground. Settings, fingerprints, long computations, sealed texts.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
 pub mod log_limit;
 pub mod long_work;
+pub mod sealing;
 
-// Floor 2: what we say and write down, who asks, what was approved, children, connections, what strangers' texts are up to.
+// Floor 2: what we say and write down, who asks, what was approved, children, connections, what strangers' texts are up to, what is kept
+// of sessions.
 pub mod access;
 pub mod activity;
 pub mod approvals;
@@ -32,6 +34,7 @@ pub mod link;
 pub mod logging;
 pub mod process;
 pub mod scanner;
+pub mod session_records;
 
 // Floor 3: what the upstreams offer, and one request in flight.
 pub mod call_context;

@@ -4,6 +4,7 @@
 //! Bytes pass as they are; `requests` reads just enough of them.
 
 mod daemon_socket;
+mod notices;
 mod requests;
 
 use std::{io, pin::pin, sync::Arc, time::Duration};
@@ -309,7 +310,7 @@ impl Shared {
     }
 
     /// A daemon is there; what it has to hear first.
-    fn attach(&self) -> Option<[Bytes; 2]> {
+    fn attach(&self) -> Option<Vec<Bytes>> {
         let mut state = self.state.lock();
         state.attached = true;
         state.requests.replay()

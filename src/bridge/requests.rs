@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 
+use super::notices::{NoticeChange, WantedNotices};
 use crate::{
     error_code::{ErrorCode, Failure},
     wire::{
@@ -12,7 +13,7 @@ use crate::{
     },
 };
 
-/// The id of an `initialize` that we send in the client's place.
+/// The id of requests that we send in the client's place. Their answers are nobody's.
 const REPLAYED: &str = "mcpproxy:replayed";
 
 /// A line of the client, read just so far.
@@ -37,6 +38,8 @@ pub(super) struct ClientRequest {
 enum Kind {
     /// `initialize`, with its params.
     Opening(Raw),
+    /// Changes what the client is told besides answers.
+    Notices(NoticeChange),
     /// Changes nothing, so it can be asked again.
     Repeatable,
     Other,
@@ -48,12 +51,16 @@ pub(super) struct PendingRequests {
     pending: HashMap<Id, Pending>,
     /// The params of the `initialize` that was answered.
     opened: Option<Raw>,
+    /// What a new daemon has to be told after that.
+    wanted: WantedNotices,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Pending {
     /// The params of an `initialize`.
     opening: Option<Raw>,
+    /// What changes when it succeeds.
+    change: Option<NoticeChange>,
     /// The line to ask again with when the daemon is lost.
     line: Option<Bytes>,
 }
@@ -80,8 +87,11 @@ impl ClientLine {
                 Ok(Message::Request(request)) => asked.push(ClientRequest {
                     kind: match &*request.method {
                         method::INITIALIZE => Kind::Opening(params(&request)),
-                        name if is_batch || !is_repeatable(name) => Kind::Other,
-                        _ => Kind::Repeatable,
+                        name if !is_batch && is_repeatable(name) => Kind::Repeatable,
+                        _ => match NoticeChange::of(&request) {
+                            Some(change) if !is_batch => Kind::Notices(change),
+                            _ => Kind::Other,
+                        },
                     },
                     id: request.id,
                 }),
@@ -129,15 +139,17 @@ impl PendingRequests {
                 Kind::Opening(params) => Pending {
                     opening: Some(params),
                     line: repeat(),
+                    ..Pending::default()
+                },
+                Kind::Notices(change) => Pending {
+                    change: Some(change),
+                    ..Pending::default()
                 },
                 Kind::Repeatable => Pending {
-                    opening: None,
                     line: repeat(),
+                    ..Pending::default()
                 },
-                Kind::Other => Pending {
-                    opening: None,
-                    line: None,
-                },
+                Kind::Other => Pending::default(),
             };
             self.pending.insert(id, pending);
         }
@@ -160,9 +172,13 @@ impl PendingRequests {
         if id.as_str().trim_matches('"') == REPLAYED {
             return false;
         }
-        let opening = self.pending.remove(&id).and_then(|pending| pending.opening);
-        if let Some(params) = opening.filter(|_| succeeded) {
+        let pending = self.pending.remove(&id).unwrap_or_default();
+        if let Some(params) = pending.opening.filter(|_| succeeded) {
             self.opened = Some(params);
+            self.wanted.clear();
+        }
+        if let Some(change) = pending.change.filter(|_| succeeded) {
+            self.wanted.apply(change);
         }
         true
     }
@@ -180,14 +196,17 @@ impl PendingRequests {
     }
 
     /// What a new daemon has to hear before anything else, if the client has opened its connection already.
-    pub(super) fn replay(&self) -> Option<[Bytes; 2]> {
+    pub(super) fn replay(&self) -> Option<Vec<Bytes>> {
         let params = self.opened.as_ref()?;
         let id = Raw::author(&REPLAYED);
         let id = Id::from_raw(&id).expect("a string is an id");
-        Some([
+        let mut lines = vec![
             request_frame(&id, method::INITIALIZE, Some(params)),
             notification_frame(method::INITIALIZED, None),
-        ])
+        ];
+        let wanted = self.wanted.requests();
+        lines.extend(wanted.map(|(name, params)| request_frame(&id, name, Some(params))));
+        Some(lines)
     }
 }
 
@@ -350,6 +369,40 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":"mcpproxy:replayed","result":{}}"#
         )));
         assert_eq!(requests.lose().failed.len(), 1);
+    }
+
+    #[test]
+    fn what_the_client_wants_to_be_told_is_replayed_as_far_as_it_was_agreed_to() {
+        let mut requests = PendingRequests::default();
+        let request = |id: u8, name: &str, params: &str| {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{name}","params":{params}}}"#)
+        };
+        let succeeds = |id: u8| line(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        ask(&mut requests, INITIALIZE, false);
+        requests.answered(&succeeds(0));
+        for (id, name, params) in [
+            (1, "resources/subscribe", r#"{"uri":"a://1"}"#),
+            (2, "resources/subscribe", r#"{"uri":"a://2"}"#),
+            (3, "resources/subscribe", r#"{"uri":"a://3"}"#),
+            (4, "logging/setLevel", r#"{"level":"debug"}"#),
+            (5, "logging/setLevel", r#"{"level":"error"}"#),
+            (6, "resources/unsubscribe", r#"{"uri":"a://1"}"#),
+        ] {
+            ask(&mut requests, &request(id, name, params), false);
+            if id != 3 {
+                requests.answered(&succeeds(id));
+            }
+        }
+        let refused = r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":""}}"#;
+        requests.answered(&line(refused));
+        let replay = requests.replay().expect("it has opened");
+        let rest: Vec<&str> = replay[2..]
+            .iter()
+            .map(|line| str::from_utf8(line).expect("text"))
+            .collect();
+        assert_eq!(rest.len(), 2, "{rest:?}");
+        assert!(rest[0].ends_with(r#""method":"logging/setLevel","params":{"level":"error"}}"#));
+        assert!(rest[1].contains(r#""uri":"a://2""#));
     }
 
     #[test]

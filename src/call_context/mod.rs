@@ -20,7 +20,7 @@ pub use self::{
     client_stream::{ClientReceiver, ClientSender},
     connection_id::ConnectionId,
     questions::{Questions, Unasked},
-    session::ClientSession,
+    session::{Binding, ClientSession},
 };
 use crate::{
     access::Caller,

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ClientSender, Questions, Unasked};
 use crate::{
+    session_records::{RecordedSession, SessionRecords},
     sync::Guarded,
     wire::{Outcome, Raw},
 };
@@ -17,8 +18,19 @@ use crate::{
 #[derive(Clone)]
 pub struct ClientSession(Arc<Parts>);
 
+/// What tells other daemons, and this one when it is started anew, that a session cannot be continued.
+pub struct Binding {
+    /// Where that is noted.
+    pub records: SessionRecords,
+    /// The session.
+    pub record: RecordedSession,
+    /// Whether it was opened with these records. Otherwise it may have something elsewhere already.
+    pub is_ours: bool,
+}
+
 struct Parts {
     key: Arc<str>,
+    binding: Option<Binding>,
     questions: Questions,
     state: Guarded<State>,
     ended: CancellationToken,
@@ -33,10 +45,11 @@ struct State {
 }
 
 impl ClientSession {
-    /// The session of this key, which no other has.
-    pub fn new(key: Arc<str>) -> Self {
+    /// The session of this key, which no other has. One that could be continued by another daemon has a binding.
+    pub fn new(key: Arc<str>, binding: Option<Binding>) -> Self {
         Self(Arc::new(Parts {
             key,
+            binding,
             questions: Questions::default(),
             state: Guarded::default(),
             ended: CancellationToken::new(),
@@ -46,6 +59,24 @@ impl ClientSession {
     /// By what it is told from others.
     pub fn key(&self) -> &Arc<str> {
         &self.0.key
+    }
+
+    /// Something is about to be started for this session alone, which no other daemon has. Whether it may be; if not, the session is
+    /// over.
+    pub async fn bind(&self) -> bool {
+        let Some(binding) = &self.0.binding else {
+            return true;
+        };
+        binding.records.end(binding.record).await;
+        if !binding.is_ours {
+            self.end();
+        }
+        binding.is_ours
+    }
+
+    /// By what the session is recorded, if it can be continued.
+    pub fn record(&self) -> Option<RecordedSession> {
+        self.0.binding.as_ref().map(|binding| binding.record)
     }
 
     /// What its client is asked.

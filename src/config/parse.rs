@@ -1,7 +1,7 @@
 //! The text of a configuration file as [`Settings`]. Pure: variables come through a lookup, no file is read.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -227,20 +227,33 @@ fn read_keys(
     settings: &mut Settings,
 ) -> Result<(), BadField> {
     settings.api_key = fields.text("api_key")?.map(|key| Secret::new(key.value));
+    warn_of_what_has_no_effect(settings);
     let from_variable = lookup("MCPPROXY_SESSION_KEY").filter(|key| !key.is_empty());
     let written = fields.text("session_key")?.map(|key| key.value);
-    warn_of_what_has_no_effect(written.is_some(), settings);
+    for (name, key) in [
+        ("session_key", written.as_ref()),
+        ("$MCPPROXY_SESSION_KEY", from_variable.as_ref()),
+    ] {
+        if key.is_some_and(|key| is_guessable(key)) {
+            return Err(fields.bad(name, "is too easy to guess: whoever knows it can make session ids. It must have at least 32 characters, 12 different ones among them, as `openssl rand -base64 32` prints them; without it a key is made and kept in the data folder"));
+        }
+    }
     settings.session_key = from_variable.or(written).map(Secret::new);
     Ok(())
 }
 
+/// Whether a key is shorter or plainer than random ones are.
+fn is_guessable(key: &str) -> bool {
+    let different: BTreeSet<char> = key.chars().collect();
+    key.chars().count() < 32 || different.len() < 12
+}
+
 /// Nothing that these keys of the file protect is there in this version, so ignoring them leaves nothing open.
-fn warn_of_what_has_no_effect(has_session_key: bool, settings: &mut Settings) {
+fn warn_of_what_has_no_effect(settings: &mut Settings) {
     let restricts = settings.management != AgentManagement::Full;
     for (key, is_set) in [
         ("management", restricts),
         ("api_key", settings.api_key.is_some()),
-        ("session_key", has_session_key),
     ] {
         if is_set {
             let warning = format!("`{key}` is without effect in this version");

@@ -16,6 +16,7 @@ use super::{
     surroundings::Surroundings,
     write::{folder_of, read_text},
 };
+use crate::secret::Secret;
 
 /// Gives the value of an environment variable; [`process_environment`] outside tests.
 pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -76,6 +77,7 @@ pub(super) struct Source {
 pub(super) struct Fixed {
     listen: Listen,
     data_dir: Option<PathBuf>,
+    session_key: Option<Secret>,
 }
 
 impl Fixed {
@@ -83,13 +85,18 @@ impl Fixed {
         Self {
             listen: settings.listen,
             data_dir: settings.data_dir.clone(),
+            session_key: settings.session_key.clone(),
         }
     }
 
     pub(super) fn differences(&self, now: &Self) -> Vec<&'static str> {
         let listen = (self.listen != now.listen).then_some("listen");
         let data_dir = (self.data_dir != now.data_dir).then_some("data_dir");
-        listen.into_iter().chain(data_dir).collect()
+        let session_key = (self.session_key != now.session_key).then_some("session_key");
+        [listen, data_dir, session_key]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 

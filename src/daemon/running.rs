@@ -34,6 +34,8 @@ use crate::{
     management::{DaemonLocation, Management},
     process::{self, ChildLedger, LoginPath},
     router::Router,
+    sealing::{SealingKey, SessionIds},
+    session_records::{SessionRecords, SessionRecordsTask},
     upstream::{ConnectContext, Supervisor},
 };
 
@@ -133,7 +135,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         data_dir.clone(),
         activity,
     );
-    let sessions = Sessions::default();
+    let (sessions, session_records) = sessions(&settings, &data_dir)?;
     let presence = sessions.presence().clone();
     let calls = CallIds::default();
     let (access, access_task) = Access::new(keeper.subscribe());
@@ -169,6 +171,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
+    tasks.spawn(session_records.run(ending.clone()));
     tasks.spawn(until(ending.clone(), unanswered));
 
     let mut records = JoinSet::new();
@@ -214,6 +217,22 @@ fn open_catalog(
 fn addresses_of(listeners: &[TcpListener]) -> Vec<SocketAddr> {
     let addresses = listeners.iter().map(TcpListener::local_addr);
     addresses.filter_map(Result::ok).collect()
+}
+
+/// The table of sessions, with what is kept of them in this data folder.
+fn sessions(
+    settings: &Settings,
+    data_dir: &Path,
+) -> Result<(Sessions, SessionRecordsTask), ServeError> {
+    let key = match &settings.session_key {
+        Some(secret) => SealingKey::of(secret),
+        None => SealingKey::kept_in(data_dir)
+            .map_err(|error| ServeError::failed("the key of session ids cannot be kept", &error))?,
+    };
+    let (records, records_task) = SessionRecords::open(data_dir)
+        .map_err(|error| ServeError::failed("the records of sessions cannot be opened", &error))?;
+    let sessions = Sessions::new(SessionIds::new(&key), records);
+    Ok((sessions, records_task))
 }
 
 /// Keeps the secrets of the settings in force out of the log.

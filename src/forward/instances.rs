@@ -10,7 +10,7 @@ use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSession, Unasked},
     config::Root,
-    error_code::Failure,
+    error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
     gate::Admitted,
     names::ServerName,
@@ -120,6 +120,7 @@ async fn own(
     if let Some(upstream) = upstreams.of_session(server, &session_key) {
         return Ok(upstream);
     }
+    bind(session, server).await?;
     let scope = match session.filter(|_| context.revision.has_server_requests()) {
         Some(session) => InstanceScope::Client {
             session_key: session_key.clone(),
@@ -151,10 +152,27 @@ async fn of_workspace(
     if roots.is_empty() {
         return Ok(base);
     }
+    bind(Some(session), server).await?;
     let (scope, ended) = (InstanceScope::Workspace(roots), session.ended().clone());
     upstreams
         .enter(server, session_key, Some(ended), scope)
         .await
+}
+
+/// A session that has an instance to itself lives and ends with this daemon.
+async fn bind(session: Option<&ClientSession>, server: &ServerName) -> Result<(), Failure> {
+    match session {
+        Some(session) if !session.bind().await => {
+            let error = format!(
+                "the session was opened at another daemon, which may have an instance of the server {server:?} for it"
+            );
+            let hint =
+                "The session has ended: open a new one. The request did not reach the server.";
+            let failure = Failure::new(ErrorCode::ConnectionLost, error, hint);
+            Err(failure.of_server(server))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The instance that a client uses already, if it uses one.

@@ -176,7 +176,13 @@ impl ServedClient {
         if &*request.method == method::INITIALIZE {
             return Work::Opening(self.open(request));
         }
-        let mut context = self.context(&request.method, to_client);
+        let context = self.session_context(&request.method, to_client);
+        Work::Answering(self.answering(context, request))
+    }
+
+    /// The context of a request that says nothing of its sender.
+    pub(super) fn session_context(&self, method: &str, to_client: ClientSender) -> CallContext {
+        let mut context = self.context(method, to_client);
         match &self.session {
             Some(session) => {
                 let (agreed, log_level) = session.spoken();
@@ -188,7 +194,7 @@ impl ServedClient {
             }
             None => context.revision = self.revision,
         }
-        Work::Answering(self.answering(context, request))
+        context
     }
 
     fn request_on_pipe(&self, request: Request, to_client: ClientSender) -> Work {
@@ -301,16 +307,15 @@ impl ServedClient {
                 revision,
                 client: identity,
             };
-            let session = client.session.clone();
-            let session = session.unwrap_or_else(|| {
-                let (caller, view) = (caller.clone(), view.clone());
-                parts.sessions.open(SessionKind::Streamable, caller, view)
-            });
-            if !session.agree(agreed) {
-                if session.kind == SessionKind::Streamable {
-                    parts.sessions.close(&session);
-                }
+            let session = match client.session.clone() {
+                Some(session) => session.agree(agreed).then_some(session),
+                None => parts.sessions.open(caller.clone(), view.clone(), agreed),
+            };
+            let Some(session) = session else {
                 return Some(Answer::refusal(&request.id, &bounds::no_memory()));
+            };
+            if session.kept().capabilities.is_some() {
+                client.inbound.keep(&session).await;
             }
             tracing::info!(parent: &span, client = shown, %revision, endpoint = ?view, "session opened");
             Some(Answer::opening(&request.id, &opening.result, session))

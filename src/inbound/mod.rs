@@ -9,12 +9,15 @@ mod body;
 mod bounds;
 mod client_connection;
 mod dispatch;
+mod event_id;
+mod kept_session;
 mod landing;
 mod legacy_sse;
 mod listen;
 mod post;
 mod presence;
 mod request_headers;
+mod restoring;
 mod resumable;
 mod resumable_streams;
 mod resumption;
@@ -156,8 +159,8 @@ impl Inbound {
             Method::POST if legacy => self.take_post(&caller, view, request).await,
             _ if transport == AddressKind::LegacySse => answer::method_not_allowed("GET"),
             Method::POST => self.post(caller, view, request).await,
-            Method::GET => self.get(&caller, &view, headers),
-            Method::DELETE => self.delete(&caller, &view, headers),
+            Method::GET => self.get(&caller, &view, headers).await,
+            Method::DELETE => self.delete(&caller, &view, headers).await,
             _ => answer::method_not_allowed("GET, POST, DELETE"),
         }
     }

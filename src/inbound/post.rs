@@ -1,7 +1,9 @@
 //! `POST` on an MCP endpoint: one message, or a batch of the revision that has them.
 
+use std::sync::Arc;
+
 use axum::{extract::Request as HttpRequest, response::Response};
-use http::{HeaderValue, StatusCode, request::Parts};
+use http::{HeaderMap, HeaderValue, StatusCode, request::Parts};
 
 use super::{
     Inbound,
@@ -9,8 +11,10 @@ use super::{
     answering::Answering,
     body, client_connection,
     dispatch::{ServedClient, Unframed, Work, id_of},
+    session::LegacySession,
     session_headers::{accepts_events, check_revision, revision_of},
-    stateless, stream,
+    sessions::NoSession,
+    stateless, stateless_post, stream,
 };
 use crate::{
     access::Caller,
@@ -30,11 +34,15 @@ impl Inbound {
             Ok(unframed) => unframed,
             Err(error) => return answer::malformed(&error),
         };
-        if self.is_stateless(&caller, &view, &head.headers, &unframed) {
+        let session = self.named_session(&caller, &view, &head.headers, &unframed);
+        let session = session.await;
+        let has_session = matches!(session, Some(Ok(_)));
+        if stateless_post::is_stateless(has_session, &head.headers, &unframed) {
             let posted = self.post_stateless(caller, view, &head, unframed);
             return posted.await;
         }
-        let client = match self.client_of(caller, view, &head, unframed.first()) {
+        let first = unframed.first();
+        let client = match self.client_of(session, caller, view, &head, first) {
             Ok(client) => client,
             Err(refusal) => return refusal,
         };
@@ -44,6 +52,7 @@ impl Inbound {
         };
         let session = client.session().filter(|_| accepts_events(&head.headers));
         let stream = session.map(|_| ClientSender::new(self.memory()));
+        let request = id_of(&message).cloned();
         let (to_client, receiver) = stream.unzip();
         let to_client = to_client.unwrap_or_else(ClientSender::nowhere);
         let answering = match client.serve(message, to_client) {
@@ -52,11 +61,29 @@ impl Inbound {
             | Work::Listening(_, answering) => answering,
             work => return without_answer(work).await,
         };
-        let Some((session, receiver)) = session.zip(receiver) else {
+        let (Some((session, receiver)), Some(request)) = (session.zip(receiver), request) else {
             return as_json(answering).await;
         };
-        let stream = |receiver, answering| self.stream_of_request(session, receiver, answering);
+        let stream = |receiver, answering| {
+            self.stream_of_request(session, request.detached(), receiver, answering)
+        };
         stream::respond(receiver, answering, |_| StatusCode::OK, stream).await
+    }
+
+    /// The session that the headers name, if they name one and it may matter.
+    async fn named_session(
+        &self,
+        caller: &Caller,
+        view: &View,
+        headers: &HeaderMap,
+        unframed: &Unframed,
+    ) -> Option<Result<Arc<LegacySession>, NoSession>> {
+        let needs_none =
+            |message: &Message| stateless::is_stateless(message) || stateless::is_opening(message);
+        if !headers.contains_key(SESSION) || unframed.only().is_some_and(needs_none) {
+            return None;
+        }
+        Some(self.session_of(caller, view, headers).await)
     }
 
     /// Finds the session and the revision. A request that opens a session needs neither.
@@ -66,17 +93,23 @@ impl Inbound {
     )]
     fn client_of(
         &self,
+        session: Option<Result<Arc<LegacySession>, NoSession>>,
         caller: Caller,
         view: View,
         head: &Parts,
         first: Option<&Message>,
     ) -> Result<ServedClient, Response> {
         let headers = &head.headers;
-        if headers.contains_key(SESSION) && !first.is_some_and(stateless::is_opening) {
-            let found = self.session_of(&caller, &view, headers);
-            let session = found.ok_or_else(|| answer::no_session(first.and_then(id_of)))?;
-            check_revision(headers, first)?;
-            return Ok(ServedClient::of_session(self, session, caller));
+        match session.filter(|_| !first.is_some_and(stateless::is_opening)) {
+            Some(Ok(session)) => {
+                check_revision(headers, first)?;
+                return Ok(ServedClient::of_session(self, session, caller));
+            }
+            Some(Err(NoSession::Unknown)) => {
+                return Err(answer::no_session(first.and_then(id_of)));
+            }
+            Some(Err(NoSession::Busy)) => return Err(answer::busy()),
+            None => (),
         }
         let revision = revision_of(headers, first)?;
         let connection = client_connection::of(head);
@@ -94,7 +127,7 @@ async fn as_json(answering: Answering) -> Response {
     let opened = answer.opened.clone();
     let mut response = answer::answered(StatusCode::OK, answer);
     if let Some(session) = opened {
-        let id = HeaderValue::from_str(&session.id).expect("a UUID is a header value");
+        let id = HeaderValue::from_str(&session.id).expect("an id of ours is a header value");
         response.headers_mut().insert(SESSION, id);
     }
     response

@@ -11,7 +11,10 @@ use bytes::{Bytes, BytesMut};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::sse_event;
+use super::{
+    event_id::{self, StreamOf},
+    sse_event,
+};
 use crate::{
     memory_budget::{MemoryBudget, MemoryShare},
     sync::Guarded,
@@ -108,9 +111,9 @@ impl Log {
 
 impl Resumable {
     /// A stream that nobody reads yet.
-    pub(super) fn new(memory: &MemoryBudget) -> Self {
+    pub(super) fn new(memory: &MemoryBudget, of: &StreamOf) -> Self {
         Self {
-            id: uuid::Uuid::new_v4().simple().to_string().into(),
+            id: event_id::new_stream(of),
             log: Guarded::new(Log {
                 events: VecDeque::new(),
                 bytes: 0,
@@ -129,9 +132,8 @@ impl Resumable {
 
     /// The number of an event of this stream.
     pub(super) fn number(&self, event_id: &str) -> Option<u64> {
-        let (id, number) = event_id.rsplit_once('-')?;
-        let number: u64 = number.parse().ok().filter(|_| id == &*self.id)?;
-        (number < self.log.lock().end()).then_some(number)
+        let (stream, number) = event_id::parts(event_id)?;
+        (stream == &*self.id && number < self.log.lock().end()).then_some(number)
     }
 
     /// Reads on after this event, in place of whoever reads now.
@@ -286,7 +288,7 @@ mod tests {
     use super::*;
 
     fn with(count: usize, size: usize) -> Arc<Resumable> {
-        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default(), &StreamOf::Session));
         for _ in 0..count {
             stream.push(Bytes::from(vec![b'x'; size]));
         }
@@ -349,7 +351,7 @@ mod tests {
     #[test]
     fn what_is_kept_counts_in_the_budget_and_is_little_when_that_is_spent() {
         let memory = MemoryBudget::of(BYTES_IN_NEED);
-        let stream = Arc::new(Resumable::new(&memory));
+        let stream = Arc::new(Resumable::new(&memory, &StreamOf::Session));
         let event = || Bytes::from(vec![b'x'; BYTES_IN_NEED / 2]);
         (0..4).for_each(|_| stream.push(event()));
         assert!(memory.is_spent());
@@ -368,7 +370,7 @@ mod tests {
 
     #[test]
     fn a_client_that_is_there_has_to_read_before_more_is_taken_in() {
-        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default(), &StreamOf::Session));
         let mut reader = stream.read_after(0);
         let large = || Bytes::from(vec![b'x'; BYTES]);
         stream.push(large());
@@ -381,7 +383,7 @@ mod tests {
 
     #[test]
     fn who_is_there_loses_nothing() {
-        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default(), &StreamOf::Session));
         let mut reader = stream.read_after(0);
         for _ in 0..EVENTS * 2 {
             stream.push(Bytes::from_static(b"x"));
@@ -397,7 +399,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_can_come_back_is_waited_for() {
         let closing = CancellationToken::new();
-        let stream = Arc::new(Resumable::new(&MemoryBudget::default()));
+        let stream = Arc::new(Resumable::new(&MemoryBudget::default(), &StreamOf::Session));
         drop(stream.read_after(0));
         stream.given_up(&closing).await;
         let reader = stream.read_after(0);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use super::resumable::Resumable;
+use super::{event_id::StreamOf, resumable::Resumable};
 use crate::memory_budget::MemoryBudget;
 
 /// Limit: streams of requests that one session has. With so many in use a further one cannot be taken up again.
@@ -17,13 +17,13 @@ pub(super) struct ResumableStreams(Vec<Arc<Resumable>>);
 
 impl ResumableStreams {
     /// One more, if there is room.
-    pub(super) fn open(&mut self, memory: &MemoryBudget) -> Option<Arc<Resumable>> {
+    pub(super) fn open(&mut self, memory: &MemoryBudget, of: &StreamOf) -> Option<Arc<Resumable>> {
         self.tidy();
         if self.0.len() >= STREAMS {
             let answered = self.0.iter().position(|s| s.bytes_if_over().is_some());
             self.0.remove(answered?);
         }
-        let stream = Arc::new(Resumable::new(memory));
+        let stream = Arc::new(Resumable::new(memory, of));
         self.0.push(stream.clone());
         Some(stream)
     }

@@ -13,7 +13,7 @@ use super::{
     session::{LegacySession, OwnStream},
     stream,
 };
-use crate::call_context::ClientReceiver;
+use crate::{call_context::ClientReceiver, wire::Id};
 
 impl Inbound {
     /// A request's stream. Where the session's revision allows it the client can take it up again; otherwise a client that leaves
@@ -21,11 +21,14 @@ impl Inbound {
     pub(super) fn stream_of_request(
         &self,
         session: &Arc<LegacySession>,
+        request: Id,
         receiver: ClientReceiver,
         answering: Answering,
     ) -> Response {
         let revision = session.revision();
-        let opened = revision.has_resumption().then(|| session.open_stream());
+        let opened = revision
+            .has_resumption()
+            .then(|| session.open_stream(request));
         let Some(resumable) = opened.flatten() else {
             return stream::answering(receiver, answering);
         };

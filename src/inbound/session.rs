@@ -1,19 +1,21 @@
 //! One session of a legacy client: what was agreed in `initialize`, the requests that run, and the stream on which the client is told
 //! of changes. A session of Streamable HTTP outlives its stream; the others end with theirs.
 
+mod notices;
+
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    agreed::Agreed, bounds::cost_of_subscription, presence::Present, resumable::Resumable,
+    agreed::Agreed, event_id::StreamOf, presence::Present, resumable::Resumable,
     resumable_streams::ResumableStreams, subscriptions::SessionSubscriptions,
 };
 use crate::{
     access::Caller,
-    call_context::{ClientReceiver, ClientSender, ClientSession},
+    call_context::{Binding, ClientReceiver, ClientSender, ClientSession},
     memory_budget::{MemoryBudget, MemoryShare},
-    router::{Announcement, Known, LogSubscription, Router, Subscription, View},
+    router::{Announcement, Known, Router, View},
     sync::Guarded,
     wire::{Id, LogLevel, Revision},
 };
@@ -21,6 +23,8 @@ use crate::{
 /// One client's session.
 pub(super) struct LegacySession {
     pub(super) id: Arc<str>,
+    /// Where it began.
+    pub(super) origin: SessionOrigin,
     /// Who opened it. Nobody else may use it: an id proves nothing.
     pub(super) caller: Caller,
     /// The endpoint that it was opened on, and belongs to.
@@ -36,6 +40,33 @@ pub(super) struct LegacySession {
     /// Cancelled when the session ends; ends whatever stream there is, one that a request opens at the same moment too.
     over: CancellationToken,
     _present: Present,
+}
+
+/// By what a session is known.
+pub(super) struct SessionIdentity {
+    pub(super) id: Arc<str>,
+    pub(super) origin: SessionOrigin,
+    pub(super) binding: Option<Binding>,
+}
+
+impl SessionIdentity {
+    /// Of a session that nobody can continue.
+    pub(super) fn passing() -> Self {
+        Self {
+            id: uuid::Uuid::new_v4().to_string().into(),
+            origin: SessionOrigin::Opened,
+            binding: None,
+        }
+    }
+}
+
+/// Where a session began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionOrigin {
+    /// Here.
+    Opened,
+    /// In another daemon, or here before it was forgotten.
+    Continued,
 }
 
 /// How a session's client is answered.
@@ -61,6 +92,8 @@ struct SessionState {
     /// Those of its requests that the client can take up again.
     streams: ResumableStreams,
     last_seen: Instant,
+    /// The client may have missed changes of the lists, and has not been told so yet.
+    missed: bool,
 }
 
 /// The stream that the client has open, if any.
@@ -83,16 +116,27 @@ pub(super) struct OwnStream {
 
 impl LegacySession {
     pub(super) fn new(
+        identity: SessionIdentity,
         kind: SessionKind,
         caller: Caller,
         view: View,
         memory: &MemoryBudget,
         present: Present,
     ) -> Self {
-        let id: Arc<str> = uuid::Uuid::new_v4().to_string().into();
-        Self {
-            client: ClientSession::new(id.clone()),
+        let SessionIdentity {
             id,
+            origin,
+            binding,
+        } = identity;
+        // Ids of Streamable HTTP are long, and are nobody else's business.
+        let key = match binding {
+            Some(_) => uuid::Uuid::new_v4().to_string().into(),
+            None => id.clone(),
+        };
+        Self {
+            client: ClientSession::new(key, binding),
+            id,
+            origin,
             caller,
             view,
             kind,
@@ -104,6 +148,7 @@ impl LegacySession {
                 listener: Listener::default(),
                 streams: ResumableStreams::default(),
                 last_seen: Instant::now(),
+                missed: origin == SessionOrigin::Continued,
             }),
             memory: memory.clone(),
             tasks: TaskTracker::new(),
@@ -174,6 +219,11 @@ impl LegacySession {
         &self.over
     }
 
+    /// Whether it has ended, or is about to be forgotten.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_cancelled() || self.client.ended().is_cancelled()
+    }
+
     /// Runs a request of a conversation.
     pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.tasks.spawn(work);
@@ -234,7 +284,7 @@ impl LegacySession {
         let (to_client, receiver) = ClientSender::new(&self.memory);
         let (over, stream) = (
             self.over.child_token(),
-            Arc::new(Resumable::new(&self.memory)),
+            Arc::new(Resumable::new(&self.memory, &StreamOf::Session)),
         );
         self.listen_on(router, to_client, &over, Some(stream.clone()));
         (stream, OwnStream { receiver, over })
@@ -282,9 +332,10 @@ impl LegacySession {
         self.state.lock().streams.find(event_id)
     }
 
-    /// A stream for a request that the client can take up again, if there is room for one.
-    pub(super) fn open_stream(&self) -> Option<Arc<Resumable>> {
-        self.state.lock().streams.open(&self.memory)
+    /// A stream for this request that the client can take up again, if there is room for one.
+    pub(super) fn open_stream(&self, request: Id) -> Option<Arc<Resumable>> {
+        let of = StreamOf::Request(request);
+        self.state.lock().streams.open(&self.memory, &of)
     }
 
     /// Lets go of streams that will not be asked for any more.
@@ -292,60 +343,9 @@ impl LegacySession {
         self.state.lock().streams.tidy();
     }
 
-    /// Whether the client may subscribe to this resource.
-    pub(super) fn has_room_for_subscription(&self, uri: &str) -> bool {
-        self.state.lock().subscriptions.has_room_for(uri)
-    }
-
-    /// Keeps a subscription for as long as the session lasts; whether there is room for it.
-    pub(super) fn keep_subscription(&self, uri: &str, subscription: Subscription) -> bool {
-        let mut state = self.state.lock();
-        let is_new = !state.subscriptions.has(uri);
-        if is_new && !state.memory.try_grow(cost_of_subscription(uri)) {
-            drop(state);
-            drop(subscription);
-            return false;
-        }
-        drop(state);
-        let ended = self.unless_over(subscription, |subscriptions, subscription| {
-            subscriptions.add(uri, subscription)
-        });
-        drop(ended);
-        true
-    }
-
-    /// Keeps the log level for as long as the session lasts.
-    pub(super) fn keep_log_subscription(&self, subscription: LogSubscription) {
-        let ended = self.unless_over(subscription, SessionSubscriptions::set_log);
-        drop(ended);
-    }
-
-    /// Ends a subscription.
-    pub(super) fn unsubscribe(&self, uri: &str) {
-        let mut state = self.state.lock();
-        let ended = state.subscriptions.remove(uri);
-        if ended.is_some() {
-            let left = state
-                .memory
-                .bytes()
-                .saturating_sub(cost_of_subscription(uri));
-            state.memory.shrink_to(left);
-        }
-        drop(state);
-        drop(ended);
-    }
-
-    /// Keeps something, unless the session has ended. Gives back what is to be dropped without the lock.
-    fn unless_over<T>(
-        &self,
-        kept: T,
-        keep: impl FnOnce(&mut SessionSubscriptions, T) -> Option<T>,
-    ) -> Option<T> {
-        let mut state = self.state.lock();
-        if self.over.is_cancelled() {
-            return Some(kept);
-        }
-        keep(&mut state.subscriptions, kept)
+    /// Whether the client has to be told that it may have missed changes of the lists. Once.
+    pub(super) fn take_missed(&self) -> bool {
+        std::mem::take(&mut self.state.lock().missed)
     }
 
     /// Ends it: its requests are withdrawn, its streams and subscriptions end.

@@ -9,51 +9,52 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use super::{
     Inbound,
     answer::{self, SESSION},
+    bounds,
+    event_id::{self, StreamOf},
     resumable::Resumable,
-    session::{LegacySession, SessionKind},
+    session::{LegacySession, SessionOrigin},
+    sessions::NoSession,
     sse_event, stateless_post, stream,
 };
-use crate::{access::Caller, router::View, wire::RpcError};
+use crate::{
+    access::Caller,
+    error_code::{ErrorCode, Failure},
+    router::View,
+    wire::{Id, RpcError, error_frame},
+};
 
 /// The last event that a client got.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 impl Inbound {
     /// The stream of a session. Without a session there is nothing to listen to.
-    pub(super) fn get(&self, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
+    pub(super) async fn get(&self, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
         if !headers.contains_key(SESSION) {
             return answer::method_not_allowed("POST");
         }
-        match self.session_of(caller, view, headers) {
-            Some(session) => self.stream(&session, headers),
-            None => unknown_session(headers),
+        match self.session_of(caller, view, headers).await {
+            Ok(session) => self.stream(&session, headers),
+            Err(why) => no_session(why, headers),
         }
     }
 
     /// Ends a session.
-    pub(super) fn delete(&self, caller: &Caller, view: &View, headers: &HeaderMap) -> Response {
-        if !headers.contains_key(SESSION) {
-            return answer::method_not_allowed("POST");
-        }
-        match self.session_of(caller, view, headers) {
-            Some(session) => {
-                self.0.sessions.close(&session);
-                answer::empty(StatusCode::NO_CONTENT)
-            }
-            None => unknown_session(headers),
-        }
-    }
-
-    /// The session of this caller that the headers name, if it is here.
-    pub(super) fn session_of(
+    pub(super) async fn delete(
         &self,
         caller: &Caller,
         view: &View,
         headers: &HeaderMap,
-    ) -> Option<Arc<LegacySession>> {
-        let id = headers.get(SESSION)?.to_str().ok()?;
-        let sessions = &self.0.sessions;
-        sessions.find(id, SessionKind::Streamable, caller, view)
+    ) -> Response {
+        if !headers.contains_key(SESSION) {
+            return answer::method_not_allowed("POST");
+        }
+        match self.session_of(caller, view, headers).await {
+            Ok(session) => {
+                self.0.sessions.delete(&session).await;
+                answer::empty(StatusCode::NO_CONTENT)
+            }
+            Err(why) => no_session(why, headers),
+        }
     }
 
     /// A stream of a session: its own, opened anew or taken up again, or that of a request which the client has lost.
@@ -61,20 +62,25 @@ impl Inbound {
         let (closing, revision) = (&self.0.closing, session.revision());
         if !revision.has_resumption() {
             let own = session.listen(&self.0.router);
+            self.tell_missed(session);
             return stream::listening(sse_event::comment(), own, None, closing.clone());
         }
         let own = |stream: &Arc<Resumable>, after: u64, first: Bytes| {
             stream::resumable(Some(first), stream.read_after(after), Some(closing.clone()))
         };
         let last_event = headers.get(LAST_EVENT).filter(|id| !id.is_empty());
-        let Some(last_event) = last_event else {
+        let opened = || {
             let stream = self.listen_resumably(session);
+            self.tell_missed(session);
             let first = if revision.primes_streams() {
                 stream.priming()
             } else {
                 sse_event::comment()
             };
-            return own(&stream, 0, first);
+            own(&stream, 0, first)
+        };
+        let Some(last_event) = last_event else {
+            return opened();
         };
         let last_event = last_event.to_str().unwrap_or_default();
         if let Some((stream, after)) = session.own_stream_of(last_event) {
@@ -85,17 +91,34 @@ impl Inbound {
                 let reader = stream.read_after(after);
                 stream::resumable(Some(sse_event::comment()), reader, None)
             }
-            None => unknown_event(),
+            None if session.origin == SessionOrigin::Opened => unknown_event(),
+            // The stream may have been another daemon's, with which it ended.
+            None => match event_id::stream_of(last_event) {
+                Some(StreamOf::Session) => opened(),
+                Some(StreamOf::Request(id)) => stream::whole(&lost(&id)),
+                None => unknown_event(),
+            },
         }
     }
 }
 
 /// A revision that has neither sessions nor streams of theirs knows no other verb than POST.
-fn unknown_session(headers: &HeaderMap) -> Response {
-    if stateless_post::is_named_by(headers) {
-        return answer::method_not_allowed("POST");
+fn no_session(why: NoSession, headers: &HeaderMap) -> Response {
+    match why {
+        NoSession::Unknown if stateless_post::is_named_by(headers) => {
+            answer::method_not_allowed("POST")
+        }
+        NoSession::Unknown => answer::no_session(None),
+        NoSession::Busy => answer::busy(),
     }
-    answer::no_session(None)
+}
+
+/// The answer to a request that another daemon was working on.
+fn lost(id: &Id) -> Bytes {
+    let text = "the daemon that worked on the request has ended";
+    let hint = "It is not known whether the request took effect. The session goes on.";
+    let error = bounds::of_ours(&Failure::new(ErrorCode::ConnectionLost, text, hint));
+    error_frame(Some(id), &error.to_raw())
 }
 
 /// The stream is over for good, or was never this session's. Nothing else must be sent in its place.

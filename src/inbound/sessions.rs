@@ -6,14 +6,20 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::sync::OnceCell;
+
 use super::{
+    agreed::Agreed,
     presence::Presence,
-    session::{LegacySession, SessionKind},
+    session::{LegacySession, SessionIdentity, SessionKind, SessionOrigin},
 };
 use crate::{
     access::Caller,
+    call_context::Binding,
     memory_budget::MemoryBudget,
     router::{Announcement, View},
+    sealing::{Agreement, Bound, SessionIds},
+    session_records::{LIFETIME, RecordedSession, SessionDigest, SessionRecords, now},
     sync::Guarded,
     wire::{method, notification_frame},
 };
@@ -21,18 +27,44 @@ use crate::{
 /// Limit: sessions held at a time. The one that was silent longest makes room.
 const MAX_SESSIONS: usize = 10_000;
 
-/// A session without a sign of its client for this long is forgotten; the client is then told so and begins anew.
+/// A session without a sign of its client for this long is forgotten. Should the client come back, what its id says is agreed on again.
 const SILENCE: Duration = Duration::from_hours(24);
+
+/// Limit: seconds by which the clocks of daemons that share a key may differ.
+const SKEW: u32 = 10 * 60;
 
 type ById = HashMap<Arc<str>, Arc<LegacySession>>;
 
+/// Sessions that are being continued, by id.
+type Restorations = HashMap<Arc<str>, Arc<OnceCell<Restored>>>;
+
+type Restored = Result<Arc<LegacySession>, NoSession>;
+
+/// Why there is no session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoSession {
+    /// It has ended, is another's, or was never there.
+    Unknown,
+    /// There is no room for it now.
+    Busy,
+}
+
+/// What an id says that is one of ours and still worth something.
+pub(super) struct Claimed {
+    pub(super) agreement: Agreement,
+    pub(super) record: RecordedSession,
+}
+
 /// The sessions of one daemon. Cheap to clone.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Sessions(Arc<Table>);
 
-#[derive(Default)]
 struct Table {
     by_id: Guarded<ById>,
+    /// Opened from one request for each id at a time.
+    restorations: Guarded<Restorations>,
+    ids: SessionIds,
+    records: SessionRecords,
     presence: Presence,
     memory: MemoryBudget,
 }
@@ -50,10 +82,160 @@ impl Drop for SessionOwner {
 }
 
 impl Sessions {
-    /// Opens a session. What is spoken in it has yet to be agreed.
-    pub(super) fn open(&self, kind: SessionKind, caller: Caller, view: View) -> Arc<LegacySession> {
+    /// No session yet. Ids are sealed with this key, and these records say which can be continued.
+    pub fn new(ids: SessionIds, records: SessionRecords) -> Self {
+        Self(Arc::new(Table {
+            by_id: Guarded::default(),
+            restorations: Guarded::default(),
+            ids,
+            records,
+            presence: Presence::default(),
+            memory: MemoryBudget::default(),
+        }))
+    }
+
+    /// Opens a session of Streamable HTTP in which this was agreed; `None` if there is no room for it.
+    pub(super) fn open(
+        &self,
+        caller: Caller,
+        view: View,
+        agreed: Agreed,
+    ) -> Option<Arc<LegacySession>> {
+        let identity = self.identity(&caller, &view, &agreed);
+        self.admit(identity, caller, view, agreed)
+    }
+
+    /// Continues one under the id that its client knows; `None` if there is no room for it.
+    pub(super) fn continue_session(
+        &self,
+        id: &str,
+        caller: &Caller,
+        view: &View,
+        agreed: Agreed,
+        claimed: &Claimed,
+    ) -> Option<Arc<LegacySession>> {
+        let is_ours = claimed.agreement.origin == self.0.records.origin();
+        let identity = SessionIdentity {
+            id: id.into(),
+            origin: SessionOrigin::Continued,
+            binding: Some(self.binding(claimed.record, is_ours)),
+        };
+        self.admit(identity, caller.clone(), view.clone(), agreed)
+    }
+
+    fn admit(
+        &self,
+        identity: SessionIdentity,
+        caller: Caller,
+        view: View,
+        agreed: Agreed,
+    ) -> Option<Arc<LegacySession>> {
         let present = self.0.presence.enter();
-        let session = LegacySession::new(kind, caller, view, &self.0.memory, present);
+        let kind = SessionKind::Streamable;
+        let session = LegacySession::new(identity, kind, caller, view, &self.0.memory, present);
+        session.agree(agreed).then(|| self.insert(session))
+    }
+
+    /// What a new session is known by. Without random bytes for a seal, an id that nobody can continue.
+    fn identity(&self, caller: &Caller, view: &View, agreed: &Agreed) -> SessionIdentity {
+        let capabilities = &agreed.client.capabilities;
+        let agreement = Agreement {
+            revision: agreed.revision,
+            info: agreed.client.info.clone(),
+            capabilities: (!Agreement::is_too_long(capabilities)).then(|| capabilities.clone()),
+            origin: self.0.records.origin(),
+            expires: now().saturating_add(LIFETIME),
+        };
+        let endpoint = view.identity();
+        let bound = Bound {
+            endpoint: &endpoint,
+            subject: caller.subject(),
+        };
+        let Some(id) = self.0.ids.seal(&agreement, bound) else {
+            return SessionIdentity::passing();
+        };
+        let record = RecordedSession {
+            digest: SessionDigest::of(&id),
+            expires: agreement.expires,
+        };
+        SessionIdentity {
+            id: id.into(),
+            origin: SessionOrigin::Opened,
+            binding: Some(self.binding(record, true)),
+        }
+    }
+
+    /// A session with something of its own here is not continued elsewhere or later. One that another daemon opened may have left such
+    /// a thing there, so it ends instead.
+    fn binding(&self, record: RecordedSession, is_ours: bool) -> Binding {
+        Binding {
+            records: self.0.records.clone(),
+            record,
+            is_ours,
+        }
+    }
+
+    /// What an id says, if it is one of ours, of this caller and endpoint, and has not expired.
+    pub(super) fn open_id(&self, id: &str, caller: &Caller, view: &View) -> Option<Claimed> {
+        let endpoint = view.identity();
+        let bound = Bound {
+            endpoint: &endpoint,
+            subject: caller.subject(),
+        };
+        let agreement = self.0.ids.open(id, bound)?;
+        let (expires, now) = (agreement.expires, now());
+        let is_timely = expires > now && expires <= now.saturating_add(LIFETIME + SKEW);
+        let record = RecordedSession {
+            digest: SessionDigest::of(id),
+            expires,
+        };
+        is_timely.then_some(Claimed { agreement, record })
+    }
+
+    /// Has a session continued once, however many requests name it.
+    pub(super) fn restoring(&self, id: &str) -> Restoration {
+        let id: Arc<str> = id.into();
+        let mut restorations = self.0.restorations.lock();
+        let cell = restorations.entry(id.clone()).or_default().clone();
+        drop(restorations);
+        Restoration {
+            sessions: self.clone(),
+            id,
+            cell,
+        }
+    }
+
+    /// How many are being continued.
+    #[cfg(test)]
+    pub(super) fn restorations(&self) -> usize {
+        self.0.restorations.lock().len()
+    }
+
+    /// As if every one of them had been silent too long.
+    #[cfg(test)]
+    pub(super) fn forget_all(&self) {
+        let forgotten = std::mem::take(&mut *self.0.by_id.lock());
+        for session in forgotten.values() {
+            session.end();
+        }
+    }
+
+    /// What is kept of sessions on disk.
+    pub(super) fn records(&self) -> &SessionRecords {
+        &self.0.records
+    }
+
+    /// Opens a session that ends with its stream. What is spoken in it has yet to be agreed.
+    fn open_passing(&self, kind: SessionKind, caller: Caller, view: View) -> Arc<LegacySession> {
+        let present = self.0.presence.enter();
+        let identity = SessionIdentity::passing();
+        let memory = &self.0.memory;
+        self.insert(LegacySession::new(
+            identity, kind, caller, view, memory, present,
+        ))
+    }
+
+    fn insert(&self, session: LegacySession) -> Arc<LegacySession> {
         let session = Arc::new(session);
         let mut table = self.0.by_id.lock();
         let displaced = (table.len() >= MAX_SESSIONS).then(|| make_room(&mut table));
@@ -68,7 +250,7 @@ impl Sessions {
     /// Opens a session that ends with its owner.
     pub(super) fn open_owned(&self, kind: SessionKind, caller: Caller, view: View) -> SessionOwner {
         SessionOwner {
-            session: self.open(kind, caller, view),
+            session: self.open_passing(kind, caller, view),
             sessions: self.clone(),
         }
     }
@@ -85,7 +267,7 @@ impl Sessions {
         let is_theirs = session.kind == kind
             && session.view == *view
             && session.caller.is_same_subject(caller)
-            && !session.over().is_cancelled();
+            && !session.is_over();
         if !is_theirs {
             return None;
         }
@@ -97,6 +279,17 @@ impl Sessions {
     pub(super) fn close(&self, session: &LegacySession) {
         self.0.by_id.lock().remove(&session.id);
         session.end();
+    }
+
+    /// Ends a session for good: its id is not continued either, and from the return on not after a restart.
+    pub(super) async fn delete(&self, session: &LegacySession) {
+        // Before it is gone here, so that no request finds it neither here nor ended.
+        let record = session.client.record();
+        let ended = record.map(|record| self.0.records.end(record));
+        self.close(session);
+        if let Some(ended) = ended {
+            ended.await;
+        }
     }
 
     /// What clients may make us hold.
@@ -135,8 +328,7 @@ impl Sessions {
         let now = Instant::now();
         let is_silent = |session: &LegacySession| {
             let since = session.silent_since();
-            session.over().is_cancelled()
-                || since.is_some_and(|since| now.duration_since(since) > SILENCE)
+            session.is_over() || since.is_some_and(|since| now.duration_since(since) > SILENCE)
         };
         let mut sessions = self.0.by_id.lock();
         let forgotten: Vec<_> = sessions
@@ -148,6 +340,36 @@ impl Sessions {
         drop(sessions);
         for (_, session) in forgotten {
             session.end();
+        }
+    }
+}
+
+/// A session that is being continued. When nobody waits for it any more, it is forgotten that it was.
+pub(super) struct Restoration {
+    sessions: Sessions,
+    id: Arc<str>,
+    cell: Arc<OnceCell<Restored>>,
+}
+
+impl Restoration {
+    /// What came of it. Cancel-safe: another one goes on where this one is dropped.
+    pub(super) async fn once<F: Future<Output = Restored>>(
+        self,
+        restore: impl FnOnce() -> F,
+    ) -> Restored {
+        self.cell.get_or_init(restore).await.clone()
+    }
+}
+
+impl Drop for Restoration {
+    fn drop(&mut self) {
+        let mut restorations = self.sessions.0.restorations.lock();
+        // The table has one, and we have one.
+        if Arc::strong_count(&self.cell) <= 2 || self.cell.initialized() {
+            let is_this = |cell: &mut Arc<OnceCell<Restored>>| Arc::ptr_eq(cell, &self.cell);
+            if restorations.get_mut(&self.id).is_some_and(is_this) {
+                restorations.remove(&self.id);
+            }
         }
     }
 }

@@ -29,28 +29,20 @@ pub(super) fn is_named_by(headers: &HeaderMap) -> bool {
     Revision::is_modern_header(said(headers))
 }
 
-impl Inbound {
-    /// Whether what was posted is stateless. A session that is here stays one, whatever the header of a client says that agreed on
-    /// something else in it.
-    pub(super) fn is_stateless(
-        &self,
-        caller: &Caller,
-        view: &View,
-        headers: &HeaderMap,
-        unframed: &Unframed,
-    ) -> bool {
-        let message = unframed.only();
-        if message.is_some_and(stateless::is_stateless) {
-            return true;
-        }
-        if self.session_of(caller, view, headers).is_some()
-            || message.is_some_and(stateless::is_opening)
-        {
-            return false;
-        }
-        is_named_by(headers) || message.is_some_and(stateless::is_modern_request)
+/// Whether what was posted is stateless. What is posted in a session is not, whatever the header of a client says that agreed on something
+/// else in it.
+pub(super) fn is_stateless(has_session: bool, headers: &HeaderMap, unframed: &Unframed) -> bool {
+    let message = unframed.only();
+    if message.is_some_and(stateless::is_stateless) {
+        return true;
     }
+    if has_session || message.is_some_and(stateless::is_opening) {
+        return false;
+    }
+    is_named_by(headers) || message.is_some_and(stateless::is_modern_request)
+}
 
+impl Inbound {
     /// Answers it.
     pub(super) async fn post_stateless(
         &self,

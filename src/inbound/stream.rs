@@ -139,6 +139,11 @@ pub(super) fn resumable(
     events(Body::from_stream(body))
 }
 
+/// A stream of one message that is all there is.
+pub(super) fn whole(frame: &[u8]) -> Response {
+    events(Body::from(event(frame)))
+}
+
 async fn read(reader: &mut ResumableReader, closing: Option<&CancellationToken>) -> Option<Bytes> {
     let closed = async {
         match closing {

@@ -13,7 +13,8 @@ pub(super) const MAX_SUBSCRIPTIONS: usize = 1_000;
 /// The subscriptions of one session. What is taken out of it ends where it is dropped, which must not be under a lock.
 #[derive(Default)]
 pub(super) struct SessionSubscriptions {
-    by_uri: HashMap<Box<str>, Subscription>,
+    /// Those without one were there before the session was continued, and are yet to be resumed.
+    by_uri: HashMap<Box<str>, Option<Subscription>>,
     log: Option<LogSubscription>,
 }
 
@@ -42,12 +43,34 @@ impl SessionSubscriptions {
     /// Adds one, and takes out that which was there before.
     #[must_use]
     pub(super) fn add(&mut self, uri: &str, subscription: Subscription) -> Option<Subscription> {
-        self.by_uri.insert(uri.into(), subscription)
+        self.by_uri.insert(uri.into(), Some(subscription)).flatten()
     }
 
-    /// Takes one out.
+    /// Notes one that is yet to be resumed.
+    pub(super) fn expect(&mut self, uri: &str) {
+        self.by_uri.insert(uri.into(), None);
+    }
+
+    /// Resumes one. Gives it back if it is not wanted any more, or is there already.
+    #[must_use]
+    pub(super) fn fill(&mut self, uri: &str, subscription: Subscription) -> Option<Subscription> {
+        match self.by_uri.get_mut(uri) {
+            Some(expected @ None) => {
+                *expected = Some(subscription);
+                None
+            }
+            _ => Some(subscription),
+        }
+    }
+
+    /// The resources.
+    pub(super) fn uris(&self) -> Vec<String> {
+        self.by_uri.keys().map(ToString::to_string).collect()
+    }
+
+    /// Takes one out, which may be yet to be resumed.
     #[must_use]
     pub(super) fn remove(&mut self, uri: &str) -> Option<Subscription> {
-        self.by_uri.remove(uri)
+        self.by_uri.remove(uri).flatten()
     }
 }

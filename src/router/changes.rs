@@ -52,6 +52,19 @@ impl Router {
         }
     }
 
+    /// Which lists clients of this endpoint are told changes of: tools, prompts, resources.
+    pub fn announces(&self, view: &View) -> [bool; 3] {
+        let View::Server(server) = view else {
+            return [true; 3];
+        };
+        let snapshot = self.0.catalog.glance();
+        let known = snapshot.servers.get(server);
+        ["tools", "prompts", "resources"].map(|list| {
+            let capability = format!("{list}.listChanged");
+            known.is_some_and(|known| known.has_capability(&capability))
+        })
+    }
+
     /// What whoever begins to listen now knows: of changes before that it is not told, whenever we come to announce them.
     pub fn known_now(&self, caller: &Caller) -> Known {
         Known(self.prepared(caller))

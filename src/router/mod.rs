@@ -17,7 +17,7 @@ mod subscriptions;
 mod tasks;
 mod tool_calls;
 
-use std::{sync::Arc, time::Duration};
+use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
@@ -61,6 +61,16 @@ impl View {
         match self {
             Self::Mode(mode) => *mode,
             Self::Configured | Self::Profile(_) | Self::Server(_) => settings.routing_mode,
+        }
+    }
+
+    /// By what it is known again, to another daemon too: no other endpoint has the same.
+    pub fn identity(&self) -> Cow<'_, str> {
+        match self {
+            Self::Configured => "/mcp".into(),
+            Self::Mode(mode) => format!("/mcp/{}", mode.as_str()).into(),
+            Self::Profile(name) => format!("/mcp/p/{name}").into(),
+            Self::Server(name) => format!("/mcp/server/{name}").into(),
         }
     }
 

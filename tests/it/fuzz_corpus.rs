@@ -65,6 +65,11 @@ fn the_scanner_says_the_same_each_time_and_not_too_much() {
 }
 
 #[test]
+fn no_id_opens_that_was_not_sealed() {
+    replay("sealed_ids", properties::sealed_ids::check);
+}
+
+#[test]
 fn the_examples_can_be_edited() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in fs::read_dir(folder).expect("a folder of the repository") {

@@ -52,6 +52,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("notify", &["config"]),
     ("redb", &["activity"]),
     ("regex", &["scanner"]),
+    ("ring", &["sealing", "link/remote/tls"]),
     ("rmcp", &["upstream/connect/control"]),
     ("rustls", &["link"]),
     ("sd_notify", &["daemon"]),

@@ -18,6 +18,7 @@ mod cli;
 #[cfg(target_os = "linux")]
 mod client_limits;
 mod connections;
+mod continued_sessions;
 mod credentials;
 mod demo_server;
 mod examples;

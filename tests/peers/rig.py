@@ -139,8 +139,9 @@ class Daemon:
     def arguments(self) -> list[str]:
         return ["--config", str(self.config), "--data-dir", str(self.folder / "data")]
 
-    def start(self):
-        self.port = free_port()
+    def start(self, port: int | None = None):
+        """On this port, or on any that is free."""
+        self.port = port or free_port()
         self.process = subprocess.Popen(
             [BINARY, "serve", *self.arguments(), "--listen", f"127.0.0.1:{self.port}"],
             env=os.environ | {"HOME": str(self.home), "SHELL_SECRET": "not for children"},

@@ -1,7 +1,8 @@
 // The official TypeScript SDK as a client, in either major version: what many desktop clients are built on.
 // Usage: node typescript_client.mjs VISIT; prints what it saw as one JSON line.
-// VISIT is JSON: {modules, major, negotiation, target: {transport, url | command, args}, calls: [{name, arguments}],
+// VISIT is JSON: {modules, major, negotiation, target: {transport, url | command, args}, calls: [{name, arguments, wait}],
 // replies: {form, text}}. With replies it can be asked things, and answers each form and each prompt so.
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const { modules, major, negotiation, target, calls, replies } = JSON.parse(process.argv[2]);
@@ -39,9 +40,15 @@ await client.connect(transport);
 const revision = client.getNegotiatedProtocolVersion?.();
 const news = revision === "2026-07-28" ? await client.listen({ toolsListChanged: true }) : undefined;
 const { tools } = await client.listTools();
+// A call that waits says so, and is made when a line comes.
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const progress = [];
 const answers = [];
 for (const call of calls) {
+  if (call.wait) {
+    console.log("waiting");
+    await lines.next();
+  }
   const onprogress = call.progress && ((step) => progress.push(step));
   // The second argument went with version 1.
   const rest = major === 1 ? [undefined, { onprogress }] : [{ onprogress }];
@@ -52,3 +59,4 @@ console.log(JSON.stringify({ tools: names, answers, progress, revision, honored:
 await news?.close();
 await transport.terminateSession?.();
 await client.close();
+process.stdin.destroy();

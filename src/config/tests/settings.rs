@@ -26,13 +26,13 @@ fn every_key_of_the_top_level_is_read() {
             "listen": ":${PORT}", "data_dir": "~/data", "routing_mode": "direct", "tools_limit": 30,
             "top_k": 0, "legacy_call_tool": true, "management": "read",
             "tool_discovery_interval": "0s", "idle_check_interval": 10,
-            "health_check_interval": "1m30s", "api_key": "${TOKEN}", "session_key": "k",
+            "health_check_interval": "1m30s", "api_key": "${TOKEN}", "session_key": "kqD2v0N8xYb1Rz7cTj5mWf9aLg3hPe6s",
             "trusted_hosts": ["h"], "trusted_origins": ["https://o"],
             "intent_declaration": {"strict_server_validation": false},
             "environment": {"inherit": ["AWS_*"], "set": {"A": "${TOKEN}"}},
         }"#,
     );
-    let without_effect = ["management", "api_key", "session_key"];
+    let without_effect = ["management", "api_key"];
     let expected = without_effect.map(|key| format!("`{key}` is without effect in this version"));
     assert_eq!(settings.warnings, expected);
     assert_eq!(settings.listen.to_string(), "localhost:9999");
@@ -48,7 +48,8 @@ fn every_key_of_the_top_level_is_read() {
     assert_eq!(settings.idle_check_interval, Duration::from_secs(10));
     assert_eq!(settings.health_check_interval, Duration::from_secs(90));
     assert_eq!(settings.api_key.expect("a key").reveal(), "s3cret-value");
-    assert_eq!(settings.session_key.expect("a key").reveal(), "k");
+    let key = settings.session_key.expect("a key");
+    assert_eq!(key.reveal(), "kqD2v0N8xYb1Rz7cTj5mWf9aLg3hPe6s");
     assert_eq!(settings.trusted_hosts, ["h"]);
     assert_eq!(settings.trusted_origins, ["https://o"]);
     assert!(settings.environment.inherits("AWS_REGION"));
@@ -101,6 +102,14 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
         r#"{"environment": {"set": {"A=B": "x"}}}"#,
         "`environment.set.A=B` cannot be",
     );
+    for key in [
+        "k",
+        "0123456789abcdef0123456789abcde",
+        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+    ] {
+        let text = format!(r#"{{"session_key": "{key}"}}"#);
+        check(&text, "`session_key` is too easy to guess");
+    }
     check(
         r#"{"data_dir": "${NOPE}"}"#,
         "`data_dir` refers to the environment variable NOPE",

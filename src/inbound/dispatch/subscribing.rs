@@ -10,7 +10,7 @@ use crate::{
         session::LegacySession,
         subscriptions::MAX_SUBSCRIPTIONS,
     },
-    router::Tell,
+    router::{Subscription, Tell},
     wire::{LogLevel, Outcome, Raw, Request, RpcError, method, notification_frame},
 };
 
@@ -36,7 +36,11 @@ impl ServedClient {
         let params = request.params.as_ref();
         let text = |key: &str| params.and_then(|params| params.get(key)?.string());
         if &*request.method == method::SET_LEVEL {
-            return self.set_log_level(text("level").as_deref());
+            self.set_log_level(text("level").as_deref())?;
+            if let Some(session) = &self.session {
+                self.inbound.keep(session).await;
+            }
+            return Ok(());
         }
         let uri = text("uri").ok_or_else(|| wrong("`uri` is missing").to_raw())?;
         let Some(session) = &self.session else {
@@ -48,6 +52,7 @@ impl ServedClient {
         };
         if &*request.method == method::RESOURCES_UNSUBSCRIBE {
             session.unsubscribe(&uri);
+            self.inbound.keep(session).await;
             return Ok(());
         }
         if uri.len() > MAX_URI {
@@ -56,13 +61,24 @@ impl ServedClient {
         if !session.has_room_for_subscription(&uri) {
             return Err(too_many());
         }
-        let router = &self.inbound.0.router;
-        let subscribed = router.subscribe(context, &self.view, &uri, telling(session));
-        if session.keep_subscription(&uri, subscribed.await?) {
-            Ok(())
-        } else {
-            Err(bounds::no_memory().to_raw())
+        let subscription = self.subscribe_to(context, session, &uri).await?;
+        if !session.keep_subscription(&uri, subscription) {
+            return Err(bounds::no_memory().to_raw());
         }
+        self.inbound.keep(session).await;
+        Ok(())
+    }
+
+    /// Has the session told of a resource, until the subscription is dropped.
+    pub(in crate::inbound) async fn subscribe_to(
+        &self,
+        context: &CallContext,
+        session: &Arc<LegacySession>,
+        uri: &str,
+    ) -> Result<Subscription, Raw> {
+        let router = &self.inbound.0.router;
+        let subscribed = router.subscribe(context, &self.view, uri, telling(session));
+        subscribed.await
     }
 
     /// A client without a session has no further requests that this could hold for.

@@ -1,5 +1,6 @@
 //! What a client of HTTP finds, without a daemon around it: here a test says itself who the caller of a request is.
 
+mod continuing;
 mod ending;
 mod ownership;
 
@@ -21,6 +22,9 @@ use crate::{
     config::{self, Settings, Surroundings},
     gate::Gate,
     router::Router,
+    sealing::{SealingKey, SessionIds},
+    secret::Secret,
+    session_records::SessionRecords,
     upstream::Upstreams,
 };
 
@@ -31,6 +35,11 @@ struct Endpoints {
     closing: CancellationToken,
     _folder: TempDir,
     _settings: watch::Sender<Arc<Settings>>,
+}
+
+/// Under one key, as several daemons may have it.
+fn session_ids() -> SessionIds {
+    SessionIds::new(&SealingKey::of(&Secret::new("the key of the tests")))
 }
 
 impl Endpoints {
@@ -52,11 +61,12 @@ impl Endpoints {
             crate::activity::Activity::none(),
         );
         let closing = CancellationToken::new();
+        let sessions = Sessions::new(session_ids(), SessionRecords::default());
         let inbound = Inbound::new(
             Access::default(),
             router,
             CallIds::default(),
-            Sessions::default(),
+            sessions,
             closing.clone(),
         );
         Self {

@@ -9,5 +9,6 @@ pub mod frames;
 mod json;
 mod jsonc;
 pub mod scanner;
+pub mod sealed_ids;
 pub mod splice;
 pub mod sse;

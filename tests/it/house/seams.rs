@@ -103,6 +103,8 @@ const SPAWNS: &[Exception] = &[
     ),
     ("process/mod.rs", 1, "`Process::stop` waits for it"),
     ("process/unix.rs", 2, "waited for at once"),
+    ("session_records/mod.rs", 2, "waited for at once"),
+    ("session_records/task.rs", 1, "waited for at once"),
     (
         "upstream/connect/listening.rs",
         1,

@@ -50,6 +50,45 @@ async fn a_killed_daemon_costs_the_calls_in_flight_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn what_the_client_wants_to_be_told_survives_its_daemon() {
+    let line = |level: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"{level}","data":"x"}}}}"#
+        )
+    };
+    let spoken = notice(line("info")).then(notice(line("error")));
+    let upstream = FakeUpstream::http()
+        .answering(crate::support::script::HttpAnswers::Sse)
+        .tool("talk", spoken.then(reply_text("done")))
+        .resource(r#"{"uri":"lib://note","name":"n"}"#, reply("{}"))
+        .start()
+        .await;
+    let home = builder(&upstream).home();
+    let mut client = opened(&home, BRIDGE).await;
+    client.wait_for_tool("up__talk").await;
+    let note = r#"{"uri":"lib://note"}"#;
+    client.request("resources/subscribe", note).await.result();
+    let level = r#"{"level":"warning"}"#;
+    client.request("logging/setLevel", level).await.result();
+    // A daemon that knows the resource finds whose it is.
+    let lists = home.data_dir().join("catalog/up.json");
+    until("the lists to be kept", || lists.exists().then_some(())).await;
+    kill(daemon_pid(&home).await);
+
+    client.wait_for_tool("up__talk").await;
+    upstream.wait_for_count("resources/subscribe", 2).await;
+    client.notices.clear();
+    assert_eq!(client.call("up__talk", "{}").await.text(), "done");
+    let logged = client.notice("notifications/message").await;
+    assert_eq!(logged, line("error"), "from its level on");
+    let updated = r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"lib://note"}}"#;
+    upstream.push(updated).await;
+    let told = client.notice("notifications/resources/updated").await;
+    assert_eq!(told, updated);
+    assert!(client.leave().await.success());
+}
+
+#[tokio::test]
 async fn every_client_of_a_killed_daemon_finds_the_same_new_one() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
     let home = builder(&upstream).home();

@@ -18,10 +18,10 @@ use super::{
 
 /// A client. Requests may run at once; each has a connection of its own.
 pub struct TestClient {
-    to: SocketAddr,
+    pub(super) to: SocketAddr,
     path: String,
     revision: String,
-    session: Option<String>,
+    pub(super) session: Option<String>,
     shown: Vec<(String, String)>,
     /// The stream of a client over HTTP+SSE.
     feed: Option<Feed>,

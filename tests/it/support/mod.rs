@@ -1,5 +1,6 @@
 //! The language of the tests: fake upstreams, a raw client, and waiting with a deadline.
 
+pub mod balancer;
 pub mod behaviours;
 pub mod client;
 mod control;
@@ -13,6 +14,7 @@ pub mod http;
 mod interpreter;
 pub mod modern;
 pub mod modern_client;
+mod moving;
 pub mod patience;
 pub mod pipe_client;
 mod presentation;

@@ -1,0 +1,239 @@
+//! The folder on disk: one file with the ids that have ended, to which records are appended, and one file for each session of which more
+//! is kept. Written by one task.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use super::{
+    Content, LIFETIME, RecordedSession, SessionDigest,
+    ended::EndedIds,
+    kept::{self, KeptIndex},
+};
+use crate::storage;
+
+/// What the file of ended ids begins with; then comes the mark of the folder. Another format has another beginning.
+const BEGINNING: &[u8; 8] = b"MCPENDS1";
+
+/// Bytes before the first record, and of a record: digest, expiry, and the beginning of a hash of both.
+const HEAD: usize = 16;
+const RECORD: usize = 24;
+
+/// Limit: records that are appended before the file is written anew without those that have expired.
+const APPENDED: usize = 4096;
+
+/// The folder. Only one has it at a time: the data folder has a lock.
+pub(super) struct Files {
+    folder: PathBuf,
+    origin: [u8; 8],
+    /// The file of ended ids, to append to.
+    ended: File,
+    appended: usize,
+}
+
+impl Files {
+    /// Opens the folder, and reads what it says. Without a readable file of ended ids none is known, so no id of before is continued.
+    pub(super) fn open(folder: &Path, now: u32) -> io::Result<(Self, EndedIds, KeptIndex)> {
+        storage::create_private_dir(folder)?;
+        let file = ended_file(folder);
+        let (origin, mut ended) = match read(&file) {
+            Ok(Some(known)) => known,
+            Ok(None) => {
+                let aside = file.with_extension("damaged");
+                fs::rename(&file, &aside)?;
+                tracing::warn!(
+                    file = %aside.display(),
+                    "the list of ended sessions is damaged and was set aside; open sessions begin anew"
+                );
+                // Not even one that is opened in this second under another clock.
+                (new_origin(), EndedIds::above(now + LIFETIME))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (new_origin(), EndedIds::default())
+            }
+            Err(error) => return Err(error),
+        };
+        ended.prune(now);
+        let kept = kept::list(folder, now);
+        let files = Self {
+            folder: folder.to_owned(),
+            origin,
+            ended: write(folder, origin, &ended)?,
+            appended: 0,
+        };
+        Ok((files, ended, kept))
+    }
+
+    pub(super) fn origin(&self) -> [u8; 8] {
+        self.origin
+    }
+
+    /// Notes that an id has ended. Nothing is kept of it any more.
+    pub(super) fn end(&mut self, session: RecordedSession) -> io::Result<()> {
+        kept::remove(&self.folder, session);
+        self.ended.write_all(&record(session))?;
+        self.appended += 1;
+        Ok(())
+    }
+
+    /// Whether the file has grown enough to be written anew.
+    pub(super) fn is_long(&self) -> bool {
+        self.appended >= APPENDED
+    }
+
+    /// Writes the file of ended ids anew.
+    pub(super) fn rewrite(&mut self, ended: &EndedIds) -> io::Result<()> {
+        self.ended = write(&self.folder, self.origin, ended)?;
+        self.appended = 0;
+        Ok(())
+    }
+
+    /// Keeps what there is of a session. How much that is; `None` if it is nothing.
+    pub(super) fn keep(
+        &self,
+        session: RecordedSession,
+        content: Content,
+        room: usize,
+    ) -> io::Result<Option<usize>> {
+        match content() {
+            None => {
+                kept::remove(&self.folder, session);
+                Ok(None)
+            }
+            Some(content) => kept::write(&self.folder, session, &content, room).map(Some),
+        }
+    }
+
+    /// Deletes what is kept of sessions that have expired.
+    pub(super) fn remove(&self, expired: &[RecordedSession]) {
+        for session in expired {
+            kept::remove(&self.folder, *session);
+        }
+    }
+}
+
+fn ended_file(folder: &Path) -> PathBuf {
+    folder.join("ended")
+}
+
+fn new_origin() -> [u8; 8] {
+    let random = uuid::Uuid::new_v4();
+    let first = random.as_bytes().first_chunk();
+    *first.expect("a UUID is longer")
+}
+
+fn record(session: RecordedSession) -> [u8; RECORD] {
+    let mut record = [0; RECORD];
+    let (content, check) = record.split_at_mut(RECORD - 4);
+    content[..16].copy_from_slice(&session.digest.0);
+    content[16..].copy_from_slice(&session.expires.to_be_bytes());
+    check.copy_from_slice(&blake3::hash(content).as_bytes()[..4]);
+    record
+}
+
+/// The session of a record; `None` if it is damaged.
+fn recorded(bytes: &[u8; RECORD]) -> Option<RecordedSession> {
+    let (digest, rest) = bytes.split_first_chunk::<16>()?;
+    let expires = rest.first_chunk::<4>()?;
+    let session = RecordedSession {
+        digest: SessionDigest(*digest),
+        expires: u32::from_be_bytes(*expires),
+    };
+    (record(session) == *bytes).then_some(session)
+}
+
+/// Stands for the moment up to which no id is continued.
+const FLOOR: SessionDigest = SessionDigest([0; 16]);
+
+/// What the file says; `None` if it is damaged. A last record that was not written to its end is one that nobody was told of.
+fn read(file: &Path) -> io::Result<Option<([u8; 8], EndedIds)>> {
+    let mut bytes = Vec::new();
+    storage::open_private_file(file, File::options().read(true))?.read_to_end(&mut bytes)?;
+    Ok(parse(&bytes))
+}
+
+fn parse(bytes: &[u8]) -> Option<([u8; 8], EndedIds)> {
+    let (head, records) = bytes.split_first_chunk::<HEAD>()?;
+    let origin = head.strip_prefix(BEGINNING)?;
+    let mut ended = EndedIds::default();
+    for bytes in records.chunks_exact(RECORD) {
+        let session = recorded(bytes.first_chunk()?)?;
+        if session.digest == FLOOR {
+            ended.raise(session.expires);
+        } else {
+            ended.insert(session);
+        }
+    }
+    Some((*origin.first_chunk()?, ended))
+}
+
+fn write(folder: &Path, origin: [u8; 8], ended: &EndedIds) -> io::Result<File> {
+    let all = ended.all();
+    let mut bytes = Vec::with_capacity(HEAD + RECORD * (all.len() + 1));
+    bytes.extend_from_slice(BEGINNING);
+    bytes.extend_from_slice(&origin);
+    bytes.extend_from_slice(&record(RecordedSession {
+        digest: FLOOR,
+        expires: ended.floor(),
+    }));
+    for session in all {
+        bytes.extend_from_slice(&record(session));
+    }
+    let file = ended_file(folder);
+    storage::write_atomically(&file, &bytes)?;
+    storage::append_to_private_file(&file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(name: &str) -> RecordedSession {
+        RecordedSession {
+            digest: SessionDigest::of(name),
+            expires: 1_000,
+        }
+    }
+
+    #[test]
+    fn what_has_ended_reads_back_and_a_cut_record_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = |now| Files::open(folder.path(), now).expect("a folder of ours");
+        let (mut files, _, _) = open(1);
+        let origin = files.origin();
+        files.end(session("a")).expect("written");
+        files.end(session("b")).expect("written");
+        drop(files);
+        let file = ended_file(folder.path());
+        let whole = fs::read(&file).expect("readable");
+        fs::write(&file, &whole[..whole.len() - 1]).expect("writable");
+        let (files, ended, _) = open(1);
+        assert_eq!(files.origin(), origin);
+        assert!(ended.contains(session("a")) && !ended.contains(session("b")));
+        let (_, ended, _) = open(1_000);
+        assert_eq!(ended.all().len(), 0, "expired");
+    }
+
+    #[test]
+    fn without_a_readable_file_no_session_of_before_is_continued() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let open = || Files::open(folder.path(), 1).expect("a folder of ours");
+        let (mut files, _, _) = open();
+        files.end(session("a")).expect("written");
+        let file = ended_file(folder.path());
+        let good = fs::read(&file).expect("readable");
+        for at in [0, HEAD, good.len() - 1] {
+            let mut bad = good.clone();
+            bad[at] ^= 1;
+            fs::write(&file, &bad).expect("writable");
+            let (_, ended, _) = open();
+            assert!(ended.contains(session("other")), "byte {at}");
+            assert_eq!(fs::read(file.with_extension("damaged")).expect("kept"), bad);
+            let (_, again, _) = open();
+            assert!(again.contains(session("other")), "it is remembered");
+            fs::write(&file, &good).expect("writable");
+        }
+    }
+}
