@@ -119,19 +119,14 @@ impl Access {
                 Peer::Network(_) => self.0.open.clone(),
             });
         };
-        match self.identify(auth, headers, peer) {
+        match Self::identify(auth, headers, peer) {
             Err(Refused::NoCredential) if peer == Peer::LocalSocket => Ok(self.0.local.clone()),
             identified => identified,
         }
     }
 
     /// Asks the providers in their order. The first who knows the sender decides; a header that says nothing ends the search.
-    fn identify(
-        &self,
-        auth: &ServerAuth,
-        headers: &HeaderMap,
-        peer: Peer,
-    ) -> Result<Caller, Refused> {
+    fn identify(auth: &ServerAuth, headers: &HeaderMap, peer: Peer) -> Result<Caller, Refused> {
         let mut refused = Refused::NoCredential;
         for provider in &auth.providers {
             let found = match (provider, peer) {

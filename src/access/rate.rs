@@ -87,6 +87,7 @@ mod tests {
         burst: 3,
     };
 
+    #[expect(clippy::needless_pass_by_value, reason = "names and numbers alike")]
     fn subject(name: impl ToString) -> BucketOwner {
         BucketOwner::Subject(name.to_string().into())
     }

@@ -16,7 +16,7 @@ const MOST: usize = 10_000;
 
 /// How the settings want the definitions of a server to be treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
+pub enum PinPolicy {
     /// It may not be used: nothing that it lists counts as approved.
     Untrusted,
     /// What changes is held.
@@ -31,13 +31,13 @@ impl Ledger {
         self: &Arc<Self>,
         server: &ServerName,
         listed: &[Listed<'_>],
-        policy: Policy,
+        policy: PinPolicy,
         lock: Option<&Lock>,
         objects: &mut dyn FnMut(&Listed<'_>) -> bool,
         now: u64,
     ) -> Pins {
         let mut pins = Pins {
-            is_untrusted: policy == Policy::Untrusted,
+            is_untrusted: policy == PinPolicy::Untrusted,
             ..Pins::default()
         };
         let mut next = self.as_ref().clone();
@@ -49,7 +49,7 @@ impl Ledger {
             let is_remembered = self.entry(one).is_some();
             let verdict = match lock {
                 Some(lock) if one.kind == ThingKind::Tool => locked(lock, server, one),
-                _ if policy == Policy::Allow => None,
+                _ if policy == PinPolicy::Allow => None,
                 _ => self.verdict(one, remembered, &known_letters, objects),
             };
             if let Some(reason) = verdict {
@@ -78,7 +78,7 @@ impl Ledger {
                 next.note(one, None, now, &mut room);
             }
         }
-        let records = policy != Policy::Untrusted && lock.is_none();
+        let records = policy != PinPolicy::Untrusted && lock.is_none();
         if records && next.baseline == Baseline::None {
             next.baseline = Baseline::Taken;
         }
@@ -158,14 +158,14 @@ mod tests {
 
     struct House {
         ledger: Arc<Ledger>,
-        policy: Policy,
+        policy: PinPolicy,
         lock: Option<Lock>,
     }
 
     fn house() -> House {
         House {
             ledger: Arc::default(),
-            policy: Policy::Hold,
+            policy: PinPolicy::Hold,
             lock: None,
         }
     }
@@ -301,10 +301,10 @@ mod tests {
     #[test]
     fn what_an_untrusted_server_lists_is_no_baseline() {
         let mut house = house();
-        house.policy = Policy::Untrusted;
+        house.policy = PinPolicy::Untrusted;
         assert_eq!(house.list(&[("a", "1")]), []);
         assert_eq!(*house.ledger, Ledger::default());
-        house.policy = Policy::Hold;
+        house.policy = PinPolicy::Hold;
         assert_eq!(house.list(&[("a", "2")]), []);
         assert_eq!(house.list(&[("a", "1")]), held("a", "changed"));
     }
@@ -312,10 +312,10 @@ mod tests {
     #[test]
     fn where_changes_are_allowed_each_listing_is_the_baseline() {
         let mut house = house();
-        house.policy = Policy::Allow;
+        house.policy = PinPolicy::Allow;
         assert_eq!(house.list(&[("a", "1"), ("b", "bad")]), []);
         assert_eq!(house.list(&[("a", "2"), ("b", "bad")]), []);
-        house.policy = Policy::Hold;
+        house.policy = PinPolicy::Hold;
         assert_eq!(house.list(&[("a", "2"), ("b", "bad")]), []);
         assert_eq!(
             house.list(&[("a", "1"), ("b", "bad")]),
@@ -330,7 +330,7 @@ mod tests {
         let before = house.ledger.clone();
         let exported = export([("s", &*house.ledger)].into_iter());
         house.lock = Some(Lock::parse(&exported).expect("a lock file"));
-        for policy in [Policy::Hold, Policy::Allow] {
+        for policy in [PinPolicy::Hold, PinPolicy::Allow] {
             house.policy = policy;
             assert_eq!(house.list(&[("a", "1"), ("b", "1")]), []);
             assert_eq!(

@@ -11,7 +11,7 @@ mod pins;
 
 pub use self::{
     file::{forget, load, prune, save},
-    follow::Policy,
+    follow::PinPolicy,
     kinds::{Hold, HoldReason, ThingKind},
     ledger::{Approval, Approved, Baseline, Held, Ledger, Listed, NotApproved, Which},
     lock_file::{Lock, LockError, LockedTool, export},

@@ -11,7 +11,7 @@ use super::{
     task::{CatalogTask, Difference},
 };
 use crate::{
-    approvals::{self, Pins, Policy},
+    approvals::{self, PinPolicy, Pins},
     error_code::Failure,
     names::ServerName,
 };
@@ -39,7 +39,7 @@ impl CatalogTask {
         Some(judged)
     }
 
-    pub(super) async fn keep(&mut self, servers: Vec<(ServerName, Policy)>) {
+    pub(super) async fn keep(&mut self, servers: Vec<(ServerName, PinPolicy)>) {
         let old = self.published.load_full();
         let names: Vec<ServerName> = servers.iter().map(|(name, _)| name.clone()).collect();
         let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = old
@@ -72,7 +72,7 @@ impl CatalogTask {
     }
 
     /// Takes the policies in, and the ledgers of servers that were not there before. The servers for which something changed.
-    async fn follow_policies(&mut self, servers: Vec<(ServerName, Policy)>) -> Vec<ServerName> {
+    async fn follow_policies(&mut self, servers: Vec<(ServerName, PinPolicy)>) -> Vec<ServerName> {
         let pinning = &mut self.pinning;
         let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
         pinning.ledgers.retain(|name, _| is_kept(name));

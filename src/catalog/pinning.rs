@@ -10,7 +10,9 @@ use std::{
 
 use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
 use crate::{
-    approvals::{self, Approval, Ledger, Listed, Lock, NotApproved, Pins, Policy, ThingKind, now},
+    approvals::{
+        self, Approval, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins, ThingKind, now,
+    },
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
     names::ServerName,
@@ -34,15 +36,15 @@ pub struct ApprovalRequest {
 /// The ledgers of the configured servers.
 pub(super) struct Pinning {
     pub(super) data_dir: PathBuf,
-    pub(super) policies: BTreeMap<ServerName, Policy>,
+    pub(super) policies: BTreeMap<ServerName, PinPolicy>,
     pub(super) ledgers: BTreeMap<ServerName, Arc<Ledger>>,
     pub(super) lock: Option<Arc<Lock>>,
 }
 
 impl Pinning {
-    pub(super) fn policy(&self, server: &ServerName) -> Policy {
+    pub(super) fn policy(&self, server: &ServerName) -> PinPolicy {
         let policy = self.policies.get(server);
-        policy.copied().unwrap_or(Policy::Untrusted)
+        policy.copied().unwrap_or(PinPolicy::Untrusted)
     }
 
     pub(super) fn ledger(&self, server: &ServerName) -> Arc<Ledger> {
@@ -71,7 +73,7 @@ pub(super) fn judge(
     server: &ServerCatalog,
     others: &BTreeMap<ServerName, Arc<ServerCatalog>>,
     ledger: &Arc<Ledger>,
-    policy: Policy,
+    policy: PinPolicy,
     lock: Option<&Lock>,
 ) -> Pins {
     let scan = Scan::new(server, others);
@@ -261,7 +263,7 @@ pub(super) fn not_saved(server: &ServerName, why: &str) -> Failure {
 pub fn with_pins_of_files(
     data_dir: &Path,
     servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
-    policy: impl Fn(&ServerName) -> Policy,
+    policy: impl Fn(&ServerName) -> PinPolicy,
 ) -> Snapshot {
     let pins = servers.values().map(|server| {
         let ledger = Arc::new(approvals::load(data_dir, &server.server));

@@ -14,7 +14,7 @@ use super::{
     saver::Saver,
 };
 use crate::{
-    approvals::{self, Lock, Pins, Policy},
+    approvals::{self, Lock, PinPolicy, Pins},
     error_code::{ErrorCode, Failure},
     names::ServerName,
     sync::Guarded,
@@ -87,7 +87,7 @@ pub struct KnownServer {
     /// The fingerprint of its configuration.
     pub entry: String,
     /// How its definitions are treated.
-    pub policy: Policy,
+    pub policy: PinPolicy,
 }
 
 enum Command {
@@ -96,7 +96,7 @@ enum Command {
         done: oneshot::Sender<()>,
     },
     Keep {
-        servers: Vec<(ServerName, Policy)>,
+        servers: Vec<(ServerName, PinPolicy)>,
     },
     Approve {
         request: ApprovalRequest,
@@ -116,7 +116,7 @@ impl Catalog {
         let servers = servers.iter().map(|(name, entry)| KnownServer {
             name: name.clone(),
             entry: entry.clone(),
-            policy: Policy::Hold,
+            policy: PinPolicy::Hold,
         });
         Self::open(data_dir.as_ref(), servers.collect(), None)
     }
@@ -271,7 +271,7 @@ impl Catalog {
     }
 
     /// Forgets every server but these, whose definitions are treated like this from now on.
-    pub async fn keep(&self, servers: Vec<(ServerName, Policy)>) {
+    pub async fn keep(&self, servers: Vec<(ServerName, PinPolicy)>) {
         let is_kept = |name: &ServerName| servers.iter().any(|(kept, _)| kept == name);
         self.asking.lock().retain(|name, _| is_kept(name));
         // The task is gone only while shutting down.

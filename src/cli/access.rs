@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error_code::ErrorCode,
-    management::{AccessQuestion, AccessVerdict, ThingKind},
+    management::{AccessQuestion, AccessVerdict, AskedKind},
     router,
 };
 
@@ -78,10 +78,10 @@ impl CheckAccess {
 
     fn question(self) -> Result<AccessQuestion, CommandFailure> {
         let kind = match (self.prompt, self.resource) {
-            (true, _) => ThingKind::Prompt,
-            (_, true) => ThingKind::Resource,
-            _ if router::is_built_in(&self.thing) => ThingKind::BuiltIn,
-            _ => ThingKind::Tool,
+            (true, _) => AskedKind::Prompt,
+            (_, true) => AskedKind::Resource,
+            _ if router::is_built_in(&self.thing) => AskedKind::BuiltIn,
+            _ => AskedKind::Tool,
         };
         let parts = self
             .thing
@@ -89,7 +89,7 @@ impl CheckAccess {
             .or_else(|| self.thing.split_once("__"));
         let parts = parts.filter(|(server, name)| !server.is_empty() && !name.is_empty());
         let (server, name) = match (kind, parts) {
-            (ThingKind::BuiltIn, _) => (None, self.thing.as_str()),
+            (AskedKind::BuiltIn, _) => (None, self.thing.as_str()),
             (_, Some((server, name))) => (Some(server.to_owned()), name),
             (_, None) => {
                 let what = format!(

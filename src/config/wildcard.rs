@@ -121,15 +121,11 @@ impl NamePattern {
 
     /// The same for a name that may be spelt otherwise, after `fold`.
     pub fn matches_folded(&self, server: &str, name: &str, fold: impl Fn(&str) -> String) -> bool {
-        match &self.parts {
-            Some((servers, names)) => {
-                servers.matches(server) && names.folded(&fold).matches(&fold(name))
-            }
-            None => {
-                let whole = self.whole.folded(&fold);
-                whole.matches(&fold(&format!("{server}__{name}")))
-            }
+        if let Some((servers, names)) = &self.parts {
+            return servers.matches(server) && names.folded(&fold).matches(&fold(name));
         }
+        let whole = self.whole.folded(&fold);
+        whole.matches(&fold(&format!("{server}__{name}")))
     }
 
     /// Whether it matches a tool of our own.

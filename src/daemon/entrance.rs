@@ -89,6 +89,10 @@ impl Entrance {
     }
 
     /// The guard, and then who asks: over one state of the settings.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the error is the answer, made once"
+    )]
     fn look_at(
         &self,
         peer: Peer,

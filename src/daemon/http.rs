@@ -9,7 +9,7 @@ use http::{HeaderName, HeaderValue};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
     sync::{OwnedSemaphorePermit, Semaphore},
     time::timeout,
@@ -258,7 +258,8 @@ async fn either(one: &CancellationToken, other: &CancellationToken) {
     }
 }
 
-/// Says that there is no room, and waits for the client to hear it: what it sent and nobody reads would take the answer with it.
+/// Says that there is no room once the client has begun to ask, for some take no answer before that, and waits for it to hear that: what it
+/// sent and nobody reads would take the answer with it.
 async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin, place: OwnedSemaphorePermit) {
     let length = NO_ROOM.len();
     let answer = format!(
@@ -266,6 +267,9 @@ async fn turn_away(mut io: impl AsyncRead + AsyncWrite + Unpin, place: OwnedSema
          content-length: {length}\r\n\r\n{NO_ROOM}"
     );
     let told = async {
+        if io.read(&mut [0; 1024]).await? == 0 {
+            return Ok(0);
+        }
         io.write_all(answer.as_bytes()).await?;
         io.shutdown().await?;
         tokio::io::copy(&mut io, &mut tokio::io::sink()).await

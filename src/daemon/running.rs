@@ -148,12 +148,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     );
 
     let addresses = addresses_of(&listeners);
-    let location = DaemonLocation {
-        data_dir: data_dir.clone(),
-        listen: addresses.iter().map(ToString::to_string).collect(),
-        url: url_of(&addresses),
-        ..background
-    };
+    let location = location_of(background, &data_dir, &addresses);
     let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
     let api = Api::new(management, router, calls, location.clone(), move || {
@@ -217,6 +212,20 @@ fn open_catalog(
 fn addresses_of(listeners: &[TcpListener]) -> Vec<SocketAddr> {
     let addresses = listeners.iter().map(TcpListener::local_addr);
     addresses.filter_map(Result::ok).collect()
+}
+
+/// Where this daemon is, for those who look for it.
+fn location_of(
+    background: DaemonLocation,
+    data_dir: &Path,
+    addresses: &[SocketAddr],
+) -> DaemonLocation {
+    DaemonLocation {
+        data_dir: data_dir.to_owned(),
+        listen: addresses.iter().map(ToString::to_string).collect(),
+        url: url_of(addresses),
+        ..background
+    }
 }
 
 /// The table of sessions, with what is kept of them in this data folder.

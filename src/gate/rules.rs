@@ -338,7 +338,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        approvals::{Ledger, Listed, Lock, Policy},
+        approvals::{Ledger, Listed, Lock, PinPolicy},
         catalog::{Listing, ServerCatalog},
         config::{self, Surroundings},
         wire::{Raw, Revision},
@@ -470,7 +470,7 @@ mod tests {
             let pins = ledger.follow(
                 &server,
                 &listed,
-                Policy::Hold,
+                PinPolicy::Hold,
                 lock.as_ref(),
                 &mut |_| false,
                 7,

@@ -2,7 +2,7 @@
 //! configuration itself nobody else reads the two keys. Pure: needs no daemon.
 
 use crate::{
-    approvals::Policy,
+    approvals::PinPolicy,
     config::{ServerEntry, Settings, ToolChanges},
     names::ServerName,
 };
@@ -46,19 +46,19 @@ pub fn standing(entry: &ServerEntry) -> Standing {
 }
 
 /// How the definitions of this entry's server are treated: what a server lists that may not be used is no baseline.
-pub fn policy(entry: &ServerEntry) -> Policy {
+pub fn policy(entry: &ServerEntry) -> PinPolicy {
     match (standing(entry), entry.tool_changes) {
-        (Standing::Disabled | Standing::Quarantined, _) => Policy::Untrusted,
-        (Standing::Usable, ToolChanges::Hold) => Policy::Hold,
-        (Standing::Usable, ToolChanges::Allow) => Policy::Allow,
+        (Standing::Disabled | Standing::Quarantined, _) => PinPolicy::Untrusted,
+        (Standing::Usable, ToolChanges::Hold) => PinPolicy::Hold,
+        (Standing::Usable, ToolChanges::Allow) => PinPolicy::Allow,
     }
 }
 
 /// The same for each of these servers. One whose entry is broken may not be used.
-pub fn policies(settings: &Settings, servers: &[ServerName]) -> Vec<(ServerName, Policy)> {
+pub fn policies(settings: &Settings, servers: &[ServerName]) -> Vec<(ServerName, PinPolicy)> {
     let policy = |name: &ServerName| {
         let entry = settings.servers.get(name);
-        entry.map_or(Policy::Untrusted, |entry| policy(entry))
+        entry.map_or(PinPolicy::Untrusted, |entry| policy(entry))
     };
     servers
         .iter()

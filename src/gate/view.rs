@@ -29,8 +29,8 @@ impl Rules<'_> {
         let rules: Vec<usize> = match acl {
             Some(acl) => {
                 let roles = caller.roles(self.settings);
-                let rules = RulesFor::new(acl, caller.subject(), roles).rules();
-                rules.map(|(place, _)| place).collect()
+                let own = RulesFor::new(acl, caller.subject(), roles).rules();
+                own.map(|(place, _)| place).collect()
             }
             None => Vec::new(),
         };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     access::{Access, Caller, acl::Asked},
-    config::{AclRule, Policy, Settings, check_name},
+    config::{AclRule, NamePattern, Policy, Settings, UriPattern, Wildcard, check_name},
     error_code::{ErrorCode, Failure},
 };
 
@@ -22,7 +22,7 @@ pub struct AccessQuestion {
     /// The profile whose endpoint is used.
     pub profile: Option<String>,
     /// Of what kind the thing is.
-    pub kind: ThingKind,
+    pub kind: AskedKind,
     /// Its server; none for a tool of our own.
     pub server: Option<String>,
     /// The server's own name for it, or its URI.
@@ -32,7 +32,7 @@ pub struct AccessQuestion {
 /// What can be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ThingKind {
+pub enum AskedKind {
     /// A tool of a server.
     Tool,
     /// A prompt of a server.
@@ -54,7 +54,7 @@ pub struct AccessVerdict {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
     /// What kind of thing it is about.
-    pub kind: ThingKind,
+    pub kind: AskedKind,
     /// Its server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -96,10 +96,10 @@ impl AccessQuestion {
         let (name, server) = (self.name.as_str(), self.server.as_deref());
         let server = server.unwrap_or_default();
         match self.kind {
-            ThingKind::BuiltIn => Asked::BuiltIn(name),
-            ThingKind::Tool => Asked::Tool { server, name },
-            ThingKind::Prompt => Asked::Prompt { server, name },
-            ThingKind::Resource => Asked::Resource { server, uri: name },
+            AskedKind::BuiltIn => Asked::BuiltIn(name),
+            AskedKind::Tool => Asked::Tool { server, name },
+            AskedKind::Prompt => Asked::Prompt { server, name },
+            AskedKind::Resource => Asked::Resource { server, uri: name },
         }
     }
 }
@@ -217,15 +217,15 @@ fn shown(rule: &AclRule) -> String {
     };
     put(
         "subjects",
-        rule.subjects.iter().map(|one| one.as_str()).collect(),
+        rule.subjects.iter().map(Wildcard::as_str).collect(),
     );
-    put("roles", rule.roles.iter().map(|one| one.as_str()).collect());
+    put("roles", rule.roles.iter().map(Wildcard::as_str).collect());
     put(
         "tools",
         rule.tools
             .iter()
             .flatten()
-            .map(|one| one.as_str())
+            .map(NamePattern::as_str)
             .collect(),
     );
     put(
@@ -233,7 +233,7 @@ fn shown(rule: &AclRule) -> String {
         rule.prompts
             .iter()
             .flatten()
-            .map(|one| one.as_str())
+            .map(NamePattern::as_str)
             .collect(),
     );
     put(
@@ -241,7 +241,7 @@ fn shown(rule: &AclRule) -> String {
         rule.resources
             .iter()
             .flatten()
-            .map(|one| one.as_str())
+            .map(UriPattern::as_str)
             .collect(),
     );
     let policy = match rule.policy {

@@ -21,7 +21,7 @@ mod tools;
 use std::{path::Path, sync::Arc};
 
 pub use self::{
-    access::{AccessQuestion, AccessVerdict, ThingKind},
+    access::{AccessQuestion, AccessVerdict, AskedKind},
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding},

@@ -156,7 +156,7 @@ impl Backing for OverFiles {
         });
         let policy = |name: &ServerName| {
             let entry = settings.servers.get(name);
-            entry.map_or(approvals::Policy::Untrusted, |entry| gate::policy(entry))
+            entry.map_or(approvals::PinPolicy::Untrusted, |entry| gate::policy(entry))
         };
         let known = known.collect();
         Arc::new(catalog::with_pins_of_files(&self.data_dir, known, policy))

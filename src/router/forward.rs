@@ -52,6 +52,20 @@ impl Router {
         record.is_of(Some(server.as_str()), &Thing::Nothing);
         let target = Target::of(&request.method, params)?;
         record.is_of(Some(server.as_str()), target.thing());
+        let asked = match &*request.method {
+            // What these name is looked at once it is known.
+            method::TOOLS_CALL
+            | method::PROMPTS_GET
+            | method::RESOURCES_READ
+            | method::COMPLETE
+            | method::TASKS_GET
+            | method::TASKS_UPDATE
+            | method::TASKS_CANCEL
+            | method::TASKS_RESULT => Target::method_alone(method::TOOLS_LIST),
+            other => Target::method_alone(other),
+        };
+        self.ensure_known(&context.caller, server.as_str(), &asked)
+            .await?;
         let admitted = self.0.gate.admit(&context.caller, server.as_str(), target);
         let admitted = admitted.map_err(|failure| match failure.code {
             ErrorCode::UnknownTool => {

@@ -270,32 +270,20 @@ impl Router {
             _ => (),
         }
         first_page_only(request)?;
-        let asked = Target::method_alone(&request.method);
-        let asked = match &*request.method {
-            // What these name is looked at below.
-            method::TOOLS_CALL
-            | method::PROMPTS_GET
-            | method::RESOURCES_READ
-            | method::COMPLETE
-            | method::TASKS_GET
-            | method::TASKS_UPDATE
-            | method::TASKS_CANCEL
-            | method::TASKS_RESULT => Target::method_alone(method::TOOLS_LIST),
-            _ => asked,
-        };
-        self.0
-            .gate
-            .knows(&context.caller, server.as_str(), &asked)?;
-        self.ensure_listed(server.as_str()).await?;
         match &*request.method {
             method::TOOLS_LIST
             | method::PROMPTS_LIST
             | method::RESOURCES_LIST
-            | method::TEMPLATES_LIST => Ok(Reply::Own(self.own_list(
-                context,
-                server,
-                &request.method,
-            )?)),
+            | method::TEMPLATES_LIST => {
+                let asked = Target::method_alone(&request.method);
+                self.ensure_known(&context.caller, server.as_str(), &asked)
+                    .await?;
+                Ok(Reply::Own(self.own_list(
+                    context,
+                    server,
+                    &request.method,
+                )?))
+            }
             _ => {
                 let passed = self.pass(context, server, request).await;
                 passed.map(Reply::Passed)

@@ -24,7 +24,7 @@ impl Router {
         let mut fitting = snapshot
             .offered_templates()
             .filter(|template| template.offered == uri || fits(&template.offered, uri))
-            .filter(|template| is_there(&template.server, uri));
+            .filter(|template| is_there(template.server, uri));
         // The most specific template wins: the one with the most literal text; then the first server by name.
         let best = fitting.next().map(|first| {
             fitting.fold(first, |best, next| {

@@ -21,7 +21,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
         Kind::Key if ["properties", "patternProperties"].contains(&parent) => name(text, findings),
         Kind::Value if parent == "required" => name(text, findings),
         Kind::Value if ["default", "const"].contains(&last) => {
-            value(text, Role::FilledIn, findings)
+            value(text, Role::FilledIn, findings);
         }
         Kind::Value if parent == "enum" => value(text, Role::FilledIn, findings),
         Kind::Value if ["examples", "default"].contains(&parent) || last == "example" => {
@@ -31,7 +31,7 @@ pub(super) fn read(text: &Passage<'_>, findings: &mut Findings) {
     }
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 enum Role {
     FilledIn,
     Example,

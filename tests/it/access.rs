@@ -351,7 +351,7 @@ async fn a_token_that_is_withdrawn_ends_everything_at_once() {
     }
     let refused = until_async("the bridge to be seen off", async || {
         let answer = pipe.request("tools/list", "{}").await;
-        answer.line.contains("\"error\"").then(|| answer.line)
+        answer.line.contains("\"error\"").then_some(answer.line)
     })
     .await;
     assert!(

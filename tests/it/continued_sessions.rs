@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::support::{
     behaviours::*,
-    client::{EventStream, TestClient},
+    client::TestClient,
     daemon::{DaemonProcess, TestDaemon},
+    event_stream::EventStream,
     fake_upstream::{FakeUpstream, Upstream},
     http::{self, BOTH, JSON, PING, Reachable},
     patience::until,

@@ -8,7 +8,8 @@ use mcpproxy::config::{Surroundings, parse};
 fn every_example_loads_without_a_word() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     // Examples refer to variables that their readers have.
-    let lookup = |name: &str| (name != "MCP_TIMEOUT").then(|| "value".to_owned());
+    let value = "0123456789abcdef-0123456789abcdef";
+    let lookup = |name: &str| (name != "MCP_TIMEOUT").then(|| value.to_owned());
     let mut seen = 0;
     for file in fs::read_dir(&folder).expect("the folder is there") {
         let path = file.expect("readable").path();

@@ -3,6 +3,7 @@
 mod denied;
 mod every_way;
 mod held_things;
+mod outcome;
 mod records;
 mod spellings;
 mod ways;

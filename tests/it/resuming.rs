@@ -4,8 +4,9 @@ use serde_json::json;
 
 use crate::support::{
     behaviours::*,
-    client::{EventStream, TestClient},
+    client::TestClient,
     daemon::TestDaemon,
+    event_stream::EventStream,
     fake_upstream::{FakeUpstream, Upstream, plain_tool},
     modern_client::ModernClient,
     sse::Event,

@@ -129,17 +129,17 @@ fn print(cases: &[Case], found: &[Vec<Finding>], shows: Option<&str>, total: &mu
     let mut families: BTreeMap<&str, Count> = BTreeMap::new();
     for (case, findings) in cases.iter().zip(found) {
         let gravest = gravest(findings);
-        for count in [families.entry(&case.family).or_default(), &mut *total] {
-            count.all += 1;
-            count.held += usize::from(gravest == Some(Severity::Hold));
-            count.remarked += usize::from(gravest == Some(Severity::Remark));
+        for sum in [families.entry(&case.family).or_default(), &mut *total] {
+            sum.all += 1;
+            sum.held += usize::from(gravest == Some(Severity::Hold));
+            sum.remarked += usize::from(gravest == Some(Severity::Remark));
         }
-        let shown = match shows {
+        let is_printed = match shows {
             Some("--found") => gravest.is_some(),
             Some(_) => gravest != Some(Severity::Hold),
             None => false,
         };
-        if shown {
+        if is_printed {
             println!("  {} {}:{}", case.family, case.server, case.name);
             for finding in findings {
                 println!(

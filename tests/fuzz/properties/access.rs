@@ -128,9 +128,9 @@ fn check_rules(input: &[u8]) {
     let mut rules: Vec<Value> = Vec::new();
     let mut questions = Vec::new();
     for line in text.lines() {
-        let rule: Vec<&str> = line.split('|').collect();
+        let fields: Vec<&str> = line.split('|').collect();
         let question: Vec<&str> = line.split(' ').collect();
-        match (&rule[..], &question[..]) {
+        match (&fields[..], &question[..]) {
             ([subject, role, pattern, policy], _) if rules.len() < TRIED => {
                 let policy = if policy.len().is_multiple_of(2) {
                     "deny"
@@ -164,8 +164,8 @@ fn check_rules(input: &[u8]) {
 }
 
 fn ask(acl: &Acl, rules: &[Value], (subject, role, server, name): (&str, &str, &str, &str)) {
-    let roles = [role.to_owned()];
-    let caller = RulesFor::new(acl, subject, &roles);
+    let all_roles = [role.to_owned()];
+    let caller = RulesFor::new(acl, subject, &all_roles);
     let asked = Asked::Tool { server, name };
     let found = caller.decide(asked, Reading::Exact);
     let text = |rule: &Value, key: &str| rule[key][0].as_str().unwrap_or_default().to_owned();
@@ -195,12 +195,13 @@ fn ask(acl: &Acl, rules: &[Value], (subject, role, server, name): (&str, &str, &
 }
 
 fn is_named(pattern: &str, server: &str, name: &str) -> bool {
-    let at = [
-        pattern.find(':').map(|at| (at, 1)),
-        pattern.find("__").map(|at| (at, 2)),
-    ];
-    match at.into_iter().flatten().min() {
-        Some((at, length)) => slow(&pattern[..at], server) && slow(&pattern[at + length..], name),
+    let parts = [pattern.split_once(':'), pattern.split_once("__")];
+    match parts
+        .into_iter()
+        .flatten()
+        .min_by_key(|(first, _)| first.len())
+    {
+        Some((first, second)) => slow(first, server) && slow(second, name),
         None => slow(pattern, &format!("{server}__{name}")),
     }
 }

@@ -38,7 +38,7 @@ const LISTING: [&str; 4] = [
 ];
 
 /// Methods that bring nothing of a server which a gate could hold, or that servers send.
-const HARMLESS: [&str; 18] = [
+const HARMLESS: [&str; 19] = [
     "elicitation/create",
     "initialize",
     "logging/setLevel",
@@ -51,6 +51,7 @@ const HARMLESS: [&str; 18] = [
     "notifications/resources/updated",
     "notifications/roots/list_changed",
     "notifications/subscriptions/acknowledged",
+    "notifications/tasks/status",
     "notifications/tools/list_changed",
     "ping",
     "resources/unsubscribe",
@@ -74,7 +75,10 @@ const BESIDE: [&str; 4] = [
 ];
 
 /// REST of operators, on the local socket alone. Only `call` reaches a tool.
-const REST: [&str; 15] = [
+const REST: [&str; 18] = [
+    "/api/v1/activity",
+    "/api/v1/activity/export",
+    "/api/v1/activity/{id}",
     "/api/v1/call",
     "/api/v1/lock",
     "/api/v1/servers",

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::daemon_with;
 use crate::support::{
     behaviours::*,
-    client::EventStream,
     daemon::TestDaemon,
+    event_stream::EventStream,
     fake_upstream::{FakeUpstream, plain_tool},
     modern_client::ModernClient,
 };

@@ -10,10 +10,11 @@ use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
 
 use super::{
+    event_stream::EventStream,
     feed::{Feed, Heard},
     http::{self, HttpAnswer, OpenAnswer, Reachable},
     patience::until_async,
-    sse::{Event, Parser},
+    sse::Parser,
 };
 
 /// A client. Requests may run at once; each has a connection of its own.
@@ -407,48 +408,4 @@ pub fn entries(result: &str, key: &str) -> Vec<String> {
         .unwrap_or_else(|| panic!("no {key} in {result}"));
     let entries: Vec<&RawValue> = serde_json::from_str(list.get()).expect("a list");
     entries.iter().map(|raw| raw.get().to_owned()).collect()
-}
-
-/// A stream of events that stands on its own.
-pub struct EventStream {
-    answer: OpenAnswer,
-    parser: Parser,
-    events: VecDeque<Event>,
-}
-
-impl EventStream {
-    pub fn new(answer: OpenAnswer) -> Self {
-        Self {
-            answer,
-            parser: Parser::default(),
-            events: VecDeque::new(),
-        }
-    }
-
-    /// Somebody reads it for as long as the test runs.
-    pub fn without_deadline(mut self) -> Self {
-        self.answer.wait_for_ever();
-        self
-    }
-
-    /// The next event; nothing when the stream has ended.
-    pub async fn next(&mut self) -> Option<Event> {
-        while self.events.is_empty() {
-            let piece = self.answer.next().await?;
-            self.events.extend(self.parser.feed(&piece));
-        }
-        self.events.pop_front()
-    }
-
-    /// Reads on until a frame of this method comes.
-    pub async fn next_frame(&mut self, method: &str) -> String {
-        loop {
-            let event = self.next().await;
-            let event = event.unwrap_or_else(|| panic!("the stream ended before {method}"));
-            let frame: Value = serde_json::from_str(&event.data).unwrap_or_default();
-            if frame["method"] == method {
-                return event.data;
-            }
-        }
-    }
 }

@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 use tokio::{sync::mpsc, task::AbortHandle};
 
-use super::{client::EventStream, http, patience::within};
+use super::{event_stream::EventStream, http, patience::within};
 
 /// An open stream. Dropping it closes its connection.
 pub struct Feed {

@@ -6,6 +6,7 @@ pub mod client;
 mod control;
 mod cuttable;
 pub mod daemon;
+pub mod event_stream;
 mod fake_http;
 mod fake_sse;
 pub mod fake_upstream;

@@ -9,7 +9,8 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    client::{EventStream, Exchange, Reply, call_params},
+    client::{Exchange, Reply, call_params},
+    event_stream::EventStream,
     http::{self, HttpAnswer, KeptConnection, OpenAnswer, Reachable},
     patience::until_async,
 };
