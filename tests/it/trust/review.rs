@@ -136,6 +136,11 @@ async fn approving_keeps_the_comments_of_the_file() {
     let text = text.replacen('{', "{\n  // mine\n", 1);
     home.write_config(&text);
     let daemon = TestDaemon::start_in(home).await;
+    until_async("the server to be listed", async || {
+        let (_, shown, _) = cli(daemon.home(), &["upstream", "inspect", "up", "-o", "json"]).await;
+        shown.contains("\"echo\"").then_some(())
+    })
+    .await;
     let (code, _, said) = cli(daemon.home(), &["upstream", "approve", "up"]).await;
     assert_eq!(code, 0, "{said}");
     let text = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
