@@ -4,30 +4,29 @@ use std::fmt;
 
 use crate::wire::Raw;
 
-/// A digest of what a model or a client acts on in a tool's definition: name, title, description, schemas and annotations. The order of
-/// keys and blanks do not matter; everything else does, number text included.
+/// A digest of what a model or a client acts on in a tool's definition: every member that [`counts`]. The order of keys and blanks do not
+/// matter; everything else does, number text included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
-/// The members of a definition that count.
-pub const COUNTED: [&str; 6] = [
-    "name",
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-];
+/// Whether a member of a definition counts: whatever a client may show to a model does, but not pictures and what programs say to each
+/// other.
+pub fn counts(member: &str) -> bool {
+    !matches!(member, "_meta" | "icons")
+}
 
 impl Fingerprint {
     /// The fingerprint of a raw tool definition.
     pub fn of_tool(definition: &Raw) -> Self {
         let mut hasher = blake3::Hasher::new();
-        for key in COUNTED {
-            match definition.get(key) {
-                Some(value) => canonical(value.as_bytes(), &mut hasher),
-                None => drop(hasher.update(b"-")),
-            }
+        let whole = definition.as_bytes();
+        let members = definition.members();
+        let named = members.filter_map(|m| Some((m.name(whole)?, definition.part(m.value))));
+        let mut counted: Vec<(String, Raw)> = named.filter(|(name, _)| counts(name)).collect();
+        counted.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, value) in counted {
+            hasher.update(Raw::author(&name).as_bytes());
+            canonical(value.as_bytes(), &mut hasher);
             hasher.update(b"\0");
         }
         Self(*hasher.finalize().as_bytes())
@@ -154,6 +153,7 @@ mod tests {
             r#"{"name":"a","description":"d","inputSchema":{"x":[1,2.0]}}"#,
             r#"{"name":"a","description":"d","inputSchema":{"x":[1,2]},"annotations":{"readOnlyHint":true}}"#,
             r#"{"name":"a","inputSchema":{"x":[1,2]}}"#,
+            r#"{"name":"a","description":"d","inputSchema":{"x":[1,2]},"usage":"u"}"#,
             r#"{"name":"a","title":"t","description":"d","inputSchema":{"x":[1,2]}}"#,
             r#"{"name":"a","description":"d","inputSchema":{"x":[1,2]},"outputSchema":{}}"#,
         ] {

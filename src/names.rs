@@ -116,7 +116,9 @@ pub fn offered(server: &ServerName, tool: &str) -> String {
         .collect();
     // A server that ends in `_` could collide with a tool that begins with one: `a_` + `x`, `a` + `_x`.
     let unambiguous = !server.as_str().ends_with('_') && !tool.is_empty();
-    if clean == plain && clean.len() <= OFFERED_MAX && unambiguous {
+    // One that looks like an altered name could be taken for the one that it is the altered name of.
+    let is_own = unambiguous && !looks_altered(tool);
+    if clean == plain && clean.len() <= OFFERED_MAX && is_own {
         return clean;
     }
     // A NUL cannot stand in a server name, so the pair is unambiguous.
@@ -124,6 +126,15 @@ pub fn offered(server: &ServerName, tool: &str) -> String {
     let digits: String = hash.chars().take(HASH_DIGITS).collect();
     clean.truncate(OFFERED_MAX - HASH_DIGITS - 1);
     format!("{clean}_{digits}")
+}
+
+/// Whether a name ends as altered ones do.
+fn looks_altered(tool: &str) -> bool {
+    let end = tool.rsplit_once('_').map(|(_, end)| end);
+    end.is_some_and(|end| {
+        let is_digit = |c: char| c.is_ascii_digit() || matches!(c, 'a'..='f');
+        end.len() == HASH_DIGITS && end.chars().all(is_digit)
+    })
 }
 
 /// Whether an offered name may be that of a tool of `server`. Only a hint: the catalog decides.
@@ -192,5 +203,14 @@ mod tests {
         assert_eq!(long.len(), 40);
         assert!(!offered(&server("s"), "").is_empty());
         assert_ne!(offered(&server("a_"), "x"), offered(&server("a"), "_x"));
+        for (honest, altered) in [
+            (("s", "x.y"), "s"),
+            (("a_", "b"), "a"),
+            (("my.srv", "t"), "my_srv"),
+        ] {
+            let taken = offered(&server(honest.0), honest.1);
+            let (_, tool) = taken.split_once("__").expect("two parts");
+            assert_ne!(offered(&server(altered), tool), taken);
+        }
     }
 }

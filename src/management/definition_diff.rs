@@ -3,7 +3,7 @@
 use serde_json::Value;
 use similar::TextDiff;
 
-use crate::fingerprint::COUNTED;
+use crate::fingerprint::counts;
 
 /// Limit: lines of a text that is compared. A diff of more takes longer than anybody reads it.
 const LINES: usize = 5_000;
@@ -13,7 +13,7 @@ pub(super) fn lines_of(definition: &str) -> String {
     let counted = match serde_json::from_str(definition) {
         Ok(Value::Object(members)) => {
             let counted = members.into_iter();
-            let counted = counted.filter(|(key, _)| COUNTED.contains(&key.as_str()));
+            let counted = counted.filter(|(key, _)| counts(key));
             sorted(Value::Object(counted.collect()))
         }
         Ok(other) => sorted(other),

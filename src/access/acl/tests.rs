@@ -128,7 +128,7 @@ fn an_empty_list_matches_all_and_a_rule_for_other_things_no_tools() {
 fn no_spelling_passes_for_what_is_denied() {
     let acl = acl(r#"{"default": "allow", "rules": [
             {"tools": ["s__delete_*"], "policy": "deny"},
-            {"resources": ["file:///secret/*"], "policy": "deny"},
+            {"resources": ["file:///secret/*", "https://secret.example/*"], "policy": "deny"},
             {"subjects": ["eve"], "resources": ["file:///pub/*"], "policy": "allow"},
             {"subjects": ["eve"], "resources": ["*"], "policy": "deny"}
         ]}"#);
@@ -151,6 +151,21 @@ fn no_spelling_passes_for_what_is_denied() {
         "resource s file:///pub/../secret/a",
         "resource s file:///pub/%2e%2e/x",
         "resource s file:\\\\\\secret\\a",
+        "resource s file://localhost/secret/a",
+        "resource s file://x/secret/a",
+        "resource s file:secret/a",
+        "resource s file:///sec\tret/a",
+        "resource s file:///pub/.\t./secret/a",
+        "resource s  file:///secret/a",
+        "resource s \u{1}file:///secret/a",
+        "resource s https://secret.example:443/a",
+        "resource s https://u:p@secret.example/a",
+        "resource s https://secret.example./a",
+        "resource s https:secret.example/a",
+        "resource s https:///secret.example/a",
+        "resource s https://sec\nret.example/a",
+        "resource s https://ｓecret.example/a",
+        "resource s https://secret。example/a",
     ] {
         assert_eq!(decide("ada", denied), Deny, "{denied}");
     }
@@ -158,6 +173,9 @@ fn no_spelling_passes_for_what_is_denied() {
         "tool s undelete",
         "tool t delete_x",
         "resource s file:///pub/a",
+        "resource s https://other.example/a",
+        "resource s https://secret.example:8443/a",
+        "resource s memo:secret",
     ] {
         assert_eq!(decide("ada", allowed), Allow, "{allowed}");
     }
