@@ -4,11 +4,15 @@
 //! An offered name is a pure function of server and tool, so it never depends on what other servers exist. It is never parsed
 //! back: the catalog looks it up.
 
+mod built_in;
 mod closest;
 
 use std::{fmt, sync::Arc};
 
-pub use self::closest::{closest, closest_allowed};
+pub use self::{
+    built_in::BUILT_IN_TOOLS,
+    closest::{closest, closest_allowed},
+};
 
 /// The name of an upstream server: `[A-Za-z0-9._-]{1,64}`, without `__`. Cheap to clone. Compares by exact text;
 /// the configuration refuses two names that differ only in case.

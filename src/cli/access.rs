@@ -71,7 +71,8 @@ impl CheckAccess {
             return Ok(());
         }
         let code = verdict.code.as_deref().and_then(ErrorCode::parse);
-        let mut failure = CommandFailure::with_code(verdict.reason, REFUSED).shown();
+        // The verdict says it already, with the reason.
+        let mut failure = CommandFailure::with_code("", REFUSED).shown();
         failure.code = code;
         Err(failure)
     }

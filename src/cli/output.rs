@@ -222,7 +222,9 @@ impl Output {
 
 /// Says why something failed and what to do next.
 pub(super) fn say_failure(failure: &CommandFailure) {
-    say("error", &failure.what);
+    if !failure.what.is_empty() {
+        say("error", &failure.what);
+    }
     if let Some(step) = &failure.next_step {
         say("next step", step);
     }

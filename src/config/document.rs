@@ -119,6 +119,7 @@ impl Document {
             ast::Value::NullKeyword(_) => {}
             _ => {
                 return Err(ConfigError::BadValue {
+                    place: None,
                     key: SERVERS.to_owned(),
                     problem: "must be a map {\"name\": {…}} or an array [{\"name\": …}]".to_owned(),
                 });

@@ -10,6 +10,7 @@ mod entry_faults;
 mod fields;
 mod fingerprint;
 mod keeper;
+mod line_column;
 mod listen;
 mod masking;
 mod parse;
@@ -19,6 +20,7 @@ mod rate_limit;
 mod read_entry;
 mod read_transport;
 mod references;
+mod rule_warnings;
 mod schema;
 mod server_auth;
 mod server_entry;
@@ -41,6 +43,7 @@ mod tests;
 pub use activity::{ActivitySettings, Kept};
 pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
+pub use line_column::LineColumn;
 pub use listen::{BadListen, Listen, NotLoopback};
 pub use masking::{mask_text_of_strangers, mask_value};
 pub use parse::{entry_fault, parse};
@@ -84,8 +87,10 @@ pub enum ConfigError {
         line: usize,
     },
     /// A key of the top level has a value that cannot be used.
-    #[error("`{key}` {problem}")]
+    #[error("{}`{key}` {problem}", shown(*.place))]
     BadValue {
+        /// Where it stands, where that is known.
+        place: Option<LineColumn>,
         /// The key's path.
         key: String,
         /// What is wrong, and what is accepted.
@@ -108,8 +113,27 @@ pub enum ConfigError {
 impl From<fields::BadField> for ConfigError {
     fn from(bad: fields::BadField) -> Self {
         Self::BadValue {
+            place: None,
             key: bad.key,
             problem: bad.problem,
         }
     }
+}
+
+impl ConfigError {
+    /// With the place of the key in this text.
+    fn placed(self, text: &str) -> Self {
+        match self {
+            Self::BadValue { key, problem, .. } => Self::BadValue {
+                place: LineColumn::of_key(text, &key),
+                key,
+                problem,
+            },
+            other => other,
+        }
+    }
+}
+
+fn shown(place: Option<LineColumn>) -> String {
+    place.map_or_else(String::new, |place| format!("{place}: "))
 }

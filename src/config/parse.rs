@@ -17,7 +17,7 @@ use super::{
     read_entry::{Context, read_entry},
     read_transport::is_variable,
     references::VariableLookup,
-    server_auth,
+    rule_warnings, server_auth,
     server_entry::ServerEntry,
     settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
     surroundings::Surroundings,
@@ -73,6 +73,10 @@ const MOST_RESULTS: usize = 1_000;
 
 /// Reads a configuration. An empty text is an empty configuration.
 pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
+    read(text, surroundings).map_err(|error| error.placed(text))
+}
+
+fn read(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
     let document = document::read(text)?;
     let mut settings = Settings::default();
     for path in &document.repeated {
@@ -81,7 +85,7 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
             .push(format!("`{path}` stands twice; the last one counts"));
     }
     let mut fields = ObjectFields::new(document.settings, Some(surroundings.lookup));
-    let server_auth = server_auth::read(text, surroundings.lookup, &mut settings.warnings)?;
+    let server_auth = server_auth::read(text, KEYS, surroundings.lookup, &mut settings.warnings)?;
     settings.server_auth = server_auth.map(Arc::new);
     fields.value("serverAuth");
     fields.flag("require_mcp_auth")?;
@@ -98,6 +102,8 @@ pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, Co
     read_servers(document.servers, &context, &mut settings);
     let unknown = unknown_servers::warnings(&settings);
     settings.warnings.extend(unknown);
+    let idle = rule_warnings::warnings(&settings);
+    settings.warnings.extend(idle);
     Ok(settings)
 }
 
@@ -141,9 +147,7 @@ fn read_settings(
     settings.management = read_management(fields)?;
     read_intervals(fields, settings)?;
     read_keys(fields, surroundings.lookup, settings)?;
-    let (profiles, warnings) = profiles::read(fields)?;
-    settings.profiles = profiles;
-    settings.warnings.extend(warnings);
+    settings.profiles = profiles::read(fields)?;
     let (limit, warnings) = rate_limit::read(fields)?;
     settings.rate_limit = limit;
     settings.warnings.extend(warnings);

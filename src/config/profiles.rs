@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     fields::{BadField, ObjectFields},
+    unknown_keys,
     wildcard::{self, Coverage, NamePattern, Wildcard},
 };
 
@@ -45,11 +46,11 @@ impl Profile {
     }
 }
 
-/// Reads the profiles, by their names, and what should be said of them.
-pub(super) fn read(fields: &mut ObjectFields<'_>) -> Result<(Profiles, Vec<String>), BadField> {
-    let (mut profiles, mut warnings) = (Profiles::new(), Vec::new());
+/// Reads the profiles, by their names. An unknown key is an error: without what was meant the profile would show more.
+pub(super) fn read(fields: &mut ObjectFields<'_>) -> Result<Profiles, BadField> {
+    let mut profiles = Profiles::new();
     let Some(mut written) = fields.object("profiles")? else {
-        return Ok((profiles, warnings));
+        return Ok(profiles);
     };
     for name in written.keys() {
         if !is_name(&name) {
@@ -80,10 +81,13 @@ pub(super) fn read(fields: &mut ObjectFields<'_>) -> Result<(Profiles, Vec<Strin
                 .map(|all| wildcard::all(&place("tools"), &all, NamePattern::parse))
                 .transpose()?,
         };
-        warnings.extend(profile.unknown(&["servers", "tools"]));
+        let known = ["servers", "tools"];
+        if let Some(key) = profile.keys().first() {
+            return Err(profile.bad(key, unknown_keys::refused(key, &known)));
+        }
         profiles.insert(name, Arc::new(read));
     }
-    Ok((profiles, warnings))
+    Ok(profiles)
 }
 
 fn is_name(name: &str) -> bool {

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::fields::{BadField, ObjectFields};
+use super::{
+    fields::{BadField, ObjectFields},
+    unknown_keys,
+};
 
 /// How often a caller may ask, and how much at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +32,15 @@ pub(super) fn read(
         return Ok((None, Vec::new()));
     };
     let written = limit.resolved("per_caller")?;
+    let known = ["per_caller", "burst"];
     let Some(written) = written else {
+        let left = limit.keys();
+        let meant = left
+            .iter()
+            .find(|key| unknown_keys::meant(key, &known) == Some("per_caller"));
+        if let Some(key) = meant {
+            return Err(limit.bad(key, unknown_keys::refused(key, &known)));
+        }
         return Err(limit.bad("per_caller", format_args!("is missing: it {ACCEPTED}")));
     };
     let (count, unit) = rate(&written).ok_or_else(|| limit.bad("per_caller", ACCEPTED))?;
@@ -39,7 +50,7 @@ pub(super) fn read(
         interval: unit / count,
         burst: burst.unwrap_or(count),
     };
-    Ok((Some(read), limit.unknown(&["per_caller", "burst"])))
+    Ok((Some(read), limit.unknown(&known)))
 }
 
 /// So many in this time.

@@ -97,17 +97,26 @@ pub(super) fn read_entry(
     entry: Map<String, Value>,
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
-    read_known(name.clone(), entry.clone(), context).map_err(|first| {
-        let known = [KEYS, NOTES].concat();
+    let known = [KEYS, NOTES].concat();
+    let read = read_known(name.clone(), entry.clone(), context).map_err(|first| {
         let unknown = unknown_keys::in_broken_entry(entry.keys(), &known);
-        let others = entry_faults::others(&first, entry, |entry| {
+        let others = entry_faults::others(&first, entry.clone(), |entry| {
             read_known(name.clone(), entry, context).err()
         });
         BadField {
             problem: first.problem + &others + &unknown,
             ..first
         }
-    })
+    })?;
+    let Some((key, meant)) = unknown_keys::misspelt_guard(&entry, &known) else {
+        return Ok(read);
+    };
+    let others = entry.keys().filter(|other| *other != key);
+    let unknown = unknown_keys::in_broken_entry(others, &known);
+    let problem = format_args!(
+        "is unknown, did you mean `{meant}`? Without that the server would be guarded less than was meant{unknown}"
+    );
+    Err(BadField::new(key, problem))
 }
 
 fn read_known(
@@ -160,7 +169,7 @@ fn read_known(
     if tools.enabled.as_ref().is_some_and(Globs::is_empty) {
         warnings.push("`enabled_tools` is empty: none of the server's tools is offered".to_owned());
     }
-    let tool_acl = read_tool_acl(&mut fields, &mut warnings)?;
+    let tool_acl = read_tool_acl(&mut fields)?;
     let (init_timeout, first_init_timeout) = read_init_timeout(&mut fields, &transport, context)?;
     let scopes = [
         ("auto", SessionScope::Auto),
@@ -338,10 +347,7 @@ fn read_init_timeout(
     Ok((INIT_TIMEOUT, first))
 }
 
-fn read_tool_acl(
-    fields: &mut ObjectFields<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<ToolAcl, BadField> {
+fn read_tool_acl(fields: &mut ObjectFields<'_>) -> Result<ToolAcl, BadField> {
     let Some(mut acl) = fields.object("tool_acl")? else {
         return Ok(ToolAcl::default());
     };
@@ -350,7 +356,10 @@ fn read_tool_acl(
         write: acl.globs("write")?.unwrap_or_default(),
         destructive: acl.globs("destructive")?.unwrap_or_default(),
     };
-    warnings.extend(acl.unknown(&["read", "write", "destructive"]));
+    let known = ["read", "write", "destructive"];
+    if let Some(key) = acl.keys().first() {
+        return Err(acl.bad(key, unknown_keys::refused(key, &known)));
+    }
     Ok(classes)
 }
 

@@ -5,8 +5,9 @@ use jsonc_parser::{ast, common::Ranged};
 
 use super::{
     ConfigError,
+    line_column::LineColumn,
     references::{self, Text, VariableLookup},
-    unknown_keys,
+    server_auth, unknown_keys,
 };
 
 /// One value, with its place.
@@ -61,6 +62,9 @@ impl<'a> StrictValue<'a> {
         let members = self.members(|key, _| format!("{}.{key}", self.path))?;
         for (index, member) in members.iter().enumerate() {
             if !known.contains(&member.key) {
+                if let Some(problem) = server_auth::below(&self.path, member.key) {
+                    return Err(member.value.wrong(problem));
+                }
                 let meant = unknown_keys::meant(member.key, known);
                 let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
                 let problem = format!("is unknown{}", meant.unwrap_or_default());
@@ -186,11 +190,10 @@ pub(super) fn wrong_at(
     key: &str,
     problem: impl std::fmt::Display,
 ) -> ConfigError {
-    let before = text.get(..at).unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default();
+    let LineColumn { line, column } = LineColumn::of_byte(text, at);
     ConfigError::AccessControl {
-        line: 1 + before.matches('\n').count(),
-        column: 1 + line.chars().count(),
+        line,
+        column,
         key: key.to_owned(),
         problem: problem.to_string(),
     }

@@ -1,5 +1,7 @@
 //! Keys that mean nothing to us, each with the key that was meant where that can be told.
 
+use serde_json::{Map, Value};
+
 use crate::names;
 
 /// What other programs, and people, call keys of ours.
@@ -56,6 +58,57 @@ pub(super) fn ignored(path: &str, key: &str, known: &[&str]) -> String {
     }
 }
 
+/// What is said of a key that refuses what it stands in.
+pub(super) fn refused(key: &str, known: &[&str]) -> String {
+    match meant(key, known) {
+        Some(close) => format!("is unknown; did you mean `{close}`?"),
+        None => format!("is unknown; there are {}", quoted(known)),
+    }
+}
+
+fn quoted(keys: &[&str]) -> String {
+    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    keys.join(" and ")
+}
+
+/// Keys of an entry that keep something from being used.
+const GUARDS: &[&str] = &[
+    "quarantined",
+    "enabled",
+    "disabled",
+    "enabled_tools",
+    "disabled_tools",
+    "tool_changes",
+    "tool_acl",
+    "isolation",
+];
+
+/// The first key of an entry that is unknown and was probably meant for one that guards it; and for which. A value that would not guard
+/// anything makes no difference.
+pub(super) fn misspelt_guard<'e, 'k>(
+    entry: &'e Map<String, Value>,
+    known: &[&'k str],
+) -> Option<(&'e str, &'k str)> {
+    let unknown = entry
+        .iter()
+        .filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
+    let mut guards = unknown.filter_map(|(key, value)| {
+        let meant = meant(key, known).filter(|meant| GUARDS.contains(meant))?;
+        (!is_open(meant, value)).then_some((key.as_str(), meant))
+    });
+    guards.next()
+}
+
+/// Whether a guard with this value keeps nothing from being used.
+fn is_open(guard: &str, value: &Value) -> bool {
+    match guard {
+        "enabled" => *value == Value::Bool(true),
+        "quarantined" | "disabled" => *value == Value::Bool(false),
+        "enabled_tools" => *value == serde_json::json!(["*"]),
+        _ => false,
+    }
+}
+
 /// What is said of the unknown keys of an entry that cannot be used: one of them may be what is missing.
 pub(super) fn in_broken_entry<'a>(
     keys: impl Iterator<Item = &'a String>,
@@ -94,6 +147,39 @@ mod tests {
             ("mode", None),
         ] {
             assert_eq!(meant(key, &known), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_misspelt_guard_is_found_unless_it_would_guard_nothing() {
+        let known = [GUARDS, &["command", "args", "call_tool_timeout"]].concat();
+        for (key, value, expected) in [
+            ("quarantin", "true", Some("quarantined")),
+            ("quarantin", "false", None),
+            ("quarantin", "null", None),
+            ("disable", "true", Some("disabled")),
+            ("enable", "false", Some("enabled")),
+            ("active", "true", None),
+            ("active", "false", Some("enabled")),
+            ("enabled_tool", "[\"x\"]", Some("enabled_tools")),
+            ("tools", "[\"*\"]", None),
+            ("excludeTools", "[\"x\"]", Some("disabled_tools")),
+            ("toolChanges", "\"hold\"", Some("tool_changes")),
+            ("acl", "{}", Some("tool_acl")),
+            ("argz", "[]", None),
+            ("timeout", "5", None),
+            ("autoApprove", "[]", None),
+            ("description", "\"x\"", None),
+            ("trust", "true", None),
+            ("alwaysAllow", "[]", None),
+            ("isActive", "true", None),
+            ("name", "\"x\"", None),
+            ("disabled", "true", None),
+        ] {
+            let value: Value = serde_json::from_str(value).expect(key);
+            let entry = Map::from_iter([(key.to_owned(), value)]);
+            let found = misspelt_guard(&entry, &known).map(|(_, meant)| meant);
+            assert_eq!(found, expected, "{key}");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+mod notes;
+
 use super::{
     Backing, Management,
     gated::{self, Judged},
@@ -87,7 +89,14 @@ impl<B: Backing> Management<B> {
         let lists = self.lists(&settings);
         let (caller, roles) = caller_of(question, &settings)?;
         let judged = gated::judge(&settings, &lists, &caller, question.asked());
-        Ok(verdict(question, roles, &settings, judged))
+        let notes = notes::notes(
+            question,
+            &settings,
+            &lists,
+            &caller,
+            judged.refusal.is_none(),
+        );
+        Ok(verdict(question, roles, &settings, judged, notes))
     }
 }
 
@@ -155,6 +164,7 @@ fn verdict(
     roles: Vec<String>,
     settings: &Settings,
     judged: Judged,
+    mut notes: Vec<String>,
 ) -> AccessVerdict {
     let Judged { refusal, decision } = judged;
     // A list that is not known yet says nothing of what may be had.
@@ -182,7 +192,9 @@ fn verdict(
     let word = if allowed { "allowed" } else { "denied" };
     let reason = match (&refusal, by_rules, rule, &rule_text) {
         (Some(refusal), ..) if is_guard => {
-            format!("denied, whatever the rules say: {}", refusal.error)
+            let hidden = notes::hidden_by_profile(question, settings);
+            let why = hidden.unwrap_or_else(|| refusal.error.clone());
+            format!("denied, whatever the rules say: {why}")
         }
         (_, "rule", Some(place), Some(text)) => {
             format!("{word} by serverAuth.acl.rules[{place}]: {text}")
@@ -190,6 +202,7 @@ fn verdict(
         (_, "default", ..) => format!("{word} by serverAuth.acl.default: no rule matches"),
         _ => format!("{word}: there are no access rules"),
     };
+    notes.extend(unlisted.map(|unlisted| format!("as far as is known {}", unlisted.error)));
     AccessVerdict {
         subject: question.subject.clone(),
         roles,
@@ -203,7 +216,7 @@ fn verdict(
         rule_text: rule_text.filter(|_| !is_guard),
         code: refusal.map(|refusal| refusal.code.to_string()),
         reason,
-        note: unlisted.map(|unlisted| format!("as far as is known {}", unlisted.error)),
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
     }
 }
 

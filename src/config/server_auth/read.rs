@@ -9,19 +9,18 @@ use jsonc_parser::{ast, common::Ranged};
 use super::{
     BearerToken, Forwarded, MOST_TOKENS, Provider, ServerAuth, TokenHash, acl, check_name,
     check_subject,
+    misplaced::{self, KEY},
 };
 use crate::{
     config::{
         ConfigError,
         document::{BYTE_ORDER_MARK, tree},
+        mask_text_of_strangers,
         references::VariableLookup,
         strict::{StrictMember, StrictValue, wrong_at},
     },
     secret::Secret,
 };
-
-/// The key.
-const KEY: &str = "serverAuth";
 
 /// The Go program's access control. Its tokens are not ours, so it needs `serverAuth` beside it.
 const GO_PROGRAM: &str = "require_mcp_auth";
@@ -41,9 +40,11 @@ const TAKEN: [&str; 8] = [
     "transfer-encoding",
 ];
 
-/// Reads access control, and what should be said of it. A key that is close to `serverAuth` counts as a mistake in its name.
+/// Reads access control, and what should be said of it. A key of the top level that is close to `serverAuth`, or a part of it, is a
+/// mistake: ignoring it would let everybody in. `known` are the keys of the top level.
 pub(in crate::config) fn read(
     text: &str,
+    known: &[&str],
     lookup: VariableLookup<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Option<ServerAuth>, ConfigError> {
@@ -62,8 +63,8 @@ pub(in crate::config) fn read(
             return Err(wrong("stands there twice"));
         } else if key == KEY {
             found = Some(value);
-        } else if is_meant(key) && !is_null {
-            return Err(wrong("is unknown; access control is called `serverAuth`"));
+        } else if let Some(problem) = misplaced::at_top_level(key, known).filter(|_| !is_null) {
+            return Err(wrong(&problem));
         } else if key == GO_PROGRAM && matches!(value, ast::Value::BooleanLit(flag) if flag.value) {
             let problem = "asks for credentials that this program does not know: say with `serverAuth` who may come in";
             asked_for = Some(wrong(problem));
@@ -81,11 +82,6 @@ pub(in crate::config) fn read(
         Some(error) if !auth.as_ref().is_some_and(ServerAuth::asks_for_credentials) => Err(error),
         _ => Ok(auth),
     }
-}
-
-fn is_meant(key: &str) -> bool {
-    let letters: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
-    letters.eq_ignore_ascii_case(KEY)
 }
 
 fn read_auth(
@@ -119,6 +115,9 @@ fn read_auth(
         (None, None) => Vec::new(),
     };
     let section = |key: &str, provider| match (auth.get(key), providers.contains(&provider)) {
+        (Some(section), false) if providers.is_empty() => Err(section.wrong(format_args!(
+            "has no effect without a provider: add `\"provider\": \"{key}\"`"
+        ))),
         (Some(section), false) => Err(section.wrong(format_args!(
             "has no effect: `provider` does not name \"{key}\""
         ))),
@@ -197,6 +196,11 @@ fn read_token(member: &StrictMember<'_>) -> Result<BearerToken, ConfigError> {
     }
     let subject_of = |value: &StrictValue<'_>| {
         let subject = value.text()?;
+        if looks_swapped(&token, &subject) {
+            return Err(value.wrong(
+                "looks like a token; the token stands before the subject: {\"TOKEN\": \"SUBJECT\"}",
+            ));
+        }
         check_subject(&subject).map_err(|why| value.wrong(why))?;
         Ok::<_, ConfigError>(subject)
     };
@@ -220,6 +224,34 @@ fn read_token(member: &StrictMember<'_>) -> Result<BearerToken, ConfigError> {
         subject,
         roles,
     })
+}
+
+/// Whether a subject is the token, and the token the subject: what can be guessed stands before something that cannot, or the subject
+/// has a run of characters in it that only credentials have.
+fn looks_swapped(token: &str, subject: &str) -> bool {
+    let has = |text: &str, of: fn(&u8) -> bool| text.bytes().any(|byte| of(&byte));
+    let is_random = |run: &str| {
+        run.len() >= SHORT && has(run, u8::is_ascii_digit) && has(run, u8::is_ascii_alphabetic)
+    };
+    let is_mixed = |run: &str| is_random(run) && is_unlike_words(run);
+    if subject.contains(['@', ' ']) {
+        return false;
+    }
+    let mut runs = subject.split(|c: char| !c.is_ascii_alphanumeric());
+    let is_credential = mask_text_of_strangers(subject) != subject || runs.any(is_mixed);
+    is_credential || (token.len() < SHORT && is_random(subject))
+}
+
+/// Whether letters and digits change places often, as they do in hexadecimal and random texts and not in words with a number.
+fn is_unlike_words(run: &str) -> bool {
+    let bytes = run.as_bytes();
+    let digits = |byte: &u8| byte.is_ascii_digit();
+    let all_hex = bytes.iter().all(u8::is_ascii_hexdigit);
+    let changes = bytes.windows(2).filter(|pair| {
+        let [first, second] = pair else { return false };
+        digits(first) != digits(second)
+    });
+    all_hex || changes.count() > 3
 }
 
 fn read_forwarded(value: &StrictValue<'_>) -> Result<Forwarded, ConfigError> {

@@ -66,6 +66,24 @@ fn whatever_is_unknown_or_malformed_refuses_to_start() {
         ("true", "must be an object"),
         (r#"{"providr": "bearer"}"#, "did you mean `provider`?"),
         (
+            r#"{"tokens": {}}"#,
+            "`serverAuth.tokens` belongs under `bearer`",
+        ),
+        (r#"{"rules": []}"#, "belongs under `acl`"),
+        (r#"{"rate_limit": {}}"#, "belongs at the top level"),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"policy": "allow", "servers": ["x"]}]}}"#,
+            "rules[0].servers` is unknown; write `tools: [\"SERVER__*\"]`",
+        ),
+        (
+            r#"{"acl": {"default": "deny", "rules": [{"effect": "allow"}]}}"#,
+            "did you mean `policy`?",
+        ),
+        (
+            r#"{"bearer": {"tokens": {"0123456789abcdef": "ada"}}}"#,
+            "add `\"provider\": \"bearer\"`",
+        ),
+        (
             r#"{"provider": "basic"}"#,
             r#"must be "bearer" or "forwarded""#,
         ),
@@ -270,6 +288,107 @@ fn what_looks_like_access_control_is_not_passed_over() {
 }
 
 #[test]
+fn parts_of_access_control_at_the_top_level_refuse_to_start() {
+    for key in [
+        "auth",
+        "bearer",
+        "tokens",
+        "provider",
+        "providers",
+        "forwarded",
+        "acl",
+        "ACL",
+    ] {
+        let text =
+            format!("{{\n  \"mcpServers\": {{}},\n  \"{key}\": {{\"default\": \"deny\"}}\n}}");
+        check_at(&text, (3, 3), "`serverAuth");
+        // What is not there guards nothing.
+        assert!(read(&format!("{{\"{key}\": null}}")).server_auth.is_none());
+    }
+    for key in [
+        "serverAuht",
+        "server-auth",
+        "serverauth",
+        "srverAuth",
+        "serverAuths",
+    ] {
+        check_at(
+            &format!("{{\"{key}\": {{}}}}"),
+            (1, 2),
+            "is called `serverAuth`",
+        );
+    }
+    for other in [
+        "features",
+        "security",
+        "tls",
+        "servers",
+        "server",
+        "registries",
+        "users",
+    ] {
+        read(&format!("{{\"{other}\": {{}}}}"));
+    }
+}
+
+#[test]
+fn a_token_in_the_place_of_its_subject_is_refused_and_not_shown() {
+    let tokens = |tokens: &str| {
+        try_read(&format!(
+            "{{\"serverAuth\": {{\"provider\": \"bearer\", \"bearer\": {{\"tokens\": {tokens}}}}}}}"
+        ))
+    };
+    for (swapped, secret) in [
+        (r#"{"bob": "bob-token-0123456789abcdef"}"#, "0123456789"),
+        (
+            r#"{"bob": {"subject": "bob-token-0123456789abcdef"}}"#,
+            "0123456789",
+        ),
+        (r#"{"bob": "${TOKEN}-1234"}"#, "s3cret"),
+        (
+            r#"{"0123456789abcdef-of-bob": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}"#,
+            "ghp_",
+        ),
+        (r#"{"bob": "Zk3vQ9xT1mB7cN5wR2yL8pD4"}"#, "Zk3v"),
+    ] {
+        let error = tokens(swapped).expect_err(swapped).to_string();
+        assert!(error.contains("looks like a token"), "{error}");
+        assert!(error.starts_with("line 1, column "), "{error}");
+        assert!(!error.contains(secret), "{error}");
+    }
+    for sound in [
+        r#"{"t": "ada"}"#,
+        r#"{"t": "somebody.with.a.long-name2@example.com"}"#,
+        r#"{"0123456789abcdef": "github-actions-runner-01"}"#,
+        r#"{"0123456789abcdef": "continuousintegration2"}"#,
+        r#"{"short": "continuous-integration"}"#,
+    ] {
+        assert!(tokens(sound).is_ok(), "{sound}");
+    }
+}
+
+#[test]
+fn profiles_and_limits_that_are_wrong_have_their_place_and_what_was_meant() {
+    for (text, expected) in [
+        (
+            "{\n\"profiles\": {\n  \"office\": {\"tool\": [\"x\"]}}}",
+            "line 3, column 14: `profiles.office.tool` is unknown; did you mean `tools`?",
+        ),
+        (
+            "{\n  \"rate_limit\": {\"per_caler\": 5}}",
+            "line 2, column 18: `rate_limit.per_caler` is unknown; did you mean `per_caller`?",
+        ),
+        (
+            "{\n  \"rate_limit\": {}}",
+            "line 2, column 3: `rate_limit.per_caller` is missing",
+        ),
+    ] {
+        let error = try_read(text).expect_err(text).to_string();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+#[test]
 fn rules_that_can_match_nothing_are_named() {
     let settings = read(
         r#"{"serverAuth": {"provider": "bearer", "bearer": {"tokens": {"short": "ada"}},
@@ -284,15 +403,117 @@ fn rules_that_can_match_nothing_are_named() {
             "`serverAuth.acl.rules[0]` names the server \"gihtub\", which is not configured",
             "`profiles.p` names the server \"u\", which is not configured",
             "`profiles.p` names the server \"t\", which is not configured",
+            "`serverAuth.acl.rules[0]` names \"own\", which nothing can match; what a server offers is called \"SERVER__NAME\"",
         ]
     );
+}
+
+#[test]
+fn a_rule_that_can_do_nothing_is_named_with_what_was_meant() {
+    let rules = |provider: &str, rule: &str| {
+        let warnings = read(&format!(
+            r#"{{"serverAuth": {{{provider}, "acl": {{"default": "allow", "rules": [{rule}]}}}},
+                "mcpServers": {{"weather": {{"command": "x"}}, "notes": {{"command": "x"}}}}}}"#
+        ));
+        warnings.warnings
+    };
+    let bearer = r#""provider": "bearer", "bearer": {"tokens": {"0123456789abcdef": {"subject": "bob", "roles": ["admin"]}}}"#;
+    for (rule, expected) in [
+        (
+            r#""tools": ["delete_note"]"#,
+            Some("is called \"SERVER__NAME\""),
+        ),
+        (
+            r#""tools": ["notes/delete_note"]"#,
+            Some("did you mean \"notes__delete_note\"?"),
+        ),
+        (
+            r#""tools": ["notes.delete_*"]"#,
+            Some("did you mean \"notes__delete_*\"?"),
+        ),
+        (r#""tools": ["weather"]"#, Some("write \"weather__*\"")),
+        (
+            r#""tools": ["call_tool_raed"]"#,
+            Some("did you mean \"call_tool_read\"?"),
+        ),
+        (
+            r#""tools": ["wether*__get"]"#,
+            Some("which nothing can match"),
+        ),
+        (
+            r#""prompts": ["call_tool_read"]"#,
+            Some("which nothing can match"),
+        ),
+        (
+            r#""subjects": ["bbo"]"#,
+            Some("names the subject \"bbo\", which no token has; did you mean \"bob\"?"),
+        ),
+        (
+            r#""roles": ["amdin"]"#,
+            Some("names the role \"amdin\", which no token has; did you mean \"admin\"?"),
+        ),
+        (r#""roles": ["intern"]"#, Some("which no token has")),
+        (
+            r#""tools": ["weather*", "*_note", "*", "call_tool_*", "upstream_servers", "notes:x", "w*__get"]"#,
+            None,
+        ),
+        (
+            r#""subjects": ["b*", "operator", "anonymous"], "roles": ["*"]"#,
+            None,
+        ),
+    ] {
+        let warnings = rules(bearer, &format!(r#"{{{rule}, "policy": "deny"}}"#));
+        assert_eq!(
+            warnings.len(),
+            usize::from(expected.is_some()),
+            "{rule}: {warnings:?}"
+        );
+        for warning in &warnings {
+            assert!(
+                warning.starts_with("`serverAuth.acl.rules[0]` names "),
+                "{warning}"
+            );
+            assert!(
+                expected.is_some_and(|part| warning.contains(part)),
+                "{warning}"
+            );
+        }
+    }
+    // A proxy may name anybody.
+    let anybody = r#"{"subjects": ["bbo"], "roles": ["x"], "policy": "deny"}"#;
+    assert!(rules(r#""provider": "forwarded""#, anybody).is_empty());
+}
+
+#[test]
+fn a_default_that_shuts_out_the_operator_is_named() {
+    for (rule, expected) in [
+        (r#"{"subjects": ["operator"], "policy": "allow"}"#, false),
+        (r#"{"policy": "allow", "tools": ["*__get_*"]}"#, false),
+        (r#"{"subjects": ["ada"], "policy": "allow"}"#, true),
+        (r#"{"roles": ["dev"], "policy": "allow"}"#, true),
+        (
+            r#"{"policy": "allow", "tools": ["call_tool_*", "retrieve_tools"]}"#,
+            true,
+        ),
+        (r#"{"subjects": ["operator"], "policy": "deny"}"#, true),
+    ] {
+        let settings = read(&format!(
+            r#"{{"serverAuth": {{"provider": "forwarded", "acl": {{"default": "deny", "rules": [{rule}]}}}},
+                "mcpServers": {{"s": {{"command": "x"}}}}}}"#
+        ));
+        let warned = settings
+            .warnings
+            .iter()
+            .any(|warning| warning.starts_with("the operator is denied by default"));
+        assert_eq!(warned, expected, "{rule}: {:?}", settings.warnings);
+    }
 }
 
 #[test]
 fn a_profile_has_servers_and_tools() {
     let settings = read(
         r#"{"profiles": {"work": {"servers": ["git*", "notes"]}, "look": {"tools": ["*:get_*", "notes__*"]},
-            "both": {"servers": ["github"], "tools": ["*__get_*"], "tool": 1}}}"#,
+            "both": {"servers": ["github"], "tools": ["*__get_*"]}}}"#,
     );
     let has = |profile: &str, server: &str, tool: &str| {
         let profile = &settings.profiles[profile];
@@ -306,17 +527,12 @@ fn a_profile_has_servers_and_tools() {
     assert_eq!(has("both", "github", "get_x"), (true, true));
     assert_eq!(has("both", "github", "set_x"), (true, false));
     assert_eq!(has("both", "gitlab", "get_x"), (false, false));
-    assert!(
-        settings
-            .warnings
-            .iter()
-            .any(|warning| warning.contains("profiles.both.tool"))
-    );
     for bad in [
         r#"{"profiles": []}"#,
         r#"{"profiles": {"a/b": {}}}"#,
         r#"{"profiles": {"..": {}}}"#,
         r#"{"profiles": {"a": []}}"#,
+        r#"{"profiles": {"a": {"servers": ["x"], "tool": ["y"]}}}"#,
         r#"{"profiles": {"a": {"servers": "x"}}}"#,
         r#"{"profiles": {"a": {"tools": ["[x]"]}}}"#,
     ] {

@@ -146,6 +146,25 @@ fn a_broken_entry_names_its_unknown_keys() {
 }
 
 #[test]
+fn a_misspelt_guard_disables_its_entry() {
+    check_fault(
+        r#"{"command": "x", "quarantin": true, "argz": []}"#,
+        "`quarantin` is unknown, did you mean `quarantined`? Without that the server would be guarded less than was meant; `argz` is unknown, did you mean `args`?",
+    );
+    check_fault(
+        r#"{"command": "x", "disable_tools": ["rm"]}"#,
+        "did you mean `disabled_tools`?",
+    );
+    check_fault(
+        r#"{"command": "x", "tool_acl": {"reed": []}}"#,
+        "`tool_acl.reed` is unknown; did you mean `read`?",
+    );
+    let faults = super::fault(r#"{"quarantin": true}"#);
+    assert_eq!(faults.matches("`quarantin`").count(), 1, "{faults}");
+    assert!(server(r#"{"command": "x", "quarantin": false}"#).enabled);
+}
+
+#[test]
 fn what_other_programs_call_a_key_of_ours_is_understood_but_not_taken() {
     let settings = read(r#"{"mcpServers": {"s": {"command": "x", "timeout": 5}}}"#);
     assert_eq!(

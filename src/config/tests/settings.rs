@@ -122,7 +122,7 @@ fn unknown_keys_are_reported_and_never_fatal() {
     let settings = read(
         r#"{"listne": ":1", "activity": {"max_ag": 1}, "enable_code_execution": false,
             "tool_response_limit": 0, "servers": {}, "top_k": 1, "top_k": 2,
-            "mcpServers": {"s": {"command": "x", "comand": "y", "tool_acl": {"reed": []}}}}"#,
+            "mcpServers": {"s": {"command": "x", "comand": "y"}}}"#,
     );
     assert_eq!(
         settings.warnings,
@@ -131,7 +131,6 @@ fn unknown_keys_are_reported_and_never_fatal() {
             "`activity.max_ag` is unknown and ignored; did you mean `max_age`?",
             "`listne` is unknown and ignored; did you mean `listen`?",
             "`servers` is unknown and ignored; did you mean `mcpServers`?",
-            "server \"s\": `tool_acl.reed` is unknown and ignored; did you mean `read`?",
             "server \"s\": `comand` is unknown and ignored; did you mean `command`?",
         ]
     );

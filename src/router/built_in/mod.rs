@@ -156,6 +156,13 @@ mod tests {
     use crate::config::{self, Surroundings};
 
     #[test]
+    fn every_name_is_known_where_rules_are_read() {
+        for name in names() {
+            assert!(crate::names::BUILT_IN_TOOLS.contains(&name), "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_taken_is_what_the_schema_names() {
         let surroundings = Surroundings {
             lookup: &|_| None,

@@ -76,6 +76,41 @@ async fn access_check_says_which_rule_decides() {
     let (_, verdict) = check(&daemon, &["ada", "up:wave"]).await;
     let reason = r#"denied by serverAuth.acl.rules[1]: {"roles":["dev"],"tools":["up__wave"],"policy":"deny"}"#;
     assert_eq!(verdict["reason"], reason);
+    for (arguments, key, expected) in [
+        (
+            &["bob", "up:echo"][..],
+            "note",
+            "at /mcp this also needs `call_tool_",
+        ),
+        (&["bob", "up:echo"], "note", "which is denied by default"),
+        (
+            &["Bob", "up:echo"],
+            "note",
+            "no token has the subject \"Bob\", did you mean \"bob\"?",
+        ),
+        (
+            &["ada", "up:echo", "--profile", "none"],
+            "reason",
+            "the profile \"none\" does not show the server \"up\"",
+        ),
+    ] {
+        let (_, verdict) = check(&daemon, arguments).await;
+        let said = verdict[key].as_str().unwrap_or_default();
+        assert!(said.contains(expected), "{arguments:?} {verdict}");
+    }
+    let (_, verdict) = check(&daemon, &["ada", "up:echo"]).await;
+    assert_eq!(verdict["note"], Value::Null, "{verdict}");
+    // A person reads why once.
+    let arguments = ["access", "check", "bob", "up:wave"];
+    let denied = within(
+        "the command to end",
+        program(daemon.home(), &arguments).output(),
+    )
+    .await;
+    let denied = denied.expect("it runs");
+    assert_eq!(denied.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&denied.stdout).contains("no rule matches"));
+    assert_eq!(String::from_utf8_lossy(&denied.stderr), "");
     let (code, wrong) = check(&daemon, &["ada", "nonsense"]).await;
     assert_eq!((code, wrong["exit_code"].clone()), (Some(2), json!(2)));
     let (code, _) = check(&daemon, &["ada", "up:echo", "--profile", "absent"]).await;

@@ -1,0 +1,105 @@
+//! What `access check` says beside its verdict: what else a call needs, subjects that nobody has, and what a profile leaves out.
+
+use super::{AccessQuestion, AskedKind};
+use crate::{
+    access::{Caller, acl::Asked},
+    catalog::Snapshot,
+    config::{ANONYMOUS, OPERATOR, Provider, RoutingMode, Settings},
+    management::gated,
+    names,
+};
+
+/// The tools that call others, the mildest first.
+const CALL_TOOLS: [&str; 4] = [
+    "call_tool_read",
+    "call_tool_write",
+    "call_tool_destructive",
+    "call_tool",
+];
+
+/// All that should be known beside the verdict.
+pub(super) fn notes(
+    question: &AccessQuestion,
+    settings: &Settings,
+    lists: &Snapshot,
+    caller: &Caller,
+    is_allowed: bool,
+) -> Vec<String> {
+    let needs = is_allowed.then(|| also_needed(question, settings, lists, caller));
+    let notes = [
+        unknown_subject(&question.subject, settings),
+        needs.flatten(),
+    ];
+    notes.into_iter().flatten().collect()
+}
+
+/// What is said of a subject that no token has, where only tokens say who somebody is.
+fn unknown_subject(subject: &str, settings: &Settings) -> Option<String> {
+    let auth = settings.server_auth.as_ref()?;
+    let mut subjects = auth.tokens.iter().map(|token| token.subject.as_str());
+    let is_known = [ANONYMOUS, OPERATOR].contains(&subject)
+        || auth.providers != [Provider::Bearer]
+        || subjects.clone().any(|known| known == subject);
+    if is_known {
+        return None;
+    }
+    let close = names::closest(subject, &mut subjects);
+    let close = close.map(|close| format!(", did you mean {close:?}?"));
+    let close = close.unwrap_or_default();
+    Some(format!("no token has the subject {subject:?}{close}"))
+}
+
+/// Which tool of ours is needed as well, where servers' tools are not listed, and denied.
+fn also_needed(
+    question: &AccessQuestion,
+    settings: &Settings,
+    lists: &Snapshot,
+    caller: &Caller,
+) -> Option<String> {
+    let server = question.server.as_deref()?;
+    if question.kind != AskedKind::Tool || settings.routing_mode == RoutingMode::Direct {
+        return None;
+    }
+    let variant = gated::call_variant(settings, lists, server, &question.name);
+    let mildest = variant.map(|variant| format!("call_tool_{variant}"));
+    let first = CALL_TOOLS
+        .iter()
+        .position(|tool| mildest.as_deref() == Some(tool));
+    let enough = CALL_TOOLS.get(first.unwrap_or_default()..)?;
+    let is_denied = |tool: &&str| {
+        let judged = gated::judge(settings, lists, caller, Asked::BuiltIn(tool));
+        judged.refusal.is_some()
+    };
+    if !enough.iter().all(|tool| is_denied(&tool)) {
+        return None;
+    }
+    let tool = enough.first()?;
+    let judged = gated::judge(settings, lists, caller, Asked::BuiltIn(tool));
+    let rule = judged.decision.and_then(|decision| decision.rule);
+    let by = match rule {
+        Some(place) => format!("serverAuth.acl.rules[{place}]"),
+        None => "default".to_owned(),
+    };
+    let endpoint = match &question.profile {
+        Some(profile) => format!("/mcp/p/{profile}"),
+        None => "/mcp".to_owned(),
+    };
+    Some(format!(
+        "at {endpoint} this also needs `{tool}`, which is denied by {by}"
+    ))
+}
+
+/// What the profile in question does not show, though it is configured.
+pub(super) fn hidden_by_profile(question: &AccessQuestion, settings: &Settings) -> Option<String> {
+    let (name, server) = (question.profile.as_ref()?, question.server.as_deref()?);
+    let profile = settings.profiles.get(name)?;
+    settings.servers.get(server)?;
+    if !profile.has_server(server) {
+        return Some(format!(
+            "the profile {name:?} does not show the server {server:?}"
+        ));
+    }
+    let shows = question.kind != AskedKind::Tool || profile.has_tool(server, &question.name);
+    let tool = &question.name;
+    (!shows).then(|| format!("the profile {name:?} does not show the tool {tool:?} of {server:?}"))
+}
