@@ -47,7 +47,8 @@ impl StdioCommand {
         let socket = DaemonSocket {
             path: files.data_dir().join(SOCKET),
             endpoint: self.endpoint,
-            token: self.token,
+            // An empty variable is none.
+            token: self.token.filter(|token| !token.reveal().is_empty()),
         };
         let idle_exit = self.idle_exit.unwrap_or(IDLE_EXIT);
         let data_dir = files.data_dir().to_owned();

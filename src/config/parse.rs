@@ -337,7 +337,7 @@ pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<Stri
         init_timeout: None,
         isolate_all: false,
     };
-    let read = read_entry(name, entry, &context);
+    let read = read_entry(name, &entry, &context);
     read.err().map(|bad| bad.to_string())
 }
 
@@ -381,5 +381,5 @@ fn read_server(
     let Value::Object(entry) = entry else {
         return Err("the entry must be an object {…}".to_owned());
     };
-    read_entry(&name, entry, context).map_err(|error| error.to_string())
+    read_entry(&name, &entry, context).map_err(|error| error.to_string())
 }

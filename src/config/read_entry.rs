@@ -94,7 +94,7 @@ const MOST_REQUESTS: usize = 100_000;
 /// Reads one entry, and says what of it was ignored.
 pub(super) fn read_entry(
     name: &ServerName,
-    entry: Map<String, Value>,
+    entry: &Map<String, Value>,
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
     let known = [KEYS, NOTES].concat();
@@ -108,7 +108,7 @@ pub(super) fn read_entry(
             ..first
         }
     })?;
-    let Some((key, meant)) = unknown_keys::misspelt_guard(&entry, &known) else {
+    let Some((key, meant)) = unknown_keys::misspelt_guard(entry, &known) else {
         return Ok(read);
     };
     let others = entry.keys().filter(|other| *other != key);

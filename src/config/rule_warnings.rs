@@ -10,7 +10,7 @@ use crate::names::{self, BUILT_IN_TOOLS};
 
 /// What is said of them.
 pub(super) fn warnings(settings: &Settings) -> Vec<String> {
-    let usable = settings.servers.keys().map(|name| name.as_str());
+    let usable = settings.servers.keys().map(crate::names::ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
     let servers: Vec<&str> = usable.chain(broken).collect();
     let mut warnings = Vec::new();

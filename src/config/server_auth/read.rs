@@ -61,6 +61,10 @@ pub(in crate::config) fn read(
         let wrong = |problem: &str| wrong_at(text, property.start(), key, problem);
         if key == KEY && found.is_some() {
             return Err(wrong("stands there twice"));
+        } else if key == KEY && is_null {
+            return Err(wrong(
+                "is null: take it out to let everybody in, or say who may come in",
+            ));
         } else if key == KEY {
             found = Some(value);
         } else if let Some(problem) = misplaced::at_top_level(key, known).filter(|_| !is_null) {
@@ -70,7 +74,6 @@ pub(in crate::config) fn read(
             asked_for = Some(wrong(problem));
         }
     }
-    let found = found.filter(|value| !matches!(value, ast::Value::NullKeyword(_)));
     let auth = match found {
         None => None,
         Some(value) => {

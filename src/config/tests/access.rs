@@ -250,7 +250,7 @@ fn a_mistake_has_its_line_and_column_and_shows_no_token() {
         (3, 73),
         "`serverAuth.bearer.tokens[0]` must be a string",
     );
-    let twice = "{\"serverAuth\": {\"acl\": {\"default\": \"deny\"}},\n\"serverAuth\": null}";
+    let twice = "{\"serverAuth\": {\"acl\": {\"default\": \"deny\"}},\n\"serverAuth\": {}}";
     check_at(twice, (2, 1), "stands there twice");
     for hidden in [
         r#"{"provider": "bearer", "bearer": {"hunter2-hunter2": "ada"}}"#,
@@ -270,8 +270,8 @@ fn what_looks_like_access_control_is_not_passed_over() {
         "is called `serverAuth`",
     );
     check_at(
-        r#"{"serverAuth": null, "ServerAuth": {}}"#,
-        (1, 22),
+        r#"{"listen": ":1", "ServerAuth": {}}"#,
+        (1, 18),
         "is called `serverAuth`",
     );
     check_at(
@@ -279,7 +279,7 @@ fn what_looks_like_access_control_is_not_passed_over() {
         (1, 2),
         "say with `serverAuth`",
     );
-    assert!(read(r#"{"serverAuth": null}"#).server_auth.is_none());
+    check_at(r#"{"serverAuth": null}"#, (1, 2), "is null");
     assert!(read(r#"{"require_mcp_auth": false}"#).server_auth.is_none());
     let both = r#"{"require_mcp_auth": true, "serverAuth": {"provider": "forwarded"}}"#;
     assert!(read(both).server_auth.is_some());
