@@ -143,7 +143,15 @@ fn show(report: &ConfigReport, out: Output) -> Result<(), CommandFailure> {
             1 => "1 server".to_owned(),
             servers => format!("{servers} servers"),
         };
-        out.note(&format!("{} is sound, with {usable}", report.config_file));
+        let verdict = match report.warnings.len() {
+            0 => "sound".to_owned(),
+            1 => "usable, with 1 warning".to_owned(),
+            warnings => format!("usable, with {warnings} warnings"),
+        };
+        out.note(&format!(
+            "{} is {verdict}; it has {usable}",
+            report.config_file
+        ));
     }
     Ok(())
 }

@@ -22,6 +22,7 @@ pub(super) struct CommandFailure {
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const NOT_REACHABLE: u8 = 3;
+const REFUSED: u8 = 4;
 
 impl CommandFailure {
     /// The command was understood and failed.
@@ -37,6 +38,11 @@ impl CommandFailure {
     /// Only a daemon could have done it, and none answers.
     pub(super) fn not_reachable(what: impl Into<String>) -> Self {
         Self::with_code(what, NOT_REACHABLE)
+    }
+
+    /// It needs a person's consent, and there is none.
+    pub(super) fn refused(what: impl Into<String>) -> Self {
+        Self::with_code(what, REFUSED)
     }
 
     /// Failed, with an exit code from elsewhere.

@@ -68,6 +68,13 @@ pub(super) fn usage(help_or_mistake: &clap::Error) -> ExitCode {
         let Mistake { what, tip } = Mistake::of(&help_or_mistake.to_string());
         let mut mistake = CommandFailure::with_code(what, code);
         mistake.next_step = tip;
+        if let Some(tool) = called_without_a_kind(&arguments) {
+            let step = format!(
+                "say what kind of call it is: `mcpproxy call write {tool}`, or read, or destructive"
+            );
+            say("next step", &step);
+            mistake = mistake.next(step);
+        }
         if forgotten {
             let step = "put `--` before the command: mcpproxy upstream add NAME -- COMMAND ARG…";
             say("next step", step);
@@ -107,10 +114,23 @@ impl Mistake {
     }
 }
 
+/// Whether the answer to a question is a yes; nothing is no.
+fn is_yes(answer: &str) -> bool {
+    matches!(&*answer.trim().to_ascii_lowercase(), "y" | "yes")
+}
+
 /// Whether a server is added with a command that does not stand behind `--`.
 fn forgets_the_separator(arguments: &[String]) -> bool {
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
     has("upstream") && has("add") && !has("--")
+}
+
+/// The tool of a call that says nothing of its kind.
+fn called_without_a_kind(arguments: &[String]) -> Option<&str> {
+    let call = arguments.iter().position(|argument| argument == "call")?;
+    let tool = arguments.get(call + 1)?;
+    let is_tool = !tool.starts_with('-') && (tool.contains(':') || tool.contains("__"));
+    is_tool.then_some(tool)
 }
 
 /// What could not be read may still say how its failure is to be shown.
@@ -184,6 +204,17 @@ impl Output {
         if !self.quiet {
             say("note", text);
         }
+    }
+
+    /// Asks the person at the terminal; no where there is none, or where data are for programs.
+    pub(super) fn asks(self, question: &str) -> bool {
+        if self.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+            return false;
+        }
+        let asked = write!(io::stderr(), "{} [y/N] ", visible(question));
+        let mut answer = String::new();
+        let read = asked.and_then(|()| io::stdin().read_line(&mut answer));
+        read.is_ok() && is_yes(&answer)
     }
 
     /// Says something that only who asked for more wants to hear.
@@ -320,7 +351,25 @@ fn write(text: &str) -> Result<(), CommandFailure> {
 
 #[cfg(test)]
 mod tests {
-    use super::Mistake;
+    use super::{Mistake, called_without_a_kind, is_yes};
+
+    #[test]
+    fn only_a_yes_is_a_yes() {
+        assert!(["y", "Yes\n", " Y\r\n"].into_iter().all(is_yes));
+        assert!(!["", "\n", "n", "yess", "ja"].into_iter().any(is_yes));
+    }
+
+    #[test]
+    fn a_call_without_its_kind_is_noticed() {
+        let of = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            called_without_a_kind(&words).map(str::to_owned)
+        };
+        assert_eq!(of("call notes:add_note").as_deref(), Some("notes:add_note"));
+        assert_eq!(of("call write notes:add_note"), None);
+        assert_eq!(of("call --args notes:add_note"), None);
+        assert_eq!(of("upstream list"), None);
+    }
 
     #[test]
     fn a_wrong_usage_is_told_to_programs_with_the_arguments_that_it_names() {

@@ -76,6 +76,13 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
     ];
     let log = location.log_file.as_ref();
     facts.extend(log.map(|log| ("log", log.display().to_string())));
+    facts.extend(report.access.map(|access| ("access", access)));
+    facts.extend(report.rate_limit.map(|limit| ("rate limit", limit)));
+    let lock = report.location.lock_file.as_ref();
+    facts.extend(lock.map(|lock| {
+        let lock = lock.display();
+        ("lock file", format!("{lock}: only what it has is accepted"))
+    }));
     facts.extend(report.activity.iter().flat_map(activity));
     if let Some(error) = report.config_error {
         facts.push((

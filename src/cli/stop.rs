@@ -13,7 +13,7 @@ use super::{
     platform,
 };
 use crate::{
-    daemon_client::{self, SOCKET},
+    daemon_client::{self, DaemonError, SOCKET},
     management::StatusReport,
 };
 
@@ -38,7 +38,14 @@ struct Stopped {
 impl StopCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
-        let daemon = connection::open(&files, out).await?;
+        let daemon = match connection::open(&files, out).await {
+            Err(absent @ DaemonError::NotRunning(_)) => {
+                let failure = CommandFailure::not_reachable(format!("nothing to stop: {absent}"));
+                return Err(failure
+                    .next("name another one with its --config and --data-dir, if that is meant"));
+            }
+            opened => opened?,
+        };
         let status: StatusReport = daemon_client::read("GET /api/v1/status", daemon.status())?;
         // A connection of ours must not be what it waits for.
         drop(daemon);

@@ -229,6 +229,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         local,
         background: DaemonLocation {
             log_file: options.log_file,
+            lock_file: options.locked,
             ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),
             ..DaemonLocation::default()
         },
@@ -248,7 +249,15 @@ fn lock_file(file: &Path) -> Result<Lock, ServeError> {
         let file = file.display();
         ServeError::Failed(format!("the lock file {file} cannot be used: {why}"))
     };
-    let text = std::fs::read_to_string(file).map_err(|error| failed(error.to_string()))?;
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        failed(match error.kind() {
+            std::io::ErrorKind::NotFound => format!(
+                "it is not there; `mcpproxy upstream lock {}` writes one of what is approved",
+                file.display()
+            ),
+            _ => error.to_string(),
+        })
+    })?;
     let lock = Lock::parse(&text).map_err(|error| failed(error.to_string()))?;
     tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");
     Ok(lock)

@@ -1,12 +1,23 @@
 //! A definition in lines for people, and what changed from one to another. The only user of `similar`. Pure.
 
+use std::time::Duration;
+
 use serde_json::Value;
-use similar::TextDiff;
+use similar::{ChangeTag, TextDiff};
 
 use crate::fingerprint::counts;
 
 /// Limit: lines of a text that is compared. A diff of more takes longer than anybody reads it.
 const LINES: usize = 5_000;
+
+/// Limit: characters of a changed line that is shown whole.
+const WHOLE: usize = 160;
+
+/// Limit: characters that are shown on each side of a change within a longer line.
+const AROUND: usize = 40;
+
+/// Limit: how long the words of one line are compared; what is left counts as changed.
+const COMPARED_WITHIN: Duration = Duration::from_millis(100);
 
 /// What of a tool's definition counts, laid out so that the order of keys does not show.
 pub(super) fn lines_of(definition: &str) -> String {
@@ -53,12 +64,102 @@ pub(super) fn diff(before: &str, now: &str) -> String {
     let text = diff.unified_diff().context_radius(3).to_string();
     // The heads of its parts say line numbers of a text that nobody has.
     let lines = text.lines().filter(|line| !line.starts_with("@@"));
-    lines.collect::<Vec<_>>().join("\n")
+    let lines: Vec<&str> = lines.collect();
+    let mut shown = Vec::with_capacity(lines.len());
+    let mut rest = &lines[..];
+    while let Some(line) = rest.first() {
+        let run = |lines: &[&str], mark| lines.iter().take_while(|l| l.starts_with(mark)).count();
+        let removed = run(rest, '-');
+        let (before, after) = rest.split_at(removed);
+        let (now, after) = after.split_at(run(after, '+'));
+        if removed > 0 && removed == now.len() {
+            // As many lines as were there before: each replaces one.
+            let pairs = before
+                .iter()
+                .zip(now)
+                .map(|(before, now)| within(before, now));
+            let (before, now): (Vec<_>, Vec<_>) = pairs.map(Into::into).unzip();
+            shown.extend(before.into_iter().chain(now));
+            rest = after;
+        } else {
+            shown.push((*line).to_owned());
+            rest = rest.get(1..).unwrap_or_default();
+        }
+    }
+    shown.join("\n")
+}
+
+/// A line that was replaced and its replacement. Of long ones only what changed and the words around it, marked `[-so-]` and `{+so+}`.
+fn within(before: &str, now: &str) -> [String; 2] {
+    if before.chars().count().max(now.chars().count()) <= WHOLE {
+        return [before.to_owned(), now.to_owned()];
+    }
+    let words = |line: &str| line.get(1..).unwrap_or_default().to_owned();
+    let (old, new) = (words(before), words(now));
+    let mut config = TextDiff::configure();
+    config.timeout(COMPARED_WITHIN);
+    let diff = config.diff_words(&old, &new);
+    // Neighbouring words with the same tag are one stretch.
+    let mut stretches: Vec<(ChangeTag, String)> = Vec::new();
+    for change in diff.iter_all_changes() {
+        match stretches.last_mut() {
+            Some((tag, text)) if *tag == change.tag() => text.push_str(change.value()),
+            _ => stretches.push((change.tag(), change.value().to_owned())),
+        }
+    }
+    let last = stretches.len().saturating_sub(1);
+    let [mut old, mut new] = ["-".to_owned(), "+".to_owned()];
+    for (at, (tag, text)) in stretches.iter().enumerate() {
+        match tag {
+            ChangeTag::Equal => {
+                let text = shortened(text, at == 0, at == last);
+                old.push_str(&text);
+                new.push_str(&text);
+            }
+            ChangeTag::Delete => old.push_str(&format!("[-{text}-]")),
+            ChangeTag::Insert => new.push_str(&format!("{{+{text}+}}")),
+        }
+    }
+    [old, new]
+}
+
+/// What stays of an unchanged stretch: its end towards the change before and the one behind.
+fn shortened(text: &str, is_first: bool, is_last: bool) -> String {
+    let length = text.chars().count();
+    let head = if is_first { 0 } else { AROUND };
+    let tail = if is_last { 0 } else { AROUND };
+    if length <= head + tail + 1 {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(head).collect();
+    short.push('…');
+    short.extend(text.chars().skip(length - tail));
+    short
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_long_line_only_what_changed_and_the_words_around_it_are_shown() {
+        let long = "Lists the notes of a notebook. ".repeat(25);
+        let of = |last: &str| {
+            let text = format!("{long}They are sorted by {last}.");
+            serde_json::json!({ "name": "a", "description": text }).to_string()
+        };
+        let shown = diff(&of("date"), &of("day"));
+        assert!(shown.contains("sorted by [-date"), "{shown}");
+        assert!(shown.contains("sorted by {+day"), "{shown}");
+        assert!(
+            shown.lines().all(|line| line.chars().count() <= WHOLE),
+            "{shown}"
+        );
+        let lengths = [("ab", true, false), ("ab", false, true)];
+        for (text, is_first, is_last) in lengths {
+            assert_eq!(shortened(text, is_first, is_last), text);
+        }
+    }
 
     #[test]
     fn only_what_counts_is_compared() {

@@ -6,13 +6,14 @@ use serde_json::Value;
 use super::{
     Backing, Management,
     definition_diff::{diff, lines_of},
-    gated::is_quarantined,
+    gated::{call_variant, is_quarantined},
+    parameters::{ShownParameter, parameters},
     servers::{ServerChange, ServerRow},
 };
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
-    config::{Author, Change, ServerEntry},
+    config::{Author, Change, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     scanner::{self, Finding, Severity},
 };
@@ -31,6 +32,9 @@ pub struct Inspection {
     /// Whether it was not contacted because an agent wrote its entry.
     #[serde(default)]
     pub awaits_contact: bool,
+    /// Whether the daemon serves a lock file, so that nothing can be approved.
+    #[serde(default)]
+    pub is_locked: bool,
     /// What the scanner says of its entry.
     pub entry_findings: Vec<ShownFinding>,
     /// Everything that is held or that the scanner has something to say of, and every tool.
@@ -55,6 +59,15 @@ pub struct InspectedThing {
     /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_since: Option<String>,
+    /// `read`, `write` or `destructive`: what a tool is called with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_with: Option<String>,
+    /// What the server says of a tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The parameters of a tool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parameters: Vec<ShownParameter>,
     /// The fingerprint of the definition that is listed now, of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
@@ -79,6 +92,9 @@ pub struct InspectedThing {
 pub struct ShownFinding {
     /// The rule.
     pub rule: String,
+    /// What the rule means, in words.
+    #[serde(default)]
+    pub meaning: String,
     /// `remark` or `hold`.
     pub severity: String,
     /// Where.
@@ -91,6 +107,7 @@ impl From<Finding> for ShownFinding {
     fn from(finding: Finding) -> Self {
         Self {
             rule: finding.rule.to_owned(),
+            meaning: scanner::in_words(finding.rule).to_owned(),
             severity: match finding.severity {
                 Severity::Remark => "remark",
                 Severity::Hold => "hold",
@@ -136,7 +153,8 @@ impl<B: Backing> Management<B> {
             inspected: listed.is_some(),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
             entry_findings: shown(findings.unwrap_or_default()),
-            things: listed.map_or_else(Vec::new, |listed| things(listed, &lists)),
+            is_locked: lists.is_locked,
+            things: listed.map_or_else(Vec::new, |listed| things(listed, &settings, &lists)),
         })
     }
 
@@ -274,12 +292,19 @@ fn listed<'a>(
     listed.filter(|listed| entry.is_some_and(|entry| *listed.entry == *entry.fingerprint))
 }
 
-fn things(listed: &ServerCatalog, lists: &Snapshot) -> Vec<InspectedThing> {
+fn things(listed: &ServerCatalog, settings: &Settings, lists: &Snapshot) -> Vec<InspectedThing> {
     let none = Pins::default();
     let pins = lists.pins.get(&listed.server);
     let pins = pins.map_or(&none, |pins| &**pins);
     let all = catalog::findings(listed, lists).into_iter();
-    let things = all.map(|(kind, name, findings)| thing(listed, pins, kind, &name, findings));
+    let things = all.map(|(kind, name, findings)| {
+        let mut thing = thing(listed, pins, kind, &name, findings);
+        if kind == ThingKind::Tool {
+            let call_with = call_variant(settings, lists, listed.server.as_str(), &name);
+            thing.call_with = call_with.map(str::to_owned);
+        }
+        thing
+    });
     let mut things: Vec<InspectedThing> = things
         .filter(|thing| thing.kind == "tool" || thing.held || !thing.findings.is_empty())
         .collect();
@@ -314,6 +339,9 @@ fn thing(
         reason: hold.map(|hold| hold.reason.as_str().to_owned()),
         explanation: hold.map(|hold| hold.reason.explained().to_owned()),
         held_since: since,
+        call_with: None,
+        description: tool.map(|tool| tool.description.to_string()),
+        parameters: tool.map_or_else(Vec::new, |tool| parameters(tool.definition.as_str())),
         fingerprint: tool.map(|tool| tool.fingerprint.to_hex()),
         approved_by: approved.and_then(|approved| approved.by.as_deref().map(str::to_owned)),
         approved_at: approved.map(|approved| utc(approved.at)),

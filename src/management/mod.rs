@@ -13,6 +13,7 @@ mod inspection;
 mod operator_hints;
 mod over_daemon;
 mod over_files;
+mod parameters;
 mod server_logs;
 mod servers;
 mod status;
@@ -27,6 +28,7 @@ pub use self::{
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding},
     over_daemon::OverDaemon,
     over_files::{ConfigReport, Exposure, OverFiles},
+    parameters::ShownParameter,
     server_logs::{last_lines, last_lines_before},
     servers::{Enabled, LogLines, ServerChange, ServerDetails, ServerList, ServerRow, ServerState},
     status::{DaemonLocation, ServerCounts, StatusReport},

@@ -157,6 +157,14 @@ impl ServerRow {
     }
 }
 
+impl ServerRow {
+    /// Whether a person has to look at it.
+    pub(super) fn needs_a_person(&self) -> bool {
+        let waits = self.standing() == Standing::Quarantined;
+        self.is_failing() || self.held.is_some() || waits
+    }
+}
+
 impl ServerChange {
     pub(super) fn of(server: ServerRow, changed: &[&str]) -> Self {
         Self {

@@ -1,6 +1,6 @@
 //! The daemon as a whole.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,11 @@ use super::{
     gated::count_callable,
     servers::{ServerRow, ServerState},
 };
-use crate::{activity::ActivityStatus, gate::Standing};
+use crate::{
+    activity::ActivityStatus,
+    config::{Policy, Provider, RateLimit, ServerAuth, duration},
+    gate::Standing,
+};
 
 /// The answer of `GET /api/v1/status`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,12 +40,18 @@ pub struct StatusReport {
     pub callable_tools: Option<usize>,
     /// Client sessions open.
     pub sessions: usize,
-    /// The servers that do not work or of which something is held, each with its error and its next step.
+    /// The servers that do not work of which something is held, or that wait for approval, each with its error and its next step.
     #[serde(default)]
     pub problems: Vec<ServerRow>,
     /// What of the configuration is ignored, and what waits for a restart.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// Who has to show what, and what the access rules are; absent where everybody may have everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<String>,
+    /// How often one caller may ask, if that is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<String>,
     /// How the activity log is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<ActivityStatus>,
@@ -62,6 +72,9 @@ pub struct DaemonLocation {
     /// The log of a daemon that was started in the background for clients; others log to stderr.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log_file: Option<PathBuf>,
+    /// The lock file that is served: exactly what it has is accepted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_file: Option<PathBuf>,
     /// How long such a daemon stays when nobody is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_after_idle_seconds: Option<u64>,
@@ -138,12 +151,51 @@ impl Management {
             callable_tools: Some(count_callable(&settings, &lists)),
             problems: rows
                 .into_iter()
-                .filter(|row| row.is_failing() || row.held.is_some())
+                .filter(|row| row.needs_a_person())
                 .collect(),
             sessions: health.active_clients,
             warnings,
+            access: settings.server_auth.as_deref().map(access),
+            rate_limit: settings.rate_limit.map(rate_limit),
             activity: Some(self.0.activity.status()),
             config_error: self.config_error(),
         }
     }
+}
+
+/// `bearer, 2 tokens, 3 access rules, default deny`.
+fn access(auth: &ServerAuth) -> String {
+    let count = |count: usize, of: &str| match count {
+        1 => format!("1 {of}"),
+        count => format!("{count} {of}s"),
+    };
+    let providers = auth.providers.iter().map(|provider| match provider {
+        Provider::Bearer => format!("bearer, {}", count(auth.tokens.len(), "token")),
+        Provider::Forwarded => "forwarded by a proxy".to_owned(),
+    });
+    let mut parts: Vec<String> = providers.collect();
+    if parts.is_empty() {
+        parts.push("no credentials needed".to_owned());
+    }
+    match &auth.acl {
+        None => parts.push("no access rules".to_owned()),
+        Some(acl) => {
+            let default = match acl.default {
+                Policy::Allow => "allow",
+                Policy::Deny => "deny",
+            };
+            parts.push(count(acl.rules.len(), "access rule"));
+            parts.push(format!("default {default}"));
+        }
+    }
+    parts.join(", ")
+}
+
+/// `one request every 100ms, 20 at once`.
+fn rate_limit(limit: RateLimit) -> String {
+    let interval = duration::show(limit.interval.max(Duration::from_millis(1)));
+    format!(
+        "one request every {interval} for each caller, {} at once",
+        limit.burst
+    )
 }

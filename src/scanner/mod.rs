@@ -25,13 +25,14 @@ mod terminal;
 mod tests;
 mod vocabulary;
 mod walk;
+mod words;
 
 use std::ops::Range;
 
 use serde::Serialize;
 
-pub use self::neighbours::Neighbours;
 use self::{findings::Findings, passage::Passage};
+pub use self::{neighbours::Neighbours, words::in_words};
 use crate::{config::ServerEntry, wire::Raw};
 
 /// One thing that a person should know before trusting a definition.

@@ -217,7 +217,6 @@ fn what_needs_a_daemon_ends_with_3_and_says_how_to_start_one() {
     let commands: &[&[&str]] = &[
         &["status"],
         &["upstream", "restart", "a"],
-        &["stop"],
         &["call", "read", "a:b"],
     ];
     for command in commands {
@@ -228,6 +227,15 @@ fn what_needs_a_daemon_ends_with_3_and_says_how_to_start_one() {
                 .says(&["not running", "mcpproxy.sock", "mcpproxy serve"]);
         assert!(ran.stdout.is_empty());
     }
+    place
+        .run(&["stop"])
+        .ended(3)
+        .says(&["nothing to stop", "not running", "mcpproxy.sock"])
+        .does_not_say(&["start the daemon"]);
+    place
+        .run(&["call", "notes:add_note"])
+        .ended(2)
+        .says(&["`mcpproxy call write notes:add_note`"]);
     // A socket that a killed daemon left behind is no daemon.
     drop(UnixListener::bind(place.socket()));
     for command in commands {

@@ -6,20 +6,22 @@ use http::Method;
 use super::{
     super::{
         Location, connection,
+        escapes::visible,
         failure::CommandFailure,
         output::{self, Output},
     },
-    inspect::{inspection, print_thing},
+    inspect::{findings, inspection, looks_dangerous, print_things},
 };
 use crate::{
     daemon_client::{self, AnswerDeadline},
-    management::{ApprovalBody, ServerChange},
+    management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
 };
 
 /// Approve a quarantined server as it is, or what is held of a server
 ///
-/// What is approved is exactly what `upstream inspect` showed: with --seen, a change since then is refused. Without it, what is held
-/// is shown and approved as it is now.
+/// What is approved is exactly what `upstream inspect` showed: with --seen, a change since then is refused. Without it, what there is to
+/// decide is shown and approved as it is now; where something of it looks dangerous, only if you say yes on a terminal or with --yes (exit
+/// code 4 otherwise).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
@@ -33,21 +35,22 @@ pub(in crate::cli) struct ApproveServer {
     /// What `upstream inspect` said was seen
     #[arg(long, value_name = "SEEN")]
     seen: Option<String>,
+    /// Approve also what looks dangerous, and do not ask
+    #[arg(long)]
+    yes: bool,
 }
 
 impl ApproveServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let mut daemon = connection::open_if_running(&files, out).await?;
-        let seen = if let Some(seen) = self.seen {
-            seen
-        } else {
-            let shown = inspection(&files, daemon.as_mut(), &self.name).await?;
-            if !out.is_json() {
-                shown.things.iter().try_for_each(print_thing)?;
-            }
-            shown.seen
-        };
+        let shown = inspection(&files, daemon.as_mut(), &self.name).await?;
+        if self.seen.is_none() {
+            self.show(&shown, out)?;
+        }
+        let approved = self.extent(&shown);
+        let is_exactly_that = self.seen.as_ref().is_none_or(|seen| *seen == shown.seen);
+        let seen = self.seen.unwrap_or(shown.seen);
         let body = ApprovalBody {
             seen,
             names: self.things,
@@ -68,13 +71,65 @@ impl ApproveServer {
         if out.is_json() {
             return output::json(&output::as_json(&change)?);
         }
-        let left = change.server.held.unwrap_or_default();
-        let left = match left {
+        let left = match change.server.held.unwrap_or_default() {
             0 => "nothing of it is held".to_owned(),
             held => format!("{held} of what it lists are still held"),
         };
-        out.note(&format!("approved {:?}: {left}", self.name));
+        let approved = if is_exactly_that {
+            approved
+        } else {
+            String::new()
+        };
+        out.note(&format!("approved {:?}{approved}: {left}", self.name));
         Ok(())
+    }
+
+    /// Shows what is to be approved, and asks about what looks dangerous.
+    fn show(&self, shown: &Inspection, out: Output) -> Result<(), CommandFailure> {
+        if !out.is_json() {
+            findings("its entry ", &shown.entry_findings)?;
+            print_things(shown)?;
+        }
+        let things = shown.things.iter().filter(|thing| self.means(thing));
+        let dangerous = things.filter(|thing| looks_dangerous(&thing.findings));
+        let entry = usize::from(self.things.is_empty() && looks_dangerous(&shown.entry_findings));
+        let dangerous = dangerous.count() + entry;
+        if dangerous == 0 || self.yes {
+            return Ok(());
+        }
+        let what = format!(
+            "{dangerous} of what is to be approved of {:?} look dangerous",
+            self.name
+        );
+        if out.asks(&format!("{what}; approve all the same?")) {
+            return Ok(());
+        }
+        let (name, seen) = (&self.name, &shown.seen);
+        let step = format!(
+            "read it with `mcpproxy upstream inspect {name}`, then approve with --seen {seen}, or with --yes"
+        );
+        Err(CommandFailure::refused(format!("nothing was approved: {what}")).next(step))
+    }
+
+    /// Whether it is to be approved.
+    fn means(&self, thing: &InspectedThing) -> bool {
+        self.things.is_empty() || self.things.contains(&thing.name)
+    }
+
+    /// ` (add, sub)`, for the note.
+    fn extent(&self, shown: &Inspection) -> String {
+        /// Limit: names in the note.
+        const NAMED: usize = 8;
+
+        let things = shown.things.iter().filter(|thing| self.means(thing));
+        let names: Vec<String> = things.map(|thing| visible(&thing.name)).collect();
+        let more = names.len().saturating_sub(NAMED);
+        let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>();
+        match (names.len(), more) {
+            (0, _) => String::new(),
+            (_, 0) => format!(" ({})", named.join(", ")),
+            (_, more) => format!(" ({} and {more} more)", named.join(", ")),
+        }
     }
 }
 

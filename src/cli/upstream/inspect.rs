@@ -97,29 +97,65 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
     if let Some(entry) = &inspection.entry {
         output::json(&output::as_json(entry)?)?;
     }
-    findings("its entry", &inspection.entry_findings)?;
-    for thing in &inspection.things {
-        print_thing(thing)?;
-    }
+    findings("its entry ", &inspection.entry_findings)?;
+    print_things(inspection)?;
     output::exactly("")?;
+    if inspection.inspected {
+        output::exactly(&summary(&inspection.things))?;
+    }
     output::exactly(&next_step(inspection))
+}
+
+/// Shows what has to be decided: of a quarantined server everything, of others what is held or looks dangerous.
+pub(super) fn print_things(inspection: &Inspection) -> Result<(), CommandFailure> {
+    let is_quarantined = inspection.server.standing() == Standing::Quarantined;
+    inspection
+        .things
+        .iter()
+        .filter(|thing| is_quarantined || thing.held || !thing.findings.is_empty())
+        .try_for_each(print_thing)
+}
+
+/// `2 tools, 1 looks dangerous`.
+fn summary(things: &[InspectedThing]) -> String {
+    let tools = things.iter().filter(|thing| thing.kind == "tool").count();
+    let tools = match tools {
+        1 => "1 tool".to_owned(),
+        tools => format!("{tools} tools"),
+    };
+    let dangerous = things
+        .iter()
+        .filter(|thing| looks_dangerous(&thing.findings));
+    match dangerous.count() {
+        0 => format!("{tools}, none looks dangerous"),
+        1 => format!("{tools}, 1 looks dangerous"),
+        several => format!("{tools}, {several} look dangerous"),
+    }
+}
+
+/// Whether the scanner would hold it.
+pub(super) fn looks_dangerous(findings: &[ShownFinding]) -> bool {
+    findings.iter().any(|finding| finding.severity == "hold")
 }
 
 fn held(inspection: &Inspection) -> usize {
     inspection.things.iter().filter(|thing| thing.held).count()
 }
 
-/// Shows a thing of which something is to be said. All that a server wrote is escaped.
-pub(super) fn print_thing(thing: &InspectedThing) -> Result<(), CommandFailure> {
-    if !thing.held && thing.findings.is_empty() {
-        return Ok(());
+/// Shows a thing. All that a server wrote is escaped.
+fn print_thing(thing: &InspectedThing) -> Result<(), CommandFailure> {
+    let mut head = visible(&format!("{} {}", thing.kind, thing.name));
+    if let Some(call_with) = &thing.call_with {
+        head.push_str(&format!(" ({call_with})"));
     }
-    let named = visible(&format!("{} {}", thing.kind, thing.name));
+    head.push_str(match (thing.held, looks_dangerous(&thing.findings)) {
+        (false, true) => ": looks dangerous",
+        (false, false) => "",
+        (true, _) => ": held, ",
+    });
+    head.push_str(thing.explanation.as_deref().unwrap_or_default());
     output::exactly("")?;
-    match &thing.explanation {
-        Some(why) => output::exactly(&format!("{named}: held, {why}"))?,
-        None => output::exactly(&format!("{named}: not held"))?,
-    }
+    output::exactly(&head)?;
     if let Some(at) = &thing.approved_at {
         let by = thing.approved_by.as_deref().map_or_else(
             || "seen first on a trusted server".to_owned(),
@@ -129,22 +165,58 @@ pub(super) fn print_thing(thing: &InspectedThing) -> Result<(), CommandFailure> 
     }
     findings("", &thing.findings)?;
     let text = thing.diff.as_ref().or(thing.definition.as_ref());
-    for line in text.into_iter().flat_map(|text| text.lines()) {
-        output::exactly(&format!("  {}", visible(line)))?;
+    match text {
+        Some(text) => foreign("  ", text),
+        None => print_tool(thing),
+    }
+}
+
+/// What a tool says of itself.
+fn print_tool(thing: &InspectedThing) -> Result<(), CommandFailure> {
+    foreign("  ", thing.description.as_deref().unwrap_or_default())?;
+    for parameter in &thing.parameters {
+        let needed = if parameter.required {
+            "required"
+        } else {
+            "optional"
+        };
+        let kind = if parameter.kind.is_empty() {
+            "any"
+        } else {
+            &parameter.kind
+        };
+        let line = format!("    {} ({kind}, {needed})", parameter.name);
+        output::exactly(visible(&line).trim_end())?;
+        foreign("      ", &parameter.description)?;
     }
     Ok(())
 }
 
-fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
+/// A stranger's text, line by line.
+fn foreign(before: &str, text: &str) -> Result<(), CommandFailure> {
+    let mut lines = text.lines();
+    lines.try_for_each(|line| output::exactly(&format!("{before}{}", visible(line))))
+}
+
+pub(super) fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
     for finding in findings {
-        let of = if of.is_empty() {
-            String::new()
+        let gravity = if finding.severity == "hold" {
+            "dangerous"
         } else {
-            format!("{of}: ")
+            "remark"
         };
+        let place = match &*finding.place {
+            "" => String::new(),
+            place => format!(", at {place}"),
+        };
+        // An excerpt has these two as numbers for models; on a terminal they are harmless.
+        let excerpt = finding
+            .excerpt
+            .replace("\\u{3C}", "<")
+            .replace("\\u{3E}", ">");
         let line = format!(
-            "  {of}{} {} at {}: {}",
-            finding.severity, finding.rule, finding.place, finding.excerpt
+            "  {gravity}: {of}{} ({}{place}): {excerpt}",
+            finding.meaning, finding.rule
         );
         output::exactly(&visible(&line))?;
     }
@@ -153,19 +225,75 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
 
 fn next_step(inspection: &Inspection) -> String {
     let (name, seen) = (&inspection.server.name, &inspection.seen);
+    let is_quarantined = inspection.server.standing() == Standing::Quarantined;
+    if inspection.is_locked && (is_quarantined || held(inspection) > 0) {
+        return "the daemon serves a lock file, so nothing can be approved; start it without --locked, review again and approve, then \
+                write the file anew with `mcpproxy upstream lock FILE`"
+            .to_owned();
+    }
     if inspection.awaits_contact {
         return format!(
             "an agent wrote this entry, so the server was not contacted; `mcpproxy upstream inspect {name} --connect` reads what it lists, \
              and `mcpproxy upstream approve {name} --seen {seen}` trusts it as it is"
         );
     }
-    if inspection.server.standing() == Standing::Quarantined {
+    if is_quarantined {
         return format!("`mcpproxy upstream approve {name} --seen {seen}` approves exactly this");
     }
     if held(inspection) > 0 {
+        let what = what_to_approve(&inspection.things);
         return format!(
-            "`mcpproxy upstream approve {name} NAME… --seen {seen}` approves some of it, --all in place of names everything"
+            "`mcpproxy upstream approve {name} {what} --seen {seen}` approves {}",
+            if what == "--all" {
+                "everything it lists"
+            } else {
+                "exactly this"
+            }
         );
     }
     "nothing of it is held".to_owned()
+}
+
+/// What of it is named to approve what is held: few names that a shell leaves alone, or everything.
+fn what_to_approve(things: &[InspectedThing]) -> String {
+    /// Limit: names in a hint.
+    const NAMED: usize = 3;
+
+    let is_plain = |name: &&str| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:".contains(c);
+        !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)
+    };
+    let held = things.iter().filter(|thing| thing.held);
+    let names: Vec<&str> = held.map(|thing| &*thing.name).collect();
+    if names.len() <= NAMED && names.iter().all(is_plain) {
+        names.join(" ")
+    } else {
+        "--all".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thing(name: &str) -> InspectedThing {
+        let thing =
+            serde_json::json!({ "kind": "tool", "name": name, "held": true, "findings": [] });
+        serde_json::from_value(thing).expect("a thing")
+    }
+
+    #[test]
+    fn a_hint_can_be_pasted() {
+        for (names, expected) in [
+            (&["one"][..], "one"),
+            (&["one", "two", "file:///a.txt"], "one two file:///a.txt"),
+            (&["a", "b", "c", "d"], "--all"),
+            (&["a; rm -rf /"], "--all"),
+            (&["--all-of-it"], "--all"),
+            (&[""], "--all"),
+        ] {
+            let things: Vec<_> = names.iter().map(|name| thing(name)).collect();
+            assert_eq!(what_to_approve(&things), expected);
+        }
+    }
 }

@@ -43,16 +43,28 @@ fn sentence(server: &ServerRow) -> String {
         Some(1) => ", 1 tool".to_owned(),
         Some(tools) => format!(", {tools} tools"),
     };
+    let held = match server.held {
+        None => String::new(),
+        Some(held) => format!(
+            ", {held} held: `mcpproxy upstream inspect {}` shows why",
+            server.name
+        ),
+    };
     match server.standing() {
         Standing::Usable => (),
         Standing::Disabled => return "it is switched off".to_owned(),
-        Standing::Quarantined => return "it is held until it is approved".to_owned(),
+        Standing::Quarantined => {
+            return format!(
+                "it is held until it is approved: `mcpproxy upstream inspect {}` shows it for review",
+                server.name
+            );
+        }
     }
     match (server.state, &server.last_error) {
         (_, Some(error)) if server.is_failing() => format!("it does not work yet: {error}"),
-        (ServerState::Ready, _) => format!("it is ready{tools}"),
+        (ServerState::Ready, _) => format!("it is ready{tools}{held}"),
         (ServerState::Disconnected, _) => {
-            format!("it is asleep and starts with the next call{tools}")
+            format!("it is asleep and starts with the next call{tools}{held}")
         }
         (ServerState::Connecting, _) => {
             "it is still connecting; `mcpproxy upstream list` shows what comes of it".to_owned()

@@ -46,6 +46,11 @@ async fn an_empty_file_is_pointed_out_and_a_daemon_that_refuses_it_is_asked() {
     let place = Place::configured(r#"{ "mcpServers": {} }"#);
     let _daemon = Serving::start(&place);
     place.run(&["config", "check"]).ended(0).says(&["is sound"]);
+    std::fs::write(place.config_file(), r#"{ "mcpServer": {} }"#).expect("ours");
+    place
+        .run(&["config", "check"])
+        .ended(0)
+        .says(&["is usable, with 1 warning"]);
     std::fs::write(place.config_file(), "").expect("ours");
     let checked = until("the daemon to refuse the file", || {
         let checked = place.run(&["config", "check"]);

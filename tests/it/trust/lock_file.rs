@@ -35,6 +35,8 @@ async fn exactly_what_the_file_has_is_accepted() {
     let file = lock.to_str().expect("text");
     let (code, _, said) = cli(daemon.home(), &["upstream", "lock", file]).await;
     assert_eq!(code, 0, "{said}");
+    assert!(said.contains("2 tools of 1 server"), "{said}");
+    assert!(said.contains(&format!("serve --locked {file}")), "{said}");
     let first = std::fs::read_to_string(&lock).expect("there");
     let written: Value = serde_json::from_str(&first).expect("JSON");
     let tools = written["tools"].as_array().expect("a list");
@@ -71,6 +73,16 @@ async fn exactly_what_the_file_has_is_accepted() {
     let (code, _, said) = cli(daemon.home(), &["upstream", "approve", "up", "--all"]).await;
     assert_eq!(code, 4, "{said}");
     assert_eq!(held(&daemon, "up").await.len(), 2);
+    let (_, said, _) = cli(daemon.home(), &["upstream", "inspect", "up"]).await;
+    assert!(
+        !said.contains("upstream approve") && said.contains("start it without --locked"),
+        "{said}"
+    );
+    let (_, status, _) = cli(daemon.home(), &["status"]).await;
+    assert!(
+        status.contains("lock file") && status.contains(file),
+        "{status}"
+    );
 }
 
 #[tokio::test]
@@ -91,6 +103,8 @@ async fn a_broken_one_refuses_to_start() {
     }
     std::fs::remove_file(&lock).expect("removed");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--locked", file];
-    assert_eq!(cli(&home, &arguments).await.0, 1);
+    let (code, _, said) = cli(&home, &arguments).await;
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("mcpproxy upstream lock"), "{said}");
     assert_eq!(server.spawn_count(), 0);
 }
