@@ -1,6 +1,12 @@
 //! `mcpproxy activity`: what was called, decided and changed, from a terminal.
 
-use std::{fs::File, io::Write, path::PathBuf, time::Duration};
+use std::{
+    collections::HashSet,
+    fs::File,
+    io::{ErrorKind, Write},
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 use clap::{Args, Subcommand};
 use http::Method;
@@ -16,6 +22,7 @@ use crate::{
     activity::{ActivityRecord, ExportFormat, PAGE, RecordPage, RecordQuery},
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{Management, OverFiles},
+    moment::utc,
     storage,
 };
 
@@ -63,7 +70,7 @@ struct ActivityFilter {
     /// Only this call and those that it caused, by the id that log lines show
     #[arg(long, value_name = "ID")]
     call: Option<String>,
-    /// From then on: a time in UTC, or how long ago (2h, 7d)
+    /// From then on: a time in UTC (2026-11-21T08:30), today, yesterday, or how long ago (2h, 7d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Before then
@@ -98,6 +105,9 @@ pub(super) struct ExportActivity {
     form: ExportFormat,
     /// The file, which is made private; stdout if none is given
     file: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long, requires = "file")]
+    force: bool,
 }
 
 fn form(text: &str) -> Result<ExportFormat, String> {
@@ -237,11 +247,16 @@ impl ListActivity {
         }
         let query = self.filter.query();
         let mut found = source.records(query.clone(), self.limit.into()).await?;
+        let shows_all = out.is_verbose();
         if out.is_json() {
             return output::json(&output::as_json(&found)?);
         }
         if !self.follow {
-            return print(&found.records, out);
+            if found.records.is_empty() {
+                out.note(&nothing_found(&query, &source));
+                return Ok(());
+            }
+            return print(&found.records, shows_all);
         }
         let mut last = match found.records.first() {
             Some(newest) => newest.id,
@@ -257,9 +272,13 @@ impl ListActivity {
         };
         found.records.reverse();
         loop {
-            for record in found.records {
-                last = last.max(record.id);
-                output::foreign_text(&line(&record))?;
+            last = found
+                .records
+                .iter()
+                .fold(last, |last, one| last.max(one.id));
+            let today = utc(SystemTime::now());
+            for record in shown(&found.records, shows_all) {
+                output::foreign_text(&row(record, &today).join("  "))?;
             }
             tokio::time::sleep(FOLLOWING).await;
             let query = RecordQuery {
@@ -272,11 +291,38 @@ impl ListActivity {
     }
 }
 
-fn print(records: &[ActivityRecord], out: Output) -> Result<(), CommandFailure> {
-    if records.is_empty() {
-        out.note("there are no such records");
-        return Ok(());
+/// Why there may be nothing.
+fn nothing_found(query: &RecordQuery, source: &Source) -> String {
+    let settings = source.files.settings();
+    let is_unknown = |name: &&String| {
+        let settings = settings.as_ref();
+        settings.is_ok_and(|settings| !settings.servers.contains_key(name.as_str()))
+    };
+    let mut text = "there are no such records".to_owned();
+    if query.kind.as_deref() == Some("refusal") {
+        text.push_str("; refused calls are calls: `--outcome refused` shows them");
     }
+    if let Some(server) = query.server.as_ref().filter(is_unknown) {
+        text.push_str(&format!("; no server {server:?} is configured"));
+    }
+    text
+}
+
+/// A call that a tool of ours made says what that one came to, so the record of the tool itself is left out unless all are wanted.
+fn shown(records: &[ActivityRecord], all: bool) -> impl Iterator<Item = &ActivityRecord> {
+    let made = records.iter().filter_map(|record| {
+        let parent = record.parent.as_deref()?;
+        record.variant.as_ref()?;
+        Some((record.run, parent, record.outcome.as_str()))
+    });
+    let made: HashSet<(u64, &str, &str)> = if all { HashSet::new() } else { made.collect() };
+    records.iter().filter(move |record| {
+        let call = record.call.as_deref();
+        call.is_none_or(|call| !made.contains(&(record.run, call, record.outcome.as_str())))
+    })
+}
+
+fn print(records: &[ActivityRecord], all: bool) -> Result<(), CommandFailure> {
     let columns = [
         name("ID"),
         name("TIME"),
@@ -285,18 +331,22 @@ fn print(records: &[ActivityRecord], out: Output) -> Result<(), CommandFailure> 
         name("OUTCOME"),
         name("TOOK"),
     ];
-    output::table(columns, records.iter().map(row))
+    let today = utc(SystemTime::now());
+    output::table(
+        columns,
+        shown(records, all).map(|record| row(record, &today)),
+    )
 }
 
-fn row(record: &ActivityRecord) -> [String; 6] {
+fn row(record: &ActivityRecord, today: &str) -> [String; 6] {
     let absent = || "-".to_owned();
     let outcome = match (&record.code, record.outcome.as_str()) {
-        (Some(code), "refused" | "failed") => format!("{}: {code}", record.outcome),
+        (Some(code), "refused" | "failed") => code.clone(),
         (_, outcome) => outcome.to_owned(),
     };
     [
         record.id.to_string(),
-        time(&record.time),
+        time(&record.time, today),
         record.caller.clone().unwrap_or_else(absent),
         output::shortened(&what(record)),
         outcome,
@@ -304,10 +354,18 @@ fn row(record: &ActivityRecord) -> [String; 6] {
     ]
 }
 
-/// `2026-11-21 20:44:19`.
-fn time(time: &str) -> String {
-    let seconds = time.split('.').next().unwrap_or_default();
-    seconds.replacen('T', " ", 1)
+/// `20:44:19` of today, `11-20 20:44` of this year, and otherwise the date.
+fn time(time: &str, today: &str) -> String {
+    const YEAR: usize = "2026-".len();
+    let (date, in_day) = time.split_once('T').unwrap_or((time, ""));
+    let this_year = today.get(..YEAR).unwrap_or(today);
+    if today.starts_with(date) {
+        in_day.split('.').next().unwrap_or_default().to_owned()
+    } else if let Some(day) = date.strip_prefix(this_year) {
+        format!("{day} {}", in_day.get(..5).unwrap_or_default())
+    } else {
+        date.to_owned()
+    }
 }
 
 fn what(record: &ActivityRecord) -> String {
@@ -320,20 +378,38 @@ fn what(record: &ActivityRecord) -> String {
         "call" => None,
         kind => Some(kind),
     };
-    let thing = record.thing();
+    let thing = record.thing().map(|thing| match &record.variant {
+        // It came through a tool of ours, by its variant.
+        Some(variant) if record.parent.is_some() => format!("call_tool_{variant} → {thing}"),
+        _ => match target(record) {
+            Some(target) => format!("{thing} → {target}"),
+            None => thing,
+        },
+    });
+    let times = record.times.filter(|times| *times > 1);
+    let times = times.map(|times| format!("({times} times)"));
     let parts = [
         kind,
         record.action.as_deref(),
         method,
         thing.as_deref(),
         detail,
+        record
+            .method
+            .is_none()
+            .then_some(record.endpoint.as_deref())
+            .flatten(),
+        times.as_deref(),
     ];
     let parts: Vec<&str> = parts.into_iter().flatten().collect();
     parts.join(" ")
 }
 
-fn line(record: &ActivityRecord) -> String {
-    row(record).join("  ")
+/// What a tool of ours was asked to call, as far as arguments are kept.
+fn target(record: &ActivityRecord) -> Option<&str> {
+    let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with("call_tool");
+    let arguments = record.arguments.as_ref().filter(|_| is_caller)?;
+    arguments.get("name")?.as_str()
 }
 
 fn took(micros: u64) -> String {
@@ -374,12 +450,22 @@ impl ExportActivity {
             ))
         };
         let mut page = source.page(query.clone()).await?;
-        let mut file: Option<File> = self
-            .file
-            .as_ref()
-            .map(|file| storage::create_private_file(file))
-            .transpose()
-            .map_err(failed)?;
+        let made = self.file.as_ref().map(|file| {
+            if self.force {
+                storage::create_private_file(file)
+            } else {
+                let mut new = File::options();
+                storage::open_private_file(file, new.write(true).create_new(true))
+            }
+        });
+        let mut file: Option<File> = made.transpose().map_err(|error| {
+            if error.kind() == ErrorKind::AlreadyExists {
+                let file = shown.as_deref().unwrap_or_default();
+                let mistake = CommandFailure::usage(format!("{file} is there already"));
+                return mistake.next("name another file, or replace it with --force");
+            }
+            failed(error)
+        })?;
         let mut write = |text: String| match &mut file {
             Some(file) => file.write_all(text.as_bytes()).map_err(failed),
             None if text.is_empty() => Ok(()),
@@ -428,13 +514,19 @@ mod tests {
         };
         let expected = [
             "12",
-            "2026-11-21 20:44:19",
+            "20:44:19",
             "anonymous",
             "up:echo",
-            "refused: tool_disabled",
+            "tool_disabled",
             "1ms",
         ];
-        assert_eq!(row(&record), expected);
+        assert_eq!(row(&record, "2026-11-21T21:00:00Z"), expected);
+        for (today, shown) in [
+            ("2026-11-22T00:00:00Z", "11-21 20:44"),
+            ("2027-01-01T00:00:00Z", "2026-11-21"),
+        ] {
+            assert_eq!(time(&record.time, today), shown);
+        }
         let read = ActivityRecord {
             method: text("resources/read"),
             tool: None,
@@ -443,6 +535,40 @@ mod tests {
         };
         assert_eq!(what(&read), "resources/read a://b");
         assert_eq!([took(999), took(61_250_000)], ["999µs", "61.2s"]);
+    }
+
+    #[test]
+    fn a_call_through_a_tool_of_ours_is_one_row() {
+        let text = |text: &str| Some(text.to_owned());
+        let outer = ActivityRecord {
+            kind: "call".to_owned(),
+            call: text("c1"),
+            tool: text("call_tool_read"),
+            method: text("tools/call"),
+            outcome: "ok".to_owned(),
+            arguments: Some(serde_json::json!({ "name": "up:echo" })),
+            ..ActivityRecord::default()
+        };
+        let inner = ActivityRecord {
+            call: text("c2"),
+            parent: text("c1"),
+            server: text("up"),
+            tool: text("echo"),
+            variant: text("read"),
+            arguments: None,
+            ..outer.clone()
+        };
+        assert_eq!(what(&inner), "call_tool_read → up:echo");
+        assert_eq!(what(&outer), "call_tool_read → up:echo");
+        let count = |records: &[ActivityRecord], all| shown(records, all).count();
+        assert_eq!(count(&[outer.clone(), inner.clone()], false), 1);
+        assert_eq!(count(&[outer.clone(), inner.clone()], true), 2);
+        assert_eq!(count(std::slice::from_ref(&outer), false), 1);
+        let failed = ActivityRecord {
+            outcome: "failed".to_owned(),
+            ..outer
+        };
+        assert_eq!(count(&[failed, inner], false), 2, "another outcome");
     }
 
     #[test]
