@@ -10,6 +10,7 @@ use std::{
 use super::Activity;
 use crate::{
     error_code::{ErrorCode, Failure},
+    fingerprint::Fingerprint,
     names::ServerName,
     wire::{Raw, RpcError, Thing},
 };
@@ -84,18 +85,22 @@ pub struct StatedIntent {
 }
 
 /// A request that was not let through and was no call: nobody waits for its answer.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RefusedNotice {
-    /// Whose it was.
-    pub caller: Arc<str>,
+    /// Whose it was, if that is known.
+    pub caller: Option<Arc<str>>,
     /// Its method.
-    pub method: Box<str>,
+    pub method: Option<Box<str>>,
     /// The server it was for.
-    pub server: Box<str>,
+    pub server: Option<Box<str>>,
+    /// The path that was asked for, where nothing more of the request was read.
+    pub path: Option<Box<str>>,
     /// Which rule.
     pub code: Option<ErrorCode>,
     /// In words.
     pub error: String,
+    /// How many of its like there were since the last record of them, this one included; `None` where each has a record.
+    pub times: Option<u64>,
 }
 
 /// Something that the operator did, or had done by an edit of the file.
@@ -109,8 +114,35 @@ pub struct OperatorChange {
     pub server: Option<Box<str>>,
     /// More of it.
     pub detail: Option<String>,
+    /// The definitions that it is about.
+    pub things: Vec<TouchedThing>,
     /// Why it came to nothing.
     pub error: Option<String>,
+}
+
+impl OperatorChange {
+    /// Something that the operator did to a server.
+    pub fn by_operator(action: &'static str, server: &str) -> Self {
+        Self {
+            caller: OPERATOR.into(),
+            action,
+            server: Some(server.into()),
+            ..Self::default()
+        }
+    }
+}
+
+/// A definition that was approved or is held.
+#[derive(Debug, Clone)]
+pub struct TouchedThing {
+    /// `tool`, `prompt` and so on.
+    pub kind: &'static str,
+    /// Its name, as its server wrote it.
+    pub name: Box<str>,
+    /// Which definition, if that is known.
+    pub fingerprint: Option<Fingerprint>,
+    /// Why, in words.
+    pub why: Option<&'static str>,
 }
 
 /// Something that happened to a server.
@@ -118,6 +150,7 @@ pub struct OperatorChange {
 pub(super) struct ServerNews {
     pub(super) server: Box<str>,
     pub(super) action: &'static str,
+    pub(super) things: Vec<TouchedThing>,
     pub(super) error: Option<String>,
 }
 

@@ -12,7 +12,7 @@ pub enum ExportFormat {
     Csv,
 }
 
-const COLUMNS: [&str; 24] = [
+const COLUMNS: [&str; 26] = [
     "id",
     "time",
     "kind",
@@ -37,6 +37,8 @@ const COLUMNS: [&str; 24] = [
     "request_bytes",
     "answer_bytes",
     "arguments",
+    "missing",
+    "times",
 ];
 
 impl ExportFormat {
@@ -105,6 +107,8 @@ fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
             .as_ref()
             .map(ToString::to_string)
             .unwrap_or_default(),
+        number(record.missing),
+        number(record.times),
     ]
 }
 

@@ -2,6 +2,7 @@
 //! clients cause as many as they like; the records are all there.
 
 use super::record::ActivityRecord;
+use crate::error_code::ErrorCode;
 
 /// By what these lines are told from others, and left out: `MCPPROXY_LOG=info,mcpproxy::activity=warn`.
 pub(super) const TARGET: &str = "mcpproxy::activity";
@@ -46,10 +47,12 @@ impl RecordLines {
     }
 }
 
-/// What is logged by others already: the daemon's start and end, how servers are, and that the configuration was read again.
+/// What is logged by others already: the daemon's start and end, how servers are, that the configuration was read again, and that nobody
+/// knows whose a request is.
 fn is_said(record: &ActivityRecord) -> bool {
     let is_elsewhere = matches!(record.kind.as_str(), "daemon" | "server");
-    is_elsewhere || record.action.as_deref() == Some("reload")
+    let is_unknown = record.code.as_deref() == Some(ErrorCode::Unauthorized.as_str());
+    is_elsewhere || is_unknown || record.action.as_deref() == Some("reload")
 }
 
 fn line_of(record: &ActivityRecord) {
@@ -57,14 +60,15 @@ fn line_of(record: &ActivityRecord) {
     let (id, parent) = (record.call.as_deref(), record.parent.as_deref());
     let (caller, method) = (record.caller.as_deref(), record.method.as_deref());
     let (server, tool) = (record.server.as_deref(), record.tool.as_deref());
-    let (code, duration_us) = (record.code.as_deref(), record.duration_us);
+    let (code, duration_us, times) = (record.code.as_deref(), record.duration_us, record.times);
     match (kind, outcome) {
         ("change", _) => {
             let (action, error) = (record.action.as_deref(), record.error.as_deref());
-            tracing::info!(target: TARGET, kind, caller, action, server, outcome, error, "the operator changed something");
+            let detail = record.detail.as_deref();
+            tracing::info!(target: TARGET, kind, caller, action, server, detail, outcome, error, "the operator changed something");
         }
         (_, "refused") => {
-            tracing::info!(target: TARGET, kind, id, parent, caller, method, server, tool, outcome, code, duration_us, "a request was refused");
+            tracing::info!(target: TARGET, kind, id, parent, caller, method, server, tool, outcome, code, duration_us, times, "a request was refused");
         }
         _ => {
             tracing::info!(target: TARGET, kind, id, parent, caller, method, server, tool, outcome, code, duration_us, "a call ended");

@@ -6,6 +6,7 @@
 mod block;
 mod event;
 mod export;
+mod flood;
 mod line;
 mod query;
 mod queue;
@@ -35,13 +36,15 @@ use tokio::{
 };
 
 use self::{
-    event::{ActivityEvent, EventKind, OPERATOR, ServerNews},
+    event::{ActivityEvent, EventKind, ServerNews},
+    flood::RefusalFlood,
     queue::{ActivityQueue, Alarm},
     store::ActivityStore,
 };
 pub use self::{
     event::{
         CallBody, CallEntrance, NewCall, OpenCall, OperatorChange, RefusedNotice, StatedIntent,
+        TouchedThing,
     },
     export::ExportFormat,
     query::{BadQuery, PAGE, RecordQuery},
@@ -52,6 +55,7 @@ pub use self::{
 };
 use crate::{
     config::{Kept, Settings},
+    error_code::ErrorCode,
     sync::Guarded,
 };
 
@@ -88,6 +92,8 @@ struct Shared {
     queue: Guarded<ActivityQueue>,
     something: Notify,
     much: Notify,
+    /// Callers who ask too often.
+    hasty: RefusalFlood,
     /// Whether arguments are held until their record is made.
     keeps_arguments: AtomicBool,
     /// The file, where it is open.
@@ -118,6 +124,7 @@ impl Activity {
             queue: Guarded::default(),
             something: Notify::new(),
             much: Notify::new(),
+            hasty: RefusalFlood::default(),
             keeps_arguments: AtomicBool::new(true),
             store: Guarded::default(),
             status: Guarded::default(),
@@ -149,13 +156,51 @@ impl Activity {
 
     /// Notes what the operator did: what, to which server, and why it came to nothing if it did.
     pub fn note_change(&self, action: &'static str, server: &str, error: Option<String>) {
-        self.note(EventKind::Change(Box::new(OperatorChange {
-            caller: OPERATOR.into(),
-            action,
-            server: Some(server.into()),
-            detail: None,
+        self.note_operator(OperatorChange {
             error,
+            ..OperatorChange::by_operator(action, server)
+        });
+    }
+
+    /// The same, with more of it.
+    pub fn note_operator(&self, change: OperatorChange) {
+        self.note(EventKind::Change(Box::new(change)));
+    }
+
+    /// Notes that definitions of a server are held from now on.
+    pub fn note_held(&self, server: &str, things: Vec<TouchedThing>) {
+        self.note(EventKind::Server(Box::new(ServerNews {
+            server: server.into(),
+            action: "held",
+            things,
+            error: None,
         })));
+    }
+
+    /// Notes a request of a caller who asks too often: one record a minute for each.
+    pub fn note_too_often(&self, caller: &Arc<str>, method: &str) {
+        let Some((caller, times)) = self.0.hasty.due(caller) else {
+            return;
+        };
+        self.note_refusal(RefusedNotice {
+            caller,
+            method: Some(method.into()),
+            code: Some(ErrorCode::RateLimited),
+            error: "too many requests in a short time".to_owned(),
+            times: Some(times),
+            ..RefusedNotice::default()
+        });
+    }
+
+    /// Notes a request of which nobody knows whose it is. Whoever tells bounds how often.
+    pub fn note_unknown(&self, path: &str, why: String, times: u64) {
+        self.note_refusal(RefusedNotice {
+            path: Some(path.into()),
+            code: Some(ErrorCode::Unauthorized),
+            error: why,
+            times: Some(times),
+            ..RefusedNotice::default()
+        });
     }
 
     /// Notes what happened to a server: `ready`, `failed`, `lost`, `asleep`, and why if it was no good news.
@@ -163,6 +208,7 @@ impl Activity {
         self.note(EventKind::Server(Box::new(ServerNews {
             server: server.into(),
             action,
+            things: Vec::new(),
             error,
         })));
     }

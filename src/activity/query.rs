@@ -5,6 +5,7 @@ use std::time::SystemTime;
 use serde::Deserialize;
 
 use super::{record::ActivityRecord, time};
+use crate::error_code::ErrorCode;
 
 /// What is asked for, as the parameters of an address say it. What is not said is not asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -37,6 +38,24 @@ pub struct RecordQuery {
 /// Limit: records of one page, and how many they are if nobody says.
 pub const PAGE: (usize, usize) = (1_000, 50);
 
+/// Every kind of record.
+const KINDS: [&str; 6] = ["call", "refusal", "change", "server", "daemon", "gap"];
+
+/// Every outcome of a record.
+const OUTCOMES: [&str; 8] = [
+    "ok",
+    "tool_error",
+    "rpc_error",
+    "asked",
+    "refused",
+    "failed",
+    "invalid",
+    "withdrawn",
+];
+
+/// Limit: characters that are repeated of what was written wrongly.
+const REPEATED: usize = 100;
+
 /// What was asked for, understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RecordFilter {
@@ -61,7 +80,7 @@ pub(super) enum RecordOrder {
 pub enum BadQuery {
     /// A time that is none.
     #[error(
-        "`{key}` is {text:?}, which is neither a time such as 2026-11-21T08:30 (UTC) nor how long ago, such as 2h or 7d"
+        "`{key}` is {text:?}, which is no time: write one in UTC such as 2026-11-21T08:30 or 2026-11-21, `today` or `yesterday` (when that day began in UTC), or how long ago, such as 2h or 7d"
     )]
     Time {
         /// Which.
@@ -69,6 +88,12 @@ pub enum BadQuery {
         /// As written.
         text: String,
     },
+    /// A kind of record that there is not.
+    #[error("there is no kind {0:?} of records: there are {kinds}", kinds = KINDS.join(", "))]
+    Kind(String),
+    /// An outcome that there is not.
+    #[error("there is no outcome {0:?}: there are {outcomes}, and the codes of failures: {codes}", outcomes = OUTCOMES.join(", "), codes = codes())]
+    Outcome(String),
     /// Two directions at once.
     #[error("`cursor` and `after` do not go together")]
     Directions,
@@ -80,9 +105,20 @@ impl RecordQuery {
             None => Ok(otherwise),
             Some(text) => time::read(text, now).ok_or_else(|| BadQuery::Time {
                 key,
-                text: text.chars().take(100).collect(),
+                text: text.chars().take(REPEATED).collect(),
             }),
         };
+        let repeated = |text: &String| text.chars().take(REPEATED).collect::<String>();
+        if let Some(kind) = self
+            .kind
+            .as_ref()
+            .filter(|kind| !KINDS.contains(&kind.as_str()))
+        {
+            return Err(BadQuery::Kind(repeated(kind)));
+        }
+        if let Some(outcome) = self.outcome.as_ref().filter(|text| !is_outcome(text)) {
+            return Err(BadQuery::Outcome(repeated(outcome)));
+        }
         let order = match (self.cursor, self.after) {
             (Some(_), Some(_)) => return Err(BadQuery::Directions),
             (None, Some(after)) => RecordOrder::OldestFirst(after),
@@ -96,6 +132,16 @@ impl RecordQuery {
             query: self,
         })
     }
+}
+
+/// An outcome, a code of ours, or the number of a JSON-RPC error.
+fn is_outcome(text: &str) -> bool {
+    OUTCOMES.contains(&text) || ErrorCode::parse(text).is_some() || text.parse::<i64>().is_ok()
+}
+
+fn codes() -> String {
+    let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    codes.join(", ")
 }
 
 impl RecordFilter {
@@ -204,6 +250,29 @@ mod tests {
             [6_399_999, 6_400_000, 7_199_999, 7_200_000].map(|time| some.is_in_time(time));
         assert_eq!(in_time, [false, true, true, false]);
         assert_eq!(read(r#"{"cursor":1,"after":1}"#), Err(BadQuery::Directions));
+        for good in [
+            "kind=gap",
+            "outcome=asked",
+            "outcome=rate_limited",
+            "outcome=-32602",
+        ] {
+            let (key, value) = good.split_once('=').expect("a key");
+            read(&format!("{{{key:?}:{value:?}}}")).expect(good);
+        }
+        let told = read(r#"{"kind":"calls"}"#)
+            .expect_err("no kind")
+            .to_string();
+        assert!(
+            told.contains("\"calls\"") && told.contains("call, refusal, change"),
+            "{told}"
+        );
+        let told = read(r#"{"outcome":"denied"}"#)
+            .expect_err("no outcome")
+            .to_string();
+        assert!(
+            told.contains("refused") && told.contains("access_denied"),
+            "{told}"
+        );
         assert!(matches!(
             read(r#"{"since":"soon"}"#),
             Err(BadQuery::Time { key: "since", .. })

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{
     event::{
         ActivityEvent, CallEnd, CallEntrance, EventKind, OperatorChange, RefusedNotice, SeenBody,
-        SeenCall, ServerNews, ThingCalled, says_error,
+        SeenCall, ServerNews, ThingCalled, TouchedThing, says_error,
     },
     redaction::{Redaction, uri},
     time,
@@ -103,7 +103,16 @@ pub struct ActivityRecord {
     /// How many records are missing here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,
+    /// Of how many requests alike this is the record, where not each has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub times: Option<u64>,
 }
+
+/// Limit: definitions that a record names.
+const MOST_THINGS: usize = 20;
+
+/// So much of a fingerprint stands in a record: too long to be met by trying.
+const FINGERPRINT: usize = 16;
 
 /// Makes records by the settings in force.
 pub(super) struct RecordMaker<'a> {
@@ -248,9 +257,11 @@ impl RecordMaker<'_> {
         let name = |name: &str| Some(self.redaction.name(name));
         ActivityRecord {
             kind: "refusal".to_owned(),
-            caller: name(&refusal.caller),
-            method: name(&refusal.method),
-            server: name(&refusal.server),
+            caller: refusal.caller.as_deref().and_then(name),
+            endpoint: refusal.path.as_deref().and_then(name),
+            method: refusal.method.as_deref().and_then(name),
+            server: refusal.server.as_deref().and_then(name),
+            times: refusal.times,
             outcome: "refused".to_owned(),
             code: refusal.code.map(|code| code.as_str().to_owned()),
             error: Some(self.redaction.sentence(&refusal.error)),
@@ -273,7 +284,10 @@ impl RecordMaker<'_> {
                 .server
                 .as_deref()
                 .map(|server| self.redaction.name(server)),
-            detail: change.detail.as_ref().map(sentence),
+            detail: joined(
+                change.detail.as_ref().map(sentence),
+                self.things(&change.things),
+            ),
             outcome: outcome.to_owned(),
             error: change.error.as_ref().map(sentence),
             ..ActivityRecord::default()
@@ -287,9 +301,32 @@ impl RecordMaker<'_> {
             kind: "server".to_owned(),
             action: Some(news.action.to_owned()),
             server: Some(self.redaction.name(&news.server)),
+            detail: self.things(&news.things),
             outcome: outcome.to_owned(),
             error: error.map(|error| self.redaction.sentence(error)),
             ..ActivityRecord::default()
+        }
+    }
+
+    /// `tool echo 0123456789abcdef (its definition changed), tool other …`. A fingerprint is no secret, though it looks like one.
+    fn things(&self, things: &[TouchedThing]) -> Option<String> {
+        let shown = things.iter().take(MOST_THINGS).map(|thing| {
+            let mut text = format!("{} {}", thing.kind, self.redaction.name(&thing.name));
+            if let Some(fingerprint) = thing.fingerprint {
+                text.push(' ');
+                text.extend(fingerprint.to_hex().chars().take(FINGERPRINT));
+            }
+            match thing.why {
+                Some(why) => format!("{text} ({why})"),
+                None => text,
+            }
+        });
+        let shown: Vec<String> = shown.collect();
+        let more = things.len().saturating_sub(MOST_THINGS);
+        match (shown.is_empty(), more) {
+            (true, _) => None,
+            (false, 0) => Some(shown.join(", ")),
+            (false, more) => Some(format!("{} and {more} more", shown.join(", "))),
         }
     }
 
@@ -323,6 +360,11 @@ impl RecordMaker<'_> {
             }
         }
     }
+}
+
+fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
+    let parts: Vec<String> = one.into_iter().chain(other).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// What our rules forbid is refused; what did not work has failed.

@@ -6,6 +6,8 @@ use crate::config::duration;
 
 const DAY: i64 = 86_400;
 
+const DAY_MILLIS: u64 = 86_400_000;
+
 /// Milliseconds since 1970; what is before counts as 1970.
 pub(super) fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -22,12 +24,21 @@ pub(super) fn show(millis: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z")
 }
 
-/// Reads a point in time: a date, a date with a time in UTC, or how long ago (`90m`, `2d`).
+/// Reads a point in time: a date, a date with a time in UTC, the beginning of `today` or `yesterday` there, or how long ago (`90m`, `2d`).
 pub(super) fn read(text: &str, now: SystemTime) -> Option<u64> {
     let text = text.trim();
     if let Some(ago) = duration::parse(text) {
         let then = now.checked_sub(ago).unwrap_or(UNIX_EPOCH);
         return Some(millis(then));
+    }
+    let days_ago = match text {
+        "today" => Some(0),
+        "yesterday" => Some(1),
+        _ => None,
+    };
+    if let Some(days_ago) = days_ago {
+        let days = millis(now) / DAY_MILLIS;
+        return days.saturating_sub(days_ago).checked_mul(DAY_MILLIS);
     }
     let (date, time) = match text.split_once(['T', 't', ' ']) {
         Some((date, time)) => (date, Some(time)),
@@ -44,7 +55,7 @@ pub(super) fn read(text: &str, now: SystemTime) -> Option<u64> {
         Some(time) => read_time(time)?,
         None => Duration::ZERO,
     };
-    let of_days = u64::try_from(days).ok()?.checked_mul(86_400_000)?;
+    let of_days = u64::try_from(days).ok()?.checked_mul(DAY_MILLIS)?;
     of_days.checked_add(u64::try_from(of_day.as_millis()).ok()?)
 }
 
@@ -126,6 +137,8 @@ mod tests {
         check("2000-02-29", 951_782_400_000);
         check("2000-02-29 00:01", 951_782_460_000);
         check("2000-02-29T00:01:00.5Z", 951_782_460_500);
+        check("today", 1_795_219_200_000);
+        check("yesterday", 1_795_219_200_000 - 86_400_000);
         check("0s", NOW);
         check("1h", NOW - 3_600_000);
         check("365d", NOW - 365 * 86_400_000);

@@ -21,7 +21,11 @@ use super::{
     store::{ActivityStore, FileError, StoreError},
     time,
 };
-use crate::{config::Settings, log_limit::LogLimit, names::ServerName};
+use crate::{
+    config::{Acl, ServerAuth, Settings},
+    log_limit::LogLimit,
+    names::ServerName,
+};
 
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
@@ -343,11 +347,41 @@ fn difference(old: &Settings, new: &Settings) -> Option<String> {
         named("removed", removed.map(ServerName::as_str).collect()),
         named("changed", changed.map(|(name, _)| name.as_str()).collect()),
     ];
-    let bare = |settings: &Settings| Settings {
-        servers: BTreeMap::new(),
-        ..settings.clone()
-    };
-    let others = (bare(old) != bare(new)).then(|| "other settings changed".to_owned());
+    let others = other_differences(old, new);
+    let others = others.into_iter().map(str::to_owned);
     let parts: Vec<String> = parts.into_iter().flatten().chain(others).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What differs besides servers, each in words.
+fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
+    fn rules(settings: &Settings) -> Option<&Acl> {
+        settings.server_auth.as_ref()?.acl.as_ref()
+    }
+    let without_rules = |settings: &Settings| {
+        let auth = settings.server_auth.as_deref()?;
+        Some(ServerAuth {
+            acl: None,
+            ..auth.clone()
+        })
+    };
+    let bare = |settings: &Settings| Settings {
+        servers: BTreeMap::new(),
+        server_auth: None,
+        profiles: BTreeMap::new(),
+        rate_limit: None,
+        ..settings.clone()
+    };
+    let all = [
+        (rules(old) != rules(new), "access rules changed"),
+        (
+            without_rules(old) != without_rules(new),
+            "who clients are changed",
+        ),
+        (old.rate_limit != new.rate_limit, "rate limit changed"),
+        (old.profiles != new.profiles, "profiles changed"),
+        (bare(old) != bare(new), "other settings changed"),
+    ];
+    let changed = all.into_iter().filter(|(differs, _)| *differs);
+    changed.map(|(_, words)| words).collect()
 }

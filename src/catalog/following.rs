@@ -35,7 +35,7 @@ impl CatalogTask {
         if before.is_some_and(|before| *before == judged) {
             return None;
         }
-        note_held(name, before.map(AsRef::as_ref), &judged);
+        note_held(name, before.map(AsRef::as_ref), &judged, &self.activity);
         Some(judged)
     }
 

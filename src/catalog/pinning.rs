@@ -10,6 +10,7 @@ use std::{
 
 use super::{ServerCatalog, Snapshot, Tool, suspicion::is_grave};
 use crate::{
+    activity::{Activity, TouchedThing},
     approvals::{
         self, Approval, Ledger, Listed, Lock, NotApproved, PinPolicy, Pins, ThingKind, now,
     },
@@ -319,15 +320,30 @@ pub fn findings_of_tool(server: &ServerCatalog, tool: &str, snapshot: &Snapshot)
 const SHOWN: usize = 10;
 
 /// Tells the operator what is held now and was not before. What strangers named is shown by the log as text.
-pub(super) fn note_held(server: &ServerName, before: Option<&Pins>, now: &Pins) {
+pub(super) fn note_held(
+    server: &ServerName,
+    before: Option<&Pins>,
+    now: &Pins,
+    activity: &Activity,
+) {
     let held = now.ledger.held.iter();
     let new = held.filter(|((kind, name), held)| {
         let known = before.and_then(|before| before.hold(*kind, name));
-        now.hold(*kind, name).is_some() && known.is_none_or(|known| known.reason != held.reason)
+        let is_known = known.is_some_and(|known| {
+            known.reason == held.reason && known.fingerprint == held.fingerprint
+        });
+        now.hold(*kind, name).is_some() && !is_known
     });
     let mut count = 0_usize;
+    let mut things = Vec::new();
     for ((kind, name), held) in new {
         count += 1;
+        things.push(TouchedThing {
+            kind: kind.as_str(),
+            name: name.clone(),
+            fingerprint: Some(held.fingerprint),
+            why: Some(held.reason.explained()),
+        });
         if count <= SHOWN {
             let (kind, why) = (kind.as_str(), held.reason.explained());
             tracing::warn!(%server, kind, name = ?name, why, "held until a person approves it");
@@ -335,5 +351,8 @@ pub(super) fn note_held(server: &ServerName, before: Option<&Pins>, now: &Pins) 
     }
     if let Some(more @ 1..) = count.checked_sub(SHOWN) {
         tracing::warn!(%server, more, "further definitions are held");
+    }
+    if !things.is_empty() {
+        activity.note_held(server.as_str(), things);
     }
 }

@@ -14,6 +14,7 @@ use super::{
     saver::Saver,
 };
 use crate::{
+    activity::Activity,
     approvals::{self, Lock, PinPolicy, Pins},
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -157,7 +158,8 @@ impl Catalog {
             if before != judged.ledger {
                 saver.save_ledger(server.server.clone(), judged.ledger.clone(), None);
             }
-            pinning::note_held(&server.server, None, &judged);
+            // Of what was held in an earlier run there is a record.
+            pinning::note_held(&server.server, None, &judged, &Activity::none());
             pins.insert(server.server.clone(), judged);
         }
         let first = Snapshot::new(0, known).with_pins(pins, pinning.lock.is_some());
@@ -192,6 +194,7 @@ impl Catalog {
             differences,
             saver,
             pinning,
+            activity: Activity::none(),
         };
         (catalog, task)
     }
@@ -312,9 +315,15 @@ pub struct CatalogTask {
     differences: broadcast::Sender<Difference>,
     pub(super) saver: Saver,
     pub(super) pinning: Pinning,
+    pub(super) activity: Activity,
 }
 
 impl CatalogTask {
+    /// The same, which notes here what is held from now on.
+    pub fn recording(self, activity: Activity) -> Self {
+        Self { activity, ..self }
+    }
+
     /// Runs until shutdown, indexer and saver beside it.
     pub async fn run(self, shutdown: CancellationToken) {
         let indexer = self.indexer.clone().run(shutdown.clone());

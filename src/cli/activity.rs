@@ -1,11 +1,19 @@
 //! `mcpproxy activity`: what was called, decided and changed, from a terminal.
 
-use std::{fs::File, io::Write, path::PathBuf, time::Duration};
+mod rows;
+
+use std::{
+    fs::File,
+    io::{ErrorKind, Write},
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
 
 use clap::{Args, Subcommand};
 use http::Method;
 use serde_json::Value;
 
+use self::rows::{row, shown};
 use super::{
     Location, connection,
     failure::CommandFailure,
@@ -16,6 +24,7 @@ use crate::{
     activity::{ActivityRecord, ExportFormat, PAGE, RecordPage, RecordQuery},
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{Management, OverFiles},
+    moment::utc,
     storage,
 };
 
@@ -63,7 +72,7 @@ struct ActivityFilter {
     /// Only this call and those that it caused, by the id that log lines show
     #[arg(long, value_name = "ID")]
     call: Option<String>,
-    /// From then on: a time in UTC, or how long ago (2h, 7d)
+    /// From then on: a time in UTC (2026-11-21T08:30), today, yesterday, or how long ago (2h, 7d)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Before then
@@ -98,6 +107,9 @@ pub(super) struct ExportActivity {
     form: ExportFormat,
     /// The file, which is made private; stdout if none is given
     file: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long, requires = "file")]
+    force: bool,
 }
 
 fn form(text: &str) -> Result<ExportFormat, String> {
@@ -237,11 +249,16 @@ impl ListActivity {
         }
         let query = self.filter.query();
         let mut found = source.records(query.clone(), self.limit.into()).await?;
+        let shows_all = out.is_verbose();
         if out.is_json() {
             return output::json(&output::as_json(&found)?);
         }
         if !self.follow {
-            return print(&found.records, out);
+            if found.records.is_empty() {
+                out.note(&nothing_found(&query, &source));
+                return Ok(());
+            }
+            return print(&found.records, shows_all);
         }
         let mut last = match found.records.first() {
             Some(newest) => newest.id,
@@ -257,9 +274,13 @@ impl ListActivity {
         };
         found.records.reverse();
         loop {
-            for record in found.records {
-                last = last.max(record.id);
-                output::foreign_text(&line(&record))?;
+            last = found
+                .records
+                .iter()
+                .fold(last, |last, one| last.max(one.id));
+            let today = utc(SystemTime::now());
+            for record in shown(&found.records, shows_all) {
+                output::foreign_text(&row(record, &today).join("  "))?;
             }
             tokio::time::sleep(FOLLOWING).await;
             let query = RecordQuery {
@@ -272,11 +293,24 @@ impl ListActivity {
     }
 }
 
-fn print(records: &[ActivityRecord], out: Output) -> Result<(), CommandFailure> {
-    if records.is_empty() {
-        out.note("there are no such records");
-        return Ok(());
+/// Why there may be nothing.
+fn nothing_found(query: &RecordQuery, source: &Source) -> String {
+    let settings = source.files.settings();
+    let is_unknown = |name: &&String| {
+        let settings = settings.as_ref();
+        settings.is_ok_and(|settings| !settings.servers.contains_key(name.as_str()))
+    };
+    let mut text = "there are no such records".to_owned();
+    if query.kind.as_deref() == Some("refusal") {
+        text.push_str("; refused calls are calls: `--outcome refused` shows them");
     }
+    if let Some(server) = query.server.as_ref().filter(is_unknown) {
+        text.push_str(&format!("; no server {server:?} is configured"));
+    }
+    text
+}
+
+fn print(records: &[ActivityRecord], all: bool) -> Result<(), CommandFailure> {
     let columns = [
         name("ID"),
         name("TIME"),
@@ -285,63 +319,11 @@ fn print(records: &[ActivityRecord], out: Output) -> Result<(), CommandFailure> 
         name("OUTCOME"),
         name("TOOK"),
     ];
-    output::table(columns, records.iter().map(row))
-}
-
-fn row(record: &ActivityRecord) -> [String; 6] {
-    let absent = || "-".to_owned();
-    let outcome = match (&record.code, record.outcome.as_str()) {
-        (Some(code), "refused" | "failed") => format!("{}: {code}", record.outcome),
-        (_, outcome) => outcome.to_owned(),
-    };
-    [
-        record.id.to_string(),
-        time(&record.time),
-        record.caller.clone().unwrap_or_else(absent),
-        output::shortened(&what(record)),
-        outcome,
-        record.duration_us.map_or_else(absent, took),
-    ]
-}
-
-/// `2026-11-21 20:44:19`.
-fn time(time: &str) -> String {
-    let seconds = time.split('.').next().unwrap_or_default();
-    seconds.replacen('T', " ", 1)
-}
-
-fn what(record: &ActivityRecord) -> String {
-    let method = record
-        .method
-        .as_deref()
-        .filter(|method| *method != "tools/call");
-    let detail = record.detail.as_deref().filter(|_| record.method.is_none());
-    let kind = match record.kind.as_str() {
-        "call" => None,
-        kind => Some(kind),
-    };
-    let thing = record.thing();
-    let parts = [
-        kind,
-        record.action.as_deref(),
-        method,
-        thing.as_deref(),
-        detail,
-    ];
-    let parts: Vec<&str> = parts.into_iter().flatten().collect();
-    parts.join(" ")
-}
-
-fn line(record: &ActivityRecord) -> String {
-    row(record).join("  ")
-}
-
-fn took(micros: u64) -> String {
-    match micros {
-        0..1_000 => format!("{micros}µs"),
-        1_000..1_000_000 => format!("{}ms", micros / 1_000),
-        _ => format!("{}.{}s", micros / 1_000_000, micros / 100_000 % 10),
-    }
+    let today = utc(SystemTime::now());
+    output::table(
+        columns,
+        shown(records, all).map(|record| row(record, &today)),
+    )
 }
 
 impl ShowActivity {
@@ -374,12 +356,22 @@ impl ExportActivity {
             ))
         };
         let mut page = source.page(query.clone()).await?;
-        let mut file: Option<File> = self
-            .file
-            .as_ref()
-            .map(|file| storage::create_private_file(file))
-            .transpose()
-            .map_err(failed)?;
+        let made = self.file.as_ref().map(|file| {
+            if self.force {
+                storage::create_private_file(file)
+            } else {
+                let mut new = File::options();
+                storage::open_private_file(file, new.write(true).create_new(true))
+            }
+        });
+        let mut file: Option<File> = made.transpose().map_err(|error| {
+            if error.kind() == ErrorKind::AlreadyExists {
+                let file = shown.as_deref().unwrap_or_default();
+                let mistake = CommandFailure::usage(format!("{file} is there already"));
+                return mistake.next("name another file, or replace it with --force");
+            }
+            failed(error)
+        })?;
         let mut write = |text: String| match &mut file {
             Some(file) => file.write_all(text.as_bytes()).map_err(failed),
             None if text.is_empty() => Ok(()),
@@ -408,7 +400,10 @@ impl ExportActivity {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{
+        rows::{time, took, what},
+        *,
+    };
 
     #[test]
     fn a_record_is_a_row_for_a_glance() {
@@ -428,13 +423,19 @@ mod tests {
         };
         let expected = [
             "12",
-            "2026-11-21 20:44:19",
+            "20:44:19",
             "anonymous",
             "up:echo",
-            "refused: tool_disabled",
+            "tool_disabled",
             "1ms",
         ];
-        assert_eq!(row(&record), expected);
+        assert_eq!(row(&record, "2026-11-21T21:00:00Z"), expected);
+        for (today, shown) in [
+            ("2026-11-22T00:00:00Z", "11-21 20:44"),
+            ("2027-01-01T00:00:00Z", "2026-11-21"),
+        ] {
+            assert_eq!(time(&record.time, today), shown);
+        }
         let read = ActivityRecord {
             method: text("resources/read"),
             tool: None,
@@ -443,6 +444,40 @@ mod tests {
         };
         assert_eq!(what(&read), "resources/read a://b");
         assert_eq!([took(999), took(61_250_000)], ["999µs", "61.2s"]);
+    }
+
+    #[test]
+    fn a_call_through_a_tool_of_ours_is_one_row() {
+        let text = |text: &str| Some(text.to_owned());
+        let outer = ActivityRecord {
+            kind: "call".to_owned(),
+            call: text("c1"),
+            tool: text("call_tool_read"),
+            method: text("tools/call"),
+            outcome: "ok".to_owned(),
+            arguments: Some(serde_json::json!({ "name": "up:echo" })),
+            ..ActivityRecord::default()
+        };
+        let inner = ActivityRecord {
+            call: text("c2"),
+            parent: text("c1"),
+            server: text("up"),
+            tool: text("echo"),
+            variant: text("read"),
+            arguments: None,
+            ..outer.clone()
+        };
+        assert_eq!(what(&inner), "call_tool_read → up:echo");
+        assert_eq!(what(&outer), "call_tool_read → up:echo");
+        let count = |records: &[ActivityRecord], all| shown(records, all).count();
+        assert_eq!(count(&[outer.clone(), inner.clone()], false), 1);
+        assert_eq!(count(&[outer.clone(), inner.clone()], true), 2);
+        assert_eq!(count(std::slice::from_ref(&outer), false), 1);
+        let failed = ActivityRecord {
+            outcome: "failed".to_owned(),
+            ..outer
+        };
+        assert_eq!(count(&[failed, inner], false), 2, "another outcome");
     }
 
     #[test]

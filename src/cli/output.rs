@@ -180,6 +180,11 @@ impl Output {
         self.format == Format::Json
     }
 
+    /// Whether more is wanted.
+    pub(super) fn is_verbose(self) -> bool {
+        self.verbose
+    }
+
     /// The log level that is meant, if one is.
     pub(super) fn log_level(self) -> Option<&'static str> {
         match (self.quiet, self.verbose) {

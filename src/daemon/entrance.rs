@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     access::{Access, Caller, Peer, Refused},
+    activity::Activity,
     api,
     inbound::{self, Presence},
 };
@@ -30,6 +31,7 @@ pub(super) struct Entrance {
     pub(super) presence: Presence,
     pub(super) reach: Reach,
     pub(super) refusals: RefusalLines,
+    pub(super) activity: Activity,
 }
 
 /// Who can come in.
@@ -66,6 +68,8 @@ impl Entrance {
             Err(refused) => {
                 if let Some(times) = self.refusals.unknown.due() {
                     tracing::info!(%refused, times, "a request was refused: nobody knows whose it is");
+                    let path = request.uri().path();
+                    self.activity.note_unknown(path, refused.to_string(), times);
                 }
                 inbound::unauthorized(&refused)
             }

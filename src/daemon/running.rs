@@ -114,6 +114,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     };
 
     let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file);
+    let catalog_task = catalog_task.recording(activity.clone());
     let (upstreams, mut supervisor) = Supervisor::new(
         keeper.subscribe(),
         catalog.clone(),
@@ -133,7 +134,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         catalog,
         upstreams,
         data_dir.clone(),
-        activity,
+        activity.clone(),
     );
     let (sessions, session_records) = sessions(&settings, &data_dir)?;
     let presence = sessions.presence().clone();
@@ -176,6 +177,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         access: &access,
         inbound: &inbound,
         api: &api,
+        activity: &activity,
     };
     let faces = open_faces(&faces, listeners, local, &closing);
     lock.note_address(&location);
@@ -260,6 +262,7 @@ struct Faces<'a> {
     access: &'a Access,
     inbound: &'a Inbound,
     api: &'a Api,
+    activity: &'a Activity,
 }
 
 /// TCP for clients behind the guard, the local socket for whoever owns the data folder.
@@ -273,6 +276,7 @@ fn open_faces(
         access,
         inbound,
         api,
+        activity,
     } = *served;
     let entrance = |routes: HttpRouter, reach: Reach| {
         Arc::new(Entrance {
@@ -281,6 +285,7 @@ fn open_faces(
             presence: inbound.presence().clone(),
             reach,
             refusals: RefusalLines::default(),
+            activity: activity.clone(),
         })
     };
     let routes = inbound.routes().merge(api.health_routes());

@@ -241,6 +241,8 @@ impl ServedClient {
         let access = &self.inbound.0.access;
         let wait = access.count_request(&self.caller, session).err()?;
         tracing::debug!(caller = self.caller.subject(), "a request was one too many");
+        let router = &self.inbound.0.router;
+        router.note_too_often(&self.caller, &request.method);
         let answer = Answer::one_too_many(&request.id, &request.method, wait);
         Some(Box::pin(ready(Some(answer))))
     }

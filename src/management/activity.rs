@@ -38,7 +38,7 @@ fn failed(error: &UnreadableActivity) -> Failure {
         UnreadableActivity::Query(_) => Failure::new(
             ErrorCode::InvalidArguments,
             error.to_string(),
-            "Correct the request.",
+            "`mcpproxy activity list --help` says what can be asked for.",
         ),
         UnreadableActivity::File(_) => {
             let hint =

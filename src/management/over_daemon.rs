@@ -6,13 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
+use serde_json::Value;
+
 use super::{
     Backing, Connections, Management,
     gated::server_refusal,
     servers::{ServerChange, ServerDetails},
 };
 use crate::{
-    activity::{Activity, ActivityReader, UnreadableActivity},
+    activity::{Activity, ActivityReader, OperatorChange, TouchedThing, UnreadableActivity},
+    approvals::{ThingKind, Which},
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
     config::{Change, Keeper, Settings, WriteError},
     error_code::{ErrorCode, Failure},
@@ -178,9 +181,21 @@ impl Backing for OverDaemon {
     async fn approve(
         &self,
         request: ApprovalRequest,
-        _: Option<&ServerCatalog>,
+        listed: Option<&ServerCatalog>,
     ) -> Result<(), Failure> {
-        self.catalog.approve(request).await
+        let approval = &request.approval;
+        let change = OperatorChange {
+            detail: Some(format!("by {}", approval.by)),
+            things: self.approved_things(&request, listed),
+            ..OperatorChange::by_operator("approve", request.server.as_str())
+        };
+        let approved = self.catalog.approve(request).await;
+        let error = approved.as_ref().err();
+        self.activity.note_operator(OperatorChange {
+            error: error.map(|failure| failure.error.clone()),
+            ..change
+        });
+        approved
     }
 
     fn connections(&self, server: &str) -> Connections {
@@ -196,33 +211,121 @@ impl Backing for OverDaemon {
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
-        let told: Vec<_> = changes.iter().map(told).collect();
+        let told = told(&changes);
         let written = self.keeper.change(changes).await.map(drop);
         let error = written.as_ref().err().map(ToString::to_string);
-        for (action, server) in told {
-            self.activity.note_change(action, &server, error.clone());
+        for change in told {
+            let error = error.clone();
+            self.activity
+                .note_operator(OperatorChange { error, ..change });
         }
         written
     }
 }
 
-/// A change as the log has it: what is done, to which server.
-fn told(change: &Change) -> (&'static str, String) {
-    match change {
-        Change::AddServer { name, .. } => ("add", name.to_string()),
-        Change::RemoveServer { name } => ("remove", name.clone()),
-        Change::SetKey {
-            server,
-            path,
-            value,
-        } => {
-            let action = match (&path[..], value) {
-                ([key], serde_json::Value::Bool(true)) if key == "enabled" => "enable",
-                ([key], serde_json::Value::Bool(false)) if key == "enabled" => "disable",
-                _ => "edit",
-            };
-            (action, server.clone())
+impl OverDaemon {
+    /// The definitions that an approval is about, those that are held first.
+    fn approved_things(
+        &self,
+        request: &ApprovalRequest,
+        listed: Option<&ServerCatalog>,
+    ) -> Vec<TouchedThing> {
+        let snapshot = self.catalog.snapshot();
+        let pins = snapshot.pins.get(&request.server);
+        let names = match &request.approval.which {
+            Which::All => None,
+            Which::These(names) => Some(names),
+        };
+        let is_meant =
+            |name: &str| names.is_none_or(|names| names.iter().any(|named| named == name));
+        let held = pins.into_iter().flat_map(|pins| pins.ledger.held.iter());
+        let held = held.filter(|((_, name), _)| is_meant(name));
+        let held = held.map(|((kind, name), held)| TouchedThing {
+            kind: kind.as_str(),
+            name: name.clone(),
+            fingerprint: Some(held.fingerprint),
+            why: Some("was held"),
+        });
+        let mut things: Vec<TouchedThing> = held.collect();
+        let n_held = things.len();
+        let tools = listed.into_iter().flat_map(|listed| listed.tools.iter());
+        for tool in tools.filter(|tool| is_meant(&tool.name)) {
+            let kind = ThingKind::Tool.as_str();
+            let mut known = things[..n_held].iter();
+            if !known.any(|known| known.kind == kind && known.name == tool.name) {
+                things.push(TouchedThing {
+                    kind,
+                    name: tool.name.clone(),
+                    fingerprint: Some(tool.fingerprint),
+                    why: None,
+                });
+            }
         }
-        Change::RemoveKey { server, .. } => ("edit", server.clone()),
+        things
+    }
+}
+
+/// Changes as the log has them: what is done, to which server.
+fn told(changes: &[Change]) -> Vec<OperatorChange> {
+    let told = changes.iter().map(|change| {
+        let (action, server, detail) = match change {
+            Change::AddServer { name, .. } => ("add", name.as_str(), None),
+            Change::RemoveServer { name } => ("remove", name.as_str(), None),
+            Change::SetKey {
+                server,
+                path,
+                value,
+            } => match (path.join(".").as_str(), value) {
+                ("enabled", Value::Bool(true)) => ("enable", server.as_str(), None),
+                ("enabled", Value::Bool(false)) => ("disable", server.as_str(), None),
+                ("quarantined", Value::Bool(true)) => ("quarantine", server.as_str(), None),
+                ("quarantined", Value::Bool(false)) => ("lift_quarantine", server.as_str(), None),
+                (path, _) => ("edit", server.as_str(), Some(path.to_owned())),
+            },
+            Change::RemoveKey { server, path } => match path.join(".").as_str() {
+                // A person answers for the entry from now on.
+                "changed_by" => ("permit_contact", server.as_str(), None),
+                path => ("edit", server.as_str(), Some(path.to_owned())),
+            },
+        };
+        OperatorChange {
+            detail,
+            ..OperatorChange::by_operator(action, server)
+        }
+    });
+    let mut told: Vec<OperatorChange> = told.collect();
+    // Lifting a quarantine permits contact, too.
+    if told.len() > 1 {
+        told.retain(|change| change.action != "permit_contact");
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_told_by_what_they_mean() {
+        let set = |key: &str, value: bool| Change::SetKey {
+            server: "s".to_owned(),
+            path: vec![key.to_owned()],
+            value: Value::Bool(value),
+        };
+        let by_a_person = || Change::RemoveKey {
+            server: "s".to_owned(),
+            path: vec!["changed_by".to_owned()],
+        };
+        let check = |changes: &[Change], expected: &[(&str, Option<&str>)]| {
+            let told = told(changes);
+            let told = told.iter().map(|one| (one.action, one.detail.as_deref()));
+            assert_eq!(told.collect::<Vec<_>>(), expected);
+        };
+        check(&[set("enabled", false)], &[("disable", None)]);
+        check(&[set("quarantined", true)], &[("quarantine", None)]);
+        let lifted = [set("quarantined", false), by_a_person()];
+        check(&lifted, &[("lift_quarantine", None)]);
+        check(&[by_a_person()], &[("permit_contact", None)]);
+        check(&[set("x", true)], &[("edit", Some("x"))]);
     }
 }

@@ -65,12 +65,19 @@ impl Router {
         why: &Failure,
     ) {
         self.0.activity.note_refusal(RefusedNotice {
-            caller: caller.shared_subject(),
-            method: method.into(),
-            server: server.as_str().into(),
+            caller: Some(caller.shared_subject()),
+            method: Some(method.into()),
+            server: Some(server.as_str().into()),
             code: Some(why.code),
             error: why.error.clone(),
+            ..RefusedNotice::default()
         });
+    }
+
+    /// A request that was one too many.
+    pub fn note_too_often(&self, caller: &Caller, method: &str) {
+        let caller = caller.shared_subject();
+        self.0.activity.note_too_often(&caller, method);
     }
 }
 

@@ -1,5 +1,6 @@
 //! The activity log: what of the life of a daemon is in it, what never is, and how it is read.
 
+mod guards;
 mod reading;
 
 use std::{fs, os::unix::fs::PermissionsExt};

@@ -1,0 +1,104 @@
+//! Records as rows for a glance: which are shown, and what of them. Reads nothing.
+
+use std::collections::HashSet;
+
+use crate::{activity::ActivityRecord, cli::output};
+
+/// A call that a tool of ours made says what that one came to, so the record of the tool itself is left out unless all are wanted.
+pub(super) fn shown(
+    records: &[ActivityRecord],
+    all: bool,
+) -> impl Iterator<Item = &ActivityRecord> {
+    let made = records.iter().filter_map(|record| {
+        let parent = record.parent.as_deref()?;
+        record.variant.as_ref()?;
+        Some((record.run, parent, record.outcome.as_str()))
+    });
+    let made: HashSet<(u64, &str, &str)> = if all { HashSet::new() } else { made.collect() };
+    records.iter().filter(move |record| {
+        let call = record.call.as_deref();
+        call.is_none_or(|call| !made.contains(&(record.run, call, record.outcome.as_str())))
+    })
+}
+
+pub(super) fn row(record: &ActivityRecord, today: &str) -> [String; 6] {
+    let absent = || "-".to_owned();
+    let outcome = match (&record.code, record.outcome.as_str()) {
+        (Some(code), "refused" | "failed") => code.clone(),
+        (_, outcome) => outcome.to_owned(),
+    };
+    [
+        record.id.to_string(),
+        time(&record.time, today),
+        record.caller.clone().unwrap_or_else(absent),
+        output::shortened(&what(record)),
+        outcome,
+        record.duration_us.map_or_else(absent, took),
+    ]
+}
+
+/// `20:44:19` of today, `11-20 20:44` of this year, and otherwise the date.
+pub(super) fn time(time: &str, today: &str) -> String {
+    const YEAR: usize = "2026-".len();
+    let (date, in_day) = time.split_once('T').unwrap_or((time, ""));
+    let this_year = today.get(..YEAR).unwrap_or(today);
+    if today.starts_with(date) {
+        in_day.split('.').next().unwrap_or_default().to_owned()
+    } else if let Some(day) = date.strip_prefix(this_year) {
+        format!("{day} {}", in_day.get(..5).unwrap_or_default())
+    } else {
+        date.to_owned()
+    }
+}
+
+pub(super) fn what(record: &ActivityRecord) -> String {
+    let method = record
+        .method
+        .as_deref()
+        .filter(|method| *method != "tools/call");
+    let detail = record.detail.as_deref().filter(|_| record.method.is_none());
+    let kind = match record.kind.as_str() {
+        "call" => None,
+        kind => Some(kind),
+    };
+    let thing = record.thing().map(|thing| match &record.variant {
+        // It came through a tool of ours, by its variant.
+        Some(variant) if record.parent.is_some() => format!("call_tool_{variant} → {thing}"),
+        _ => match target(record) {
+            Some(target) => format!("{thing} → {target}"),
+            None => thing,
+        },
+    });
+    let times = record.times.filter(|times| *times > 1);
+    let times = times.map(|times| format!("({times} times)"));
+    let parts = [
+        kind,
+        record.action.as_deref(),
+        method,
+        thing.as_deref(),
+        detail,
+        record
+            .method
+            .is_none()
+            .then_some(record.endpoint.as_deref())
+            .flatten(),
+        times.as_deref(),
+    ];
+    let parts: Vec<&str> = parts.into_iter().flatten().collect();
+    parts.join(" ")
+}
+
+/// What a tool of ours was asked to call, as far as arguments are kept.
+fn target(record: &ActivityRecord) -> Option<&str> {
+    let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with("call_tool");
+    let arguments = record.arguments.as_ref().filter(|_| is_caller)?;
+    arguments.get("name")?.as_str()
+}
+
+pub(super) fn took(micros: u64) -> String {
+    match micros {
+        0..1_000 => format!("{micros}µs"),
+        1_000..1_000_000 => format!("{}ms", micros / 1_000),
+        _ => format!("{}.{}s", micros / 1_000_000, micros / 100_000 % 10),
+    }
+}
