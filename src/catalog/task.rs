@@ -320,6 +320,7 @@ pub struct CatalogTask {
 
 impl CatalogTask {
     /// The same, which notes here what is held from now on.
+    #[must_use]
     pub fn recording(self, activity: Activity) -> Self {
         Self { activity, ..self }
     }

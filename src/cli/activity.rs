@@ -305,7 +305,8 @@ fn nothing_found(query: &RecordQuery, source: &Source) -> String {
         text.push_str("; refused calls are calls: `--outcome refused` shows them");
     }
     if let Some(server) = query.server.as_ref().filter(is_unknown) {
-        text.push_str(&format!("; no server {server:?} is configured"));
+        let why = format!("; no server {server:?} is configured");
+        text.push_str(&why);
     }
     text
 }

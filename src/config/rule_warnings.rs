@@ -6,11 +6,11 @@ use super::{
     settings::Settings,
     wildcard::{Coverage, NamePattern, Wildcard},
 };
-use crate::names::{self, BUILT_IN_TOOLS};
+use crate::names::{self, BUILT_IN_TOOLS, ServerName};
 
 /// What is said of them.
 pub(super) fn warnings(settings: &Settings) -> Vec<String> {
-    let usable = settings.servers.keys().map(crate::names::ServerName::as_str);
+    let usable = settings.servers.keys().map(ServerName::as_str);
     let broken = settings.broken.iter().map(|broken| broken.name.as_str());
     let servers: Vec<&str> = usable.chain(broken).collect();
     let mut warnings = Vec::new();

@@ -113,8 +113,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         activity: activity.clone(),
     };
 
-    let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file);
-    let catalog_task = catalog_task.recording(activity.clone());
+    let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file, &activity);
     let (upstreams, mut supervisor) = Supervisor::new(
         keeper.subscribe(),
         catalog.clone(),
@@ -202,13 +201,15 @@ fn open_catalog(
     data_dir: &Path,
     settings: &Settings,
     lock_file: Option<Lock>,
+    activity: &Activity,
 ) -> (Catalog, CatalogTask) {
     let known = settings.servers.values().map(|entry| KnownServer {
         name: entry.name.clone(),
         entry: entry.fingerprint.clone(),
         policy: gate::policy(entry),
     });
-    Catalog::open(data_dir, known.collect(), lock_file)
+    let (catalog, task) = Catalog::open(data_dir, known.collect(), lock_file);
+    (catalog, task.recording(activity.clone()))
 }
 
 fn addresses_of(listeners: &[TcpListener]) -> Vec<SocketAddr> {

@@ -116,8 +116,8 @@ fn within(before: &str, now: &str) -> [String; 2] {
                 old.push_str(&text);
                 new.push_str(&text);
             }
-            ChangeTag::Delete => old.push_str(&format!("[-{text}-]")),
-            ChangeTag::Insert => new.push_str(&format!("{{+{text}+}}")),
+            ChangeTag::Delete => old.extend(["[-", text, "-]"]),
+            ChangeTag::Insert => new.extend(["{+", text, "+}"]),
         }
     }
     [old, new]

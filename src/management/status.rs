@@ -149,10 +149,7 @@ impl Management {
             servers,
             tools: health.tools,
             callable_tools: Some(count_callable(&settings, &lists)),
-            problems: rows
-                .into_iter()
-                .filter(|row| row.needs_a_person())
-                .collect(),
+            problems: rows.into_iter().filter(ServerRow::needs_a_person).collect(),
             sessions: health.active_clients,
             warnings,
             access: settings.server_auth.as_deref().map(access),

@@ -122,10 +122,10 @@ impl ApproveServer {
         const NAMED: usize = 8;
 
         let things = shown.things.iter().filter(|thing| self.means(thing));
-        let names: Vec<String> = things.map(|thing| visible(&thing.name)).collect();
-        let more = names.len().saturating_sub(NAMED);
-        let named = names.iter().take(NAMED).cloned().collect::<Vec<_>>();
-        match (names.len(), more) {
+        let all: Vec<String> = things.map(|thing| visible(&thing.name)).collect();
+        let more = all.len().saturating_sub(NAMED);
+        let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>();
+        match (all.len(), more) {
             (0, _) => String::new(),
             (_, 0) => format!(" ({})", named.join(", ")),
             (_, more) => format!(" ({} and {more} more)", named.join(", ")),

@@ -146,7 +146,8 @@ fn held(inspection: &Inspection) -> usize {
 fn print_thing(thing: &InspectedThing) -> Result<(), CommandFailure> {
     let mut head = visible(&format!("{} {}", thing.kind, thing.name));
     if let Some(call_with) = &thing.call_with {
-        head.push_str(&format!(" ({call_with})"));
+        let added = format!(" ({call_with})");
+        head.push_str(&added);
     }
     head.push_str(match (thing.held, looks_dangerous(&thing.findings)) {
         (false, true) => ": looks dangerous",

@@ -83,7 +83,8 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         })
         .collect();
     if !left_out.is_empty() {
-        said.push_str(&format!("; left out: {}", left_out.join(", ")));
+        let added = format!("; left out: {}", left_out.join(", "));
+        said.push_str(&added);
     }
     said
 }

@@ -70,7 +70,7 @@ fn also_needed(
         let judged = gated::judge(settings, lists, caller, Asked::BuiltIn(tool));
         judged.refusal.is_some()
     };
-    if !enough.iter().all(|tool| is_denied(tool)) {
+    if !enough.iter().all(is_denied) {
         return None;
     }
     let tool = enough.first()?;
