@@ -187,6 +187,14 @@ fn same_but_for(
                 problem: same_problem,
                 ..
             }),
+        )
+        | (
+            Err(ConfigError::BadValue { key, problem, .. }),
+            Err(ConfigError::BadValue {
+                key: same_key,
+                problem: same_problem,
+                ..
+            }),
         ) => assert_eq!((key, problem), (same_key, same_problem)),
         (before, after) => assert_eq!(before, after),
     }

@@ -123,7 +123,16 @@ async fn read_all(home: &Home) -> Vec<Value> {
     let (_, shown) = cli(home, &["activity", "show", &id]).await;
     assert!(shown.contains("up") && shown.contains("echo"), "{shown}");
     let file = home.folder().join("export.jsonl");
-    let (code, _) = cli(home, &["activity", "export", file.to_str().expect("text")]).await;
+    let (code, _) = cli(
+        home,
+        &[
+            "activity",
+            "export",
+            "--force",
+            file.to_str().expect("text"),
+        ],
+    )
+    .await;
     assert_eq!(code, 0);
     let exported = fs::read_to_string(file).expect("written");
     let (_, printed) = cli(home, &["activity", "export"]).await;
