@@ -105,7 +105,7 @@ fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
         record
             .arguments
             .as_ref()
-            .map(ToString::to_string)
+            .map(|arguments| arguments.as_str().to_owned())
             .unwrap_or_default(),
         number(record.missing),
         number(record.times),

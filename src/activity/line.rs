@@ -24,18 +24,30 @@ impl RecordLines {
         if is_said(record) {
             return;
         }
+        if self.has_room(millis) {
+            self.written += 1;
+            line_of(record);
+        } else {
+            self.left_out += 1;
+        }
+    }
+
+    /// Whether a line of this moment would be written.
+    fn has_room(&mut self, millis: u64) -> bool {
         let second = millis / 1_000;
         if second != self.second {
             self.second = second;
             self.written = 0;
             self.close();
         }
-        if self.written < A_SECOND {
-            self.written += 1;
-            line_of(record);
-        } else {
-            self.left_out += 1;
-        }
+        self.written < A_SECOND
+    }
+
+    /// Counts a line that nobody would read, if this is so: then the record of a call is not needed for it.
+    pub(super) fn leaves_out_call(&mut self, millis: u64) -> bool {
+        let is_left_out = !self.has_room(millis);
+        self.left_out += u64::from(is_left_out);
+        is_left_out
     }
 
     /// Says how many were left out, if any were.

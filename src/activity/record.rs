@@ -1,7 +1,7 @@
 //! Records as they are kept and shown, and how one is made of what was told.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{
     event::{
@@ -96,10 +96,10 @@ pub struct ActivityRecord {
     pub answer_bytes: Option<u64>,
     /// The arguments, as far as they are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Value>,
+    pub arguments: Option<Raw>,
     /// The result, as far as it is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
+    pub result: Option<Raw>,
     /// How many records are missing here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missing: Option<u64>,
@@ -183,7 +183,7 @@ impl RecordMaker<'_> {
             call: Some(format!("c{}", call.id)),
             parent: call.parent.map(|parent| format!("c{parent}")),
             caller: name(&call.caller),
-            client: self.client(&call.client),
+            client: redaction.client(&call.client),
             endpoint: call.endpoint.as_ref().map(|endpoint| match endpoint {
                 CallEntrance::Path(path) => (*path).to_owned(),
                 CallEntrance::Profile(profile) => format!("/mcp/p/{profile}"),
@@ -330,19 +330,8 @@ impl RecordMaker<'_> {
         }
     }
 
-    fn client(&self, info: &Raw) -> Option<String> {
-        let text = |key| info.get(key).and_then(|text| text.string());
-        let parts = [text("name"), text("version")];
-        let said: Vec<String> = parts
-            .into_iter()
-            .flatten()
-            .filter(|part| !part.is_empty())
-            .collect();
-        (!said.is_empty()).then(|| self.redaction.name(&said.join(" ")))
-    }
-
     /// What was asked for, without what the record says elsewhere.
-    fn arguments(&self, body: &SeenBody) -> Option<Value> {
+    fn arguments(&self, body: &SeenBody) -> Option<Raw> {
         let kept = self.settings.arguments;
         match body {
             _ if kept == Kept::Off => None,
@@ -352,11 +341,11 @@ impl RecordMaker<'_> {
                 if let Some(arguments) = params.get("arguments") {
                     return self.redaction.value(&arguments, kept);
                 }
-                let mut value = self.redaction.value(params, kept)?;
-                let members = value.as_object_mut()?;
+                let shown = self.redaction.value(params, kept)?;
+                let mut members: Map<String, Value> = shown.read().ok()?;
                 members
                     .retain(|key, _| !matches!(key.as_str(), "_meta" | "name" | "uri" | "taskId"));
-                (!members.is_empty()).then_some(value)
+                (!members.is_empty()).then(|| Raw::author(&members))
             }
         }
     }

@@ -22,6 +22,9 @@ const FULL: Bounds = Bounds {
     total: 64 << 10,
 };
 
+/// Limit: bytes of a value that is within all bounds, whatever it is made of.
+const SMALL: usize = REDACTED.total / 4;
+
 /// Limit: bytes of a name or of a sentence.
 pub(super) const NAME: usize = 256;
 const SENTENCE: usize = 1_024;
@@ -47,6 +50,8 @@ pub(super) struct Redaction {
     secrets: Secrets,
     /// Names as they are shown: the same come again and again.
     names: Guarded<HashMap<Box<str>, Arc<str>>>,
+    /// What a client last said of itself, and how that is shown: most do not change from call to call.
+    client: Guarded<Option<(Raw, Option<String>)>>,
 }
 
 impl Redaction {
@@ -54,11 +59,40 @@ impl Redaction {
         Self {
             secrets,
             names: Guarded::default(),
+            client: Guarded::default(),
         }
+    }
+
+    /// Whether a text has no secret in it that is known.
+    fn has_no_secret(&self, text: &str) -> bool {
+        matches!(self.secrets.masked(text), Cow::Borrowed(_))
+    }
+
+    /// Name and version of a client, as it says.
+    pub(super) fn client(&self, info: &Raw) -> Option<String> {
+        let mut last = self.client.lock();
+        if let Some((of, shown)) = &*last
+            && of == info
+        {
+            return shown.clone();
+        }
+        let text = |key| info.get(key).and_then(|text| text.string());
+        let parts = [text("name"), text("version")];
+        let said: Vec<String> = parts
+            .into_iter()
+            .flatten()
+            .filter(|part| !part.is_empty())
+            .collect();
+        let shown = (!said.is_empty()).then(|| self.name(&said.join(" ")));
+        *last = Some((info.detached(), shown.clone()));
+        shown
     }
 
     /// A name: of a client, a tool, a method.
     pub(super) fn name(&self, text: &str) -> String {
+        if config::is_harmless(text) && self.has_no_secret(text) {
+            return text.to_owned();
+        }
         if let Some(shown) = self.names.lock().get(text) {
             return shown.to_string();
         }
@@ -87,12 +121,17 @@ impl Redaction {
     }
 
     /// A value, as far as it may be kept.
-    pub(super) fn value(&self, raw: &Raw, kept: Kept) -> Option<Value> {
+    pub(super) fn value(&self, raw: &Raw, kept: Kept) -> Option<Raw> {
         let bounds = match kept {
             Kept::Off => return None,
             Kept::Redacted => REDACTED,
             Kept::Full => FULL,
         };
+        let json = raw.as_bytes();
+        if json.len() <= SMALL && config::is_harmless_json(json) && self.has_no_secret(raw.as_str())
+        {
+            return Some(raw.detached());
+        }
         let value: Value = raw.read().ok()?;
         let mut walk = Walk {
             redaction: self,
@@ -100,7 +139,7 @@ impl Redaction {
             bounds,
             left: bounds.total,
         };
-        Some(walk.value("", value, DEPTH))
+        Some(Raw::author(&walk.value("", value, DEPTH)))
     }
 }
 
@@ -234,8 +273,9 @@ mod tests {
     #[track_caller]
     fn check(kept: Kept, value: &str, expected: &str) {
         let raw = Raw::parse_str(value).expect("JSON");
-        let shown = redaction().value(&raw, kept).map(|value| value.to_string());
-        assert_eq!(shown.as_deref().unwrap_or("nothing"), expected, "{value}");
+        let shown = redaction().value(&raw, kept);
+        let shown = shown.as_ref().map_or("nothing", Raw::as_str);
+        assert_eq!(shown, expected, "{value}");
     }
 
     #[test]
@@ -283,13 +323,35 @@ mod tests {
     }
 
     #[test]
+    fn what_is_harmless_is_kept_as_the_long_way_would_keep_it() {
+        for value in [
+            r#"{"a":[1,-2.5e3,"b",{"c":null}],"d":""}"#,
+            r#"["x y",true,[]]"#,
+            r#""text""#,
+        ] {
+            let raw = Raw::parse_str(value).expect("JSON");
+            assert!(config::is_harmless_json(raw.as_bytes()), "{value}");
+            check(Kept::Redacted, value, value);
+            let (redaction, kept) = (&redaction(), Kept::Redacted);
+            let mut walk = Walk {
+                redaction,
+                kept,
+                bounds: REDACTED,
+                left: REDACTED.total,
+            };
+            let value: Value = raw.read().expect("a value");
+            assert_eq!(walk.value("", value.clone(), DEPTH), value);
+        }
+    }
+
+    #[test]
     fn what_is_kept_is_bounded() {
         let size = |kept: Kept, value: &Value| {
             let raw = Raw::author(value);
             redaction()
                 .value(&raw, kept)
                 .expect("kept")
-                .to_string()
+                .as_bytes()
                 .len()
         };
         let long = Value::String("ab ".repeat(100_000));

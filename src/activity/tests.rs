@@ -222,7 +222,7 @@ async fn settings_take_effect_while_it_runs() {
             .clone();
         seen.push(
             last.arguments
-                .map_or_else(|| "none".to_owned(), |kept| kept.to_string()),
+                .map_or_else(|| "none".to_owned(), |kept| kept.as_str().to_owned()),
         );
     }
     assert_eq!(

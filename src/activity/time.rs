@@ -20,8 +20,32 @@ pub(super) fn show(millis: u64) -> String {
     let (days, rest) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
     let (year, month, day) = date_of(days);
     let (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60);
-    let fraction = millis % 1_000;
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z")
+    let fraction = i64::try_from(millis % 1_000).unwrap_or(0);
+    if !(0..10_000).contains(&year) {
+        return format!(
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:03}Z"
+        );
+    }
+    let parts = [
+        (year, 4, '-'),
+        (month, 2, '-'),
+        (day, 2, 'T'),
+        (hour, 2, ':'),
+        (minute, 2, ':'),
+        (second, 2, '.'),
+        (fraction, 3, 'Z'),
+    ];
+    let mut shown = String::with_capacity(24);
+    for (number, digits, after) in parts {
+        for place in (0..digits).rev() {
+            let digit = number / 10_i64.pow(place) % 10;
+            shown.push(char::from(
+                b"0123456789"[usize::try_from(digit).unwrap_or(0)],
+            ));
+        }
+        shown.push(after);
+    }
+    shown
 }
 
 /// Reads a point in time: a date, a date with a time in UTC, the beginning of `today` or `yesterday` there, or how long ago (`90m`, `2d`).

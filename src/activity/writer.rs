@@ -151,6 +151,10 @@ impl RecordWriter {
     }
 
     fn take_event(&mut self, event: &ActivityEvent) {
+        let is_call = matches!(event.what, EventKind::Call(_));
+        if is_call && !self.is_wanted() && self.lines.leaves_out_call(time::millis(event.time)) {
+            return;
+        }
         let maker = RecordMaker {
             redaction: &self.redaction,
             settings: &self.settings.activity,

@@ -456,7 +456,9 @@ mod tests {
             tool: text("call_tool_read"),
             method: text("tools/call"),
             outcome: "ok".to_owned(),
-            arguments: Some(serde_json::json!({ "name": "up:echo" })),
+            arguments: Some(crate::wire::Raw::author(
+                &serde_json::json!({ "name": "up:echo" }),
+            )),
             ..ActivityRecord::default()
         };
         let inner = ActivityRecord {

@@ -9,7 +9,7 @@ use super::settings::is_safe_variable;
 use crate::secret::MASK;
 
 /// Parts of names whose values are secrets, in lower case without `_` and `-`.
-const SECRET_NAMES: &[&str] = &[
+pub(super) const SECRET_NAMES: &[&str] = &[
     "token",
     "secret",
     "password",
@@ -20,19 +20,29 @@ const SECRET_NAMES: &[&str] = &[
     "privatekey",
     "credential",
     "authorization",
-    "auth",
     "bearer",
     "cookie",
-    "session",
-    "signature",
     "webhook",
     "connectionstring",
-    "dsn",
-    "pat",
 ];
 
+/// Words that say so only where they stand alone: "pat" and "auth" inside others ("path", "author") say nothing.
+pub(super) const SECRET_WORDS: &[&str] = &[
+    "auth",
+    "session",
+    "signature",
+    "dsn",
+    "pat",
+    "key",
+    "pass",
+    "pwd",
+];
+
+/// What stands before a credential in a header.
+pub(super) const SECRET_SCHEMES: &[&str] = &["basic", "bearer"];
+
 /// How well-known credentials begin.
-const SECRET_PREFIXES: &[&str] = &[
+pub(super) const SECRET_PREFIXES: &[&str] = &[
     "sk-",
     "sk_",
     "pk_",
@@ -79,19 +89,15 @@ fn is_secret_name(name: &str) -> bool {
         .filter(char::is_ascii_alphanumeric)
         .map(|c| c.to_ascii_lowercase())
         .collect();
-    // "pat" and "auth" inside other words ("path", "author") are no secrets.
-    let is_word = |part: &str| {
-        name.split(|c: char| !c.is_ascii_alphanumeric())
-            .any(|word| word.eq_ignore_ascii_case(part))
-    };
-    folded == "key"
-        || SECRET_NAMES.iter().any(|part| match *part {
-            "pat" | "auth" | "session" | "dsn" | "signature" => is_word(part),
-            _ => folded.contains(part),
-        })
-        || is_word("key")
-        || is_word("pass")
-        || is_word("pwd")
+    SECRET_NAMES.iter().any(|part| folded.contains(part))
+        || name
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| is_one_of(word, SECRET_WORDS))
+        || folded == "key"
+}
+
+fn is_one_of(word: &str, words: &[&str]) -> bool {
+    words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
 /// Whether a value looks like a credential by itself.
@@ -235,9 +241,7 @@ fn is_between_words(c: char) -> bool {
 fn announces(word: &str) -> bool {
     match word.as_bytes() {
         [.., b':' | b'='] => is_secret_name(word.trim_end_matches([':', '='])),
-        [_, _, _, _, _] => word.eq_ignore_ascii_case("basic"),
-        [_, _, _, _, _, _] => word.eq_ignore_ascii_case("bearer"),
-        _ => false,
+        _ => is_one_of(word, SECRET_SCHEMES),
     }
 }
 

@@ -9,6 +9,7 @@ mod edit;
 mod entry_faults;
 mod fields;
 mod fingerprint;
+mod harmless;
 mod keeper;
 mod line_column;
 mod listen;
@@ -42,6 +43,7 @@ mod tests;
 
 pub use activity::{ActivitySettings, Kept};
 pub use edit::{Change, EditError, edit, edit_all, written_entry};
+pub use harmless::{is_harmless, is_harmless_json};
 pub use keeper::{Keeper, KeeperTask};
 pub use line_column::LineColumn;
 pub use listen::{BadListen, Listen, NotLoopback};

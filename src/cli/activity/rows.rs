@@ -89,10 +89,10 @@ pub(super) fn what(record: &ActivityRecord) -> String {
 }
 
 /// What a tool of ours was asked to call, as far as arguments are kept.
-fn target(record: &ActivityRecord) -> Option<&str> {
+fn target(record: &ActivityRecord) -> Option<String> {
     let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with("call_tool");
     let arguments = record.arguments.as_ref().filter(|_| is_caller)?;
-    arguments.get("name")?.as_str()
+    arguments.get("name")?.string()
 }
 
 pub(super) fn took(micros: u64) -> String {

@@ -1,0 +1,269 @@
+//! A quick look that tells whether there is anything to mask at all: one pass over the bytes. What it lets pass [`super::masking`] would
+//! leave as it is; what it does not let pass may still be harmless. It masks nothing.
+
+use std::sync::LazyLock;
+
+use memchr::memchr2;
+
+use super::masking::{SECRET_NAMES, SECRET_PREFIXES, SECRET_SCHEMES, SECRET_WORDS};
+
+/// How much of a part of a name is compared. Each has that many letters.
+const STEM: usize = 5;
+
+/// As many bytes of a number, as one of [`STEM`] letters has.
+const STEM_BITS: u64 = (1 << (8 * STEM)) - 1;
+
+/// Limit: longer texts are looked at properly, and so is what nests deeper.
+const LONGEST: usize = 256;
+const DEEPEST: u32 = 16;
+
+/// Limit: longer runs of letters with a digit may be tokens, and longer numbers may be anything.
+const LONGEST_RUN: usize = 19;
+
+/// How long the first part of a UUID is.
+const UUID_START: usize = 8;
+
+/// Made of the lists of [`super::masking`].
+struct Tables {
+    /// The beginnings of parts of secret names, as numbers, sorted.
+    stems: Vec<u64>,
+    /// Which of them there may be, by a hash.
+    maybe: [u64; 64],
+    /// Beginnings of credentials by their first byte.
+    prefixes: [Vec<&'static [u8]>; 128],
+}
+
+static TABLES: LazyLock<Tables> = LazyLock::new(|| {
+    let number = |part: &str| {
+        let first = part.bytes().take(STEM);
+        first.fold(0, |number, byte| number << 8 | u64::from(byte))
+    };
+    let mut stems: Vec<u64> = SECRET_NAMES.iter().map(|part| number(part)).collect();
+    stems.sort_unstable();
+    let mut maybe = [0; 64];
+    for stem in &stems {
+        let (at, bit) = place(*stem);
+        maybe[at] |= bit;
+    }
+    let mut prefixes = [const { Vec::new() }; 128];
+    for prefix in SECRET_PREFIXES.iter().map(|prefix| prefix.as_bytes()) {
+        if let Some(of_byte) = prefix
+            .first()
+            .and_then(|b| prefixes.get_mut(usize::from(*b)))
+        {
+            of_byte.push(prefix);
+        }
+    }
+    Tables {
+        stems,
+        maybe,
+        prefixes,
+    }
+});
+
+impl Tables {
+    fn is_stem(&self, letters: u64) -> bool {
+        let (at, bit) = place(letters);
+        self.maybe[at] & bit != 0 && self.stems.binary_search(&letters).is_ok()
+    }
+
+    fn begins_credential(&self, text: &[u8]) -> bool {
+        let of_byte = text
+            .first()
+            .and_then(|b| self.prefixes.get(usize::from(*b)));
+        of_byte.is_some_and(|prefixes| prefixes.iter().any(|prefix| text.starts_with(prefix)))
+    }
+}
+
+/// Where a stem is in the table: word and bit.
+fn place(letters: u64) -> (usize, u64) {
+    /// Spreads the letters over the upper bits (Fibonacci hashing).
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    let hash = letters.wrapping_mul(SPREAD) >> 52;
+    let at = usize::try_from(hash >> 6).unwrap_or(0);
+    (at, 1 << (hash & 63))
+}
+
+/// Whether there is certainly nothing in a text that would be masked, whatever it is the value of and whatever stands beside it.
+pub fn is_harmless(text: &str) -> bool {
+    text.len() <= LONGEST && is_harmless_text(&TABLES, text.as_bytes())
+}
+
+/// The same for JSON: nothing in it would be masked or shown otherwise.
+pub fn is_harmless_json(json: &[u8]) -> bool {
+    let tables = &*TABLES;
+    let (mut at, mut depth, mut digits) = (0, 0_u32, 0);
+    while let Some(&byte) = json.get(at) {
+        at += 1;
+        digits = if matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'e' | b'E') {
+            digits + 1
+        } else {
+            0
+        };
+        match byte {
+            b'"' => {
+                let rest = json.get(at..).unwrap_or_default();
+                let Some(length) = memchr2(b'"', b'\\', rest) else {
+                    return false;
+                };
+                let text = rest.get(..length).unwrap_or_default();
+                let is_whole = rest.get(length) == Some(&b'"');
+                if !is_whole
+                    || length > LONGEST
+                    || may_be_json(text)
+                    || !is_harmless_text(tables, text)
+                {
+                    return false;
+                }
+                at += length + 1;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > DEEPEST {
+                    return false;
+                }
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            // White space other than blanks: records are lines.
+            0..b' ' => return false,
+            _ if digits > LONGEST_RUN => return false,
+            _ => (),
+        }
+    }
+    true
+}
+
+/// JSON in a text has names of its own.
+fn may_be_json(text: &[u8]) -> bool {
+    let mut visible = text.iter().filter(|b| b.is_ascii() && **b > b' ');
+    matches!(visible.next(), Some(b'{' | b'['))
+}
+
+fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
+    let mut run = Run::default();
+    let mut letters = 0;
+    for (at, &byte) in text.iter().enumerate() {
+        if !byte.is_ascii_alphanumeric() {
+            let is_flag = byte == b'-' && text.get(at + 1) == Some(&b'-');
+            let is_sign = matches!(byte, b':' | b'=' | b'\\' | 0..b' ');
+            let is_uuid = byte == b'-' && run.length == UUID_START;
+            if is_flag || is_sign || is_uuid || run.says_something(text, at) {
+                return false;
+            }
+            run = Run::default();
+            continue;
+        }
+        if run.length == 0 && tables.begins_credential(text.get(at..).unwrap_or_default()) {
+            return false;
+        }
+        run.length += 1;
+        run.digits += usize::from(byte.is_ascii_digit());
+        letters = (letters << 8 | u64::from(byte.to_ascii_lowercase())) & STEM_BITS;
+        if tables.is_stem(letters) {
+            return false;
+        }
+    }
+    !run.says_something(text, text.len())
+}
+
+/// Letters and digits with nothing between them.
+#[derive(Default)]
+struct Run {
+    length: usize,
+    digits: usize,
+}
+
+impl Run {
+    /// Whether it could be a token, or is a word that announces one. It ends at `end`.
+    fn says_something(&self, text: &[u8], end: usize) -> bool {
+        if self.length > LONGEST_RUN {
+            return self.digits > 0;
+        }
+        let is_word = |words: &[&str]| {
+            let word = text.get(end - self.length..end).unwrap_or_default();
+            words.iter().any(|other| {
+                other.len() == self.length && other.as_bytes().eq_ignore_ascii_case(word)
+            })
+        };
+        (3..=9).contains(&self.length) && (is_word(SECRET_WORDS) || is_word(SECRET_SCHEMES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{prelude::*, sample::select};
+
+    use super::*;
+    use crate::config::masking::{mask_text_of_strangers, mask_value};
+
+    #[test]
+    fn the_lists_are_such_that_nothing_is_missed() {
+        for part in SECRET_NAMES {
+            assert!(part.len() >= STEM, "{part} has fewer letters than a stem");
+            assert!(part.bytes().all(|b| b.is_ascii_lowercase()), "{part}");
+        }
+        for word in SECRET_WORDS.iter().chain(SECRET_SCHEMES) {
+            assert!((3..=9).contains(&word.len()), "{word}");
+        }
+        for prefix in SECRET_PREFIXES {
+            let first = prefix.as_bytes()[0];
+            let is_known = first.is_ascii_alphanumeric() || prefix.starts_with("--");
+            assert!(is_known, "{prefix} begins no run and is no flag");
+        }
+    }
+
+    #[test]
+    fn ordinary_arguments_are_harmless() {
+        for json in [
+            r#"{"path":"/home/me/notes.md","limit":10,"deep":[true,null,1.5]}"#,
+            r#"{ "query": "how do I bake bread?", "page": 2 }"#,
+            r#"{"text":"Größe und Gewicht, bitte"}"#,
+        ] {
+            assert!(is_harmless_json(json.as_bytes()), "{json}");
+        }
+        assert!(is_harmless(&"x".repeat(100)));
+        for json in [
+            r#"{"token":"x"}"#,
+            r#"{"to_ken":1}"#,
+            r#"["--x","y"]"#,
+            r#"{"a":"b: c"}"#,
+            r#"{"a":"x\ny"}"#,
+            "{\"a\":\n1}",
+            r#"{"a":" {\"b\":1}"}"#,
+            r#"{"a":123456789012345678901}"#,
+            r#"["ghp_0123"]"#,
+            r#"["x pat y"]"#,
+        ] {
+            assert!(!is_harmless_json(json.as_bytes()), "{json}");
+        }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let known = [SECRET_NAMES, SECRET_WORDS, SECRET_SCHEMES, SECRET_PREFIXES].concat();
+        let piece = prop_oneof![
+            select(known).prop_map(str::to_owned),
+            "[a-zA-Z0-9]{1,24}",
+            "[0-9a-f]{8}-[0-9a-f]{4}",
+            "[ .,:=/@_'(-]{1,3}",
+            "\\PC{0,4}",
+        ];
+        prop::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_harmless_is_not_masked(text in text(), name in text()) {
+            if is_harmless(&text) {
+                prop_assert_eq!(mask_text_of_strangers(&text), text.as_str());
+                if is_harmless(&name) {
+                    prop_assert_eq!(mask_value(&name, &text), text.as_str());
+                }
+            }
+        }
+
+        #[test]
+        fn no_bytes_panic(json in prop::collection::vec(any::<u8>(), 0..200)) {
+            is_harmless_json(&json);
+        }
+    }
+}
