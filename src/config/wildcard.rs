@@ -7,23 +7,33 @@ use super::fields::BadField;
 
 /// One pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wildcard(Box<str>);
+pub struct Wildcard {
+    pattern: Box<str>,
+    /// Whether it has no `*`. Most have none, and are many.
+    is_literal: bool,
+}
 
 impl Wildcard {
     /// Takes the pattern.
     pub fn new(pattern: &str) -> Self {
-        Self(pattern.into())
+        Self {
+            pattern: pattern.into(),
+            is_literal: !pattern.contains('*'),
+        }
     }
 
     /// The pattern as written.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.pattern
     }
 
     /// Whether it matches the whole text.
     pub fn matches(&self, text: &str) -> bool {
-        let Some((first, rest)) = self.0.split_once('*') else {
-            return *self.0 == *text;
+        if self.is_literal {
+            return *self.pattern == *text;
+        }
+        let Some((first, rest)) = self.pattern.split_once('*') else {
+            return false;
         };
         let Some(text) = text.strip_prefix(first) else {
             return false;
@@ -45,14 +55,14 @@ impl Wildcard {
 
     /// Whether it matches every text.
     pub fn matches_all(&self) -> bool {
-        !self.0.is_empty() && self.0.bytes().all(|byte| byte == b'*')
+        !self.pattern.is_empty() && self.pattern.bytes().all(|byte| byte == b'*')
     }
 
     /// The same pattern for texts that went through `fold`.
     #[must_use]
     pub fn folded(&self, fold: impl Fn(&str) -> String) -> Self {
-        let pieces: Vec<String> = self.0.split('*').map(fold).collect();
-        Self(pieces.join("*").into())
+        let pieces: Vec<String> = self.pattern.split('*').map(fold).collect();
+        Self::new(&pieces.join("*"))
     }
 }
 
@@ -108,7 +118,7 @@ impl NamePattern {
     /// The server it names, where that is one name.
     pub fn server(&self) -> Option<&str> {
         let (server, _) = self.parts.as_ref()?;
-        (!server.as_str().contains('*')).then(|| server.as_str())
+        server.is_literal.then(|| server.as_str())
     }
 
     /// Whether it matches a thing of a server.
