@@ -49,6 +49,7 @@ impl ApproveServer {
         let files = location.files()?;
         let mut daemon = connection::open_if_running(&files, out).await?;
         let shown = inspection(&files, daemon.as_mut(), &self.name).await?;
+        check_unlocked(&shown)?;
         if self.seen.is_none() {
             self.show(&shown, out)?;
         }
@@ -144,4 +145,18 @@ impl ApproveServer {
             (_, more) => format!(" ({} and {more} more)", named.join(", ")),
         }
     }
+}
+
+/// Refuses before anything is shown or asked, where the answer is known.
+fn check_unlocked(shown: &Inspection) -> Result<(), CommandFailure> {
+    let Some(file) = &shown.lock_file else {
+        return Ok(());
+    };
+    let file = file.display();
+    let what = format!("nothing can be approved while the lock file {file} is in force");
+    let failure = CommandFailure::refused(what);
+    Err(match &shown.lock_step {
+        Some(step) => failure.next(step.clone()),
+        None => failure,
+    })
 }
