@@ -141,6 +141,14 @@ fn looks_altered(tool: &str) -> bool {
     })
 }
 
+/// What an offered name says after that of `server`, if it begins with that. For refusals: calls find their way by lookup.
+pub fn tool_part<'a>(server: &ServerName, offered: &'a str) -> Option<&'a str> {
+    let clean = |c: char| if is_offered_character(c) { c } else { '_' };
+    let (prefix, tool) = offered.split_once("__")?;
+    let is_meant = prefix.chars().eq(server.as_str().chars().map(clean));
+    (is_meant && !tool.is_empty()).then_some(tool)
+}
+
 /// Whether an offered name may be that of a tool of `server`. Only a hint: the catalog decides.
 pub fn may_own(server: &ServerName, offered: &str) -> bool {
     let prefix: String = server

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::{
-    Router as HttpRouter,
+    Extension, Router as HttpRouter,
     extract::{
         Path, Query, State,
         rejection::{BytesRejection, QueryRejection},
@@ -15,7 +15,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{Answer, Api, json_response, ok, wrong};
-use crate::management::{ApprovalBody, Enabled};
+use crate::{
+    access::Caller,
+    management::{ApprovalBody, Enabled, approver},
+};
 
 pub(super) fn routes() -> HttpRouter<Api> {
     HttpRouter::new()
@@ -121,20 +124,19 @@ async fn contact_and_inspect(
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
     let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
-    let management = &api.0.management;
-    management.permit_contact(&name).await?;
-    management.settled_server(&name, patience).await?;
-    ok(&management.inspect(&name)?)
+    ok(&api.0.management.contact(&name, patience).await?)
 }
 
 async fn approve(
     State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
     Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let body = body.map_err(wrong)?;
     let body: ApprovalBody = serde_json::from_slice(&body).map_err(wrong)?;
-    ok(&api.0.management.approve(&name, body).await?)
+    let by = approver(caller.subject());
+    ok(&api.0.management.approve(&name, body, by).await?)
 }
 
 async fn quarantine(State(api): State<Api>, Path(name): Path<String>) -> Answer {

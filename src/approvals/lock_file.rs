@@ -1,6 +1,10 @@
-//! `mcp.lock.json`: what was approved, as a file that a team reviews and keeps. A daemon that serves one accepts exactly what it has. Pure.
+//! `mcp.lock.json`: what was approved, as a file that a team reviews and keeps. A daemon that serves one accepts exactly what it has.
+//! Pure but for the reading of the file.
 
-use std::collections::HashMap;
+use std::{
+    collections::{BTreeSet, HashMap},
+    path::{Path, PathBuf},
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +41,9 @@ pub struct LockedTool {
 /// Why a lock file cannot be used.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LockError {
+    /// It is not there.
+    #[error("it is not there; `mcpproxy upstream lock {}` writes one of what is approved", .0.display())]
+    Missing(PathBuf),
     /// It is not of the form.
     #[error("{0}")]
     Unreadable(String),
@@ -61,9 +68,26 @@ pub enum LockError {
     },
 }
 
+/// Limit: names of reviewers that are told.
+const REVIEWERS: usize = 3;
+
 /// What a lock file accepts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lock(HashMap<String, HashMap<String, Fingerprint>>);
+pub struct Lock {
+    accepted: HashMap<String, HashMap<String, Fingerprint>>,
+    /// As they stand in the file.
+    tools: Vec<LockedTool>,
+    file: PathBuf,
+}
+
+/// What a new lock file does to one that is there.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LockChanges {
+    /// `server:tool` of what the new one does not have.
+    pub lost: Vec<String>,
+    /// Of what it has with another fingerprint.
+    pub changed: Vec<String>,
+}
 
 impl Lock {
     /// Reads a lock file. Whatever is wrong with it is an error: what decides about trust is not guessed at.
@@ -74,33 +98,104 @@ impl Lock {
             return Err(LockError::Version(written.version));
         }
         let mut lock = Self::default();
-        for LockedTool {
-            server,
-            tool,
-            fingerprint,
-            ..
-        } in written.tools
-        {
-            let Some(fingerprint) = Fingerprint::parse(&fingerprint) else {
+        for locked in &written.tools {
+            let (server, tool) = (locked.server.clone(), locked.tool.clone());
+            let Some(fingerprint) = Fingerprint::parse(&locked.fingerprint) else {
                 return Err(LockError::Fingerprint { server, tool });
             };
-            let tools = lock.0.entry(server.clone()).or_default();
+            let tools = lock.accepted.entry(server.clone()).or_default();
             if tools.insert(tool.clone(), fingerprint).is_some() {
                 return Err(LockError::Twice { server, tool });
             }
         }
+        lock.tools = written.tools;
         Ok(lock)
+    }
+
+    /// Reads a lock file from the disk. Blocks.
+    pub fn load(file: &Path) -> Result<Self, LockError> {
+        let text = std::fs::read_to_string(file).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => LockError::Missing(file.to_owned()),
+            _ => LockError::Unreadable(error.to_string()),
+        })?;
+        Ok(Self::parse(&text)?.of_file(file))
+    }
+
+    /// The same, as what this file says.
+    #[must_use]
+    pub fn of_file(self, file: &Path) -> Self {
+        Self {
+            file: file.to_owned(),
+            ..self
+        }
+    }
+
+    /// The file; an empty path where the text came from none.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Who approved what is in the file, as it says: `ann, bob`. Nothing where it names nobody.
+    pub fn reviewers(&self) -> Option<String> {
+        let named = self
+            .tools
+            .iter()
+            .filter_map(|tool| tool.approved_by.as_deref());
+        let named: BTreeSet<&str> = named.collect();
+        let first: Vec<&str> = named.iter().take(REVIEWERS).copied().collect();
+        let more = if named.len() > REVIEWERS {
+            " and others"
+        } else {
+            ""
+        };
+        (!first.is_empty()).then(|| format!("{}{more}", first.join(", ")))
+    }
+
+    /// What a person does about a definition that the file does not have.
+    pub fn next_step(&self) -> String {
+        let file = self.file.display();
+        let by = self
+            .reviewers()
+            .map_or_else(String::new, |by| format!(" (so far {by})"));
+        format!(
+            "only the lock file {file} says what is accepted: whoever reviews that file{by} can add it there"
+        )
+    }
+
+    /// The text of a lock file with those entries whose servers are meant, each as it is.
+    pub fn export(&self, is_meant: impl Fn(&str) -> bool) -> String {
+        let tools = self.tools.iter().filter(|tool| is_meant(&tool.server));
+        text_of(tools.cloned().collect())
+    }
+
+    /// What becomes of the entries of this file if `new` takes its place.
+    pub fn changes_to(&self, new: &Self) -> LockChanges {
+        let mut changes = LockChanges::default();
+        for tool in &self.tools {
+            let before = self.fingerprint(&tool.server, &tool.tool);
+            let after = new.fingerprint(&tool.server, &tool.tool);
+            let named = format!("{}:{}", tool.server, tool.tool);
+            match after {
+                None => changes.lost.push(named),
+                Some(_) if after != before => changes.changed.push(named),
+                Some(_) => (),
+            }
+        }
+        changes
+    }
+
+    fn fingerprint(&self, server: &str, tool: &str) -> Option<Fingerprint> {
+        self.accepted.get(server)?.get(tool).copied()
     }
 
     /// Whether this definition is accepted.
     pub fn accepts(&self, server: &str, tool: &str, fingerprint: Fingerprint) -> bool {
-        let accepted = self.0.get(server).and_then(|tools| tools.get(tool));
-        accepted.is_some_and(|accepted| *accepted == fingerprint)
+        self.fingerprint(server, tool) == Some(fingerprint)
     }
 
     /// How many definitions are accepted.
     pub fn len(&self) -> usize {
-        self.0.values().map(HashMap::len).sum()
+        self.tools.len()
     }
 
     /// Whether nothing is accepted.
@@ -111,7 +206,7 @@ impl Lock {
 
 /// The text of the lock file that accepts what these ledgers have approved: by server and tool, the same for the same ledgers.
 pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> String {
-    let mut tools: Vec<LockedTool> = ledgers
+    let tools = ledgers
         .flat_map(|(server, ledger)| {
             let tools = ledger.approved.iter();
             let tools = tools.filter(|((kind, _), _)| *kind == ThingKind::Tool);
@@ -124,6 +219,10 @@ pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> Strin
             })
         })
         .collect();
+    text_of(tools)
+}
+
+fn text_of(mut tools: Vec<LockedTool>) -> String {
     tools.sort_by(|a, b| (&a.server, &a.tool).cmp(&(&b.server, &b.tool)));
     let written = Written {
         version: VERSION,

@@ -14,7 +14,7 @@ pub use self::{
     follow::PinPolicy,
     kinds::{Hold, HoldReason, ThingKind},
     ledger::{Approval, Approved, Baseline, Held, Ledger, Listed, NotApproved, Which},
-    lock_file::{Lock, LockError, LockedTool, export},
+    lock_file::{Lock, LockChanges, LockError, LockedTool, export},
     moment::{now, utc},
     pins::Pins,
 };

@@ -23,6 +23,14 @@ impl Pins {
         self.held.get(kind as usize)?.get(name)
     }
 
+    /// The names of what is held of a kind.
+    pub fn names(&self, kind: ThingKind) -> impl Iterator<Item = (&str, &Hold)> {
+        let held = self.held.get(kind as usize);
+        held.into_iter()
+            .flatten()
+            .map(|(name, hold)| (&**name, hold))
+    }
+
     /// How many tools are held.
     pub fn held_tools(&self) -> usize {
         self.held.first().map_or(0, HashMap::len)

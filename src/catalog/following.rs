@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use super::{
     ApprovalRequest, ServerCatalog, Snapshot,
     pinning::{self, note_held},
-    task::{CatalogTask, Difference},
+    task::{CatalogTask, Difference, Published},
 };
 use crate::{
     approvals::{self, PinPolicy, Pins},
@@ -24,19 +24,31 @@ impl CatalogTask {
         servers: &BTreeMap<ServerName, Arc<ServerCatalog>>,
         old: &Snapshot,
     ) -> Option<Arc<Pins>> {
+        self.judged_and_saved(server, servers, old).0
+    }
+
+    /// The same, and who tells that the ledger is on disk, if it is another.
+    pub(super) fn judged_and_saved(
+        &mut self,
+        server: &ServerCatalog,
+        servers: &BTreeMap<ServerName, Arc<ServerCatalog>>,
+        old: &Snapshot,
+    ) -> (Option<Arc<Pins>>, Published) {
         let name = &server.server;
         let ledger = self.pinning.ledger(name);
         let judged = self.pinning.judge(server, servers);
-        if ledger != judged.ledger {
+        let saved = (ledger != judged.ledger).then(|| {
+            let (done, saved) = oneshot::channel();
             self.saver
-                .save_ledger(name.clone(), judged.ledger.clone(), None);
-        }
+                .save_ledger(name.clone(), judged.ledger.clone(), Some(done));
+            saved
+        });
         let before = old.pins.get(name);
         if before.is_some_and(|before| *before == judged) {
-            return None;
+            return (None, saved);
         }
         note_held(name, before.map(AsRef::as_ref), &judged, &self.activity);
-        Some(judged)
+        (Some(judged), saved)
     }
 
     pub(super) async fn keep(&mut self, servers: Vec<(ServerName, PinPolicy)>) {
@@ -100,9 +112,9 @@ impl CatalogTask {
         done: oneshot::Sender<Result<(), Failure>>,
     ) {
         let server = &request.server;
-        if self.pinning.lock.is_some() {
+        if let Err(locked) = pinning::check_unlocked(server, self.pinning.lock.as_deref()) {
             // Whoever asked may be gone; so below.
-            let _ = done.send(Err(pinning::locked(server)));
+            let _ = done.send(Err(locked));
             return;
         }
         let old = self.published.load_full();

@@ -18,6 +18,7 @@ mod suspicion;
 mod task;
 mod thesaurus;
 mod tokenizer;
+mod uri_templates;
 
 pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
@@ -28,3 +29,4 @@ pub use query::{Filter, LONGEST_QUERY, Query};
 pub use snapshot::{OfferedTemplate, Owner, Snapshot};
 pub use task::{Catalog, CatalogTask, Difference, KnownServer};
 pub use tokenizer::words_of;
+pub use uri_templates::{fits, literal_length, loosely};

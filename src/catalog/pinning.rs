@@ -226,7 +226,11 @@ pub(super) fn approved(
         None => ledger.approve(&[], &request.approval),
     };
     approved.map_err(|NotApproved::Unknown(thing)| {
-        let error = format!("the server {name:?} lists nothing named {thing:?}");
+        let error = if thing.is_empty() {
+            format!("nothing that the server {name:?} says of itself is held")
+        } else {
+            format!("the server {name:?} lists nothing named {thing:?}")
+        };
         let hint = format!("`mcpproxy upstream inspect {name}` shows what it lists.");
         Failure::new(ErrorCode::UnknownTool, error, hint)
             .of_server(name)
@@ -235,11 +239,15 @@ pub(super) fn approved(
 }
 
 /// Why nothing can be approved while a lock file is in force.
-pub(super) fn locked(server: &ServerName) -> Failure {
-    let error = "nothing can be approved while a lock file says what is accepted";
-    let hint =
-        "Approve with a daemon that was started without --locked, then write the lock file anew.";
-    Failure::new(ErrorCode::ToolHeld, error, hint).of_server(server)
+fn locked(server: &ServerName, lock: &Lock) -> Failure {
+    let file = lock.file().display();
+    let error = format!("nothing can be approved while the lock file {file} says what is accepted");
+    Failure::new(ErrorCode::ToolHeld, error, lock.next_step()).of_server(server)
+}
+
+/// Nothing can be approved while a lock file is in force.
+pub(super) fn check_unlocked(server: &ServerName, lock: Option<&Lock>) -> Result<(), Failure> {
+    lock.map_or(Ok(()), |lock| Err(locked(server, lock)))
 }
 
 /// An approval without a daemon: over the last known lists, and at once in the file. Blocks.
@@ -247,7 +255,9 @@ pub fn approve_in_files(
     data_dir: &Path,
     request: &ApprovalRequest,
     listed: Option<&ServerCatalog>,
+    lock: Option<&Lock>,
 ) -> Result<(), Failure> {
+    check_unlocked(&request.server, lock)?;
     let ledger = approvals::load(data_dir, &request.server);
     let next = approved(request, listed, &ledger)?;
     let saved = approvals::save(data_dir, &request.server, &next);
@@ -265,15 +275,16 @@ pub fn with_pins_of_files(
     data_dir: &Path,
     servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
     policy: impl Fn(&ServerName) -> PinPolicy,
+    lock: Option<Arc<Lock>>,
 ) -> Snapshot {
     let pins = servers.values().map(|server| {
         let ledger = Arc::new(approvals::load(data_dir, &server.server));
         let policy = policy(&server.server);
-        let pins = judge(server, &servers, &ledger, policy, None);
+        let pins = judge(server, &servers, &ledger, policy, lock.as_deref());
         (server.server.clone(), Arc::new(pins))
     });
     let pins = pins.collect();
-    Snapshot::new(0, servers).with_pins(pins, false)
+    Snapshot::new(0, servers).with_pins(pins, lock)
 }
 
 /// What the scanner says of everything that a server lists, for people and for those who ask on their behalf.

@@ -8,7 +8,7 @@ use std::{
 
 use super::{Prompt, ServerCatalog, Tool};
 use crate::{
-    approvals::{Hold, Pins, ThingKind},
+    approvals::{Hold, Lock, Pins, ThingKind},
     names::ServerName,
 };
 
@@ -21,13 +21,23 @@ pub struct Snapshot {
     pub servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
     /// What of that is held, for each server whose lists were compared with what was approved.
     pub pins: BTreeMap<ServerName, Arc<Pins>>,
-    /// Whether a lock file says what is accepted.
-    pub is_locked: bool,
+    /// The lock file that says what is accepted, where one does.
+    pub lock: Option<Arc<Lock>>,
     tools: HashMap<Box<str>, (ServerName, usize)>,
     prompts: HashMap<Box<str>, (ServerName, usize)>,
     resources: HashMap<Box<str>, Owner>,
     /// URI templates, and which server is the first that has it.
     templates: HashMap<Box<str>, ServerName>,
+    /// What is offered under another URI or template than its own, by server and own one.
+    aliases: HashMap<(ServerName, Box<str>), Alias>,
+}
+
+/// Under what a URI or template is offered that is taken by an earlier server.
+#[derive(Debug)]
+struct Alias {
+    offered: Box<str>,
+    /// How often the server's name was put in: once, unless that was taken, too.
+    times: usize,
 }
 
 /// A URI template as clients see it.
@@ -37,15 +47,18 @@ pub struct OfferedTemplate<'a> {
     pub server: &'a ServerName,
     /// What it is offered as.
     pub offered: Cow<'a, str>,
+    /// How often the server's name stands in that and not in its own.
+    times: usize,
 }
 
 impl OfferedTemplate<'_> {
     /// The server's own URI for an expansion of what is offered, or for the template itself.
     pub fn own_uri(&self, uri: &str) -> Box<str> {
-        match &self.offered {
-            Cow::Borrowed(_) => uri.into(),
-            Cow::Owned(_) => replaced_uri(self.server, uri).into(),
+        let mut own: Box<str> = uri.into();
+        for _ in 0..self.times {
+            own = replaced_uri(self.server, &own).into();
         }
+        own
     }
 }
 
@@ -78,15 +91,12 @@ impl Snapshot {
                     .or_insert_with(|| (name.clone(), i));
             }
             for resource in &server.resources {
-                let owner = Owner {
-                    server: name.clone(),
-                    uri: resource.uri.clone(),
-                };
-                let offered = match made.resources.get(&resource.uri) {
-                    None => resource.uri.clone(),
-                    Some(_) => displaced_uri(name, &resource.uri).into(),
-                };
-                made.resources.entry(offered).or_insert(owner);
+                made.resources
+                    .entry(resource.uri.clone())
+                    .or_insert_with(|| Owner {
+                        server: name.clone(),
+                        uri: resource.uri.clone(),
+                    });
             }
             for template in &server.templates {
                 made.templates
@@ -94,18 +104,65 @@ impl Snapshot {
                     .or_insert_with(|| name.clone());
             }
         }
+        // What a server calls its own stays its own: aliases take what is left.
+        for (name, server) in &servers {
+            for resource in &server.resources {
+                made.displace_resource(name, &resource.uri);
+            }
+            for template in &server.templates {
+                made.displace_template(name, &template.uri_template);
+            }
+        }
         made.servers = servers;
         made
     }
 
+    fn displace_resource(&mut self, server: &ServerName, uri: &str) {
+        let is_its_own = |owner: &Owner| owner.server == *server;
+        if self.resources.get(uri).is_none_or(is_its_own) {
+            return;
+        }
+        let alias = free_alias(server, uri, |offered| self.resources.contains_key(offered));
+        let owner = Owner {
+            server: server.clone(),
+            uri: uri.into(),
+        };
+        self.resources.insert(alias.offered.clone(), owner);
+        self.aliases.insert((server.clone(), uri.into()), alias);
+    }
+
+    fn displace_template(&mut self, server: &ServerName, template: &str) {
+        if self
+            .templates
+            .get(template)
+            .is_none_or(|owner| owner == server)
+        {
+            return;
+        }
+        let alias = free_alias(server, template, |offered| {
+            self.templates.contains_key(offered)
+        });
+        self.templates.insert(alias.offered.clone(), server.clone());
+        self.aliases
+            .insert((server.clone(), template.into()), alias);
+    }
+
+    fn alias(&self, server: &ServerName, own: &str) -> Option<&Alias> {
+        if self.aliases.is_empty() {
+            return None;
+        }
+        self.aliases.get(&(server.clone(), own.into()))
+    }
+
     /// The same with what is held of it.
     #[must_use]
-    pub fn with_pins(self, pins: BTreeMap<ServerName, Arc<Pins>>, is_locked: bool) -> Self {
-        Self {
-            pins,
-            is_locked,
-            ..self
-        }
+    pub fn with_pins(self, pins: BTreeMap<ServerName, Arc<Pins>>, lock: Option<Arc<Lock>>) -> Self {
+        Self { pins, lock, ..self }
+    }
+
+    /// Whether a lock file says what is accepted.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_some()
     }
 
     /// Why something of a server is held; `None` if it is not.
@@ -136,19 +193,29 @@ impl Snapshot {
         self.resources.get(uri)
     }
 
-    /// The URI under which a server's resource is offered: its own, unless a server before it in the order of names has the same.
+    /// The URI under which a server's resource is offered: its own, unless a server before it in the order of names has the same. Never one
+    /// that is another server's.
     pub fn offered_uri(&self, server: &ServerName, uri: &str) -> String {
-        match self.resources.get(uri) {
-            Some(owner) if owner.server != *server => displaced_uri(server, uri),
-            _ => uri.to_owned(),
+        if let Some(alias) = self.alias(server, uri) {
+            return alias.offered.to_string();
         }
+        let is_others = |uri: &str| {
+            let owner = self.resources.get(uri);
+            owner.is_some_and(|owner| owner.server != *server)
+        };
+        if !is_others(uri) {
+            return uri.to_owned();
+        }
+        // It is in no list: a part of something, for example.
+        let taken = |offered: &str| self.resources.contains_key(offered);
+        free_alias(server, uri, taken).offered.into()
     }
 
     /// The URI template under which a server's is offered, by the same rule.
     pub fn offered_template<'a>(&self, server: &ServerName, template: &'a str) -> Cow<'a, str> {
-        match self.templates.get(template) {
-            Some(owner) if owner != server => displaced_uri(server, template).into(),
-            _ => template.into(),
+        match self.alias(server, template) {
+            Some(alias) => alias.offered.to_string().into(),
+            None => template.into(),
         }
     }
 
@@ -156,9 +223,13 @@ impl Snapshot {
     pub fn offered_templates(&self) -> impl Iterator<Item = OfferedTemplate<'_>> {
         self.servers.iter().flat_map(move |(server, catalog)| {
             let templates = catalog.templates.iter();
-            templates.map(move |template| OfferedTemplate {
-                server,
-                offered: self.offered_template(server, &template.uri_template),
+            templates.map(move |template| {
+                let alias = self.alias(server, &template.uri_template);
+                OfferedTemplate {
+                    server,
+                    offered: self.offered_template(server, &template.uri_template),
+                    times: alias.map_or(0, |alias| alias.times),
+                }
             })
         })
     }
@@ -181,6 +252,23 @@ impl Snapshot {
     /// Every offered prompt name.
     pub fn offered_prompt_names(&self) -> impl Iterator<Item = &str> {
         self.prompts.keys().map(AsRef::as_ref)
+    }
+}
+
+/// Limit: how often a server's name is put into one URI. Whoever takes all of these is in nobody's way but its own.
+const MOST_TIMES: usize = 64;
+
+/// The first alias that nobody has.
+fn free_alias(server: &ServerName, own: &str, is_taken: impl Fn(&str) -> bool) -> Alias {
+    let mut offered = displaced_uri(server, own);
+    let mut times = 1;
+    while is_taken(&offered) && times < MOST_TIMES {
+        offered = displaced_uri(server, &offered);
+        times += 1;
+    }
+    Alias {
+        offered: offered.into(),
+        times,
     }
 }
 
@@ -320,5 +408,37 @@ mod tests {
         let b = ServerName::parse("b").expect("a name");
         assert_eq!(snapshot.offered_uri(&b, "file:///x"), "file://b//x");
         assert_eq!(snapshot.offered_uri(&b, "b://y"), "b://y");
+    }
+
+    #[test]
+    fn an_alias_is_never_what_another_server_calls_its_own() {
+        // Whoever is earlier by name: `c` and `0` own what would be the alias of `b`.
+        for other in ["0", "c"] {
+            let snapshot = Snapshot::new(
+                1,
+                [
+                    made("a", &[], &["file:///x"], &["doc://{id}"]),
+                    made("b", &[], &["file:///x"], &["doc://{id}"]),
+                    made(other, &[], &["file://b//x"], &["doc://b/{id}"]),
+                ]
+                .into(),
+            );
+            let of = |uri: &str| {
+                let owner = snapshot.offered_resource(uri).expect("offered");
+                (owner.server.to_string(), owner.uri.to_string())
+            };
+            assert_eq!(
+                of("file://b//x"),
+                (other.to_owned(), "file://b//x".to_owned())
+            );
+            let b = ServerName::parse("b").expect("a name");
+            let offered = snapshot.offered_uri(&b, "file:///x");
+            assert_eq!(offered, "file://b/b//x");
+            assert_eq!(of(&offered), ("b".to_owned(), "file:///x".to_owned()));
+            let mut templates = snapshot.offered_templates();
+            let template = templates.find(|one| *one.server == b).expect("offered");
+            assert_eq!(template.offered, "doc://b/b/{id}");
+            assert_eq!(&*template.own_uri("doc://b/b/7"), "doc://7");
+        }
     }
 }

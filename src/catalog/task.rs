@@ -91,10 +91,13 @@ pub struct KnownServer {
     pub policy: PinPolicy,
 }
 
+/// That lists are published, and where something of the ledger changed, who tells that it is on disk.
+pub(super) type Published = Option<oneshot::Receiver<Result<(), Failure>>>;
+
 enum Command {
     Put {
         server: Arc<ServerCatalog>,
-        done: oneshot::Sender<()>,
+        done: oneshot::Sender<Published>,
     },
     Keep {
         servers: Vec<(ServerName, PinPolicy)>,
@@ -162,7 +165,7 @@ impl Catalog {
             pinning::note_held(&server.server, None, &judged, &Activity::none());
             pins.insert(server.server.clone(), judged);
         }
-        let first = Snapshot::new(0, known).with_pins(pins, pinning.lock.is_some());
+        let first = Snapshot::new(0, known).with_pins(pins, pinning.lock.clone());
         let published = Arc::new(ArcSwap::from_pointee(first));
         let asking = servers
             .into_iter()
@@ -214,7 +217,8 @@ impl Catalog {
         self.searcher.load_full()
     }
 
-    /// Replaces a server's last known lists; returns when the new ones are published. `None` while shutting down.
+    /// Replaces a server's last known lists; returns when the new ones are published, and what was learnt from them about trust is on disk:
+    /// a daemon that is killed after the first call must not take another definition for the first. `None` while shutting down.
     pub async fn put(
         &self,
         server: &ServerName,
@@ -229,7 +233,11 @@ impl Catalog {
             done,
         };
         self.commands.send(command).await.ok()?;
-        published.await.ok().map(|()| server)
+        if let Some(saved) = published.await.ok()? {
+            // What could not be saved is logged, and counts as long as the daemon runs: a full disk stops nobody.
+            let _ = saved.await;
+        }
+        Some(server)
     }
 
     /// Reads the lists of one connection without publishing them as those of the server. `None` while shutting down.
@@ -351,7 +359,7 @@ impl CatalogTask {
         }
     }
 
-    fn put(&mut self, new: Arc<ServerCatalog>, done: oneshot::Sender<()>) {
+    fn put(&mut self, new: Arc<ServerCatalog>, done: oneshot::Sender<Published>) {
         let (old, server) = (self.published.load_full(), &new.server);
         for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
             tracing::warn!(%server, problem = %problem.0, "a definition was left out");
@@ -376,7 +384,7 @@ impl CatalogTask {
             });
         let mut servers = old.servers.clone();
         servers.insert(server.clone(), new.clone());
-        let pins = self.judged(&new, &servers, &old);
+        let (pins, saved) = self.judged_and_saved(&new, &servers, &old);
         let is_held_as_before = pins.is_none();
         if news || !is_held_as_before {
             let mut all = old.pins.clone();
@@ -384,7 +392,7 @@ impl CatalogTask {
             self.publish(old.generation + 1, servers, all);
         }
         // The worker may have been replaced meanwhile; then nobody waits.
-        let _ = done.send(());
+        let _ = done.send(saved);
         self.announce(if is_held_as_before {
             difference
         } else {
@@ -401,8 +409,8 @@ impl CatalogTask {
         servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
         pins: BTreeMap<ServerName, Arc<Pins>>,
     ) {
-        let is_locked = self.pinning.lock.is_some();
-        let snapshot = Snapshot::new(generation, servers).with_pins(pins, is_locked);
+        let lock = self.pinning.lock.clone();
+        let snapshot = Snapshot::new(generation, servers).with_pins(pins, lock);
         self.published.store(Arc::new(snapshot));
         self.news.notify_one();
     }

@@ -3,13 +3,14 @@
 use clap::{Args, Subcommand};
 
 use super::{
+    connection,
     failure::CommandFailure,
     location::Location,
     output::{self, Output},
 };
 use crate::{
     error_code::ErrorCode,
-    management::{AccessQuestion, AccessVerdict, AskedKind},
+    management::{AccessQuestion, AccessVerdict, AskedKind, StatusReport},
     router,
 };
 
@@ -21,7 +22,8 @@ pub(super) enum AccessCommand {
 
 /// Say whether a subject may have a tool, a prompt or a resource, and which rule says so
 ///
-/// Reads the configuration file and what the servers listed last; nothing is called, and no daemon has to run. Ends with 0 if it is
+/// Reads the configuration file and what the servers listed last; nothing is called, and no daemon has to run; one that
+/// runs says which lock file is in force. Ends with 0 if it is
 /// allowed and with 4 if it is not.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -54,17 +56,24 @@ Examples:
   mcpproxy access check operator github:delete_repo -o json";
 
 impl AccessCommand {
-    pub(super) fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         match self {
-            Self::Check(check) => check.run(location, out),
+            Self::Check(check) => check.run(location, out).await,
         }
     }
 }
 
 impl CheckAccess {
-    fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let question = self.question()?;
-        let verdict = location.files()?.check_access(&question)?;
+        let mut files = location.files()?;
+        // Which lock file counts was decided when the daemon started.
+        if let Ok(Some(daemon)) = connection::open_if_running(&files, out).await
+            && let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status())
+        {
+            files = files.beside_daemon(status.location.lock_file);
+        }
+        let verdict = files.check_access(&question)?;
         let body = output::as_json(&verdict)?;
         out.answer("access check", &body, print)?;
         if verdict.allowed {

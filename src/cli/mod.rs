@@ -123,7 +123,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Status(status) => block_on(status.run(location, out)),
         Command::Logs(logs) => block_on(logs.run(location, out)),
         Command::Stop(stop) => block_on(stop.run(location, out)),
-        Command::Access(access) => access.run(location, out),
+        Command::Access(access) => block_on(access.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
         Command::Version(version) => block_on(version.run(location, out)),
         Command::DemoServer => crate::demo_server::run().map_err(|source| {

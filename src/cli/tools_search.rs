@@ -122,7 +122,15 @@ fn print(found: Found, limit: Option<usize>, out: Output) -> Result<(), CommandF
         out.note(notice);
     }
     if found.tools.is_empty() {
-        out.note("no tool was found");
+        // What is held back was found, as the notice says.
+        let is_held = found
+            .notice
+            .is_some_and(|notice| notice.contains("held back"));
+        out.note(if is_held {
+            "no tool was found that may be called"
+        } else {
+            "no tool was found"
+        });
         return Ok(());
     }
     let shown = found.tools.len();

@@ -21,6 +21,7 @@ mod rate_limit;
 mod read_entry;
 mod read_transport;
 mod references;
+mod review;
 mod rule_warnings;
 mod schema;
 mod server_auth;
@@ -53,6 +54,7 @@ pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use references::VariableLookup;
+pub use review::entry_for_review;
 pub use schema::SCHEMA;
 pub use server_auth::{
     ANONYMOUS, Acl, AclRule, BearerToken, Forwarded, OPERATOR, Policy, Provider, ServerAuth,

@@ -30,6 +30,7 @@ pub(super) const KEYS: &[&str] = &[
     SERVERS,
     "listen",
     "data_dir",
+    "lock_file",
     "routing_mode",
     "tools_limit",
     "top_k",
@@ -130,6 +131,9 @@ fn read_settings(
     }
     settings.data_dir = fields
         .text("data_dir")?
+        .map(|written| surroundings.path(&written.value));
+    settings.lock_file = fields
+        .text("lock_file")?
         .map(|written| surroundings.path(&written.value));
     if let Some(mode) = fields.choice("routing_mode", &RoutingMode::ALL)? {
         settings.routing_mode = mode;

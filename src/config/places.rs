@@ -96,6 +96,12 @@ impl Places {
         storage::write_atomically(&self.data_folder_note(), text.as_bytes())
     }
 
+    /// What asks for this file, unless it is in its usual place.
+    pub fn asked_by(&self) -> Option<&'static str> {
+        let is_usual = matches!(self.why, Why::Platform | Why::GoProgram);
+        (!is_usual).then(|| self.why.as_str())
+    }
+
     /// Whether somebody said which file is meant, and left it to the file where the data is.
     pub fn is_file_named(&self) -> bool {
         let is_usual = matches!(self.why, Why::Platform | Why::GoProgram);

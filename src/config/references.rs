@@ -63,6 +63,72 @@ pub(super) fn expand(text: &str, lookup: VariableLookup<'_>) -> Result<Text, Bad
     Ok(out)
 }
 
+/// The references of a text, in their order, their defaults masked. What is not closed is none.
+pub(super) struct References<'a>(&'a str);
+
+impl<'a> References<'a> {
+    pub(super) fn of(text: &'a str) -> impl Iterator<Item = String> {
+        let pieces = Self(text);
+        pieces.filter_map(|(_, reference)| reference.map(shown_reference))
+    }
+}
+
+/// What stands before a reference, and the inside of that; at the end what is left, and nothing.
+impl<'a> Iterator for References<'a> {
+    type Item = (&'a str, Option<&'a str>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let text = self.0;
+        if text.is_empty() {
+            return None;
+        }
+        let mut from = 0;
+        while let Some(at) = text.get(from..).and_then(|rest| rest.find("${")) {
+            let at = from + at;
+            let (before, after) = (text.get(..at)?, text.get(at + 2..)?);
+            if before.ends_with('$') {
+                from = at + 2;
+                continue;
+            }
+            let Some((inside, rest)) = after.split_once('}') else {
+                break;
+            };
+            self.0 = rest;
+            return Some((before, Some(inside)));
+        }
+        self.0 = "";
+        Some((text, None))
+    }
+}
+
+fn shown_reference(inside: &str) -> String {
+    match inside.split_once(":-") {
+        Some((name, _)) => format!("${{{name}:-{MASK}}}"),
+        None => format!("${{{inside}}}"),
+    }
+}
+
+/// The text with its references by name, defaults masked, and what `literal` makes of everything else.
+pub(super) fn with_literals(text: &str, literal: impl Fn(&str) -> String) -> String {
+    let mut shown = String::new();
+    for (before, reference) in References(text) {
+        shown.push_str(&literal(before));
+        shown.extend(reference.map(shown_reference));
+    }
+    shown
+}
+
+/// The text with its references by name and their defaults masked.
+pub(super) fn by_name(text: &str) -> String {
+    with_literals(text, str::to_owned)
+}
+
+/// Whether nothing but references stands in the text.
+pub(super) fn is_made_of_references(text: &str) -> bool {
+    !text.is_empty()
+        && References(text).all(|(before, reference)| before.is_empty() && reference.is_some())
+}
+
 /// Resolves what stands between the braces.
 fn resolve(inside: &str, lookup: VariableLookup<'_>) -> Result<String, BadReference> {
     if let Some(name) = inside.strip_prefix("keyring:") {

@@ -18,6 +18,8 @@ pub struct Settings {
     pub listen: Listen,
     /// Where data is kept, if the file says so.
     pub data_dir: Option<PathBuf>,
+    /// The lock file, which alone says what of the servers' tools is accepted, if the file or `--locked` names one.
+    pub lock_file: Option<PathBuf>,
     /// What `/mcp` lists.
     pub routing_mode: RoutingMode,
     /// Default and ceiling of a search's `limit`.
@@ -67,6 +69,7 @@ impl Default for Settings {
         Self {
             listen: Listen::default(),
             data_dir: None,
+            lock_file: None,
             routing_mode: RoutingMode::RetrieveTools,
             tools_limit: 15,
             top_k: 5,

@@ -33,6 +33,10 @@ pub struct Overrides {
     pub listen: Option<Listen>,
     /// `--mode`.
     pub routing_mode: Option<RoutingMode>,
+    /// What asks for the file, `$MCPPROXY_CONFIG` for example, where that is more than its usual place.
+    pub asked_by: Option<&'static str>,
+    /// `--locked`.
+    pub lock_file: Option<PathBuf>,
     /// `--demo`: this program, to be run as the bundled demo server.
     pub demo: Option<PathBuf>,
 }
@@ -77,6 +81,7 @@ pub(super) struct Source {
 pub(super) struct Fixed {
     listen: Listen,
     data_dir: Option<PathBuf>,
+    lock_file: Option<PathBuf>,
     session_key: Option<Secret>,
 }
 
@@ -85,6 +90,7 @@ impl Fixed {
         Self {
             listen: settings.listen,
             data_dir: settings.data_dir.clone(),
+            lock_file: settings.lock_file.clone(),
             session_key: settings.session_key.clone(),
         }
     }
@@ -92,8 +98,9 @@ impl Fixed {
     pub(super) fn differences(&self, now: &Self) -> Vec<&'static str> {
         let listen = (self.listen != now.listen).then_some("listen");
         let data_dir = (self.data_dir != now.data_dir).then_some("data_dir");
+        let lock_file = (self.lock_file != now.lock_file).then_some("lock_file");
         let session_key = (self.session_key != now.session_key).then_some("session_key");
-        [listen, data_dir, session_key]
+        [listen, data_dir, lock_file, session_key]
             .into_iter()
             .flatten()
             .collect()
@@ -175,15 +182,21 @@ impl Source {
 
     fn without_file(&self) -> Result<Settings, LoadError> {
         let mut settings = self.parse("")?;
-        settings.warnings.push(format!(
-            "there is no configuration file yet: `mcpproxy upstream add` makes {}",
-            self.file.display()
-        ));
+        let file = self.file.display();
+        settings.warnings.push(match self.overrides.asked_by {
+            Some(by) => format!(
+                "there is no file {file}, which {by} asks for: correct that, or let `mcpproxy upstream add` make the file"
+            ),
+            None => format!("there is no configuration file yet: `mcpproxy upstream add` makes {file}"),
+        });
         Ok(settings)
     }
 
     fn overridden(&self, mut settings: Settings) -> Settings {
         settings.listen = self.overrides.listen.unwrap_or(settings.listen);
+        if let Some(file) = &self.overrides.lock_file {
+            settings.lock_file = Some(file.clone());
+        }
         if let Some(mode) = self.overrides.routing_mode {
             settings.routing_mode = mode;
             settings.warnings.extend(mode.unsupported("--mode"));

@@ -61,7 +61,7 @@ pub struct ServeOptions {
     pub idle_exit: Option<Duration>,
     /// The bundled demo server is added.
     pub demo: bool,
-    /// A lock file, which alone says what of the servers' tools is accepted.
+    /// A lock file, in place of the configuration's.
     pub locked: Option<PathBuf>,
     /// Where commands of servers are found.
     pub login_path: LoginPath,
@@ -203,7 +203,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     if options.tcp == Tcp::Always {
         check_listen(&settings, &options)?;
     }
-    let lock_file = options.locked.as_deref().map(lock_file).transpose()?;
+    let lock_file = settings.lock_file.as_deref().map(lock_file).transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
     storage::create_private_dir(&data_dir).map_err(|error| {
         ServeError::failed(
@@ -229,7 +229,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         local,
         background: DaemonLocation {
             log_file: options.log_file,
-            lock_file: options.locked,
+            lock_file: settings.lock_file.clone(),
             ends_after_idle_seconds: idle_exit.map(|time| time.as_secs()),
             ..DaemonLocation::default()
         },
@@ -249,16 +249,7 @@ fn lock_file(file: &Path) -> Result<Lock, ServeError> {
         let file = file.display();
         ServeError::Failed(format!("the lock file {file} cannot be used: {why}"))
     };
-    let text = std::fs::read_to_string(file).map_err(|error| {
-        failed(match error.kind() {
-            std::io::ErrorKind::NotFound => format!(
-                "it is not there; `mcpproxy upstream lock {}` writes one of what is approved",
-                file.display()
-            ),
-            _ => error.to_string(),
-        })
-    })?;
-    let lock = Lock::parse(&text).map_err(|error| failed(error.to_string()))?;
+    let lock = Lock::load(file).map_err(|error| failed(error.to_string()))?;
     tracing::info!(file = %file.display(), tools = lock.len(), "only what the lock file has is accepted");
     Ok(lock)
 }
@@ -306,6 +297,11 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
                 .ok_or_else(|| usage(&format!("{text:?} is no routing mode")))?,
         ),
     };
+    // Relative to where the command was typed, not to the file of the configuration.
+    let lock_file = options.locked.as_deref().map(std::path::absolute);
+    let lock_file = lock_file
+        .transpose()
+        .map_err(|error| usage(&format!("--locked: {error}")))?;
     let demo = if options.demo {
         let program = std::env::current_exe();
         Some(
@@ -318,6 +314,8 @@ fn overrides(options: &ServeOptions) -> Result<Overrides, ServeError> {
     Ok(Overrides {
         listen,
         routing_mode,
+        lock_file,
+        asked_by: options.places.asked_by(),
         demo,
     })
 }

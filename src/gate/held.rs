@@ -1,8 +1,8 @@
 //! What is held of a server, and how its refusal reads. Pure.
 
 use crate::{
-    approvals::{Hold, HoldReason, ThingKind},
-    catalog::Snapshot,
+    approvals::{Hold, HoldReason, Pins, ThingKind},
+    catalog::{Snapshot, fits, literal_length, loosely},
     config::{ServerEntry, ToolChanges},
     error_code::{ErrorCode, Failure},
     wire::Thing,
@@ -22,9 +22,9 @@ pub(super) fn hold(
     let found = match thing {
         Thing::Tool(name) => held(ThingKind::Tool, name),
         Thing::Prompt(name) => held(ThingKind::Prompt, name),
-        Thing::Resource(uri) => {
-            held(ThingKind::Resource, uri).or_else(|| held(ThingKind::Template, uri))
-        }
+        Thing::Resource(uri) => held(ThingKind::Resource, uri)
+            .or_else(|| held(ThingKind::Template, uri))
+            .or_else(|| unlisted(snapshot, entry, pins, uri)),
         Thing::Task(_) | Thing::Nothing => None,
     };
     found.filter(|(_, hold)| {
@@ -32,9 +32,42 @@ pub(super) fn hold(
     })
 }
 
+/// The same for a URI that no list has: another spelling of one that is held, or an expansion of a template that is, unless one that is not
+/// held describes it more closely.
+fn unlisted(
+    snapshot: &Snapshot,
+    entry: &ServerEntry,
+    pins: &Pins,
+    uri: &str,
+) -> Option<(ThingKind, Hold)> {
+    let is_any_held = |kind| pins.names(kind).next().is_some();
+    if !is_any_held(ThingKind::Resource) && !is_any_held(ThingKind::Template) {
+        return None;
+    }
+    let known = snapshot.servers.get(&entry.name)?;
+    if known.resources.iter().any(|resource| *resource.uri == *uri) {
+        return None;
+    }
+    let spelling = loosely(uri);
+    let mut resources = pins.names(ThingKind::Resource);
+    if let Some((_, hold)) = resources.find(|(held, _)| loosely(held) == spelling) {
+        return Some((ThingKind::Resource, *hold));
+    }
+    let fitting = known.templates.iter().map(|known| &*known.uri_template);
+    let fitting =
+        fitting.filter(|template| fits(template, uri) || fits(&loosely(template), &spelling));
+    // Of two that are equally close the held one counts.
+    let closest = fitting.max_by_key(|template| {
+        let is_held = pins.hold(ThingKind::Template, template).is_some();
+        (literal_length(template), is_held)
+    })?;
+    let hold = pins.hold(ThingKind::Template, closest)?;
+    Some((ThingKind::Template, *hold))
+}
+
 /// Whether a call of a tool is bound to the definition that is known.
 pub(super) fn binds(snapshot: &Snapshot, entry: &ServerEntry) -> bool {
-    entry.tool_changes == ToolChanges::Hold || snapshot.is_locked
+    entry.tool_changes == ToolChanges::Hold || snapshot.is_locked()
 }
 
 /// Why something that is held may not be had. The reason is ours: nothing of the held text is in it.
@@ -52,7 +85,12 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
     };
     let why = hold.reason.explained();
     let error = format!("{named} of server {server:?} is held: {why}");
-    let failure = Failure::new(code(hold.reason), error, HINT);
+    let hint = if hold.reason == HoldReason::NotLocked {
+        LOCKED_HINT
+    } else {
+        HINT
+    };
+    let failure = Failure::new(code(hold.reason), error, hint);
     if kind == ThingKind::Tool && is_plain(name) {
         failure.of_tool(name.as_ref())
     } else {
@@ -60,9 +98,19 @@ pub(super) fn refusal(server: &str, thing: &Thing<'_>, kind: ThingKind, hold: Ho
     }
 }
 
+/// Why what a server says of itself is held.
+pub(super) fn refusal_of_instructions(server: &str, hold: Hold) -> Failure {
+    let why = hold.reason.explained();
+    let error = format!("the instructions of server {server:?} are held: {why}");
+    Failure::new(code(hold.reason), error, HINT)
+}
+
 /// Says nothing that a model could do about it.
 pub(super) const HINT: &str =
     "Use something else until the user has reviewed it; only the user can approve it.";
+
+/// The same where no approval helps.
+const LOCKED_HINT: &str = "Use something else; what is accepted stands in a lock file, and only the people who review that file can add to it.";
 
 fn code(reason: HoldReason) -> ErrorCode {
     match reason {

@@ -58,10 +58,19 @@ impl<'a> Rules<'a> {
 
     /// Whether what a server says of itself is held.
     pub fn holds_instructions(self, server: &str) -> bool {
-        let is_held = self.snapshot.hold(server, ThingKind::Instructions, "");
-        let entry = self.settings.servers.get(server);
-        let follows = entry.is_some_and(|entry| entry.tool_changes == ToolChanges::Hold);
-        is_held.is_some() && follows
+        self.held_instructions(server).is_some()
+    }
+
+    /// Why what a server says of itself is held, if it is.
+    pub fn refusal_of_instructions(self, server: &str) -> Option<Failure> {
+        let hold = self.held_instructions(server)?;
+        Some(held::refusal_of_instructions(server, hold).of_server(server))
+    }
+
+    fn held_instructions(self, server: &str) -> Option<Hold> {
+        let hold = self.snapshot.hold(server, ThingKind::Instructions, "")?;
+        let entry = self.settings.servers.get(server)?;
+        (entry.tool_changes == ToolChanges::Hold).then_some(*hold)
     }
 
     /// The entry of a server, usable or not, or why there is none for this caller and what it wants.
@@ -117,7 +126,7 @@ impl<'a> Rules<'a> {
         if self.snapshot.tool(server, tool).is_some() {
             return Ok(entry);
         }
-        if entry.tool_changes != ToolChanges::Allow || self.snapshot.is_locked {
+        if entry.tool_changes != ToolChanges::Allow || self.snapshot.is_locked() {
             return Err(Refusal::UnknownTool(tool));
         }
         if self.may_be_off(entry, tool) {
@@ -475,7 +484,8 @@ mod tests {
                 &mut |_| false,
                 7,
             );
-            let snapshot = snapshot.with_pins([(server, Arc::new(pins))].into(), lock.is_some());
+            let snapshot =
+                snapshot.with_pins([(server, Arc::new(pins))].into(), lock.map(Arc::new));
             let rules = Rules::new(&settings, &snapshot);
             let asked = |tool| rules.decide(&Caller::named("anyone"), "s", &Target::tool(tool));
             [asked("a"), asked("b")].map(|decided| decided.map_err(|failure| failure.code))

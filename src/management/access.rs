@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     access::{Access, Caller, acl::Asked},
+    catalog::Snapshot,
     config::{AclRule, NamePattern, Policy, Settings, UriPattern, Wildcard, check_name},
     error_code::{ErrorCode, Failure},
 };
@@ -64,7 +65,7 @@ pub struct AccessVerdict {
     pub name: String,
     /// Whether it may be had.
     pub allowed: bool,
-    /// `rule`, `default`, `no_rules`, or `guard` for whatever is no access rule.
+    /// `rule`, `default`, `no_rules`, `lock_file`, or `guard` for whatever else is no access rule.
     pub decided_by: String,
     /// The place of the rule in `serverAuth.acl.rules`, counted from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,7 +97,8 @@ impl<B: Backing> Management<B> {
             &caller,
             judged.refusal.is_none(),
         );
-        Ok(verdict(question, roles, &settings, judged, notes))
+        let verdict = verdict(question, roles, &settings, judged, notes);
+        Ok(under_lock(verdict, question, &lists))
     }
 }
 
@@ -217,6 +219,36 @@ fn verdict(
         code: refusal.map(|refusal| refusal.code.to_string()),
         reason,
         note: (!notes.is_empty()).then(|| notes.join("; ")),
+    }
+}
+
+/// The same, where a lock file is in force: whether that is what decides.
+fn under_lock(
+    verdict: AccessVerdict,
+    question: &AccessQuestion,
+    lists: &Snapshot,
+) -> AccessVerdict {
+    let (Some(lock), Some(server), AskedKind::Tool) =
+        (&lists.lock, &question.server, question.kind)
+    else {
+        return verdict;
+    };
+    let (name, file) = (&question.name, lock.file().display());
+    if verdict.decided_by == "guard" && gated::is_locked_out(lists, server, name) {
+        return AccessVerdict {
+            decided_by: "lock_file".to_owned(),
+            reason: format!(
+                "denied by the lock file {file}, whatever the rules say: it does not have the definition that {server:?} lists for {name:?}"
+            ),
+            ..verdict
+        };
+    }
+    let is_accepted = verdict.allowed && lists.tool(server, name).is_some();
+    let note = is_accepted.then(|| format!("the lock file {file} has its definition"));
+    let notes: Vec<String> = verdict.note.into_iter().chain(note).collect();
+    AccessVerdict {
+        note: (!notes.is_empty()).then(|| notes.join("; ")),
+        ..verdict
     }
 }
 

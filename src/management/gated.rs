@@ -6,6 +6,7 @@ use crate::{
         Access, Caller,
         acl::{Asked, Decision},
     },
+    approvals::{HoldReason, Lock, ThingKind},
     catalog::Snapshot,
     config::{ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
@@ -82,36 +83,59 @@ fn refusal(
 ) -> Option<Failure> {
     let decided = Rules::new(settings, lists).decide(&Access::inspector(), server, target);
     let mut failure = decided.err()?;
-    if let Some(step) = next_step(failure.code, server) {
+    if let Some(step) = next_step(failure.code, server, lists) {
         failure.hint = step;
     }
     Some(failure)
 }
 
-/// What a person does about a server that the gate keeps closed.
-fn next_step(code: ErrorCode, server: &str) -> Option<String> {
-    match code {
-        ErrorCode::ServerDisabled => Some(enable(server)),
-        ErrorCode::ServerQuarantined => Some(approve(server)),
-        ErrorCode::ToolChanged | ErrorCode::ToolHeld => Some(inspect(server)),
+/// What a person does about a server, or something of it, that the gate keeps closed.
+pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Option<String> {
+    match (code, lists.lock.as_deref()) {
+        (ErrorCode::ServerDisabled, _) => Some(enable(server)),
+        (ErrorCode::ServerQuarantined, None) => Some(approve(server)),
+        (ErrorCode::ServerQuarantined, Some(lock)) => Some(lift(server, lock)),
+        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, None) => Some(inspect(server)),
+        (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(lock)) => Some(look_at(server, lock)),
         _ => None,
     }
 }
 
+/// What a person does about a server that is held where nothing can be approved.
+fn lift(server: &str, lock: &Lock) -> String {
+    let file = lock.file().display();
+    format!(
+        "review it with `mcpproxy upstream inspect {server}`, then write `\"quarantined\": false` into its entry; of its tools only those \
+         in the lock file {file} are accepted"
+    )
+}
+
+/// What a person does about something that is held where nothing can be approved.
+fn look_at(server: &str, lock: &Lock) -> String {
+    let step = lock.next_step();
+    format!("`mcpproxy upstream inspect {server}` shows what is held; {step}")
+}
+
+/// Whether it is the lock file that keeps a tool back.
+pub(super) fn is_locked_out(lists: &Snapshot, server: &str, tool: &str) -> bool {
+    let hold = lists.hold(server, ThingKind::Tool, tool);
+    hold.is_some_and(|hold| hold.reason == HoldReason::NotLocked)
+}
+
 /// What a person does about a server that is switched off.
-pub(super) fn enable(server: &str) -> String {
+fn enable(server: &str) -> String {
     format!("`mcpproxy upstream enable {server}` switches it on")
 }
 
 /// What a person does about a server that is held.
-pub(super) fn approve(server: &str) -> String {
+fn approve(server: &str) -> String {
     format!(
         "review it with `mcpproxy upstream inspect {server}`, then `mcpproxy upstream approve {server}`"
     )
 }
 
 /// What a person does about something that is held.
-pub(super) fn inspect(server: &str) -> String {
+fn inspect(server: &str) -> String {
     format!("`mcpproxy upstream inspect {server}` shows what is held, and how to approve it")
 }
 
@@ -160,5 +184,6 @@ pub(super) fn held_step(
     if held == 0 || pins.is_untrusted || !settings.servers.contains_key(name) {
         return None;
     }
-    Some((held, inspect(name.as_str())))
+    let step = next_step(ErrorCode::ToolHeld, name.as_str(), lists)?;
+    Some((held, step))
 }

@@ -1,5 +1,7 @@
 //! What a person has to know before trusting a server, and the verbs with which trust is given and taken.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -13,7 +15,7 @@ use super::{
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
-    config::{Author, Change, ServerEntry, Settings},
+    config::{self, Author, Change, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     scanner::{self, Finding, Severity},
 };
@@ -23,7 +25,7 @@ use crate::{
 pub struct Inspection {
     /// How it is.
     pub server: ServerRow,
-    /// Its entry, everything secret as `***`; absent where it is broken.
+    /// Its entry as the file has it: references by name, everything else that may be secret as `***`.
     pub entry: Option<Value>,
     /// Stands for all of this; an approval repeats it.
     pub seen: String,
@@ -32,9 +34,15 @@ pub struct Inspection {
     /// Whether it was not contacted because an agent wrote its entry.
     #[serde(default)]
     pub awaits_contact: bool,
-    /// Whether the daemon serves a lock file, so that nothing can be approved.
-    #[serde(default)]
-    pub is_locked: bool,
+    /// Why the server could not be contacted, where that was asked for just now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact_error: Option<String>,
+    /// The lock file in force, which alone says what is accepted, so that nothing can be approved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_file: Option<PathBuf>,
+    /// What a person does then about what is held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock_step: Option<String>,
     /// What the scanner says of its entry.
     pub entry_findings: Vec<ShownFinding>,
     /// Everything that is held or that the scanner has something to say of, and every tool.
@@ -128,12 +136,33 @@ pub struct ApprovalBody {
     /// The names of what is approved; everything if there are none.
     #[serde(default)]
     pub names: Vec<String>,
+    /// What the server says of itself, beside what is named.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub instructions: bool,
     /// Everything, also where names could be given.
     #[serde(default)]
     pub all: bool,
-    /// Who approves.
-    #[serde(default)]
+    /// Not read: who approves is whoever asks. Here because earlier versions send it.
+    #[serde(default, skip_serializing)]
     pub by: Option<String>,
+}
+
+impl ApprovalBody {
+    /// What is meant, by name; nothing where that is everything. What a server says of itself has no name.
+    fn named(&self) -> Vec<String> {
+        let names = self.names.iter().cloned();
+        names.chain(self.instructions.then(String::new)).collect()
+    }
+}
+
+/// Who approves: the caller's subject. Operators come through a socket that only the owner of the data folder can open, so they are called
+/// what that account is called on this machine.
+pub fn approver(subject: &str) -> String {
+    let accounts = ["USER", "LOGNAME", "USERNAME"];
+    let account = || accounts.iter().find_map(|name| std::env::var(name).ok());
+    let account = (subject == OPERATOR).then(account).flatten();
+    let account = account.filter(|name| !name.is_empty());
+    account.unwrap_or_else(|| subject.to_owned())
 }
 
 impl<B: Backing> Management<B> {
@@ -148,18 +177,25 @@ impl<B: Backing> Management<B> {
         let findings = entry.map(|entry| scanner::scan_entry(entry));
         Ok(Inspection {
             server: row,
-            entry: entry.map(|entry| entry.shown()),
+            entry: self.entry_for_review(name, entry.map(AsRef::as_ref)),
+            contact_error: None,
             seen: catalog::seen(print, listed),
             inspected: listed.is_some(),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
             entry_findings: shown(findings.unwrap_or_default()),
-            is_locked: lists.is_locked,
+            lock_file: lists.lock.as_ref().map(|lock| lock.file().to_owned()),
+            lock_step: lists.lock.as_ref().map(|lock| lock.next_step()),
             things: listed.map_or_else(Vec::new, |listed| things(listed, &settings, &lists)),
         })
     }
 
-    /// Takes what was reviewed for approved, and lifts the quarantine where there is one.
-    pub async fn approve(&self, name: &str, body: ApprovalBody) -> Result<ServerChange, Failure> {
+    /// Takes what was reviewed for approved by this person, and lifts the quarantine where there is one.
+    pub async fn approve(
+        &self,
+        name: &str,
+        body: ApprovalBody,
+        by: String,
+    ) -> Result<ServerChange, Failure> {
         self.server(name)?;
         let settings = self.settings()?;
         let lists = self.lists(&settings);
@@ -167,11 +203,12 @@ impl<B: Backing> Management<B> {
             return Err(self.server_broken(name));
         };
         let is_quarantined = is_quarantined(&settings, &lists, name);
-        check_extent(entry, &body, is_quarantined)?;
-        let which = if body.names.is_empty() {
+        let named = body.named();
+        check_extent(entry, &named, body.all, is_quarantined)?;
+        let which = if named.is_empty() {
             Which::All
         } else {
-            Which::These(body.names)
+            Which::These(named)
         };
         let request = ApprovalRequest {
             server: entry.name.clone(),
@@ -179,7 +216,7 @@ impl<B: Backing> Management<B> {
             seen: body.seen,
             approval: Approval {
                 which,
-                by: body.by.unwrap_or_else(|| "operator".to_owned()),
+                by,
                 at: now(),
             },
         };
@@ -214,20 +251,34 @@ impl<B: Backing> Management<B> {
         Ok(ServerChange::of(self.server(name)?, &["quarantined"]))
     }
 
-    /// Has a quarantined server connected for listing although an agent wrote its entry: a person asked for it.
-    pub async fn permit_contact(&self, name: &str) -> Result<(), Failure> {
-        let settings = self.settings()?;
-        let entry = settings.servers.get(name);
-        if entry.is_some_and(|entry| awaits_contact(entry)) {
-            self.write(vec![by_a_person(name)]).await?;
+    /// The entry of a server as it is written, also where it cannot be used; one that stands in no file as it is in force. Blocks.
+    fn entry_for_review(&self, name: &str, entry: Option<&ServerEntry>) -> Option<Value> {
+        let text = std::fs::read_to_string(self.config_file()).ok();
+        let mut written = text.and_then(|text| config::entry_for_review(&text, name));
+        let in_force = entry.map(|entry| entry.shown());
+        if let (Some(Value::Object(written)), Some(Value::Object(in_force))) =
+            (&mut written, &in_force)
+        {
+            // What the file leaves to the defaults counts, too.
+            for (key, value) in in_force {
+                if !written.contains_key(key) {
+                    written.insert(key.clone(), value.clone());
+                }
+            }
         }
-        Ok(())
+        written.or(in_force)
     }
 
-    /// The text of a lock file that accepts what is approved of every server that may be used.
+    /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what
+    /// it says: nothing is approved beside it.
     pub fn lock_text(&self) -> Result<String, Failure> {
         let settings = self.settings()?;
         let lists = self.lists(&settings);
+        if let Some(lock) = &lists.lock {
+            return Ok(lock.export(|server| {
+                settings.servers.contains_key(server) && !is_quarantined(&settings, &lists, server)
+            }));
+        }
         let ledgers = lists.pins.iter();
         let ledgers = ledgers
             .filter(|(name, pins)| settings.servers.contains_key(*name) && !pins.is_untrusted);
@@ -245,25 +296,26 @@ impl<B: Backing> Management<B> {
 }
 
 /// Who wrote an entry is told by the last writer.
-fn by_a_person(name: &str) -> Change {
+pub(super) fn by_a_person(name: &str) -> Change {
     Change::RemoveKey {
         server: name.to_owned(),
         path: vec!["changed_by".to_owned()],
     }
 }
 
-fn awaits_contact(entry: &ServerEntry) -> bool {
+pub(super) fn awaits_contact(entry: &ServerEntry) -> bool {
     entry.changed_by == Author::Agent && !entry.may_be_contacted()
 }
 
 /// A server that is held is approved as a whole, and one that is not must be named what of it.
 fn check_extent(
     entry: &ServerEntry,
-    body: &ApprovalBody,
+    named: &[String],
+    all: bool,
     is_quarantined: bool,
 ) -> Result<(), Failure> {
     let name = &entry.name;
-    let (error, hint) = match (is_quarantined, body.names.is_empty(), body.all) {
+    let (error, hint) = match (is_quarantined, named.is_empty(), all) {
         (_, false, true) => (
             "either names or everything is approved, not both",
             String::new(),

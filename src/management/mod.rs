@@ -6,6 +6,7 @@
 mod access;
 mod activity;
 mod backing;
+mod contact;
 mod definition_diff;
 mod gated;
 mod health;
@@ -25,7 +26,7 @@ pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind},
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
-    inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding},
+    inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
     over_daemon::OverDaemon,
     over_files::{ConfigReport, Exposure, OverFiles},
     parameters::ShownParameter,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Management,
-    gated::{approve, call_variant, enable, inspect},
+    gated::{self, call_variant},
 };
 use crate::{
     error_code::{ErrorCode, Failure},
@@ -35,18 +35,19 @@ impl Management {
             (ErrorCode::ServerMisconfigured, _) => {
                 Some(correct_entry(&failure.error, self.config_file()))
             }
-            (ErrorCode::ServerDisabled, Some(server)) => Some(enable(server)),
-            (ErrorCode::ServerQuarantined, Some(server)) => Some(approve(server)),
             (ErrorCode::AccessDenied, _) => Some(format!(
                 "`mcpproxy access check operator SERVER:TOOL` says which rule of `serverAuth.acl` in {file} denies it"
             )),
             (ErrorCode::ToolDisabled, _) => Some(format!(
                 "change `enabled_tools` or `disabled_tools` of the server in {file}"
             )),
-            (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(server)) => Some(inspect(server)),
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
             (ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost, Some(server)) => {
                 Some(self.repair(server))
+            }
+            (code, Some(server)) => {
+                let settings = self.settings_in_force();
+                gated::next_step(code, server, &self.lists(&settings))
             }
             _ => None,
         };

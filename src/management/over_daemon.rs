@@ -280,6 +280,8 @@ fn told(changes: &[Change]) -> Vec<OperatorChange> {
                 ("enabled", Value::Bool(false)) => ("disable", server.as_str(), None),
                 ("quarantined", Value::Bool(true)) => ("quarantine", server.as_str(), None),
                 ("quarantined", Value::Bool(false)) => ("lift_quarantine", server.as_str(), None),
+                // Nothing came of the contact that a person permitted.
+                ("changed_by", _) => ("forbid_contact", server.as_str(), None),
                 (path, _) => ("edit", server.as_str(), Some(path.to_owned())),
             },
             Change::RemoveKey { server, path } => match path.join(".").as_str() {

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::{Backing, Connections, Management};
 use crate::{
     activity::{ActivityReader, UnreadableActivity},
-    approvals,
+    approvals::{self, Lock},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
-    config::{self, BrokenEntry, Change, Places, Settings, Variables, Why, WriteError},
+    config::{self, BrokenEntry, Change, Places, Settings, Variables, WriteError},
     error_code::{ErrorCode, Failure},
     gate,
     names::ServerName,
@@ -24,6 +24,8 @@ pub struct OverFiles {
     places: Places,
     data_dir: PathBuf,
     variables: Variables,
+    /// The lock file of a daemon that runs, or none; nothing where no daemon is known, so that the settings say it.
+    served_lock: Option<Option<PathBuf>>,
 }
 
 /// What a check of the configuration file found.
@@ -68,6 +70,19 @@ impl Management<OverFiles> {
             data_dir: data_dir.to_owned(),
             places,
             variables,
+            served_lock: None,
+        }))
+    }
+
+    /// The same beside a daemon that runs under this lock file, or under none.
+    #[must_use]
+    pub fn beside_daemon(&self, lock_file: Option<PathBuf>) -> Self {
+        let files = &self.0;
+        Self(Arc::new(OverFiles {
+            places: files.places.clone(),
+            data_dir: files.data_dir.clone(),
+            variables: files.variables.clone(),
+            served_lock: Some(lock_file),
         }))
     }
 
@@ -106,16 +121,17 @@ impl Management<OverFiles> {
         }
     }
 
+    /// That there is no file, where one was asked for.
+    pub fn missing_file(&self) -> Option<String> {
+        let (file, by) = (&self.0.places.config_file, self.0.places.asked_by()?);
+        let file = (!file.exists()).then(|| file.display())?;
+        Some(format!(
+            "there is no file {file}, which is asked for by {by}"
+        ))
+    }
+
     fn faults(&self, settings: &Settings, exposure: Exposure) -> Vec<String> {
-        let (file, why) = (&self.0.places.config_file, self.0.places.why);
-        let is_asked_for = !matches!(why, Why::Platform | Why::GoProgram);
-        let missing = (is_asked_for && !file.exists()).then(|| {
-            let file = file.display();
-            format!(
-                "there is no file {file}, which is asked for by {}",
-                why.as_str()
-            )
-        });
+        let missing = self.missing_file();
         let listen = match exposure {
             Exposure::ThisMachine => settings.listen.for_this_machine().err(),
             Exposure::Anywhere => None,
@@ -124,7 +140,30 @@ impl Management<OverFiles> {
         let folder = self.data_dir();
         let folder = (folder.exists() && !folder.is_dir())
             .then(|| format!("the data folder {} is no folder", folder.display()));
-        [missing, listen, folder].into_iter().flatten().collect()
+        let lock = settings.lock_file.as_deref().and_then(|file| {
+            let error = Lock::load(file).err()?;
+            Some(format!(
+                "`lock_file`: {} cannot be used: {error}",
+                file.display()
+            ))
+        });
+        [missing, listen, folder, lock]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+}
+
+impl OverFiles {
+    /// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
+    fn lock(&self, settings: &Settings) -> Option<Arc<Lock>> {
+        let file = match &self.served_lock {
+            Some(served) => served.as_deref(),
+            None => settings.lock_file.as_deref(),
+        };
+        let file = file?;
+        let lock = Lock::load(file).unwrap_or_default();
+        Some(Arc::new(lock.of_file(file)))
     }
 }
 
@@ -159,7 +198,13 @@ impl Backing for OverFiles {
             entry.map_or(approvals::PinPolicy::Untrusted, |entry| gate::policy(entry))
         };
         let known = known.collect();
-        Arc::new(catalog::with_pins_of_files(&self.data_dir, known, policy))
+        let lock = self.lock(settings);
+        Arc::new(catalog::with_pins_of_files(
+            &self.data_dir,
+            known,
+            policy,
+            lock,
+        ))
     }
 
     fn data_dir(&self) -> &Path {
@@ -184,7 +229,9 @@ impl Backing for OverFiles {
         request: ApprovalRequest,
         listed: Option<&ServerCatalog>,
     ) -> Result<(), Failure> {
-        catalog::approve_in_files(&self.data_dir, &request, listed)
+        let settings = self.settings()?;
+        let lock = self.lock(&settings);
+        catalog::approve_in_files(&self.data_dir, &request, listed, lock.as_deref())
     }
 
     fn connections(&self, _: &str) -> Connections {

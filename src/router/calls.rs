@@ -68,7 +68,8 @@ impl Router {
         let target = target.renamed(&own_name);
         record.is_of(Some(server.as_str()), target.thing());
         let gate = &self.0.gate;
-        let admitted = gate.admit(&context.caller, server.as_str(), target)?;
+        let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
+        let admitted = self.admit_awake(server.as_str(), decide).await?;
         self.check_tool_of_task(context, &admitted)?;
         let request = ForwardRequest {
             params,
@@ -93,13 +94,43 @@ impl Router {
         &self,
         context: &CallContext,
         offered: &str,
-    ) -> Result<(ServerName, Box<str>), RpcError> {
+    ) -> Result<(ServerName, Box<str>), RequestError> {
         let caller = &context.caller;
         let mut found = self.find_tool(caller, offered);
         if found.is_none() && self.discover_owner_of(caller, offered).await {
             found = self.find_tool(caller, offered);
         }
-        found.ok_or_else(|| self.unknown_tool(context, offered))
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        Err(match self.refusal_of_unlisted(caller, offered) {
+            Some(failure) => failure.into(),
+            None => self.unknown_tool(context, offered).into(),
+        })
+    }
+
+    /// Why a name that no list has may not be called, where it is of a server that may not be used: the same as by any other way of naming
+    /// it. What is denied to the caller stays unknown, as it is to every list.
+    fn refusal_of_unlisted(&self, caller: &Caller, offered: &str) -> Option<Failure> {
+        let now = self.0.gate.now();
+        let settings = now.settings();
+        let broken = settings.broken.iter();
+        let broken = broken.filter_map(|entry| ServerName::parse(&entry.name).ok());
+        let mut servers = settings.servers.keys().cloned().chain(broken);
+        servers.find_map(|server| {
+            let tool = names::tool_part(&server, offered)?;
+            let refused = now
+                .rules()
+                .decide(caller, server.as_str(), &Target::tool(tool));
+            refused.err().filter(|failure| {
+                matches!(
+                    failure.code,
+                    ErrorCode::ServerQuarantined
+                        | ErrorCode::ServerDisabled
+                        | ErrorCode::ServerMisconfigured
+                )
+            })
+        })
     }
 
     pub(super) fn find_tool(

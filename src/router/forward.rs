@@ -66,7 +66,9 @@ impl Router {
         };
         self.ensure_known(&context.caller, server.as_str(), &asked)
             .await?;
-        let admitted = self.0.gate.admit(&context.caller, server.as_str(), target);
+        let gate = &self.0.gate;
+        let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
+        let admitted = self.admit_awake(server.as_str(), decide).await;
         let admitted = admitted.map_err(|failure| match failure.code {
             ErrorCode::UnknownTool => {
                 RpcError::invalid_params(format!("{}. {}", failure.error, failure.hint)).into()

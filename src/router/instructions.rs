@@ -18,19 +18,70 @@ const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one
     first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the \
     next step.";
 
-/// How to use the mode that finds tools by search.
-const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search. To do something: \
-    (1) call retrieve_tools with a few words that describe the task, English ones if the tools are described in English; each result has a `name` (server:tool), its input \
-    schema or a short signature, and `call_with`. (2) Call the tool that `call_with` names, call_tool_read, call_tool_write or \
-    call_tool_destructive, with that `name` and the arguments in `args`. describe_tool gives whole definitions by name. Search again with \
-    other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \
-    take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the next step.";
+/// The tools of ours that call others, the mildest first.
+const CALL_TOOLS: [&str; 3] = ["call_tool_read", "call_tool_write", "call_tool_destructive"];
+
+/// How to use the mode that finds tools by search, of which a caller may have these tools of ours. What is denied is not named.
+fn search(permits: impl Fn(&str) -> bool) -> String {
+    let mut text = String::from(
+        "mcpproxy stands in front of several MCP servers, whose tools are not listed here but found by search.",
+    );
+    let may_search = permits("retrieve_tools");
+    let calls: Vec<&str> = CALL_TOOLS
+        .into_iter()
+        .filter(|tool| permits(tool))
+        .collect();
+    if may_search {
+        text.push_str(
+            " To do something: (1) call retrieve_tools with a few words that describe the task, English ones if the tools are described \
+             in English; each result has a `name` (server:tool), its input schema or a short signature, and `call_with`.",
+        );
+    }
+    let step = if may_search { " (2)" } else { "" };
+    text.push_str(&match &calls[..] {
+        [] => format!("{step} None of their tools can be called here."),
+        [first @ .., last] if !first.is_empty() && may_search => format!(
+            "{step} Call the tool that `call_with` names, {} or {last}, with that `name` and the arguments in `args`.{}",
+            first.join(", "),
+            others_denied(&calls)
+        ),
+        [only] if may_search => format!(
+            "{step} Where `call_with` names {only}, call that with the `name` and the arguments in `args`.{}",
+            others_denied(&calls)
+        ),
+        calls => format!(
+            "{step} Call a tool that you know by its name, server:tool, with {}: that as `name` and the arguments in `args`.",
+            calls.join(" or ")
+        ),
+    });
+    if permits("describe_tool") {
+        text.push_str(" describe_tool gives whole definitions by name.");
+    }
+    if may_search {
+        text.push_str(
+            " Search again with other words, a tool's or a server's name for example, when nothing fits.",
+        );
+    }
+    text.push_str(
+        " A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
+         `code` and `hint`; the hint names the next step.",
+    );
+    text
+}
+
+fn others_denied(calls: &[&str]) -> &'static str {
+    if calls.len() == CALL_TOOLS.len() {
+        ""
+    } else {
+        " What `call_with` names beside these is not for you."
+    }
+}
 
 /// The instructions of an endpoint that shows many servers in this mode. Servers that the caller may not use have no say.
 pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> String {
     let own = match mode {
-        RoutingMode::Direct => DIRECT,
-        _ => SEARCH,
+        RoutingMode::Direct => DIRECT.to_owned(),
+        _ => search(|tool| now.rules().permits_built_in(caller, tool)),
     };
     let names = now.settings().servers.keys();
     let usable = names.filter(|name| now.rules().offers(caller, name.as_str()));
@@ -43,7 +94,7 @@ pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> St
             (name.as_str(), words.unwrap_or_default())
         })
         .collect();
-    aggregated(own, &servers)
+    aggregated(&own, &servers)
 }
 
 /// Our own text, the servers' names, and a paragraph for each server that says something.
@@ -138,7 +189,7 @@ mod tests {
 
     #[test]
     fn every_server_has_its_say_and_the_whole_stays_short() {
-        for mode in [DIRECT, SEARCH] {
+        for mode in [DIRECT, &search(|_| true)] {
             for servers in [
                 said(&[]),
                 said(&[("a", 20), ("b", 0)]),
@@ -155,6 +206,43 @@ mod tests {
         }
         let text = aggregated("Own.", &said(&[("a", 9)]));
         assert_eq!(text, "Own. Servers: a.\n\n[a] wörd wörd");
+    }
+
+    #[test]
+    fn only_tools_that_the_caller_may_have_are_named() {
+        let all = search(|_| true);
+        let read = search(|tool| tool != "call_tool_write" && tool != "call_tool_destructive");
+        let none = search(|tool| !tool.starts_with("call_tool"));
+        let blind = search(|tool| tool == "call_tool_read");
+        for (text, named) in [
+            (
+                &all,
+                &[
+                    "retrieve_tools",
+                    "describe_tool",
+                    "call_tool_read",
+                    "call_tool_write",
+                    "call_tool_destructive",
+                ][..],
+            ),
+            (
+                &read,
+                &["retrieve_tools", "describe_tool", "call_tool_read"],
+            ),
+            (&none, &["retrieve_tools", "describe_tool"]),
+            (&blind, &["call_tool_read"]),
+        ] {
+            for tool in CALL_TOOLS
+                .iter()
+                .chain(&["retrieve_tools", "describe_tool"])
+            {
+                assert_eq!(text.contains(tool), named.contains(tool), "{tool}: {text}");
+            }
+        }
+        assert!(
+            all.contains("call_tool_read, call_tool_write or call_tool_destructive, with that"),
+            "{all}"
+        );
     }
 
     #[test]

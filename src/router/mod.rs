@@ -32,10 +32,10 @@ use crate::{
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
-    gate::Gate,
+    gate::{Admitted, Gate},
     names::ServerName,
     search::ToolSearch,
-    upstream::{Upstream, Upstreams},
+    upstream::{State, Upstream, Upstreams},
     wire::{Notification, Outcome, Raw, Request, RpcError, Target, bridge, method},
 };
 
@@ -300,6 +300,31 @@ impl Router {
             Some(upstream) => upstream.wake().await,
             // The gate knows why and says it better.
             None => Ok(()),
+        }
+    }
+
+    /// The ticket that `decide` gives. What is held of a server that sleeps may have been taken back meanwhile, which only a new listing
+    /// can tell: then the server is woken first.
+    async fn admit_awake(
+        &self,
+        server: &str,
+        decide: impl Fn() -> Result<Admitted, Failure> + Send,
+    ) -> Result<Admitted, Failure> {
+        let held = match decide() {
+            Err(held) if matches!(held.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld) => held,
+            decided => return decided,
+        };
+        let upstream = self.0.upstreams.get(server);
+        let asleep = upstream.filter(|one| matches!(one.status().state, State::Asleep));
+        let Some(asleep) = asleep else {
+            return Err(held);
+        };
+        match asleep.wake().await {
+            Ok(()) => decide(),
+            Err(failure) => {
+                tracing::debug!(server, %failure, "what is held of a sleeping server could not be compared again");
+                Err(held)
+            }
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a client is told in place of a call to a quarantined server, and what agents may read of what is held: findings with their
 //! excerpts escaped, never the text itself.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::{Router, View, built_in};
@@ -11,7 +13,7 @@ use crate::{
     config::ServerEntry,
     error_code::{ErrorCode, Failure},
     gate::Moment,
-    scanner::{self, Finding},
+    scanner::{self, Finding, Severity},
     wire::{Raw, Request, Target, method},
 };
 
@@ -144,13 +146,23 @@ pub(super) fn all_held(now: &Moment, caller: &Caller) -> Value {
 fn held_of(now: &Moment, caller: &Caller, server: &str) -> Option<Value> {
     let target = Target::method_alone(method::TOOLS_LIST);
     match now.rules().decide(caller, server, &target) {
-        Err(failure) if failure.code == ErrorCode::ServerQuarantined => Some(json!({
-            "server": server,
-            "what": "server",
-            "code": failure.code.as_str(),
-            "reason": failure.error,
-            "hint": failure.hint,
-        })),
+        Err(failure) if failure.code == ErrorCode::ServerQuarantined => {
+            let entry = now.rules().entry(caller, server, &target).ok()?;
+            let (listed, note) = listed(now, entry);
+            let found = listed.map(|listed| catalog::findings(listed, now.snapshot()));
+            let of_things = found.iter().flatten().flat_map(|(_, _, findings)| findings);
+            let of_entry = scanner::scan_entry(entry);
+            Some(json!({
+                "server": server,
+                "what": "server",
+                "code": failure.code.as_str(),
+                "reason": failure.error,
+                "hint": failure.hint,
+                "inspected": listed.is_some(),
+                "note": note,
+                "findings": in_short(of_entry.iter().chain(of_things)),
+            }))
+        }
         Err(_) => None,
         Ok(()) => {
             let things = held_things(now, caller, server);
@@ -165,28 +177,78 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
     let Some(known) = now.snapshot().servers.get(server) else {
         return Vec::new();
     };
-    let tools = known.tools.iter().map(|tool| Target::tool(&tool.name));
-    let prompts = known
-        .prompts
-        .iter()
-        .map(|prompt| Target::prompt(&prompt.name));
-    let resources = known.resources.iter().map(|one| Target::resource(&one.uri));
-    let templates = known.templates.iter();
-    let templates = templates.map(|one| Target::resource(&one.uri_template));
-    let all = tools.chain(prompts).chain(resources).chain(templates);
-    let held = all.filter_map(|target| {
-        let failure = now.rules().decide(caller, server, &target).err()?;
+    let things = held_targets(known, now, server);
+    if things.is_empty() {
+        return Vec::new();
+    }
+    let found = catalog::findings(known, now.snapshot());
+    let findings_of = |kind: ThingKind, name: &str| {
+        let of_it = found.iter().find(|(k, n, _)| *k == kind && **n == *name);
+        in_short(of_it.into_iter().flat_map(|(_, _, findings)| findings))
+    };
+    let held = things.into_iter().filter_map(|(kind, name, target)| {
+        let failure = match target {
+            Some(target) => now.rules().decide(caller, server, &target).err()?,
+            None => now.rules().refusal_of_instructions(server)?,
+        };
         let is_held = matches!(failure.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld);
         is_held.then(|| {
             json!({
                 "code": failure.code.as_str(),
+                "kind": kind.as_str(),
                 "tool": failure.tool,
                 "reason": failure.error,
                 "hint": failure.hint,
+                "findings": findings_of(kind, name),
             })
         })
     });
     held.take(TOLD).collect()
+}
+
+/// What is held of a server's lists, each with how it is asked for; nobody asks for instructions.
+fn held_targets<'a>(
+    known: &'a ServerCatalog,
+    now: &Moment,
+    server: &str,
+) -> Vec<(ThingKind, &'a str, Option<Target<'a>>)> {
+    let tools = known
+        .tools
+        .iter()
+        .map(|tool| (ThingKind::Tool, &*tool.name));
+    let prompts = known.prompts.iter();
+    let prompts = prompts.map(|prompt| (ThingKind::Prompt, &*prompt.name));
+    let resources = known.resources.iter();
+    let resources = resources.map(|one| (ThingKind::Resource, &*one.uri));
+    let templates = known.templates.iter();
+    let templates = templates.map(|one| (ThingKind::Template, &*one.uri_template));
+    let all = tools.chain(prompts).chain(resources).chain(templates);
+    let all = all.chain([(ThingKind::Instructions, "")]);
+    let held = all.filter(|(kind, name)| now.snapshot().hold(server, *kind, name).is_some());
+    let with_target = held.map(|(kind, name)| {
+        let target = match kind {
+            ThingKind::Tool => Some(Target::tool(name)),
+            ThingKind::Prompt => Some(Target::prompt(name)),
+            ThingKind::Resource | ThingKind::Template => Some(Target::resource(name)),
+            ThingKind::Instructions => None,
+        };
+        (kind, name, target)
+    });
+    with_target.collect()
+}
+
+/// Rule and severity of findings, each pair once, with how often; the worst first. The excerpts are for `inspect`.
+fn in_short<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Value> {
+    let mut counted: BTreeMap<(bool, &'static str), usize> = BTreeMap::new();
+    for finding in findings {
+        let is_remark = finding.severity == Severity::Remark;
+        *counted.entry((is_remark, finding.rule)).or_default() += 1;
+    }
+    let shown = counted.into_iter().map(|((is_remark, rule), count)| {
+        let severity = if is_remark { "remark" } else { "hold" };
+        json!({ "rule": rule, "severity": severity, "meaning": scanner::in_words(rule), "count": count })
+    });
+    shown.collect()
 }
 
 /// What the scanner says of a server of which something is held, for `quarantine_security`.

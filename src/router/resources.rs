@@ -3,7 +3,7 @@
 use super::{Router, lists::renamed};
 use crate::{
     access::Caller,
-    catalog::Owner,
+    catalog::{Owner, fits, literal_length},
     error_code::{ErrorCode, Failure},
     names::ServerName,
     wire::{Edit, Outcome, Raw, Target, splice},
@@ -76,61 +76,5 @@ impl Router {
             Ok(result) => Outcome::Result(result),
             Err(_) => outcome,
         }
-    }
-}
-
-/// The literal parts of a URI template, between its expressions.
-fn literals(template: &str) -> impl Iterator<Item = &str> {
-    template
-        .split('{')
-        .enumerate()
-        .map(|(i, part)| match part.split_once('}') {
-            Some((_, literal)) if i > 0 => literal,
-            _ => part,
-        })
-}
-
-fn literal_length(template: &str) -> usize {
-    literals(template).map(str::len).sum()
-}
-
-/// Whether a URI may be an expansion of a template (RFC 6570): the literal parts stand in it, in their order, from the first
-/// character to the last.
-fn fits(template: &str, uri: &str) -> bool {
-    let parts: Vec<&str> = literals(template).collect();
-    let [first, middle @ .., last] = &parts[..] else {
-        return false;
-    };
-    let Some(mut rest) = uri
-        .strip_prefix(first)
-        .and_then(|rest| rest.strip_suffix(last))
-    else {
-        return false;
-    };
-    for part in middle {
-        match rest.split_once(part) {
-            Some((_, after)) => rest = after,
-            None => return false,
-        }
-    }
-    true
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn templates_fit_their_expansions() {
-        let check =
-            |template, uri, expected| assert_eq!(fits(template, uri), expected, "{template} {uri}");
-        check("file:///{path}", "file:///a/b", true);
-        check("demo://{id}/text", "demo://7/text", true);
-        check("demo://{id}/text", "demo://7/blob", false);
-        check("a://{x}/b/{y}/c", "a://1/b/2/c", true);
-        check("a://{x}/b/{y}/c", "a://1/c", false);
-        check("a://plain", "a://plain", false);
-        check("{+all}", "anything", true);
-        check("ab{x}bc", "abc", false);
     }
 }

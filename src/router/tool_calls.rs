@@ -133,7 +133,8 @@ impl Router {
         self.ensure_known(&context.caller, server, &Target::tool(tool))
             .await?;
         let gate = &self.0.gate;
-        let admitted = gate.admit_as(&context.caller, variant, server, tool)?;
+        let decide = || gate.admit_as(&context.caller, variant, server, tool);
+        let admitted = self.admit_awake(server, decide).await?;
         let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
         let request = ForwardRequest {
             params,

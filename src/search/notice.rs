@@ -1,7 +1,10 @@
 //! What a caller is told besides the tools that were found: why there may be more. Pure.
 
 use super::Search;
-use crate::{catalog::Matching, error_code::Failure};
+use crate::{
+    catalog::Matching,
+    error_code::{ErrorCode, Failure},
+};
 
 /// Limit: reasons, servers and words that a notice names.
 const NAMED: usize = 3;
@@ -62,12 +65,18 @@ pub(super) fn nothing(search: &Search) -> &'static str {
     }
 }
 
-/// Where all that fits is held back.
-pub(super) fn held_back(held: &[Failure]) -> String {
+/// Where all that fits is held back. A person is told what shows more.
+pub(super) fn held_back(held: &[Failure], to_a_person: bool) -> String {
     let reasons: Vec<String> = held
         .iter()
         .take(NAMED)
-        .map(|failure| format!("{}. {}", failure.error, failure.hint))
+        .map(|failure| {
+            if to_a_person {
+                format!("{}; {}.", failure.error, step_of_a_person(failure))
+            } else {
+                format!("{}. {}", failure.error, failure.hint)
+            }
+        })
         .collect();
     let more = if held.len() > NAMED {
         " There are others."
@@ -78,6 +87,19 @@ pub(super) fn held_back(held: &[Failure]) -> String {
         "All tools that fit are held back: {}{more}",
         reasons.join(" ")
     )
+}
+
+fn step_of_a_person(failure: &Failure) -> String {
+    let server = failure.server.as_deref().unwrap_or("NAME");
+    match failure.code {
+        ErrorCode::AccessDenied => {
+            let tool = failure.tool.as_deref().unwrap_or("TOOL");
+            format!("`mcpproxy access check operator {server}:{tool}` says which rule denies it")
+        }
+        ErrorCode::ServerDisabled => format!("`mcpproxy upstream enable {server}` switches it on"),
+        ErrorCode::ToolDisabled => format!("`mcpproxy upstream show {server}` shows its entry"),
+        _ => format!("`mcpproxy upstream inspect {server}` shows more"),
+    }
 }
 
 /// Where tools were found, and none of them has these words.

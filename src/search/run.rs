@@ -6,7 +6,7 @@ use super::{Found, FoundTool, Search, notice};
 use crate::{
     access::Caller,
     catalog::{Matching, Query, Searcher, Snapshot, Writer},
-    config::Settings,
+    config::{OPERATOR, Settings},
     error_code::{ErrorCode, Failure},
     gate::{Rules, Variant},
     long_work::Stop,
@@ -75,7 +75,7 @@ impl SearchState<'_> {
             let notice = if held.is_empty() {
                 notice::nothing(search).to_owned()
             } else {
-                notice::held_back(&held)
+                notice::held_back(&held, self.is_a_person())
             };
             found.notice = Some(notice);
         }
@@ -83,6 +83,16 @@ impl SearchState<'_> {
             found.add_notice(notice::TOO_LONG);
         }
         Ok(found)
+    }
+
+    /// Whether a person asks, who is told what to type.
+    fn is_a_person(&self) -> bool {
+        self.caller.subject() == OPERATOR
+    }
+
+    /// What rules deny to a caller does not exist for it; whoever can change the rules hears of it.
+    fn may_hear_of(&self, failure: &Failure) -> bool {
+        is_held(failure) || self.is_a_person() && failure.code == ErrorCode::AccessDenied
     }
 
     fn rules(&self) -> Rules<'_> {
@@ -107,7 +117,9 @@ impl SearchState<'_> {
             let name = hit.server.server.as_str();
             let target = Target::tool(&hit.tool().name);
             if let Err(failure) = self.rules().decide(self.caller, name, &target) {
-                if is_held(&failure) && held.iter().all(|known| known.error != failure.error) {
+                if self.may_hear_of(&failure)
+                    && held.iter().all(|known| known.error != failure.error)
+                {
                     held.push(failure);
                 }
                 continue;

@@ -185,7 +185,10 @@ async fn a_call_that_takes_too_long_is_cancelled_upstream() {
 
 #[tokio::test]
 async fn pages_are_followed_and_a_circle_ends() {
-    for upstream in [FakeUpstream::stdio(), FakeUpstream::stdio().cyclic_pages()] {
+    for (upstream, is_cut) in [
+        (FakeUpstream::stdio(), false),
+        (FakeUpstream::stdio().cyclic_pages(), true),
+    ] {
         let mut upstream = upstream.pages_of(2);
         for n in 0..5 {
             upstream = upstream.tool(&format!("t{n}"), echo());
@@ -198,6 +201,9 @@ async fn pages_are_followed_and_a_circle_ends() {
         let client = listed(&daemon, &["up__t4"]).await;
         let names = client.tool_names().await;
         assert_eq!(names, ["up__t0", "up__t1", "up__t2", "up__t3", "up__t4"]);
+        let row = &daemon.rest("GET", "/api/v1/servers", "").await.json()["servers"][0];
+        let said = row["last_error"].as_str().unwrap_or_default();
+        assert_eq!(said.contains("tools/list was cut after"), is_cut, "{row}");
     }
 }
 

@@ -8,6 +8,7 @@ use crate::support::{
     daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream},
     modern_client::ModernClient,
+    patience::until_async,
 };
 
 const GREETING: &str =
@@ -327,4 +328,45 @@ async fn equal_templates_of_two_servers_lead_to_both() {
     client.request("completion/complete", params).await.result();
     assert!(b.received("completion/complete")[0].contains(r#""uri":"doc://{id}""#));
     assert_eq!(a.received("completion/complete"), [""; 0]);
+}
+
+#[tokio::test]
+async fn an_alias_is_never_another_servers_own_uri() {
+    let of = async |name: &str, uris: &[&str]| {
+        let mut server = FakeUpstream::stdio();
+        for uri in uris {
+            let read = format!(r#"{{"contents":[{{"uri":"{uri}","text":"{name}"}}]}}"#);
+            server = server.resource(&format!(r#"{{"uri":"{uri}","name":"r"}}"#), reply(read));
+        }
+        server.start().await
+    };
+    let (a, b) = (of("a", &["lib://x"]).await, of("b", &["lib://x"]).await);
+    // It calls its own what would be the alias of `b`.
+    let c = of("c", &["lib://b/x"]).await;
+    let daemon = TestDaemon::builder()
+        .upstream("a", &a)
+        .upstream("b", &b)
+        .upstream("c", &c)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    let uris = until_async("all three to be listed", async || {
+        let listed = client.request("resources/list", "{}").await;
+        let listed: serde_json::Value = serde_json::from_str(listed.result()).expect("JSON");
+        let listed = listed["resources"].as_array().expect("a list").iter();
+        let mut uris: Vec<String> = listed
+            .filter_map(|one| one["uri"].as_str().map(str::to_owned))
+            .collect();
+        uris.sort();
+        (uris.len() == 3).then_some(uris)
+    })
+    .await;
+    assert_eq!(uris, ["lib://b/b/x", "lib://b/x", "lib://x"]);
+    for (uri, owner) in [("lib://x", "a"), ("lib://b/b/x", "b"), ("lib://b/x", "c")] {
+        let params = json!({ "uri": uri }).to_string();
+        let read = client.request("resources/read", &params).await;
+        let read: serde_json::Value = serde_json::from_str(read.result()).expect("JSON");
+        assert_eq!(read["contents"][0]["text"], owner, "{uri}");
+        assert_eq!(read["contents"][0]["uri"], uri);
+    }
 }

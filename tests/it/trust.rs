@@ -38,3 +38,11 @@ async fn held(daemon: &TestDaemon, server: &str) -> Vec<(String, String)> {
         .map(|thing| (text(&thing["name"]), text(&thing["reason"])))
         .collect()
 }
+
+/// Who approves here: whoever owns the process of the daemon, whatever a request says.
+pub fn account() -> String {
+    let named = ["USER", "LOGNAME", "USERNAME"];
+    let named = named.iter().find_map(|name| std::env::var(name).ok());
+    let named = named.filter(|name| !name.is_empty());
+    named.unwrap_or_else(|| "operator".to_owned())
+}

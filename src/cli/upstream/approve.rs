@@ -13,8 +13,9 @@ use super::{
     inspect::{findings, inspection, looks_dangerous, print_things},
 };
 use crate::{
+    config::OPERATOR,
     daemon_client::{self, AnswerDeadline},
-    management::{ApprovalBody, InspectedThing, Inspection, ServerChange},
+    management::{ApprovalBody, InspectedThing, Inspection, ServerChange, approver},
 };
 
 /// Approve a quarantined server as it is, or what is held of a server
@@ -26,11 +27,14 @@ use crate::{
 pub(in crate::cli) struct ApproveServer {
     /// The server's name, as `upstream list` shows it
     name: String,
-    /// The tools, prompts or resources to approve; a quarantined server is approved as a whole
+    /// The tools, prompts or resources (by URI) to approve; a quarantined server is approved as a whole
     #[arg(value_name = "TOOL")]
     things: Vec<String>,
+    /// Approve what the server says of itself, its instructions
+    #[arg(long)]
+    instructions: bool,
     /// Approve everything that the server lists now
-    #[arg(long, conflicts_with = "things")]
+    #[arg(long, conflicts_with_all = ["things", "instructions"])]
     all: bool,
     /// What `upstream inspect` said was seen
     #[arg(long, value_name = "SEEN")]
@@ -45,6 +49,7 @@ impl ApproveServer {
         let files = location.files()?;
         let mut daemon = connection::open_if_running(&files, out).await?;
         let shown = inspection(&files, daemon.as_mut(), &self.name).await?;
+        check_unlocked(&shown)?;
         if self.seen.is_none() {
             self.show(&shown, out)?;
         }
@@ -54,8 +59,9 @@ impl ApproveServer {
         let body = ApprovalBody {
             seen,
             names: self.things,
+            instructions: self.instructions,
             all: self.all,
-            by: who(),
+            by: None,
         };
         let change = match &mut daemon {
             Some(daemon) => {
@@ -66,7 +72,7 @@ impl ApproveServer {
                 let answer = daemon.send(Method::POST, &path, body, deadline).await?;
                 daemon_client::read::<ServerChange>(&path, &answer)?
             }
-            None => files.approve(&self.name, body).await?,
+            None => files.approve(&self.name, body, approver(OPERATOR)).await?,
         };
         if out.is_json() {
             return output::json(&output::as_json(&change)?);
@@ -88,11 +94,12 @@ impl ApproveServer {
     fn show(&self, shown: &Inspection, out: Output) -> Result<(), CommandFailure> {
         if !out.is_json() {
             findings("its entry ", &shown.entry_findings)?;
-            print_things(shown)?;
+            print_things(shown, |thing| self.means(thing))?;
         }
         let things = shown.things.iter().filter(|thing| self.means(thing));
         let dangerous = things.filter(|thing| looks_dangerous(&thing.findings));
-        let entry = usize::from(self.things.is_empty() && looks_dangerous(&shown.entry_findings));
+        let is_everything = self.things.is_empty() && !self.instructions;
+        let entry = usize::from(is_everything && looks_dangerous(&shown.entry_findings));
         let dangerous = dangerous.count() + entry;
         if dangerous == 0 || self.yes {
             return Ok(());
@@ -113,7 +120,9 @@ impl ApproveServer {
 
     /// Whether it is to be approved.
     fn means(&self, thing: &InspectedThing) -> bool {
-        self.things.is_empty() || self.things.contains(&thing.name)
+        let is_everything = self.things.is_empty() && !self.instructions;
+        let is_of_itself = self.instructions && thing.kind == "instructions";
+        is_everything || is_of_itself || self.things.contains(&thing.name)
     }
 
     /// ` (add, sub)`, for the note.
@@ -122,7 +131,12 @@ impl ApproveServer {
         const NAMED: usize = 8;
 
         let things = shown.things.iter().filter(|thing| self.means(thing));
-        let all: Vec<String> = things.map(|thing| visible(&thing.name)).collect();
+        let named = |thing: &InspectedThing| match &*thing.name {
+            // What a server says of itself has no name.
+            "" => thing.kind.clone(),
+            name => visible(name),
+        };
+        let all: Vec<String> = things.map(named).collect();
         let more = all.len().saturating_sub(NAMED);
         let named = all.iter().take(NAMED).cloned().collect::<Vec<_>>();
         match (all.len(), more) {
@@ -133,9 +147,16 @@ impl ApproveServer {
     }
 }
 
-/// Whoever types this, as far as this machine knows.
-fn who() -> Option<String> {
-    let named = ["USER", "LOGNAME", "USERNAME"];
-    let found = named.iter().find_map(|name| std::env::var(name).ok());
-    found.filter(|name| !name.is_empty())
+/// Refuses before anything is shown or asked, where the answer is known.
+fn check_unlocked(shown: &Inspection) -> Result<(), CommandFailure> {
+    let Some(file) = &shown.lock_file else {
+        return Ok(());
+    };
+    let file = file.display();
+    let what = format!("nothing can be approved while the lock file {file} is in force");
+    let failure = CommandFailure::refused(what);
+    Err(match &shown.lock_step {
+        Some(step) => failure.next(step.clone()),
+        None => failure,
+    })
 }

@@ -1,5 +1,7 @@
 //! `mcpproxy upstream inspect`: what a person has to know before trusting a server.
 
+use std::path::Path;
+
 use clap::Args;
 use http::Method;
 
@@ -55,8 +57,25 @@ impl InspectServer {
                 body
             }
         };
-        out.answer(&path, &body, |inspection: Inspection| print(&inspection))
+        out.answer(&path, &body, |inspection: Inspection| print(&inspection))?;
+        let inspection: Option<Inspection> = serde_json::from_slice(&body).ok();
+        inspection.map_or(Ok(()), |inspection| contacted(&inspection))
     }
+}
+
+/// That a contact came to nothing is a failure, also where everything that is known was shown.
+fn contacted(inspection: &Inspection) -> Result<(), CommandFailure> {
+    let Some(why) = &inspection.contact_error else {
+        return Ok(());
+    };
+    let name = &inspection.server.name;
+    let what = format!(
+        "the server {name:?} could not be listed, so its entry stays an agent's, not contacted and not filled in: {}",
+        visible(why)
+    );
+    Err(CommandFailure::failed(what).next(format!(
+        "correct the entry, or what it refers to, and try again; `mcpproxy upstream remove {name}` takes it out"
+    )))
 }
 
 fn path(name: &str) -> String {
@@ -98,7 +117,7 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
         output::json(&output::as_json(entry)?)?;
     }
     findings("its entry ", &inspection.entry_findings)?;
-    print_things(inspection)?;
+    print_things(inspection, |_| true)?;
     output::exactly("")?;
     if inspection.inspected {
         output::exactly(&summary(&inspection.things))?;
@@ -107,12 +126,16 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
 }
 
 /// Shows what has to be decided: of a quarantined server everything, of others what is held or looks dangerous.
-pub(super) fn print_things(inspection: &Inspection) -> Result<(), CommandFailure> {
+pub(super) fn print_things(
+    inspection: &Inspection,
+    is_meant: impl Fn(&InspectedThing) -> bool,
+) -> Result<(), CommandFailure> {
     let is_quarantined = inspection.server.standing() == Standing::Quarantined;
     inspection
         .things
         .iter()
         .filter(|thing| is_quarantined || thing.held || !thing.findings.is_empty())
+        .filter(|thing| is_meant(thing))
         .try_for_each(print_thing)
 }
 
@@ -227,10 +250,10 @@ pub(super) fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), Comman
 fn next_step(inspection: &Inspection) -> String {
     let (name, seen) = (&inspection.server.name, &inspection.seen);
     let is_quarantined = inspection.server.standing() == Standing::Quarantined;
-    if inspection.is_locked && (is_quarantined || held(inspection) > 0) {
-        return "the daemon serves a lock file, so nothing can be approved; start it without --locked, review again and approve, then \
-                write the file anew with `mcpproxy upstream lock FILE`"
-            .to_owned();
+    if let Some(file) = &inspection.lock_file
+        && (is_quarantined || held(inspection) > 0)
+    {
+        return locked_step(inspection, file, is_quarantined);
     }
     if inspection.awaits_contact {
         return format!(
@@ -255,21 +278,47 @@ fn next_step(inspection: &Inspection) -> String {
     "nothing of it is held".to_owned()
 }
 
+/// What a person does where nothing can be approved.
+fn locked_step(inspection: &Inspection, file: &Path, is_quarantined: bool) -> String {
+    let file = file.display();
+    let lift = if is_quarantined {
+        "; its quarantine ends when its entry says `\"quarantined\": false`"
+    } else {
+        ""
+    };
+    let step = inspection.lock_step.as_deref().unwrap_or_default();
+    format!(
+        "nothing can be approved while the lock file {file} is in force: {step}{lift}. A daemon without it, on a data folder of its own \
+         (`mcpproxy --data-dir DIR serve`), lists the server for a new file: `mcpproxy upstream lock FILE`"
+    )
+}
+
 /// What of it is named to approve what is held: few names that a shell leaves alone, or everything.
 fn what_to_approve(things: &[InspectedThing]) -> String {
     /// Limit: names in a hint.
     const NAMED: usize = 3;
 
-    let is_plain = |name: &&str| {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-/:".contains(c);
-        !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)
+    let argument = |thing: &InspectedThing| {
+        let name = &*thing.name;
+        let is = |more: &str| {
+            let fits =
+                |c: char| c.is_ascii_alphanumeric() || "._-/:".contains(c) || more.contains(c);
+            !name.is_empty() && !name.starts_with('-') && name.chars().all(fits)
+        };
+        if thing.kind == "instructions" {
+            Some("--instructions".to_owned())
+        } else if is("") {
+            Some(name.to_owned())
+        } else {
+            // A shell takes these for itself, unless they are quoted.
+            is("{}+?&=#*,;@~").then(|| format!("'{name}'"))
+        }
     };
     let held = things.iter().filter(|thing| thing.held);
-    let names: Vec<&str> = held.map(|thing| &*thing.name).collect();
-    if names.len() <= NAMED && names.iter().all(is_plain) {
-        names.join(" ")
-    } else {
-        "--all".to_owned()
+    let arguments: Option<Vec<String>> = held.map(argument).collect();
+    match arguments {
+        Some(arguments) if arguments.len() <= NAMED => arguments.join(" "),
+        _ => "--all".to_owned(),
     }
 }
 
@@ -292,9 +341,16 @@ mod tests {
             (&["a; rm -rf /"], "--all"),
             (&["--all-of-it"], "--all"),
             (&[""], "--all"),
+            (&["page://{n}", "b"], "'page://{n}' b"),
+            (&["it's"], "--all"),
         ] {
             let things: Vec<_> = names.iter().map(|name| thing(name)).collect();
             assert_eq!(what_to_approve(&things), expected);
         }
+        let itself = InspectedThing {
+            kind: "instructions".to_owned(),
+            ..thing("")
+        };
+        assert_eq!(what_to_approve(&[thing("a"), itself]), "a --instructions");
     }
 }

@@ -25,10 +25,13 @@ impl ListServers {
             daemon.get(path).await?.to_vec()
         } else {
             let body = output::as_json(&files.servers()?)?;
-            out.note(&format!(
-                "the daemon is not running; this is what {} says",
-                files.config_file().display()
-            ));
+            out.note(&match files.missing_file() {
+                Some(missing) => format!("the daemon is not running, and {missing}"),
+                None => format!(
+                    "the daemon is not running; this is what {} says",
+                    files.config_file().display()
+                ),
+            });
             body
         };
         out.answer(path, &body, |list: ServerList| {

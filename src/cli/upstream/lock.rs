@@ -1,16 +1,22 @@
-//! `mcpproxy upstream lock`: what was approved, as a file that a team reviews and keeps.
+//! `mcpproxy upstream lock`: what was approved, as a file that a team reviews and keeps. A file that is there is not cut short unasked.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    io,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use serde_json::Value;
 
 use super::super::{
     Location, connection,
+    escapes::visible,
     failure::CommandFailure,
     output::{self, Output},
 };
 use crate::{
+    approvals::{Lock, LockChanges},
     daemon_client,
     gate::Standing,
     management::{ServerList, ServerRow},
@@ -18,11 +24,15 @@ use crate::{
 
 /// Write what was approved of every trusted server to a lock file, by server and tool
 ///
-/// `mcpproxy serve --locked FILE` accepts exactly what such a file has. Without FILE the text goes to stdout.
+/// `mcpproxy serve --locked FILE`, or `lock_file` in the configuration, accepts exactly what such a file has. Without FILE the text goes
+/// to stdout. Under a lock file that is in force, the entries of that file are written as they are.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WriteLock {
     /// The file, mcp.lock.json for example
     file: Option<PathBuf>,
+    /// Replace a file even if it has entries which the new one would lose, or is no lock file
+    #[arg(long, requires = "file")]
+    force: bool,
 }
 
 impl WriteLock {
@@ -41,15 +51,87 @@ impl WriteLock {
         let Some(file) = self.file else {
             return output::exactly(text.trim_end());
         };
+        let changes = match replaced(&file, &text) {
+            Ok(changes) => changes,
+            Err(_) if self.force => LockChanges::default(),
+            Err(refusal) => return Err(refusal),
+        };
+        if !changes.lost.is_empty() && !self.force {
+            return Err(would_lose(&file, &changes.lost));
+        }
         std::fs::write(&file, text).map_err(|error| {
             CommandFailure::failed(format!("failed to write {}: {error}", file.display()))
         })?;
         let file = file.display();
         out.note(&format!("wrote {file}: {said}"));
+        for (what, tools) in [
+            ("no longer in it", &changes.lost),
+            ("with another fingerprint than before", &changes.changed),
+        ] {
+            if !tools.is_empty() {
+                out.note(&format!("{what}: {}", named(tools)));
+            }
+        }
         out.note(&format!(
-            "next step: review it, keep it with the code, and start with `mcpproxy serve --locked {file}`"
+            "next step: review it, keep it with the code, and start with `mcpproxy serve --locked {file}`, or write `\"lock_file\"` into the \
+             configuration"
         ));
         Ok(())
+    }
+}
+
+/// What becomes of the file that is there.
+fn replaced(file: &Path, text: &str) -> Result<LockChanges, CommandFailure> {
+    let shown = file.display();
+    let there = match std::fs::read_to_string(file) {
+        Ok(there) => there,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => {
+            let what = format!("nothing was written: {shown} is there and cannot be read: {error}");
+            return Err(CommandFailure::failed(what));
+        }
+    };
+    if there.trim().is_empty() {
+        return Ok(LockChanges::default());
+    }
+    let parse = |text: &str, whose: &str| {
+        Lock::parse(text).map_err(|error| {
+            let what = format!("nothing was written: {whose} is no lock file: {error}");
+            CommandFailure::refused(what).next("name another file, or replace it with --force")
+        })
+    };
+    let there = parse(&there, &shown.to_string())?;
+    Ok(there.changes_to(&parse(text, "the answer of the daemon")?))
+}
+
+fn would_lose(file: &Path, lost: &[String]) -> CommandFailure {
+    let what = format!(
+        "nothing was written: {} has {} that what is approved now does not have: {}",
+        file.display(),
+        count(lost.len(), "entry", "entries"),
+        named(lost)
+    );
+    CommandFailure::refused(what).next(
+        "write to another file and compare; `mcpproxy upstream list` shows which servers are known, and --force replaces the file",
+    )
+}
+
+/// `a:x, a:y and 3 more`.
+fn named(tools: &[String]) -> String {
+    /// Limit: tools that are named.
+    const NAMED: usize = 8;
+
+    let first: Vec<String> = tools.iter().take(NAMED).map(|tool| visible(tool)).collect();
+    match tools.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn count(count: usize, one: &str, several: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {several}"),
     }
 }
 
@@ -61,14 +143,10 @@ fn contents(text: &str, servers: &[ServerRow]) -> String {
         .iter()
         .filter_map(|tool| tool["server"].as_str())
         .collect();
-    let count = |count: usize, of: &str| match count {
-        1 => format!("1 {of}"),
-        count => format!("{count} {of}s"),
-    };
     let mut said = format!(
         "{} of {}",
-        count(tools.len(), "tool"),
-        count(of.len(), "server")
+        count(tools.len(), "tool", "tools"),
+        count(of.len(), "server", "servers")
     );
     let left_out: Vec<String> = servers
         .iter()

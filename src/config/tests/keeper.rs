@@ -271,6 +271,8 @@ async fn the_command_line_stays_above_the_file() {
         listen: Some("127.0.0.1:0".parse().expect("an address")),
         routing_mode: Some(RoutingMode::Direct),
         demo: None,
+        lock_file: None,
+        asked_by: None,
     };
     let kept = Kept::start_in(tempfile::tempdir().expect("a folder"), None, overrides);
     fs::write(kept.file(), r#"{"listen": ":9", "routing_mode": "proxy"}"#).expect("a write");

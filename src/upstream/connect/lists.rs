@@ -6,7 +6,8 @@ use std::{collections::HashSet, time::Duration};
 use super::{ConnectError, own_requests};
 use crate::{
     catalog::Listing,
-    link::{Link, LinkError, MAX_FRAME},
+    link::{Link, LinkError},
+    sync::Guarded,
     wire::{Outcome, Raw, Revision, RpcError, header_params, method, result_type},
 };
 
@@ -16,16 +17,16 @@ const LISTING: Duration = Duration::from_secs(30);
 /// Limit: pages of one list. A server that never comes to an end is cut here.
 const MAX_PAGES: usize = 1_000;
 
-/// Limit: definitions in one list.
-const MAX_ITEMS: usize = 100_000;
+/// Limit: definitions of a server, over all its lists.
+const MAX_ITEMS: usize = 20_000;
 
-/// Limit: bytes of one list over all its pages.
-const MAX_BYTES: usize = MAX_FRAME;
+/// Limit: bytes of all lists of a server over all their pages. What is kept of them takes several times as much.
+const MAX_BYTES: usize = 16 << 20;
 
 /// What a server listed.
 pub(in crate::upstream) struct ReadLists {
     pub(in crate::upstream) listing: Listing,
-    /// Why lists are empty that could not be read. Never that of the tools: without them nothing is listed.
+    /// Why lists are empty that could not be read, or not whole. An unreadable one is never that of the tools: without them nothing is listed.
     pub(in crate::upstream) failed: Vec<ListError>,
 }
 
@@ -50,6 +51,14 @@ pub(in crate::upstream) enum ListError {
         /// The error's message.
         message: String,
     },
+    /// It lists more than is taken, or without end.
+    #[error("{method} was cut after {limit}: the server lists more, or has no end")]
+    Cut {
+        /// The list that was asked for.
+        method: &'static str,
+        /// What was reached.
+        limit: String,
+    },
     /// There was no end.
     #[error("{method} had no end within {} s", LISTING.as_secs())]
     Slow {
@@ -72,9 +81,13 @@ impl ListError {
         match self {
             Self::Link { method, source } => format!("{method}: {}", source.outside()),
             Self::Refused { method, .. } => format!("it answered {method} with an error"),
-            Self::Slow { .. } => self.to_string(),
+            Self::Slow { .. } | Self::Cut { .. } => self.to_string(),
             Self::Unusable { method, .. } => format!("its answer to {method} is unusable"),
         }
+    }
+
+    fn is_cut(&self) -> bool {
+        matches!(self, Self::Cut { .. })
     }
 
     fn method(&self) -> &'static str {
@@ -82,6 +95,7 @@ impl ListError {
             Self::Link { method, .. }
             | Self::Refused { method, .. }
             | Self::Slow { method }
+            | Self::Cut { method, .. }
             | Self::Unusable { method, .. } => method,
         }
     }
@@ -98,6 +112,8 @@ impl ReadLists {
         for failed in &self.failed {
             let Some(known) = known else { break };
             match failed.method() {
+                // What was read of it counts.
+                _ if failed.is_cut() => (),
                 method::PROMPTS_LIST => listing.prompts.clone_from(&known.prompts),
                 method::RESOURCES_LIST => listing.resources.clone_from(&known.resources),
                 method::TEMPLATES_LIST => listing.templates.clone_from(&known.templates),
@@ -106,10 +122,12 @@ impl ReadLists {
         }
         let why = |each: &dyn Fn(&ListError) -> String| {
             let reasons: Vec<String> = self.failed.iter().map(each).collect();
-            format!(
-                "it works, but for lists that could not be read: {}",
-                reasons.join("; ")
-            )
+            let what = if self.failed.iter().all(ListError::is_cut) {
+                "it works, but not all that it lists is used"
+            } else {
+                "it works, but for lists that could not be read"
+            };
+            format!("{what}: {}", reasons.join("; "))
         };
         let error = (!self.failed.is_empty()).then(|| ConnectError {
             reason: why(&ToString::to_string),
@@ -131,7 +149,11 @@ pub(in crate::upstream) async fn read(
         .get("capabilities")
         .unwrap_or_else(Raw::empty_object);
     let has = |key| capabilities.get(key).is_some_and(|value| !value.is_null());
-    let reader = ListReader { link, revision };
+    let reader = ListReader {
+        link,
+        revision,
+        taken: Guarded::new(Taken::default()),
+    };
     let (mut tools, prompts, resources, templates) = tokio::try_join!(
         reader.list_if(has("tools"), method::TOOLS_LIST, "tools"),
         reader.try_list_if(has("prompts"), method::PROMPTS_LIST, "prompts"),
@@ -162,6 +184,7 @@ pub(in crate::upstream) async fn read(
         resources,
         templates,
     };
+    failed.append(&mut reader.taken.lock().cut);
     Ok(ReadLists { listing, failed })
 }
 
@@ -191,6 +214,31 @@ struct ErrorView {
 struct ListReader<'a> {
     link: &'a Link,
     revision: Revision,
+    taken: Guarded<Taken>,
+}
+
+/// What was taken of all lists of a server so far.
+#[derive(Default)]
+struct Taken {
+    items: usize,
+    bytes: usize,
+    cut: Vec<ListError>,
+}
+
+impl Taken {
+    /// Counts a page. How many of its definitions may be taken, and what is reached where that is the end.
+    fn count(&mut self, items: usize, bytes: usize) -> (usize, Option<String>) {
+        self.bytes += bytes;
+        if self.bytes > MAX_BYTES {
+            let limit = format!("{} MiB over all lists of the server", MAX_BYTES >> 20);
+            return (0, Some(limit));
+        }
+        let room = MAX_ITEMS - self.items;
+        self.items += items.min(room);
+        let limit =
+            (items > room).then(|| format!("{MAX_ITEMS} definitions over all lists of the server"));
+        (items.min(room), limit)
+    }
 }
 
 impl ListReader<'_> {
@@ -220,7 +268,8 @@ impl ListReader<'_> {
     async fn list(&self, method: &'static str, key: &str) -> Result<Vec<Raw>, ListError> {
         let mut items = Vec::new();
         let mut cursor: Option<String> = None;
-        let (mut seen, mut bytes) = (HashSet::new(), 0);
+        let mut seen = HashSet::new();
+        let mut limit = format!("{MAX_PAGES} pages");
         for _ in 0..MAX_PAGES {
             let page = match self.page(method, cursor.as_deref()).await {
                 Ok(page) => page,
@@ -231,33 +280,26 @@ impl ListReader<'_> {
                 }) => return Ok(items),
                 Err(error) => return Err(error),
             };
-            bytes += page.as_bytes().len();
             let found = page.get(key).unwrap_or_else(Raw::empty_object);
+            let length = page.as_bytes().len();
+            let (room, reached) = self.taken.lock().count(found.elements().count(), length);
             // Detached: the catalog outlives the frame.
-            items.extend(
-                found
-                    .elements()
-                    .take(MAX_ITEMS - items.len())
-                    .map(|item| item.detached()),
-            );
+            items.extend(found.elements().take(room).map(|item| item.detached()));
+            if let Some(reached) = reached {
+                limit = reached;
+                break;
+            }
             let next = page.get("nextCursor").and_then(|next| next.string());
             match next {
                 None => return Ok(items),
-                Some(next)
-                    if items.len() < MAX_ITEMS
-                        && bytes < MAX_BYTES
-                        && seen.insert(next.clone()) =>
-                {
-                    cursor = Some(next);
+                Some(next) if seen.insert(next.clone()) => cursor = Some(next),
+                Some(_) => {
+                    "a page that it had named before".clone_into(&mut limit);
+                    break;
                 }
-                Some(_) => break,
             }
         }
-        tracing::warn!(
-            method,
-            items = items.len(),
-            "the server's list does not come to an end; it was cut"
-        );
+        self.taken.lock().cut.push(ListError::Cut { method, limit });
         Ok(items)
     }
 
@@ -326,5 +368,31 @@ mod tests {
         assert_eq!(listing, of("new", &[], &[]));
         let (_, error) = read(Vec::new()).or_known(Some(&known), String::new());
         assert_eq!(error, None);
+        let cut = ListError::Cut {
+            method: method::PROMPTS_LIST,
+            limit: "7 pages".to_owned(),
+        };
+        let (listing, error) = read(vec![cut]).or_known(Some(&known), String::new());
+        assert_eq!(listing, of("new", &[], &[]), "what was read counts");
+        let reason = error.expect("a reason").reason;
+        assert!(
+            reason.contains("prompts/list was cut after 7 pages"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn all_lists_of_a_server_share_one_bound() {
+        let mut taken = Taken::default();
+        assert_eq!(taken.count(MAX_ITEMS - 1, 10), (MAX_ITEMS - 1, None));
+        assert_eq!(taken.count(1, 10), (1, None));
+        let (room, reached) = taken.count(5, 10);
+        assert_eq!(room, 0);
+        assert!(reached.is_some_and(|limit| limit.contains("20000 definitions")));
+        let mut taken = Taken::default();
+        assert_eq!(taken.count(1, MAX_BYTES), (1, None));
+        let (room, reached) = taken.count(1, 1);
+        assert_eq!(room, 0);
+        assert!(reached.is_some_and(|limit| limit.contains("16 MiB")));
     }
 }

@@ -68,7 +68,8 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
     let changes: Vec<&Value> = found.iter().rev().collect();
     let first = changes[0]["detail"].as_str().expect("a detail");
     assert!(
-        first.starts_with("by me; tool echo") && first.contains(fingerprint),
+        first.starts_with(&format!("by {}; tool echo", crate::trust::account()))
+            && first.contains(fingerprint),
         "{first}"
     );
     assert_eq!(changes[4]["outcome"], "failed", "what was seen is no more");

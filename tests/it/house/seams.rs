@@ -90,6 +90,11 @@ const SPAWNS: &[Exception] = &[
         "waited for at once, or told to stop; the runtime waits for it",
     ),
     ("management/activity.rs", 1, "waited for at once"),
+    (
+        "management/contact.rs",
+        1,
+        "waited for at once; goes to its end when whoever asked leaves",
+    ),
     ("management/over_files.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",

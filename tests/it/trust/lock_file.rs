@@ -1,13 +1,16 @@
 //! `mcp.lock.json`: exported, and served.
 
-use serde_json::Value;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
 
 use super::{held, review::cli, saying};
 use crate::support::{
     behaviours::*,
-    daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, plain_tool},
+    daemon::{Home, TestDaemon},
+    fake_upstream::{FakeUpstream, Upstream, plain_tool},
     patience::until_async,
+    pipe_client::PipeClient,
 };
 
 #[tokio::test]
@@ -75,7 +78,8 @@ async fn exactly_what_the_file_has_is_accepted() {
     assert_eq!(held(&daemon, "up").await.len(), 2);
     let (_, said, _) = cli(daemon.home(), &["upstream", "inspect", "up"]).await;
     assert!(
-        !said.contains("upstream approve") && said.contains("start it without --locked"),
+        !said.contains("upstream approve")
+            && said.contains("nothing can be approved while the lock file"),
         "{said}"
     );
     let (_, status, _) = cli(daemon.home(), &["status"]).await;
@@ -107,4 +111,127 @@ async fn a_broken_one_refuses_to_start() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("mcpproxy upstream lock"), "{said}");
     assert_eq!(server.spawn_count(), 0);
+}
+
+/// A home whose configuration names a lock file that has `echo` and `wave` of `up`.
+async fn locked_home() -> (Upstream, Home, PathBuf) {
+    let server = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .tool("wave", echo())
+        .start()
+        .await;
+    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    daemon
+        .client("/mcp/all")
+        .await
+        .wait_for_tool("up__wave")
+        .await;
+    let file = daemon.home().config_file().with_file_name("team.lock.json");
+    let (code, _, said) = cli(daemon.home(), &["upstream", "lock", path(&file)]).await;
+    assert_eq!(code, 0, "{said}");
+    let home = daemon.shutdown().await;
+    name_lock_file(&home, "team.lock.json");
+    (server, home, file)
+}
+
+fn path(file: &std::path::Path) -> &str {
+    file.to_str().expect("text")
+}
+
+/// Relative to the folder of the configuration.
+fn name_lock_file(home: &Home, name: &str) {
+    let text = std::fs::read_to_string(home.config_file()).expect("the file");
+    let mut settings: Value = serde_json::from_str(&text).expect("JSON");
+    settings["lock_file"] = json!(name);
+    home.write_config(&settings.to_string());
+}
+
+#[tokio::test]
+async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_offers_to_approve() {
+    let (server, home, file) = locked_home().await;
+    server
+        .offer_silently(&[(plain_tool("wave"), echo()), (plain_tool("late"), echo())])
+        .await;
+    // Without a daemon it is the same.
+    let (_, said, _) = cli(&home, &["access", "check", "operator", "up:echo"]).await;
+    assert!(said.contains("has its definition"), "{said}");
+    let mut bridge = PipeClient::start(&home, &["stdio"]);
+    bridge.open().await;
+    let answer = bridge.call("call_tool_read", r#"{"name":"up:wave"}"#).await;
+    assert!(answer.result().contains("content"), "{}", answer.result());
+    let refused = bridge.call("call_tool_read", r#"{"name":"up:late"}"#).await;
+    let failure: Value = serde_json::from_str(&refused.text()).expect("JSON");
+    assert_eq!(failure["code"], "tool_held");
+    let hint = failure["hint"].as_str().expect("a hint");
+    assert!(
+        hint.contains("lock file") && !hint.contains("approve"),
+        "{hint}"
+    );
+
+    for command in [
+        &["upstream", "list", "-o", "json"][..],
+        &["status"],
+        &["upstream", "inspect", "up"],
+        &["call", "read", "up:late"],
+    ] {
+        let (_, out, err) = cli(&home, command).await;
+        let said = out + &err;
+        assert!(said.contains(path(&file)), "{command:?}: {said}");
+        assert!(!said.contains("upstream approve"), "{command:?}: {said}");
+    }
+    let (_, out, err) = cli(&home, &["upstream", "approve", "up", "--all"]).await;
+    assert!((out + &err).contains(path(&file)));
+    let (code, said, _) = cli(
+        &home,
+        &["access", "check", "operator", "up:late", "-o", "json"],
+    )
+    .await;
+    let verdict: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(
+        (code, &verdict["decided_by"]),
+        (4, &json!("lock_file")),
+        "{said}"
+    );
+    let reason = verdict["reason"].as_str().expect("a reason");
+    assert!(reason.contains(path(&file)), "{reason}");
+
+    name_lock_file(&home, "other.lock.json");
+    until_async("the restart to be asked for", async || {
+        let (_, said, _) = cli(&home, &["status"]).await;
+        said.contains("`lock_file` was changed").then_some(())
+    })
+    .await;
+    assert!(bridge.leave().await.success());
+    cli(&home, &["stop"]).await;
+    // What was named does not exist.
+    let (code, _, said) = cli(&home, &["serve", "--listen", "127.0.0.1:0"]).await;
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("other.lock.json"), "{said}");
+    let (_, said, _) = cli(&home, &["config", "check"]).await;
+    assert!(said.contains("lock_file"), "{said}");
+}
+
+#[tokio::test]
+async fn a_reviewed_file_is_not_cut_short_unasked() {
+    let (_server, home, file) = locked_home().await;
+    let reviewed = std::fs::read_to_string(&file).expect("there");
+    let daemon = TestDaemon::start_in(home).await;
+    let home = daemon.home();
+    // Under the lock its own entries are what is approved.
+    let (code, _, said) = cli(home, &["upstream", "lock", path(&file)]).await;
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), reviewed);
+
+    let more = reviewed.replace("\"up\"", "\"gone\"");
+    std::fs::write(&file, &more).expect("written");
+    let (code, _, said) = cli(home, &["upstream", "lock", path(&file)]).await;
+    assert_eq!(code, 4, "{said}");
+    assert!(said.contains("gone:echo, gone:wave"), "{said}");
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), more);
+    std::fs::write(&file, "not a lock file").expect("written");
+    let (code, _, said) = cli(home, &["upstream", "lock", path(&file)]).await;
+    assert_eq!(code, 4, "{said}");
+    let (code, _, said) = cli(home, &["upstream", "lock", path(&file), "--force"]).await;
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(std::fs::read_to_string(&file).expect("there"), reviewed);
 }

@@ -109,6 +109,49 @@ async fn a_definition_that_is_taken_back_is_usable_at_once() {
 }
 
 #[tokio::test]
+async fn what_was_taken_back_while_the_server_slept_is_usable_by_the_next_call() {
+    for tool in ["up__echo", "call_tool_write"] {
+        let (server, daemon, client) = house().await;
+        let before = [(plain_tool("echo"), echo()), (plain_tool("wave"), echo())];
+        server
+            .offer(&[
+                (saying("echo", "Other words"), echo()),
+                (plain_tool("wave"), echo()),
+            ])
+            .await;
+        wait_for_tools(&client, &["up__wave"]).await;
+        let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
+        server.offer_silently(&before).await;
+        let client = daemon.client("/mcp/all").await;
+        assert_eq!(client.tool_names().await, ["up__wave"]);
+        let arguments = if tool == "up__echo" {
+            "{}"
+        } else {
+            r#"{"name":"up:echo"}"#
+        };
+        let reply = client.call(tool, arguments).await;
+        assert!(reply.frame.contains("result"), "{}", reply.frame);
+        assert_eq!(server.received("tools/call").len(), 1, "{}", reply.frame);
+        wait_for_tools(&client, &["up__echo", "up__wave"]).await;
+    }
+}
+
+#[tokio::test]
+async fn the_baseline_is_on_disk_before_the_first_call_is_sent() {
+    let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder().upstream("up", &server).spawn().await;
+    let client = daemon.client("/mcp/call").await;
+    let reply = client
+        .call("call_tool_write", r#"{"name":"up:echo"}"#)
+        .await;
+    assert!(!reply.frame.contains("isError\":true"), "{}", reply.frame);
+    let home = daemon.kill().await;
+    let file = home.data_dir().join("approvals/up.json");
+    let ledger = std::fs::read_to_string(file).expect("a ledger");
+    assert!(ledger.contains("echo"), "{ledger}");
+}
+
+#[tokio::test]
 async fn the_same_definition_in_another_order_is_the_same_and_a_new_tool_is_usable() {
     let (server, daemon, client) = house().await;
     let plain: serde_json::Map<String, serde_json::Value> =

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::saying;
+use super::{account, saying};
 use crate::support::{
     behaviours::*,
     daemon::{Home, TestDaemon},
@@ -94,7 +94,8 @@ async fn a_person_reviews_a_change_and_approves_exactly_that() {
     assert!(said.contains("nothing of it is held"), "{said}");
     let file = home.data_dir().join("approvals/up.json");
     let kept = std::fs::read_to_string(file).expect("there");
-    assert!(kept.contains("\"by\":\"somebody\""), "{kept}");
+    let by = format!("\"by\":{:?}", account());
+    assert!(kept.contains(&by), "not what a request says: {kept}");
     daemon
         .client("/mcp/all")
         .await

@@ -1,0 +1,80 @@
+//! A first contact with a server whose entry an agent wrote, because a person wants to see what it lists. If nothing comes of it, the
+//! entry is marked as the agent's again, so that it is neither contacted nor filled in from then on.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{
+    Backing, Inspection, Management,
+    gated::is_quarantined,
+    inspection::{awaits_contact, by_a_person},
+};
+use crate::{
+    config::Change,
+    error_code::{ErrorCode, Failure},
+};
+
+impl Management {
+    /// Has a quarantined server connected for listing although an agent wrote its entry: a person asked for it. Returns what is known then.
+    /// Goes on to its end when whoever asked leaves, so that no entry stays unmarked by accident.
+    pub async fn contact(&self, name: &str, patience: Duration) -> Result<Inspection, Failure> {
+        let (management, server) = (self.clone(), name.to_owned());
+        let contact = async move { management.contact_now(&server, patience).await };
+        tokio::spawn(contact).await.unwrap_or_else(|_| {
+            let hint = "Try again.";
+            let failure = Failure::new(ErrorCode::Internal, "the contact was cut short", hint);
+            Err(failure.of_server(name))
+        })
+    }
+
+    async fn contact_now(&self, name: &str, patience: Duration) -> Result<Inspection, Failure> {
+        let settings = self.settings()?;
+        let entry = settings.servers.get(name);
+        if !entry.is_some_and(|entry| awaits_contact(entry)) {
+            self.settled_server(name, patience).await?;
+            return self.inspect(name);
+        }
+        self.write(vec![by_a_person(name)]).await?;
+        let settled = self.settled_server(name, patience).await;
+        let seen = settled.and_then(|_| self.inspect(name));
+        if seen.as_ref().is_ok_and(|seen| seen.inspected) {
+            return seen;
+        }
+        self.mark_again(name).await?;
+        let attempt = seen?;
+        let why = attempt.server.last_error.clone();
+        let why = why.unwrap_or_else(|| "it has not listed anything in time".to_owned());
+        Ok(Inspection {
+            contact_error: Some(why),
+            ..self.inspect(name)?
+        })
+    }
+
+    /// Says again that an agent wrote the entry, unless somebody has decided about it meanwhile.
+    async fn mark_again(&self, name: &str) -> Result<(), Failure> {
+        let settings = self.settings()?;
+        let is_broken = settings.broken.iter().any(|broken| broken.name == name);
+        if !is_broken && !is_quarantined(&settings, &self.lists(&settings), name) {
+            return Ok(());
+        }
+        let mark = Change::SetKey {
+            server: name.to_owned(),
+            path: vec!["changed_by".to_owned()],
+            value: Value::String("agent".to_owned()),
+        };
+        match self.backing().change(vec![mark]).await {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let error = format!(
+                    "the server could not be contacted, and its entry could not be marked as an agent's again: {error}"
+                );
+                let hint = format!(
+                    "Write `\"changed_by\": \"agent\"` into the entry in {}, or remove it.",
+                    self.config_file().display()
+                );
+                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint).of_server(name))
+            }
+        }
+    }
+}
