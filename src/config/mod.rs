@@ -27,6 +27,7 @@ mod server_entry;
 mod settings;
 mod source;
 mod splice;
+mod strangers_text;
 mod strict;
 mod surroundings;
 mod tool_filter;
@@ -45,7 +46,6 @@ pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
 pub use line_column::LineColumn;
 pub use listen::{BadListen, Listen, NotLoopback};
-pub use masking::{mask_text_of_strangers, mask_value};
 pub use parse::{entry_fault, parse};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use profiles::Profile;
@@ -62,6 +62,9 @@ pub use server_entry::{
 };
 pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
 pub use source::{LoadError, Overrides, Variables, load, process_environment};
+pub use strangers_text::{
+    TextsOfList, is_named_value, mask_text_of_strangers, mask_value, names_a_secret, says_secret,
+};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use wildcard::{Coverage, NamePattern, UriPattern, Wildcard};
