@@ -13,6 +13,7 @@ mod keeper;
 mod line_column;
 mod listen;
 mod masking;
+mod mistakes;
 mod parse;
 mod places;
 mod profiles;
@@ -46,6 +47,7 @@ pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
 pub use line_column::LineColumn;
 pub use listen::{BadListen, Listen, NotLoopback};
+pub use mistakes::OtherMistakes;
 pub use parse::{entry_fault, parse};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use profiles::Profile;
@@ -100,7 +102,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// Access control is configured in a way that is not understood as a whole, so nobody is let in by it.
-    #[error("line {line}, column {column}: `{key}` {problem}")]
+    #[error("line {line}, column {column}: `{key}` {problem}{others}")]
     AccessControl {
         /// Counted from 1.
         line: usize,
@@ -110,6 +112,8 @@ pub enum ConfigError {
         key: String,
         /// What is wrong, and what is accepted.
         problem: String,
+        /// What else is wrong.
+        others: OtherMistakes,
     },
 }
 
