@@ -127,7 +127,7 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
                 continue;
             }
         };
-        if let Some(connection) = served.connections.enter() {
+        if let Some(connection) = served.connections.enter(peer) {
             tasks.spawn(converse(io, peer, served.clone(), connection));
             continue;
         }
