@@ -40,6 +40,8 @@ pub enum ErrorCode {
     RateLimited,
     /// No profile of that name is configured.
     UnknownProfile,
+    /// The activity log has no record of that number.
+    UnknownRecord,
     /// The server could not be started or reached.
     ServerUnavailable,
     /// The connection ended while the call was in flight.
@@ -116,6 +118,7 @@ impl ErrorCode {
         Self::Unauthorized,
         Self::RateLimited,
         Self::UnknownProfile,
+        Self::UnknownRecord,
         Self::ServerUnavailable,
         Self::ConnectionLost,
         Self::TimedOut,
@@ -147,6 +150,7 @@ impl ErrorCode {
             Self::Unauthorized => ("unauthorized", 401, 4, RPC_INTERNAL),
             Self::RateLimited => ("rate_limited", 429, 1, RPC_INTERNAL),
             Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
+            Self::UnknownRecord => ("unknown_record", 404, 1, RPC_INTERNAL),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
             Self::ConnectionLost => ("connection_lost", 502, 1, RPC_INTERNAL),
             Self::TimedOut => ("timed_out", 504, 1, RPC_INTERNAL),

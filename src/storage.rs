@@ -42,6 +42,22 @@ pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
     ownership::open(path, options)
 }
 
+/// By what a file is known, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileIdentity(ownership::Identity);
+
+impl FileIdentity {
+    /// Of an open file.
+    pub fn of(file: &File) -> io::Result<Self> {
+        Ok(Self(ownership::identity(&file.metadata()?)))
+    }
+
+    /// Whether the file of this path is it: neither removed nor replaced.
+    pub fn is_at(self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok_and(|found| ownership::identity(&found) == self.0)
+    }
+}
+
 /// Puts `content` in place of the file, whole or not at all. The file is private (0600).
 pub fn write_atomically(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -152,6 +168,13 @@ mod ownership {
         Ok(file)
     }
 
+    /// Device and number.
+    pub(super) type Identity = (u64, u64);
+
+    pub(super) fn identity(found: &Metadata) -> Identity {
+        (found.dev(), found.ino())
+    }
+
     fn is_ours(found: &Metadata) -> bool {
         found.uid() == rustix::process::geteuid().as_raw()
     }
@@ -164,7 +187,7 @@ mod ownership {
 #[cfg(not(unix))]
 mod ownership {
     use std::{
-        fs::{File, OpenOptions},
+        fs::{self, File, OpenOptions},
         io,
         path::Path,
     };
@@ -177,6 +200,11 @@ mod ownership {
     pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
         options.open(path)
     }
+
+    /// That there is one.
+    pub(super) type Identity = ();
+
+    pub(super) fn identity(_: &fs::Metadata) -> Identity {}
 }
 
 #[cfg(all(test, unix))]
@@ -264,6 +292,19 @@ mod tests {
         pipe.expect("a pipe");
         check("a pipe");
         assert_eq!(fs::read(&victim).expect("readable"), b"whole");
+    }
+
+    #[test]
+    fn a_file_that_is_removed_or_replaced_is_noticed() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let path = ground.path().join("file");
+        let file = create_private_file(&path).expect("writable");
+        let identity = FileIdentity::of(&file).expect("it is open");
+        assert!(identity.is_at(&path));
+        fs::remove_file(&path).expect("it is there");
+        assert!(!identity.is_at(&path));
+        fs::write(&path, "other").expect("writable");
+        assert!(!identity.is_at(&path));
     }
 
     #[test]

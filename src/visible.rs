@@ -1,14 +1,69 @@
-//! Which characters steer a terminal or hide from the eye, in text that strangers wrote.
+//! Which characters steer a terminal or hide from the eye, in text that strangers wrote: the one list of them. And which letters are read
+//! as others.
 
-/// Whether a character is none that can be seen: it steers a terminal, turns the direction of text, or stands between letters unseen.
+pub mod letters;
+
+/// Whether a character is not to be shown as it is: it steers a terminal, turns the direction of text, or stands between letters unseen.
+/// What scripts and emoji need to shape their neighbours may be shown.
 pub fn is_invisible(character: char) -> bool {
-    character.is_control() || is_hidden(character)
+    character.is_control() || is_hidden(character) && !shapes_neighbours(character)
 }
 
-fn is_hidden(character: char) -> bool {
-    matches!(
-        character,
-        '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{2069}' | '\u{FEFF}'
-            | '\u{E0000}'..='\u{E007F}'
-    )
+/// Characters without a width, and letters that look like nothing or like what two parties agreed on. Controls are not among them.
+pub fn is_hidden(character: char) -> bool {
+    matches!(character,
+        '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}'
+        | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{2800}' | '\u{3164}'
+        | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{13430}'..='\u{1343F}'
+        | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+        || is_private(character)
+}
+
+/// Letters that mean what two parties agree on, which a reader is not one of.
+pub fn is_private(character: char) -> bool {
+    matches!(character, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{10FFFF}')
+}
+
+/// Letters that nobody sees and that spell in ASCII.
+pub fn is_tag(character: char) -> bool {
+    matches!(character, '\u{E0000}'..='\u{E007F}')
+}
+
+/// Joiners and variation selectors.
+fn shapes_neighbours(character: char) -> bool {
+    matches!(character,
+        '\u{34F}' | '\u{180B}'..='\u{180F}' | '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hides_is_not_shown_and_what_scripts_need_is() {
+        for hidden in [
+            '\u{200b}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{feff}',
+            '\u{e0041}',
+            '\u{ad}',
+            '\u{61c}',
+            '\u{3164}',
+            '\u{e000}',
+            '\u{ffa0}',
+            '\u{1d173}',
+        ] {
+            assert!(is_hidden(hidden) && is_invisible(hidden), "{hidden:?}");
+        }
+        for shaping in ['\u{200c}', '\u{200d}', '\u{fe0f}', '\u{e0100}'] {
+            assert!(is_hidden(shaping) && !is_invisible(shaping), "{shaping:?}");
+        }
+        for control in ['\u{1b}', '\n', '\u{9b}'] {
+            assert!(!is_hidden(control) && is_invisible(control), "{control:?}");
+        }
+        for seen in ['a', 'ß', '世', '\u{5d0}', '\u{1f600}'] {
+            assert!(!is_hidden(seen) && !is_invisible(seen), "{seen:?}");
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! Who may have what by the rules of `serverAuth.acl`: the first that matches decides, else the default. Pure, over names; what there
 //! is of servers and tools nobody asks here.
 
-use std::borrow::Cow;
-
-use crate::config::{Acl, AclRule, Coverage, NamePattern, Policy};
+use crate::{
+    config::{Acl, AclRule, Coverage, NamePattern, Policy},
+    visible::letters,
+};
 
 /// What is asked about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -160,7 +161,7 @@ fn matches_folded(rule: &AclRule, asked: Asked<'_>) -> bool {
     let any = |patterns: &[NamePattern], server: &str, name: &str| {
         patterns
             .iter()
-            .any(|pattern| pattern.matches_folded(server, name, fold_name))
+            .any(|pattern| pattern.matches_folded(server, name, letters::loosely))
     };
     match asked {
         Asked::BuiltIn(_) => false,
@@ -180,12 +181,6 @@ fn matches_folded(rule: &AclRule, asked: Asked<'_>) -> bool {
             }),
         },
     }
-}
-
-/// What is left of a name without case, blanks and separators.
-fn fold_name(name: &str) -> String {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
 }
 
 /// A URI without what its readers differ on: without case, control characters, surrounding blanks, credentials, default ports, and the host
@@ -237,34 +232,31 @@ fn with_plain_authority(uri: &str) -> String {
 
 /// A URI without case and without characters that readers leave out, with its percent-encodings decoded.
 fn decoded_uri(uri: &str) -> String {
-    let mut text = Cow::Borrowed(uri);
-    // Twice encoded is decoded twice by some.
-    for _ in 0..3 {
-        let decoded = percent_encoding::percent_decode_str(&text)
-            .decode_utf8_lossy()
-            .into_owned();
-        text = Cow::Owned(decoded);
-    }
-    let text = text.replace('\\', "/");
+    let text = letters::decoded(uri).replace('\\', "/");
     let kept = text.trim().chars().filter(|c| !c.is_control());
     kept.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a path that does not lead where it says may lead to what a rule is about.
+/// Whether a path that does not lead where it says, or a name that may be read as another, may lead to what a rule is about.
 fn may_lead_to(rule: &AclRule, asked: Asked<'_>) -> bool {
-    match asked {
-        Asked::Resource { server, .. } if !is_plain(asked) => {
-            coverage(rule, server).1 > Coverage::Nothing
-        }
-        _ => false,
-    }
+    let covered = match asked {
+        Asked::Tool { server, .. } => covered(rule, server).tools,
+        Asked::Prompt { server, .. } => covered(rule, server).prompts,
+        Asked::Resource { server, .. } => coverage(rule, server).1,
+        Asked::BuiltIn(_) => return false,
+    };
+    covered > Coverage::Nothing && !is_plain(asked)
 }
 
-/// Whether a URI leads where it says: an encoded or relative path may leave what a rule allows, and letters of a host that are none of ASCII
-/// may stand for others.
+/// Whether a name is nobody's but its own, and whether a URI leads where it says: an encoded or relative path may leave what a rule allows,
+/// and letters of a host that are none of ASCII may stand for others.
 fn is_plain(asked: Asked<'_>) -> bool {
-    let Asked::Resource { uri, .. } = asked else {
-        return true;
+    let uri = match asked {
+        Asked::BuiltIn(_) => return true,
+        Asked::Tool { name, .. } | Asked::Prompt { name, .. } => {
+            return letters::is_plain_name(name);
+        }
+        Asked::Resource { uri, .. } => uri,
     };
     let decoded = decoded_uri(uri);
     let authority = decoded.split_once(':').map_or("", |(_, rest)| rest);
@@ -282,6 +274,23 @@ fn is_plain(asked: Asked<'_>) -> bool {
 
 /// How much of a server a rule matches, of the kind of thing of which it matches least, and of that of which it matches most.
 fn coverage(rule: &AclRule, server: &str) -> (Coverage, Coverage) {
+    let Covered {
+        tools,
+        prompts,
+        resources,
+    } = covered(rule, server);
+    let least = tools.min(prompts).min(resources);
+    (least, tools.max(prompts).max(resources))
+}
+
+/// How much of a server a rule matches, by the kind of thing.
+struct Covered {
+    tools: Coverage,
+    prompts: Coverage,
+    resources: Coverage,
+}
+
+fn covered(rule: &AclRule, server: &str) -> Covered {
     let widest = |all: &mut dyn Iterator<Item = Coverage>| all.max().unwrap_or(Coverage::Nothing);
     let names = |patterns: &[NamePattern]| {
         widest(&mut patterns.iter().map(|pattern| pattern.coverage(server)))
@@ -291,19 +300,16 @@ fn coverage(rule: &AclRule, server: &str) -> (Coverage, Coverage) {
         Some(tools) if tools.is_empty() => Coverage::Everything,
         Some(tools) => names(tools),
     };
-    let prompts = rule
-        .prompts
-        .as_ref()
-        .map_or(tools, |prompts| names(prompts));
-    let resources = rule.resources.as_ref().map_or(tools, |resources| {
-        widest(&mut resources.iter().map(|pattern| pattern.coverage(server)))
-    });
-    let kinds = [tools, prompts, resources];
-    let (least, most) = (kinds.iter().min(), kinds.iter().max());
-    (
-        least.copied().unwrap_or(Coverage::Nothing),
-        most.copied().unwrap_or(Coverage::Nothing),
-    )
+    Covered {
+        tools,
+        prompts: rule
+            .prompts
+            .as_ref()
+            .map_or(tools, |prompts| names(prompts)),
+        resources: rule.resources.as_ref().map_or(tools, |resources| {
+            widest(&mut resources.iter().map(|pattern| pattern.coverage(server)))
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -21,11 +21,41 @@ pub(super) const LARGEST_BODY: usize = 64 << 10;
 /// Who changes servers and settings.
 pub(super) const OPERATOR: &str = "operator";
 
+/// Limit: bytes of a name or an address that a client made up, of the error of a server, and of what a client says of itself. A record
+/// shows less of them.
+const LONGEST_TEXT: usize = 4 << 10;
+
 /// Something that happened.
 #[derive(Debug)]
 pub(super) struct ActivityEvent {
     pub(super) time: SystemTime,
     pub(super) what: EventKind,
+}
+
+impl ActivityEvent {
+    /// Copies what it has of messages, so that it keeps nothing of them alive. All of that is small.
+    pub(super) fn detach(&mut self) {
+        let EventKind::Call(call) = &mut self.what else {
+            return;
+        };
+        call.client = call.client.detached();
+        match &mut call.body {
+            SeenBody::Nothing => (),
+            SeenBody::Params(raw) | SeenBody::Arguments(raw) => *raw = raw.detached(),
+        }
+        match &mut call.end {
+            CallEnd::Result {
+                kept: Some(raw), ..
+            }
+            | CallEnd::RpcError { kept: raw, .. } => {
+                *raw = raw.detached();
+            }
+            CallEnd::Result { kept: None, .. }
+            | CallEnd::Withdrawn
+            | CallEnd::Failed { .. }
+            | CallEnd::Invalid { .. } => (),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -195,10 +225,10 @@ pub(super) enum ThingCalled {
 impl ThingCalled {
     fn of(thing: &Thing<'_>) -> Self {
         match thing {
-            Thing::Tool(name) => Self::Tool((&**name).into()),
-            Thing::Prompt(name) => Self::Prompt((&**name).into()),
-            Thing::Resource(uri) => Self::Resource((&**uri).into()),
-            Thing::Task(id) => Self::Task((&**id).into()),
+            Thing::Tool(name) => Self::Tool(bounded(name).into()),
+            Thing::Prompt(name) => Self::Prompt(bounded(name).into()),
+            Thing::Resource(uri) => Self::Resource(bounded(uri).into()),
+            Thing::Task(id) => Self::Task(bounded(id).into()),
             Thing::Nothing => Self::Nothing,
         }
     }
@@ -215,8 +245,8 @@ pub(super) enum CallEnd {
         kept: Option<Raw>,
         is_error: bool,
     },
-    /// With the server's own error.
-    RpcError(Raw),
+    /// With the server's own error, or what is small of it.
+    RpcError { size: usize, kept: Raw },
     /// With a failure of ours.
     Failed { code: ErrorCode, error: String },
     /// With an error of ours about the request itself.
@@ -251,7 +281,7 @@ impl OpenCall {
             id,
             parent,
             caller,
-            client: client.clone(),
+            client: small_client(client),
             endpoint,
             method: well_known(method),
             server: None,
@@ -273,7 +303,7 @@ impl OpenCall {
     /// What is called. Said again when more is known.
     pub fn is_of(&mut self, server: Option<&str>, thing: &Thing<'_>) {
         if let Some(call) = &mut self.call {
-            call.server = server.map(Into::into);
+            call.server = server.map(|name| bounded(name).into());
             call.thing = ThingCalled::of(thing);
         }
     }
@@ -302,7 +332,10 @@ impl OpenCall {
 
     /// It was answered with an error of the server.
     pub fn refused_by_server(self, error: &Raw) {
-        self.end(CallEnd::RpcError(error.clone()));
+        self.end(CallEnd::RpcError {
+            size: error.as_bytes().len(),
+            kept: small_error(error),
+        });
     }
 
     /// It came to nothing.
@@ -317,7 +350,7 @@ impl OpenCall {
     pub fn was_wrong(self, error: &RpcError) {
         self.end(CallEnd::Invalid {
             code: error.code,
-            error: error.message.clone(),
+            error: bounded(&error.message).to_owned(),
         });
     }
 
@@ -347,10 +380,10 @@ impl SeenCall {
         };
         let end = match &self.end {
             CallEnd::Result { kept, .. } => kept.as_ref().map_or(0, |raw| raw.as_bytes().len()),
-            CallEnd::RpcError(raw) => raw.as_bytes().len(),
+            CallEnd::RpcError { kept, .. } => kept.as_bytes().len(),
             CallEnd::Withdrawn | CallEnd::Failed { .. } | CallEnd::Invalid { .. } => 0,
         };
-        body + end
+        self.client.as_bytes().len() + body + end
     }
 }
 
@@ -372,5 +405,75 @@ fn well_known(method: &str) -> Cow<'static, str> {
     use crate::wire::method::{COMPLETE, PROMPTS_GET, RESOURCES_READ, TOOLS_CALL};
     let known = [TOOLS_CALL, RESOURCES_READ, PROMPTS_GET, COMPLETE];
     let known = known.into_iter().find(|known| *known == method);
-    known.map_or_else(|| Cow::Owned(method.to_owned()), Cow::Borrowed)
+    known.map_or_else(|| Cow::Owned(bounded(method).to_owned()), Cow::Borrowed)
+}
+
+/// The beginning of a text that others made up.
+pub(super) fn bounded(text: &str) -> &str {
+    let (beginning, _) = text.split_at(text.floor_char_boundary(LONGEST_TEXT));
+    beginning
+}
+
+/// What a client says of itself, without what no record shows if that is much.
+fn small_client(client: &Raw) -> Raw {
+    if client.as_bytes().len() <= LONGEST_TEXT {
+        return client.clone();
+    }
+    let text = |key: &str| client.get(key).and_then(|text| text.string());
+    let [name, version] = ["name", "version"].map(|key| text(key).unwrap_or_default());
+    let small = (bounded(&name), bounded(&version));
+    Raw::author(&serde_json::json!({ "name": small.0, "version": small.1 }))
+}
+
+/// The error of a server, without what no record shows if that is much.
+fn small_error(error: &Raw) -> Raw {
+    if error.as_bytes().len() <= LONGEST_TEXT {
+        return error.clone();
+    }
+    let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+    let message = error.get("message").and_then(|message| message.string());
+    let message = message.unwrap_or_default();
+    Raw::author(&serde_json::json!({ "code": code, "message": bounded(&message) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_bounded_and_lets_go_of_the_messages_it_came_in() {
+        let long = "x".repeat(1 << 20);
+        let error = Raw::author(&serde_json::json!({ "code": -3, "message": long, "data": long }));
+        let client = Raw::author(&serde_json::json!({ "name": "n", "version": long }));
+        let frame = Raw::author(&serde_json::json!({ "arguments": { "a": 1 }, "junk": long }));
+        let arguments = frame.get("arguments").expect("it is there");
+        let mut call = OpenCall::new(
+            Activity::none(),
+            NewCall {
+                id: 1,
+                parent: None,
+                caller: "ada".into(),
+                client: &client,
+                endpoint: None,
+                method: &long,
+                body: CallBody::Arguments(Some(&arguments)),
+            },
+        );
+        call.is_of(Some(&long), &Thing::Resource(long.as_str().into()));
+        let mut call = call.call.take().expect("it is open");
+        call.end = CallEnd::RpcError {
+            size: error.as_bytes().len(),
+            kept: small_error(&error),
+        };
+        assert_eq!(call.method.len(), LONGEST_TEXT);
+        assert!(call.held() < 3 * LONGEST_TEXT, "{}", call.held());
+        let mut event = ActivityEvent {
+            time: SystemTime::UNIX_EPOCH,
+            what: EventKind::Call(call),
+        };
+        drop(arguments);
+        assert!(!frame.bytes().is_unique(), "it holds a part of it");
+        event.detach();
+        assert!(frame.bytes().is_unique(), "{event:?}");
+    }
 }

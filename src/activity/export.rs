@@ -1,6 +1,7 @@
 //! Records as lines of a file: JSON Lines, or CSV for spreadsheets.
 
 use super::record::ActivityRecord;
+use crate::wire::Raw;
 
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -12,7 +13,7 @@ pub enum ExportFormat {
     Csv,
 }
 
-const COLUMNS: [&str; 26] = [
+const COLUMNS: [&str; 27] = [
     "id",
     "time",
     "kind",
@@ -37,6 +38,7 @@ const COLUMNS: [&str; 26] = [
     "request_bytes",
     "answer_bytes",
     "arguments",
+    "result",
     "missing",
     "times",
 ];
@@ -77,6 +79,11 @@ impl ExportFormat {
 
 fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
+    let json = |value: &Option<Raw>| {
+        value
+            .as_ref()
+            .map_or_else(String::new, |json| json.as_str().to_owned())
+    };
     let number = |number: Option<u64>| number.map(|n| n.to_string()).unwrap_or_default();
     [
         record.id.to_string(),
@@ -102,11 +109,8 @@ fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
         number(record.duration_us),
         number(record.request_bytes),
         number(record.answer_bytes),
-        record
-            .arguments
-            .as_ref()
-            .map(|arguments| arguments.as_str().to_owned())
-            .unwrap_or_default(),
+        json(&record.arguments),
+        json(&record.result),
         number(record.missing),
         number(record.times),
     ]
@@ -135,6 +139,7 @@ mod tests {
             server: Some("up".to_owned()),
             tool: Some("a\"b,c\nd".to_owned()),
             reason: Some("=1+1".to_owned()),
+            result: Some(Raw::author(&serde_json::json!({"content": [1, 2]}))),
             ..ActivityRecord::default()
         };
         let line = ExportFormat::Jsonl.line(&record);
@@ -149,6 +154,7 @@ mod tests {
             csv.contains("\"up:a\"\"b,c\nd\"") && csv.contains("\"'=1+1\""),
             "{csv}"
         );
+        assert!(csv.contains(r#","{""content"":[1,2]}","#), "{csv}");
         let header = ExportFormat::Csv.header();
         assert_eq!(header.trim_end().split(',').count(), COLUMNS.len());
         for (name, format) in ExportFormat::ALL {

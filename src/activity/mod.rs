@@ -4,8 +4,10 @@
 //! The only door to redb.
 
 mod block;
+mod bounds;
 mod event;
 mod export;
+mod failures;
 mod flood;
 mod line;
 mod query;
@@ -47,7 +49,7 @@ pub use self::{
         TouchedThing,
     },
     export::ExportFormat,
-    query::{BadQuery, PAGE, RecordQuery},
+    query::{BadQuery, PAGE, PARAMETERS, RecordQuery},
     reading::{ActivityReader, UnreadableActivity},
     record::ActivityRecord,
     store::RecordPage,
@@ -85,6 +87,9 @@ pub struct ActivityStatus {
     /// The last file that was found to be damaged, under its new name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<String>,
+    /// That the file was removed while the daemon runs, and since when there is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub begun_anew: Option<String>,
 }
 
 #[derive(Debug)]
@@ -150,7 +155,8 @@ impl Activity {
     }
 
     /// Notes a request that was refused and was no call.
-    pub fn note_refusal(&self, refusal: RefusedNotice) {
+    pub fn note_refusal(&self, mut refusal: RefusedNotice) {
+        refusal.method = refusal.method.map(|method| event::bounded(&method).into());
         self.note(EventKind::Refusal(Box::new(refusal)));
     }
 

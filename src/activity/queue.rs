@@ -15,6 +15,10 @@ const ENOUGH_BYTES: usize = 1 << 20;
 #[derive(Debug, Default)]
 pub(super) struct ActivityQueue {
     events: Vec<ActivityEvent>,
+    /// How many of them keep nothing alive but themselves, from the first on.
+    detached: usize,
+    /// How many are lent.
+    lent: usize,
     bytes: usize,
     /// What found no room since the writer looked last.
     shed: u64,
@@ -48,7 +52,7 @@ impl ActivityQueue {
         if self.is_closed {
             return Alarm::None;
         }
-        if self.events.len() >= MOST || self.bytes + size > MOST_BYTES {
+        if self.events.len() + self.lent >= MOST || self.bytes + size > MOST_BYTES {
             self.shed += 1;
             return Alarm::None;
         }
@@ -66,10 +70,27 @@ impl ActivityQueue {
     /// All that waits; the queue is empty then.
     pub(super) fn take(&mut self) -> Waiting {
         self.bytes = 0;
+        self.detached = 0;
         Waiting {
             events: std::mem::take(&mut self.events),
             shed: std::mem::take(&mut self.shed),
         }
+    }
+
+    /// Those that came last and are not detached, to be given back before anything is taken.
+    pub(super) fn lend(&mut self) -> Vec<ActivityEvent> {
+        let lent = self.events.split_off(self.detached);
+        self.lent = lent.len();
+        lent
+    }
+
+    /// Takes back what was lent and is detached now, in its place.
+    pub(super) fn give_back(&mut self, mut lent: Vec<ActivityEvent>) {
+        let newer = self.events.split_off(self.detached);
+        self.events.append(&mut lent);
+        self.detached = self.events.len();
+        self.events.extend(newer);
+        self.lent = 0;
     }
 
     /// How many found no room since.
@@ -111,6 +132,34 @@ mod tests {
         );
         assert_eq!(queue.take().events.len(), ENOUGH + 2);
         assert_eq!(queue.push(event()), Alarm::Something);
+    }
+
+    #[test]
+    fn what_is_lent_comes_back_in_its_place() {
+        let numbered = |number: u64| ActivityEvent {
+            time: SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(number),
+            ..event()
+        };
+        let mut queue = ActivityQueue::default();
+        for number in 0..6 {
+            queue.push(numbered(number));
+            if number % 2 == 1 {
+                let lent = queue.lend();
+                assert_eq!(lent.len(), 2, "each is lent once");
+                queue.push(numbered(100 + number));
+                queue.give_back(lent);
+                let late = queue.lend();
+                assert_eq!(late.len(), 1);
+                queue.give_back(late);
+            }
+        }
+        let seconds = |event: &ActivityEvent| {
+            let since = event.time.duration_since(SystemTime::UNIX_EPOCH);
+            since.expect("later").as_secs()
+        };
+        let order: Vec<u64> = queue.take().events.iter().map(seconds).collect();
+        assert_eq!(order, [0, 1, 101, 2, 3, 103, 4, 5, 105]);
+        assert_eq!(queue.lend().len(), 0);
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::{path::Path, sync::Arc, time::SystemTime};
 
 use super::{
     Activity,
+    failures::{FileError, StoreError},
     query::{BadQuery, RecordQuery},
     record::ActivityRecord,
-    store::{ActivityStore, FileError, RecordPage, StoreError},
+    store::{ActivityStore, RecordPage},
     writer,
 };
 

@@ -230,8 +230,8 @@ impl RecordMaker<'_> {
                     _ => "ok",
                 }
             }
-            CallEnd::RpcError(raw) => {
-                record.answer_bytes = u64::try_from(raw.as_bytes().len()).ok();
+            CallEnd::RpcError { size, kept: raw } => {
+                record.answer_bytes = u64::try_from(*size).ok();
                 record.code = raw
                     .get("code")
                     .map(|code| self.redaction.name(code.as_str()));

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 use serde_json::{Map, Value};
 
 use crate::{
-    config::{self, Kept},
+    config::{self, Kept, TextsOfList},
     secret::{MASK, Secrets},
     sync::Guarded,
     wire::Raw,
@@ -172,31 +172,57 @@ impl Walk<'_> {
                 }
             }
             Value::String(text) => self.text(key, &text, depth),
-            Value::Array(elements) => {
-                let mut shown = Vec::new();
-                for element in elements {
-                    if self.left == 0 {
-                        shown.push(LEFT_OUT.into());
-                        break;
-                    }
-                    self.spend(2);
-                    shown.push(self.value(key, element, depth - 1));
-                }
-                Value::Array(shown)
-            }
-            Value::Object(members) => self.object(members, depth),
+            Value::Array(elements) => Value::Array(self.array(key, elements, depth)),
+            Value::Object(members) => self.object(key, members, depth),
         }
     }
 
-    fn object(&mut self, members: Map<String, Value>, depth: usize) -> Value {
+    fn array(&mut self, key: &str, elements: Vec<Value>, depth: usize) -> Vec<Value> {
+        let mut shown = Vec::new();
+        let mut texts = TextsOfList::default();
+        for element in elements {
+            if self.left == 0 {
+                shown.push(LEFT_OUT.into());
+                break;
+            }
+            self.spend(2);
+            let is_secret = match &element {
+                Value::String(text) => texts.is_secret(text),
+                Value::Number(number) => texts.is_secret(&number.to_string()),
+                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                    texts.pass();
+                    false
+                }
+            };
+            if is_secret && self.masks_guesses() {
+                shown.push(MASK.into());
+            } else {
+                shown.push(self.value(key, element, depth - 1));
+            }
+        }
+        shown
+    }
+
+    /// An object, which is itself the value of a member of this name.
+    fn object(&mut self, name: &str, members: Map<String, Value>, depth: usize) -> Value {
         let mut shown = Map::new();
+        let says_secret = members.iter().find_map(|(key, value)| {
+            let text = value.as_str()?;
+            config::says_secret(key, text).then(|| text.to_owned())
+        });
+        let is_within_secret = config::names_a_secret(name);
         for (key, value) in members {
             if self.left == 0 {
                 shown.insert(LEFT_OUT.to_owned(), LEFT_OUT.into());
                 break;
             }
             self.spend(key.len() + 4);
-            let value = self.value(&key, value, depth - 1);
+            let called = match &says_secret {
+                _ if is_within_secret => name,
+                Some(secret) if config::is_named_value(&key) => secret,
+                _ => &key,
+            };
+            let value = self.value(called, value, depth - 1);
             shown.insert(self.redaction.name(&key), value);
         }
         Value::Object(shown)
@@ -204,7 +230,7 @@ impl Walk<'_> {
 
     fn text(&mut self, key: &str, text: &str, depth: usize) -> Value {
         // JSON in a text has names of its own that say what is secret.
-        let is_json = text.starts_with(['{', '[']);
+        let is_json = text.trim_start().starts_with(['{', '[']);
         let inner = is_json
             .then(|| serde_json::from_str::<Value>(text).ok())
             .flatten();
@@ -225,9 +251,18 @@ impl Walk<'_> {
 
     fn text_of(&self, key: &str, text: &str) -> String {
         let known = self.redaction.secrets.masked(text);
+        if self.masks_guesses() {
+            config::mask_value(key, &known).into_owned()
+        } else {
+            known.into_owned()
+        }
+    }
+
+    /// Whether what looks like a secret is masked, beside what is known to be one.
+    fn masks_guesses(&self) -> bool {
         match self.kept {
-            Kept::Full => known.into_owned(),
-            Kept::Redacted | Kept::Off => config::mask_value(key, &known).into_owned(),
+            Kept::Full => false,
+            Kept::Redacted | Kept::Off => true,
         }
     }
 
@@ -307,6 +342,55 @@ mod tests {
         );
         check(&format!(r#"{{"{TOKEN}":1}}"#), r#"{"***":1}"#);
         check(r#"{"pin":123,"token":5}"#, r#"{"pin":123,"token":"***"}"#);
+    }
+
+    #[test]
+    fn secrets_are_masked_in_lists_pairs_and_texts_of_several_lines() {
+        let check = |value: &str, expected: &str| check(Kept::Redacted, value, expected);
+        check(
+            r#"{"args":["--password","x","--token=a b","y"]}"#,
+            r#"{"args":["--password","***","--token=***","y"]}"#,
+        );
+        check(
+            r#"{"args":["--password",1234,true]}"#,
+            r#"{"args":["--password","***",true]}"#,
+        );
+        check(
+            r#"[{"name":"DB_PASSWORD","value":"x"},{"name":"PATH","value":"y"}]"#,
+            r#"[{"name":"DB_PASSWORD","value":"***"},{"name":"PATH","value":"y"}]"#,
+        );
+        check(
+            r#"{"key":"api_key","value":["x",7]}"#,
+            r#"{"key":"***","value":["***","***"]}"#,
+        );
+        check(
+            r#"[["Authorization","x y"],["Accept","z"]]"#,
+            r#"[["Authorization","***"],["Accept","z"]]"#,
+        );
+        check(
+            r#"{"password":{"value":"x","of":["y"]}}"#,
+            r#"{"password":{"value":"***","of":["***"]}}"#,
+        );
+        check(
+            r#"{"u":"postgres://u:p,q@h/db","h":"Authorization: Bearer x y"}"#,
+            r#"{"u":"postgres://***@h/db","h":"Authorization: ***"}"#,
+        );
+        check(
+            r#"{"text":"a\n-----BEGIN PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\nb"}"#,
+            r#"{"text":"a\n***\nb"}"#,
+        );
+        check(
+            r#"["-----BEGIN PRIVATE KEY-----","MII","-----END PRIVATE KEY-----","b"]"#,
+            r#"["***","***","***","b"]"#,
+        );
+        check(
+            r#"{"env":"A=1\nDB_PASSWORD=correct horse\nB=2"}"#,
+            r#"{"env":"A=1\nDB_PASSWORD=***\nB=2"}"#,
+        );
+        check(
+            r#"{"j":" {\"token\":\"t\"}"}"#,
+            r#"{"j":"{\"token\":\"***\"}"}"#,
+        );
     }
 
     #[test]

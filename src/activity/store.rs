@@ -17,10 +17,15 @@ use redb::{
 
 use super::{
     block::{self, NewRecord},
+    bounds::{Excess, size_of_row},
+    failures::{FileError, StoreError, opened},
     query::{RecordFilter, RecordOrder},
     record::ActivityRecord,
 };
-use crate::{config::ActivitySettings, storage};
+use crate::{
+    config::ActivitySettings,
+    storage::{self, FileIdentity},
+};
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
 const FACTS: TableDefinition<'_, &str, u64> = TableDefinition::new("facts");
@@ -40,54 +45,6 @@ const CACHE: usize = 8 << 20;
 
 /// Limit: records that one page of an answer looks at. Whoever finds nothing in them goes on from where that ended.
 const LOOKED_AT: usize = 20_000;
-
-/// How much more than is needed is removed at once, as a part of all.
-const BATCH: u64 = 20;
-
-/// What a row takes beside its bytes.
-const ROW: u64 = 32;
-
-/// Why there is no file to write to.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum FileError {
-    /// Another process has it.
-    #[error("another process has it open")]
-    InUse,
-    /// It is of a version that we do not know.
-    #[error(
-        "it was written by a newer version of mcpproxy (format {0}); update, or move the file away"
-    )]
-    Newer(u64),
-    /// Its content makes no sense.
-    #[error("it is damaged: {0}")]
-    Damaged(String),
-    /// The disk said no.
-    #[error("{0}")]
-    Io(String),
-}
-
-/// Why nothing was written or read.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum StoreError {
-    /// Its content makes no sense.
-    #[error("it is damaged: {0}")]
-    Damaged(String),
-    /// The disk said no, or is full.
-    #[error("{0}")]
-    Io(String),
-}
-
-impl StoreError {
-    fn of(error: impl Into<redb::Error>) -> Self {
-        match error.into() {
-            redb::Error::Corrupted(why) => Self::Damaged(why),
-            redb::Error::TableTypeMismatch { table, .. } | redb::Error::TableIsMultimap(table) => {
-                Self::Damaged(format!("the table {table:?} is of another type"))
-            }
-            other => Self::Io(other.to_string()),
-        }
-    }
-}
 
 /// What is in the file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -109,6 +66,7 @@ pub struct RecordPage {
 /// The open file.
 pub(super) struct ActivityStore {
     path: PathBuf,
+    identity: FileIdentity,
     /// Locked for writing while the file is made smaller only.
     database: RwLock<Database>,
 }
@@ -143,6 +101,7 @@ impl ActivityStore {
     ) -> Result<Self, FileError> {
         let file = storage::open_private_file(path, options)
             .map_err(|error| FileError::Io(error.to_string()))?;
+        let identity = FileIdentity::of(&file).map_err(|error| FileError::Io(error.to_string()))?;
         let backend = FileBackend::new(file);
         let database = Builder::new()
             .set_cache_size(CACHE)
@@ -151,6 +110,7 @@ impl ActivityStore {
             .map_err(open_error)?;
         Ok(Self {
             path: path.to_owned(),
+            identity,
             database: RwLock::new(database),
         })
     }
@@ -178,6 +138,15 @@ impl ActivityStore {
             Ok(())
         });
         begun.map_err(opened)
+    }
+
+    /// Fails if what is written is in no file any more.
+    pub(super) fn check_place(&self) -> Result<(), StoreError> {
+        if self.identity.is_at(&self.path) {
+            Ok(())
+        } else {
+            Err(StoreError::Removed)
+        }
     }
 
     /// Which run of the daemon this is.
@@ -335,57 +304,6 @@ impl ActivityStore {
     }
 }
 
-/// What is in the file, and what may be.
-struct Excess {
-    records: u64,
-    bytes: u64,
-    most: u64,
-    most_bytes: u64,
-    /// In milliseconds.
-    oldest: u64,
-}
-
-impl Excess {
-    /// Removes the oldest rows until the bounds hold, and some more, so that not every batch has to. Gives what is left.
-    fn remove(mut self, table: &mut redb::Table<'_, u64, &[u8]>) -> Result<Self, StoreError> {
-        if self.records > self.most {
-            self.most -= self.most / BATCH;
-        }
-        if self.bytes > self.most_bytes {
-            self.most_bytes -= self.most_bytes / BATCH;
-        }
-        loop {
-            let is_over = self.records > self.most || self.bytes > self.most_bytes;
-            let row = table.first().map_err(StoreError::of)?;
-            let Some((first, size, count, newest)) = row.map(|(first, row)| {
-                let entries = block::entries(row.value());
-                let newest = entries.last().map_or(0, |(millis, _)| *millis);
-                (
-                    first.value(),
-                    size_of_row(row.value()),
-                    entries.len(),
-                    newest,
-                )
-            }) else {
-                return Ok(self);
-            };
-            if !is_over && newest >= self.oldest {
-                return Ok(self);
-            }
-            table.remove(first).map_err(StoreError::of)?;
-            let count = u64::try_from(count).unwrap_or(u64::MAX);
-            self.records = self.records.saturating_sub(count);
-            self.bytes = self.bytes.saturating_sub(size);
-        }
-    }
-}
-
-fn size_of_row(row: &[u8]) -> u64 {
-    u64::try_from(row.len())
-        .unwrap_or(u64::MAX)
-        .saturating_add(ROW)
-}
-
 /// The numbers, times and JSON of the records of a row that come next in this order.
 fn in_order(first: u64, row: &[u8], order: RecordOrder) -> Vec<(u64, u64, &[u8])> {
     let entries = (first..).zip(block::entries(row));
@@ -413,13 +331,6 @@ fn wanted(id: u64, millis: u64, json: &[u8], filter: &RecordFilter) -> Option<Ac
 fn read(id: u64, json: &[u8]) -> Option<ActivityRecord> {
     let record: ActivityRecord = serde_json::from_slice(json).ok()?;
     Some(ActivityRecord { id, ..record })
-}
-
-fn opened(error: StoreError) -> FileError {
-    match error {
-        StoreError::Damaged(why) => FileError::Damaged(why),
-        StoreError::Io(why) => FileError::Io(why),
-    }
 }
 
 fn open_error(error: DatabaseError) -> FileError {

@@ -1,15 +1,16 @@
 //! The one task that writes the log. It lets a few events come together, has records made of them off the workers of the runtime, and
 //! has them written at least once a second.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{mpsc, oneshot, watch},
+    task::{JoinError, JoinHandle},
     time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, writer::RecordWriter};
+use super::{Shared, event::ActivityEvent, writer::RecordWriter};
 use crate::config::Settings;
 
 /// How long an event waits for others before a record is made of it.
@@ -23,6 +24,12 @@ const ENOUGH: usize = 512;
 
 /// How often old records are looked for while nothing happens.
 const UPKEEP: Duration = Duration::from_mins(10);
+
+/// How often it is looked whether the file is still there while nothing happens.
+const LOOK: Duration = Duration::from_secs(30);
+
+/// How often what waits is made independent of the messages that it came in, while the disk is slow.
+const DETACH: Duration = Duration::from_millis(100);
 
 /// Writes the log; [`ActivityTask::run`] ends with the daemon.
 pub struct ActivityTask {
@@ -40,6 +47,7 @@ enum Job {
     Begin,
     TakeIn,
     Commit,
+    Look,
     End,
 }
 
@@ -66,6 +74,8 @@ impl ActivityTask {
         let mut commit_at: Option<Instant> = None;
         let mut upkeep = tokio::time::interval(UPKEEP);
         upkeep.reset();
+        let mut look = tokio::time::interval(LOOK);
+        look.reset();
         self.work(Job::Begin).await;
         loop {
             let waiting = self.writer.as_ref().map_or(0, RecordWriter::n_pending);
@@ -95,6 +105,7 @@ impl ActivityTask {
                     Job::Commit
                 }
                 _ = upkeep.tick() => Job::Commit,
+                _ = look.tick() => Job::Look,
             };
             take_in_at = None;
             let is_much = waiting >= ENOUGH && job == Job::TakeIn;
@@ -113,14 +124,17 @@ impl ActivityTask {
         let unwritten =
             u64::try_from(waiting.events.len() + writer.n_pending()).unwrap_or(u64::MAX);
         let in_force = settings.clone();
-        let worked = tokio::task::spawn_blocking(move || {
+        let working = tokio::task::spawn_blocking(move || {
             if job == Job::Begin {
                 writer.note_daemon("start");
             }
             writer.follow(in_force);
             writer.take_in(&waiting);
+            // Its messages are of no use to the disk.
+            drop(waiting);
             match job {
                 Job::TakeIn => (),
+                Job::Look => writer.look(),
                 Job::Begin | Job::Commit => writer.commit(),
                 Job::End => {
                     writer.note_daemon("stop");
@@ -128,8 +142,8 @@ impl ActivityTask {
                 }
             }
             writer
-        })
-        .await;
+        });
+        let worked = self.detaching_while(working).await;
         self.writer = Some(match worked {
             Ok(writer) => writer,
             Err(error) => {
@@ -137,6 +151,25 @@ impl ActivityTask {
                 RecordWriter::after_fault(self.shared.clone(), &self.data_dir, settings, unwritten)
             }
         });
+    }
+}
+
+impl ActivityTask {
+    /// Waits for the disk. What waits meanwhile keeps whole messages alive by parts of them, so those are copied here: callers have no
+    /// time for it.
+    async fn detaching_while<T>(&self, working: JoinHandle<T>) -> Result<T, JoinError> {
+        let mut working = pin!(working);
+        loop {
+            tokio::select! {
+                biased;
+                worked = &mut working => return worked,
+                () = tokio::time::sleep(DETACH) => {
+                    let mut waiting = self.shared.queue.lock().lend();
+                    waiting.iter_mut().for_each(ActivityEvent::detach);
+                    self.shared.queue.lock().give_back(waiting);
+                }
+            }
+        }
     }
 }
 

@@ -14,9 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Activity, ActivityReader, ActivityRecord, CallBody, CallEntrance, NewCall, RecordQuery,
-    block::NewRecord,
-    query::RecordOrder,
-    store::{ActivityStore, FileError},
+    block::NewRecord, failures::FileError, query::RecordOrder, store::ActivityStore,
     writer::file_in,
 };
 use crate::{

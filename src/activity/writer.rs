@@ -14,24 +14,27 @@ use super::{
     Shared,
     block::NewRecord,
     event::{ActivityEvent, EventKind, OPERATOR, OperatorChange},
+    failures::{FileError, StoreError},
     line::{self, RecordLines},
     queue::Waiting,
     record::{ActivityRecord, RecordMaker},
     redaction::Redaction,
-    store::{ActivityStore, FileError, StoreError},
+    store::ActivityStore,
     time,
 };
 use crate::{
     config::{Acl, ServerAuth, Settings},
     log_limit::LogLimit,
     names::ServerName,
+    storage,
 };
 
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
 
-/// Limit: records that wait for a file that cannot be written. Later ones are counted only.
+/// Limit: records that wait for a file that cannot be written, and their bytes. Later ones are counted only.
 const MOST_PENDING: usize = 10_000;
+const MOST_PENDING_BYTES: usize = 16 << 20;
 
 /// How long a file that could not be opened or written is left alone.
 const PAUSE: Duration = Duration::from_secs(5);
@@ -52,6 +55,8 @@ pub(super) struct RecordWriter {
     redaction: Redaction,
     file: FileState,
     pending: Vec<(u64, ActivityRecord)>,
+    /// The bytes of those that came while the file could not be written.
+    pending_bytes: usize,
     /// How many are missing before the next one.
     missing: u64,
     /// How many of those no line has said yet.
@@ -59,6 +64,7 @@ pub(super) struct RecordWriter {
     gaps: LogLimit,
     lines: RecordLines,
     set_aside: u32,
+    removals: LogLimit,
 }
 
 enum FileState {
@@ -82,11 +88,13 @@ impl RecordWriter {
                 again: Instant::now(),
             },
             pending: Vec::new(),
+            pending_bytes: 0,
             missing: 0,
             lost: 0,
             gaps: LogLimit::default(),
             lines: RecordLines::default(),
             set_aside: 0,
+            removals: LogLimit::default(),
         }
     }
 
@@ -169,9 +177,16 @@ impl RecordWriter {
         if !self.is_wanted() {
             return;
         }
-        if self.pending.len() >= MOST_PENDING || matches!(self.file, FileState::Unusable) {
+        let size = match self.file {
+            FileState::Open(_) => 0,
+            FileState::Closed { .. } => serde_json::to_vec(&record).map_or(0, |json| json.len()),
+            FileState::Unusable => return self.miss(1),
+        };
+        let bytes = self.pending_bytes.saturating_add(size);
+        if self.pending.len() >= MOST_PENDING || bytes > MOST_PENDING_BYTES {
             self.miss(1);
         } else {
+            self.pending_bytes = bytes;
             self.pending.push((millis, record));
         }
     }
@@ -204,6 +219,10 @@ impl RecordWriter {
                     drop(store);
                     self.set_aside(&why);
                 }
+                Err(StoreError::Removed) => {
+                    drop(store);
+                    self.begin_anew();
+                }
                 Err(StoreError::Io(why)) => return self.close(&why),
             }
         }
@@ -226,8 +245,11 @@ impl RecordWriter {
             })
         };
         let new: Vec<NewRecord> = rows.filter_map(new).collect();
+        store.check_place()?;
         let totals = store.append(&new, &self.settings.activity, now)?;
+        store.check_place()?;
         self.pending.clear();
+        self.pending_bytes = 0;
         self.lost += mem::take(&mut self.missing);
         if self.lost > 0 && self.gaps.due().is_some() {
             let not_kept = mem::take(&mut self.lost);
@@ -247,7 +269,14 @@ impl RecordWriter {
             FileState::Closed { again } if *again <= Instant::now() => (),
             FileState::Closed { .. } | FileState::Unusable => return None,
         }
-        match whole(|| ActivityStore::open(&self.path), FileError::Damaged) {
+        let open = || {
+            if let Some(folder) = self.path.parent() {
+                let made = storage::create_private_dir(folder);
+                made.map_err(|error| FileError::Io(error.to_string()))?;
+            }
+            ActivityStore::open(&self.path)
+        };
+        match whole(open, FileError::Damaged) {
             Ok(store) => {
                 let store = Arc::new(store);
                 self.shared.publish(Some(store.clone()));
@@ -278,9 +307,36 @@ impl RecordWriter {
         self.problem(&format!("{} cannot be written: {why}", self.path.display()));
     }
 
+    /// Lets go of a file that somebody removed. The next one is begun at once, in a new folder if that is gone too.
+    fn begin_anew(&mut self) {
+        self.shared.publish(None);
+        self.file = FileState::Closed {
+            again: Instant::now(),
+        };
+        let (file, moment) = (self.path.display(), time::millis(SystemTime::now()));
+        if let Some(times) = self.removals.due() {
+            tracing::warn!(target: line::TARGET, %file, times, "the file of the activity log was removed while the daemon runs; a new one is begun, without the records of before");
+        }
+        let said = format!(
+            "its file was removed while the daemon runs; the records begin anew at {}",
+            time::show(moment)
+        );
+        self.shared.status.lock().begun_anew = Some(said);
+    }
+
+    /// Looks whether the file is still there.
+    pub(super) fn look(&mut self) {
+        if let FileState::Open(store) = &self.file
+            && store.check_place().is_err()
+        {
+            self.commit();
+        }
+    }
+
     fn give_up(&mut self, why: &str) {
         self.shared.publish(None);
         self.file = FileState::Unusable;
+        self.pending_bytes = 0;
         let waiting = u64::try_from(mem::take(&mut self.pending).len()).unwrap_or(u64::MAX);
         self.miss(waiting);
         self.problem(&format!("nothing is kept: {}: {why}", self.path.display()));

@@ -15,9 +15,9 @@ use futures_util::stream;
 use http::{HeaderValue, header};
 use serde::Deserialize;
 
-use super::{Answer, Api, ok, wrong};
+use super::{Answer, Api, FailureResponse, ok, wrong};
 use crate::{
-    activity::{ExportFormat, PAGE, RecordPage, RecordQuery},
+    activity::{ExportFormat, PAGE, PARAMETERS, RecordPage, RecordQuery},
     error_code::Failure,
     management::Management,
 };
@@ -29,7 +29,12 @@ pub(super) fn routes() -> HttpRouter<Api> {
         .route("/api/v1/activity/{id}", get(show))
 }
 
-async fn list(State(api): State<Api>, query: Result<Query<RecordQuery>, QueryRejection>) -> Answer {
+async fn list(
+    State(api): State<Api>,
+    said: Result<Query<Said>, QueryRejection>,
+    query: Result<Query<RecordQuery>, QueryRejection>,
+) -> Answer {
+    check(said, &[])?;
     let Query(query) = query.map_err(wrong)?;
     ok(&api.0.management.activity(query).await?)
 }
@@ -37,6 +42,25 @@ async fn list(State(api): State<Api>, query: Result<Query<RecordQuery>, QueryRej
 async fn show(State(api): State<Api>, id: Result<Path<u64>, PathRejection>) -> Answer {
     let Path(id) = id.map_err(wrong)?;
     ok(&api.0.management.activity_record(id).await?)
+}
+
+/// The parameters of an address as they are.
+type Said = Vec<(String, String)>;
+
+/// Refuses parameters that there are not: with a filter that is misspelt, everything would be found.
+fn check(said: Result<Query<Said>, QueryRejection>, more: &[&str]) -> Result<(), FailureResponse> {
+    /// Limit: characters of it that are repeated.
+    const REPEATED: usize = 100;
+    let Query(said) = said.map_err(wrong)?;
+    let known = [&PARAMETERS[..], more].concat();
+    let unknown = said.iter().find(|(key, _)| !known.contains(&key.as_str()));
+    unknown.map_or(Ok(()), |(key, _)| {
+        let key: String = key.chars().take(REPEATED).collect();
+        let known = known.join(", ");
+        Err(wrong(format!(
+            "there is no parameter {key:?}: there are {known}"
+        )))
+    })
 }
 
 #[derive(Deserialize)]
@@ -47,9 +71,11 @@ struct FormatQuery {
 /// The records from the oldest on, page by page, so that neither side holds them all.
 async fn export(
     State(api): State<Api>,
+    said: Result<Query<Said>, QueryRejection>,
     query: Result<Query<RecordQuery>, QueryRejection>,
     format: Result<Query<FormatQuery>, QueryRejection>,
 ) -> Answer {
+    check(said, &["format"])?;
     let (Query(query), Query(format)) = (query.map_err(wrong)?, format.map_err(wrong)?);
     let format = match format.format.as_deref() {
         None => ExportFormat::default(),

@@ -8,7 +8,7 @@ use super::{
     lock_file::Lock,
     pins::Pins,
 };
-use crate::names::ServerName;
+use crate::{names::ServerName, visible::letters::loosely};
 
 /// Limit: tools of one server whose approvals are remembered. Later ones are held: forgetting an approved one would let a server flush
 /// out what it wants to change.
@@ -120,7 +120,7 @@ impl Ledger {
         let is_alike = || {
             known_letters
                 .get_or_init(|| self.letters())
-                .contains(&letters(one.name))
+                .contains(&loosely(one.name))
         };
         if self.baseline == Baseline::Taken && is_alike() {
             return Some(HoldReason::Alike);
@@ -128,23 +128,17 @@ impl Ledger {
         (remembered >= MOST).then_some(HoldReason::TooMany)
     }
 
-    /// The names of the approved tools without case and separators.
+    /// What the names of the approved tools may be taken for.
     fn letters(&self) -> HashSet<String> {
         let tools = self.approved.keys();
         let tools = tools.filter(|(kind, _)| *kind == ThingKind::Tool);
-        tools.map(|(_, name)| letters(name)).collect()
+        tools.map(|(_, name)| loosely(name)).collect()
     }
 }
 
 fn locked(lock: &Lock, server: &ServerName, one: &Listed<'_>) -> Option<HoldReason> {
     let is_locked = lock.accepts(server.as_str(), one.name, one.fingerprint);
     (!is_locked).then_some(HoldReason::NotLocked)
-}
-
-/// What is left of a name without case and separators.
-fn letters(name: &str) -> String {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
 //! `mcpproxy activity`: what was called, decided and changed, from a terminal.
 
+mod export;
 mod rows;
+mod source;
 
-use std::{
-    fs::File,
-    io::{ErrorKind, Write},
-    path::PathBuf,
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
-use http::Method;
 use serde_json::Value;
 
-use self::rows::{row, shown};
+use self::{
+    export::ExportActivity,
+    rows::{row, shown},
+    source::RecordSource,
+};
 use super::{
     Location, connection,
     failure::CommandFailure,
@@ -21,11 +21,8 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    activity::{ActivityRecord, ExportFormat, PAGE, RecordPage, RecordQuery},
-    daemon_client::{self, AnswerDeadline, DaemonClient},
-    management::{Management, OverFiles},
+    activity::{ActivityRecord, PAGE, RecordQuery},
     moment::utc,
-    storage,
 };
 
 /// Show what was called, refused and changed
@@ -98,38 +95,14 @@ pub(super) struct ShowActivity {
     id: u64,
 }
 
-#[derive(Debug, Args)]
-pub(super) struct ExportActivity {
-    #[command(flatten)]
-    filter: ActivityFilter,
-    /// A JSON object a line, or CSV
-    #[arg(long = "format", value_name = "jsonl|csv", default_value = "jsonl", value_parser = form)]
-    form: ExportFormat,
-    /// The file, which is made private; stdout if none is given
-    file: Option<PathBuf>,
-    /// Replace the file if it is there
-    #[arg(long, requires = "file")]
-    force: bool,
-}
-
-fn form(text: &str) -> Result<ExportFormat, String> {
-    ExportFormat::parse(text).ok_or_else(|| "write jsonl or csv".to_owned())
-}
-
 /// How often what is added is looked for.
 const FOLLOWING: Duration = Duration::from_secs(1);
-
-/// Where records come from.
-struct Source {
-    files: Management<OverFiles>,
-    daemon: Option<DaemonClient>,
-}
 
 impl ActivityCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let daemon = connection::open_if_running(&files, out).await?;
-        let source = Source { files, daemon };
+        let source = RecordSource { files, daemon };
         match self {
             Self::List(list) => list.run(source, out).await,
             Self::Show(show) => show.run(source, out).await,
@@ -164,81 +137,8 @@ impl ActivityFilter {
     }
 }
 
-impl Source {
-    async fn page(&mut self, query: RecordQuery) -> Result<RecordPage, CommandFailure> {
-        let Some(daemon) = &mut self.daemon else {
-            return Ok(self.files.activity(query).await?);
-        };
-        let path = path_of(&query);
-        let body = daemon
-            .send(Method::GET, &path, "", AnswerDeadline::Daemon)
-            .await?;
-        Ok(daemon_client::read(&path, &body)?)
-    }
-
-    async fn record(&mut self, id: u64) -> Result<Vec<u8>, CommandFailure> {
-        match &mut self.daemon {
-            Some(daemon) => Ok(daemon
-                .get(&format!("/api/v1/activity/{id}"))
-                .await?
-                .to_vec()),
-            None => output::as_json(&self.files.activity_record(id).await?),
-        }
-    }
-
-    /// As many of the records as are wanted: a page may have looked at many and found few.
-    async fn records(
-        &mut self,
-        mut query: RecordQuery,
-        most: usize,
-    ) -> Result<RecordPage, CommandFailure> {
-        let mut found = RecordPage::default();
-        loop {
-            query.limit = Some((most - found.records.len()).min(PAGE.0));
-            let page = self.page(query.clone()).await?;
-            found.records.extend(page.records);
-            found.next = page.next;
-            match page.next {
-                Some(next) if found.records.len() < most => go_on(&mut query, next),
-                _ => return Ok(found),
-            }
-        }
-    }
-}
-
-fn go_on(query: &mut RecordQuery, next: u64) {
-    if query.after.is_some() {
-        query.after = Some(next);
-    } else {
-        query.cursor = Some(next);
-    }
-}
-
-fn path_of(query: &RecordQuery) -> String {
-    let number = |number: Option<u64>| number.map(|number| number.to_string());
-    let parameters = [
-        ("kind", query.kind.clone()),
-        ("server", query.server.clone()),
-        ("tool", query.tool.clone()),
-        ("caller", query.caller.clone()),
-        ("outcome", query.outcome.clone()),
-        ("call", query.call.clone()),
-        ("since", query.since.clone()),
-        ("until", query.until.clone()),
-        ("cursor", number(query.cursor)),
-        ("after", number(query.after)),
-        ("limit", query.limit.map(|limit| limit.to_string())),
-    ];
-    let said = parameters.into_iter().filter_map(|(key, value)| {
-        let value = value?;
-        Some(format!("{key}={}", daemon_client::encoded(&value)))
-    });
-    let said: Vec<String> = said.collect();
-    format!("/api/v1/activity?{}", said.join("&"))
-}
-
 impl ListActivity {
-    async fn run(self, mut source: Source, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, mut source: RecordSource, out: Output) -> Result<(), CommandFailure> {
         if self.follow && out.is_json() {
             let mistake = CommandFailure::usage("--follow does not go with -o json");
             return Err(mistake.next("`mcpproxy activity export` writes JSON"));
@@ -294,7 +194,7 @@ impl ListActivity {
 }
 
 /// Why there may be nothing.
-fn nothing_found(query: &RecordQuery, source: &Source) -> String {
+fn nothing_found(query: &RecordQuery, source: &RecordSource) -> String {
     let settings = source.files.settings();
     let is_unknown = |name: &&String| {
         let settings = settings.as_ref();
@@ -328,7 +228,7 @@ fn print(records: &[ActivityRecord], all: bool) -> Result<(), CommandFailure> {
 }
 
 impl ShowActivity {
-    async fn run(self, mut source: Source, out: Output) -> Result<(), CommandFailure> {
+    async fn run(self, mut source: RecordSource, out: Output) -> Result<(), CommandFailure> {
         let body = source.record(self.id).await?;
         out.answer("the activity record", &body, |record: Value| {
             let facts = record.as_object().into_iter().flatten();
@@ -339,63 +239,6 @@ impl ShowActivity {
                 [name.replace('_', " "), shown]
             }))
         })
-    }
-}
-
-impl ExportActivity {
-    async fn run(self, mut source: Source, out: Output) -> Result<(), CommandFailure> {
-        let mut query = RecordQuery {
-            after: Some(0),
-            limit: Some(PAGE.0),
-            ..self.filter.query()
-        };
-        let shown = self.file.as_ref().map(|file| file.display().to_string());
-        let failed = |error: std::io::Error| {
-            CommandFailure::failed(format!(
-                "failed to write {}: {error}",
-                shown.as_deref().unwrap_or("to stdout")
-            ))
-        };
-        let mut page = source.page(query.clone()).await?;
-        let made = self.file.as_ref().map(|file| {
-            if self.force {
-                storage::create_private_file(file)
-            } else {
-                let mut new = File::options();
-                storage::open_private_file(file, new.write(true).create_new(true))
-            }
-        });
-        let mut file: Option<File> = made.transpose().map_err(|error| {
-            if error.kind() == ErrorKind::AlreadyExists {
-                let file = shown.as_deref().unwrap_or_default();
-                let mistake = CommandFailure::usage(format!("{file} is there already"));
-                return mistake.next("name another file, or replace it with --force");
-            }
-            failed(error)
-        })?;
-        let mut write = |text: String| match &mut file {
-            Some(file) => file.write_all(text.as_bytes()).map_err(failed),
-            None if text.is_empty() => Ok(()),
-            None => output::exactly(text.strip_suffix('\n').unwrap_or(&text)),
-        };
-        let mut count = page.records.len();
-        write(self.form.header())?;
-        loop {
-            write(
-                page.records
-                    .iter()
-                    .map(|record| self.form.line(record))
-                    .collect(),
-            )?;
-            let Some(next) = page.next else {
-                break;
-            };
-            go_on(&mut query, next);
-            page = source.page(query.clone()).await?;
-            count += page.records.len();
-        }
-        out.note(&format!("{count} records were written"));
-        Ok(())
     }
 }
 
@@ -481,15 +324,5 @@ mod tests {
             ..outer
         };
         assert_eq!(count(&[failed, inner], false), 2, "another outcome");
-    }
-
-    #[test]
-    fn a_query_is_an_address() {
-        let query = RecordQuery {
-            server: Some("a&b".to_owned()),
-            after: Some(3),
-            ..RecordQuery::default()
-        };
-        assert_eq!(path_of(&query), "/api/v1/activity?server=a%26b&after=3");
     }
 }

@@ -115,8 +115,9 @@ fn activity(status: &ActivityStatus) -> Vec<(&'static str, String)> {
     }));
     facts.extend(
         status
-            .problem
+            .begun_anew
             .iter()
+            .chain(&status.problem)
             .map(|problem| ("activity log", problem.clone())),
     );
     facts

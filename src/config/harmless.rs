@@ -1,5 +1,5 @@
-//! A quick look that tells whether there is anything to mask at all: one pass over the bytes. What it lets pass [`super::masking`] would
-//! leave as it is; what it does not let pass may still be harmless. It masks nothing.
+//! A quick look that tells whether there is anything to mask at all: one pass over the bytes. What it lets pass [`super::strangers_text`]
+//! would leave as it is; what it does not let pass may still be harmless. It masks nothing.
 
 use std::sync::LazyLock;
 
@@ -194,7 +194,7 @@ mod tests {
     use proptest::{prelude::*, sample::select};
 
     use super::*;
-    use crate::config::masking::{mask_text_of_strangers, mask_value};
+    use crate::config::strangers_text::{mask_text_of_strangers, mask_value};
 
     #[test]
     fn the_lists_are_such_that_nothing_is_missed() {

@@ -1,6 +1,6 @@
 //! What looks like a credential, so that listings mask it. Guesses err on the side of masking.
 
-use std::borrow::Cow;
+use std::ops::Range;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use percent_encoding::percent_decode_str;
@@ -77,13 +77,13 @@ pub(super) const SECRET_PREFIXES: &[&str] = &[
 ];
 
 /// Limit: shorter values do not look like anything.
-const SHORTEST_CREDENTIAL: usize = 8;
+pub(super) const SHORTEST_CREDENTIAL: usize = 8;
 
 /// Limit: shorter runs of letters and digits are words, versions or dates.
 const TOKEN_RUN: usize = 20;
 
 /// Whether a variable, flag, header or parameter of this name holds a secret.
-fn is_secret_name(name: &str) -> bool {
+pub(super) fn is_secret_name(name: &str) -> bool {
     let folded: String = name
         .chars()
         .filter(char::is_ascii_alphanumeric)
@@ -96,7 +96,7 @@ fn is_secret_name(name: &str) -> bool {
         || folded == "key"
 }
 
-fn is_one_of(word: &str, words: &[&str]) -> bool {
+pub(super) fn is_one_of(word: &str, words: &[&str]) -> bool {
     words.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
@@ -162,89 +162,6 @@ pub(super) fn mask_url(url: &str) -> String {
     joined(&pieces_of_url(shown))
 }
 
-/// The value of a member of this name in text that a stranger wrote: nothing of it where the name says that it is a secret, else what
-/// [`mask_text_of_strangers`] leaves.
-pub fn mask_value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
-    if is_secret_name(name) && !value.is_empty() {
-        Cow::Borrowed(MASK)
-    } else {
-        mask_text_of_strangers(value)
-    }
-}
-
-/// Text of a stranger, prose or not: every word of it that looks like a credential or is introduced as one is masked.
-pub fn mask_text_of_strangers(text: &str) -> Cow<'_, str> {
-    let mut masked: Option<String> = None;
-    let (mut done, mut at) = (0, 0);
-    let (mut is_announced, mut before) = (false, "");
-    for part in text.split_inclusive(is_between_words) {
-        let word = part.trim_end_matches(is_between_words);
-        let start = at;
-        at += part.len();
-        if word.is_empty() {
-            continue;
-        }
-        let is_announcing = announces(word);
-        let shown = if (is_announced && !is_announcing) || has_credential_inside(word) {
-            Some(MASK.to_owned())
-        } else {
-            may_be_credential(word).then(|| mask_text(word))
-        };
-        // A quoted name and its colon are words of their own.
-        is_announced = is_announcing || (matches!(word, ":" | "=") && is_secret_name(before));
-        before = word;
-        if let Some(shown) = shown.filter(|shown| shown != word) {
-            let masked = masked.get_or_insert_default();
-            masked.push_str(text.get(done..start).unwrap_or_default());
-            masked.push_str(&shown);
-            done = start + word.len();
-        }
-    }
-    match masked {
-        None => Cow::Borrowed(text),
-        Some(mut masked) => {
-            masked.push_str(text.get(done..).unwrap_or_default());
-            Cow::Owned(masked)
-        }
-    }
-}
-
-/// Whether a word is worth a closer look. Texts are long, and most words are short.
-fn may_be_credential(word: &str) -> bool {
-    word.len() >= SHORTEST_CREDENTIAL || word.bytes().any(|b| matches!(b, b'=' | b':'))
-}
-
-/// Whether a well-known credential begins after a separator inside a word: `server__ghp_…`.
-fn has_credential_inside(word: &str) -> bool {
-    // Limit: shorter beginnings are parts of ordinary names.
-    const SHORTEST_PREFIX: usize = 4;
-    let ends = word.match_indices(|c: char| !c.is_ascii_alphanumeric());
-    ends.filter_map(|(at, separator)| word.get(at + separator.len()..))
-        .take_while(|rest| rest.len() >= SHORTEST_CREDENTIAL)
-        .any(|rest| {
-            let mut prefixes = SECRET_PREFIXES
-                .iter()
-                .filter(|p| p.len() >= SHORTEST_PREFIX);
-            prefixes.any(|prefix| rest.starts_with(prefix))
-        })
-}
-
-fn is_between_words(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(
-            c,
-            '"' | '\'' | '`' | ',' | ';' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}'
-        )
-}
-
-/// Whether the next word is a secret: `password: …`, `Bearer …`.
-fn announces(word: &str) -> bool {
-    match word.as_bytes() {
-        [.., b':' | b'='] => is_secret_name(word.trim_end_matches([':', '='])),
-        _ => is_one_of(word, SECRET_SCHEMES),
-    }
-}
-
 /// What [`mask_arguments`] hides.
 pub(super) fn credentials_in_arguments(arguments: &[String]) -> Vec<String> {
     hidden(&pieces_of_arguments(arguments).concat())
@@ -308,11 +225,29 @@ fn pieces_of_arguments(arguments: &[String]) -> Vec<Vec<Piece<'_>>> {
         } else {
             pieces_of_text(argument)
         });
-        let flag = argument.trim_start_matches('-');
-        follows_secret_flag =
-            flag.len() < argument.len() && !flag.contains('=') && is_secret_name(flag);
+        follows_secret_flag = is_secret_flag(argument);
     }
     all
+}
+
+/// Whether the value of this flag is a secret and comes as the next argument.
+pub(super) fn is_secret_flag(argument: &str) -> bool {
+    let flag = argument.trim_start_matches('-');
+    flag.len() < argument.len()
+        && !flag.contains(|c: char| c == '=' || c.is_whitespace())
+        && is_secret_name(flag)
+}
+
+/// Where in a text it hides something, in bytes.
+pub(super) fn hidden_in(text: &str) -> Vec<Range<usize>> {
+    let mut at = 0;
+    let ranges = pieces_of_text(text).into_iter().filter_map(|piece| {
+        let (Shown(part) | Hidden(part)) = piece;
+        let range = at..at + part.len();
+        at = range.end;
+        matches!(piece, Hidden(_)).then_some(range)
+    });
+    ranges.collect()
 }
 
 fn pieces_of_text(text: &str) -> Vec<Piece<'_>> {
@@ -337,7 +272,28 @@ fn pieces_of_text(text: &str) -> Vec<Piece<'_>> {
             return vec![Shown(before), Hidden(value)];
         }
     }
+    if let Some(at) = end_of_secret_name_inside(text) {
+        let (before, value) = text.split_at(at);
+        return vec![Shown(before), Hidden(value)];
+    }
     vec![credential_or(text)]
+}
+
+/// Where the value begins in `--env=TOKEN=x` and `--header=X-Api-Key: x`.
+fn end_of_secret_name_inside(text: &str) -> Option<usize> {
+    /// Limit: separators of one text that are looked at.
+    const SEPARATORS: usize = 8;
+    let mut name_from = 0;
+    for (at, separator) in text.match_indices(['=', ':']).take(SEPARATORS) {
+        let name = text.get(name_from..at).unwrap_or_default();
+        name_from = at + separator.len();
+        let value = text.get(name_from..).unwrap_or_default();
+        let blanks = value.len() - value.trim_start_matches(' ').len();
+        if blanks < value.len() && !name.contains('/') && is_secret_name(name) {
+            return Some(name_from + blanks);
+        }
+    }
+    None
 }
 
 fn pieces_of_url(url: &str) -> Vec<Piece<'_>> {
@@ -418,6 +374,8 @@ mod tests {
         check(&["1b4e28ba-2fa1-11d2-883f-0016d3cca427"], &["***"]);
         check(&["DB=postgres://u:p@h/db"], &["DB=postgres://***@h/db"]);
         check(&["x:ghp_0123456789"], &["x:***"]);
+        check(&["--env=GITHUB_TOKEN=a b"], &["--env=GITHUB_TOKEN=***"]);
+        check(&["--header=X-Api-Key: abc"], &["--header=X-Api-Key: ***"]);
     }
 
     #[test]
@@ -457,27 +415,6 @@ mod tests {
         check("http://localhost:3000/mcp", "http://localhost:3000/mcp");
         check("http://h/?", "http://h/?");
         check("http://h?a=1&b", "http://h?a=1&b");
-    }
-
-    #[test]
-    fn prose_loses_the_words_that_look_like_credentials() {
-        let check = |text: &str, expected: &str| assert_eq!(mask_text_of_strangers(text), expected);
-        check("create an issue, please", "create an issue, please");
-        check("use ghp_0123456789, then", "use ***, then");
-        check("Authorization: Bearer abc d", "Authorization: Bearer *** d");
-        check("password: hunter2 (mine)", "password: *** (mine)");
-        check("password=hunter2", "password=***");
-        check(
-            "up__ghp_0123456789 up__echo_text_now",
-            "*** up__echo_text_now",
-        );
-        check(
-            "see https://u:p@h/x?token=1&a=2 now",
-            "see https://***@h/x?token=***&a=2 now",
-        );
-        check("{\"token\": \"abc\"}", "{\"token\": \"***\"}");
-        assert_eq!(mask_value("token", "abc"), "***");
-        assert_eq!(mask_value("path", "abc"), "abc");
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod keeper;
 mod line_column;
 mod listen;
 mod masking;
+mod mistakes;
 mod parse;
 mod places;
 mod profiles;
@@ -29,6 +30,7 @@ mod server_entry;
 mod settings;
 mod source;
 mod splice;
+mod strangers_text;
 mod strict;
 mod surroundings;
 mod tool_filter;
@@ -48,7 +50,7 @@ pub use harmless::{is_harmless, is_harmless_json};
 pub use keeper::{Keeper, KeeperTask};
 pub use line_column::LineColumn;
 pub use listen::{BadListen, Listen, NotLoopback};
-pub use masking::{mask_text_of_strangers, mask_value};
+pub use mistakes::OtherMistakes;
 pub use parse::{entry_fault, parse};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use profiles::Profile;
@@ -66,6 +68,9 @@ pub use server_entry::{
 };
 pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
 pub use source::{LoadError, Overrides, Variables, load, process_environment};
+pub use strangers_text::{
+    TextsOfList, is_named_value, mask_text_of_strangers, mask_value, names_a_secret, says_secret,
+};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use wildcard::{Coverage, NamePattern, UriPattern, Wildcard};
@@ -101,7 +106,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// Access control is configured in a way that is not understood as a whole, so nobody is let in by it.
-    #[error("line {line}, column {column}: `{key}` {problem}")]
+    #[error("line {line}, column {column}: `{key}` {problem}{others}")]
     AccessControl {
         /// Counted from 1.
         line: usize,
@@ -111,6 +116,8 @@ pub enum ConfigError {
         key: String,
         /// What is wrong, and what is accepted.
         problem: String,
+        /// What else is wrong.
+        others: OtherMistakes,
     },
 }
 

@@ -73,7 +73,7 @@ fn shown_value(key: &str, value: &Value) -> Value {
         ("url", Value::String(url)) => Value::String(masking::mask_url(&references::by_name(url))),
         (_, Value::String(text)) => {
             let text = references::by_name(text);
-            Value::String(masking::mask_value(key, &masking::mask_text(&text)).into_owned())
+            Value::String(super::mask_value(key, &masking::mask_text(&text)).into_owned())
         }
         (_, Value::Array(elements)) => elements.iter().map(|one| shown_value(key, one)).collect(),
         (_, Value::Object(members)) => {

@@ -1,11 +1,11 @@
-//! Reading a part of the configuration in which nothing may be unknown or said twice: every mistake is an error with its line and
-//! column. Values never stand in an error, because they may be secrets.
+//! Reading a part of the configuration in which nothing may be unknown or said twice. All mistakes are gathered, each with its line and
+//! column. Values never stand in one, because they may be secrets.
 
 use jsonc_parser::{ast, common::Ranged};
 
 use super::{
-    ConfigError,
     line_column::LineColumn,
+    mistakes::{Mistakes, Read},
     references::{self, Text, VariableLookup},
     server_auth, unknown_keys,
 };
@@ -32,7 +32,7 @@ pub(super) struct StrictMember<'a> {
     pub(super) value: StrictValue<'a>,
 }
 
-/// An object of which every key is known and stands there once.
+/// An object while it is read.
 pub(super) struct StrictObject<'a> {
     of: StrictValue<'a>,
     members: Vec<StrictMember<'a>>,
@@ -52,40 +52,50 @@ impl<'a> StrictValue<'a> {
         }
     }
 
-    /// An error about this value.
-    pub(super) fn wrong(&self, problem: impl std::fmt::Display) -> ConfigError {
+    /// A mistake in this value.
+    pub(super) fn wrong(&self, problem: impl std::fmt::Display) -> Mistakes {
         wrong_at(self.source.text, self.value.start(), &self.path, problem)
     }
 
-    /// An object with these keys and no others.
-    pub(super) fn object(&self, known: &[&str]) -> Result<StrictObject<'a>, ConfigError> {
+    /// An object with these keys and no others, read by `read`, which notes what is wrong with its members.
+    pub(super) fn object<T>(
+        &self,
+        known: &[&str],
+        read: impl FnOnce(&StrictObject<'a>, &mut Mistakes) -> Option<T>,
+    ) -> Read<T> {
         let members = self.members(|key, _| format!("{}.{key}", self.path))?;
+        let mut mistakes = Mistakes::default();
         for (index, member) in members.iter().enumerate() {
-            if !known.contains(&member.key) {
-                if let Some(problem) = server_auth::below(&self.path, member.key) {
-                    return Err(member.value.wrong(problem));
-                }
-                let meant = unknown_keys::meant(member.key, known);
-                let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
-                let problem = format!("is unknown{}", meant.unwrap_or_default());
-                return Err(member.value.wrong(problem));
-            }
             let before = members.get(..index).unwrap_or_default();
-            if before.iter().any(|other| other.key == member.key) {
-                return Err(member.value.wrong("stands there twice"));
+            if !known.contains(&member.key) {
+                mistakes.add(self.unknown(member, known));
+            } else if before.iter().any(|other| other.key == member.key) {
+                mistakes.add(member.value.wrong("stands there twice"));
             }
         }
-        Ok(StrictObject {
+        let object = StrictObject {
             of: self.clone(),
             members,
-        })
+        };
+        let read = read(&object, &mut mistakes);
+        mistakes.unless_any(read)
+    }
+
+    fn unknown(&self, member: &StrictMember<'_>, known: &[&str]) -> Mistakes {
+        if let Some(problem) = server_auth::below(&self.path, member.key) {
+            return member.value.wrong(problem);
+        }
+        let meant = unknown_keys::meant(member.key, known);
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
+        let problem = format!("is unknown{}", meant.unwrap_or_default());
+        member.value.wrong(problem)
     }
 
     /// The members of an object whose keys are names of the user's; `path_of` says how errors call each.
     pub(super) fn members(
         &self,
         path_of: impl Fn(&str, usize) -> String,
-    ) -> Result<Vec<StrictMember<'a>>, ConfigError> {
+    ) -> Read<Vec<StrictMember<'a>>> {
         let ast::Value::Object(object) = self.value else {
             return Err(self.wrong("must be an object {…}"));
         };
@@ -112,7 +122,7 @@ impl<'a> StrictValue<'a> {
     }
 
     /// The elements of an array.
-    pub(super) fn elements(&self) -> Result<Vec<Self>, ConfigError> {
+    pub(super) fn elements(&self) -> Read<Vec<Self>> {
         let ast::Value::Array(array) = self.value else {
             return Err(self.wrong("must be an array […]"));
         };
@@ -129,7 +139,7 @@ impl<'a> StrictValue<'a> {
     }
 
     /// A string that is not empty, with its references resolved.
-    pub(super) fn text(&self) -> Result<String, ConfigError> {
+    pub(super) fn text(&self) -> Read<String> {
         let ast::Value::StringLit(literal) = self.value else {
             return Err(self.wrong("must be a string"));
         };
@@ -137,7 +147,7 @@ impl<'a> StrictValue<'a> {
     }
 
     /// A text of the user's, with its references resolved, that has something in it.
-    pub(super) fn resolved(&self, written: &str) -> Result<Text, ConfigError> {
+    pub(super) fn resolved(&self, written: &str) -> Read<Text> {
         let text = references::expand(written, self.source.lookup);
         let text = text.map_err(|error| self.wrong(error))?;
         if text.value.is_empty() {
@@ -147,20 +157,17 @@ impl<'a> StrictValue<'a> {
     }
 
     /// A list of texts, each read by `read`.
-    pub(super) fn list<T>(
-        &self,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<Vec<T>, ConfigError> {
+    pub(super) fn list<T>(&self, read: impl Fn(&str) -> Result<T, String>) -> Read<Vec<T>> {
         let elements = self.elements()?;
         let read_one = |element: &Self| {
             let text = element.text()?;
             read(&text).map_err(|why| element.wrong(why))
         };
-        elements.iter().map(read_one).collect()
+        Mistakes::gather(elements.iter().map(read_one))
     }
 
     /// One of these words.
-    pub(super) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Result<T, ConfigError> {
+    pub(super) fn choice<T: Copy>(&self, choices: &[(&str, T)]) -> Read<T> {
         let text = self.text()?;
         let chosen = choices.iter().find(|(word, _)| *word == text);
         chosen.map(|(_, choice)| *choice).ok_or_else(|| {
@@ -177,24 +184,18 @@ impl<'a> StrictObject<'a> {
         found.map(|member| &member.value)
     }
 
-    /// An error about the object.
-    pub(super) fn wrong(&self, problem: impl std::fmt::Display) -> ConfigError {
+    /// A mistake in the object.
+    pub(super) fn wrong(&self, problem: impl std::fmt::Display) -> Mistakes {
         self.of.wrong(problem)
     }
 }
 
-/// The error about what stands at this byte.
+/// The mistake of what stands at this byte.
 pub(super) fn wrong_at(
     text: &str,
     at: usize,
     key: &str,
     problem: impl std::fmt::Display,
-) -> ConfigError {
-    let LineColumn { line, column } = LineColumn::of_byte(text, at);
-    ConfigError::AccessControl {
-        line,
-        column,
-        key: key.to_owned(),
-        problem: problem.to_string(),
-    }
+) -> Mistakes {
+    Mistakes::one(LineColumn::of_byte(text, at), key, problem.to_string())
 }

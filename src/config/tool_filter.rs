@@ -2,6 +2,8 @@
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::visible::letters;
+
 /// A set of globs, compiled once. Equal when its patterns are.
 #[derive(Debug, Clone, Default)]
 pub struct Globs {
@@ -54,10 +56,11 @@ impl Globs {
         self.set.is_match(name)
     }
 
-    /// Whether any pattern matches a name that is spelt like this one: in other case, with blanks around it, or with blanks or
-    /// hyphens for underscores.
+    /// Whether any pattern matches a name that is spelt like this one: in other case, with blanks around it, with blanks or hyphens for
+    /// underscores, encoded, or in letters that look like these.
     pub fn matches_loosely(&self, name: &str) -> bool {
         let is_blank = |c: char| c.is_whitespace() || c.is_control();
+        let name = letters::in_ascii(name);
         let name = name.trim_matches(is_blank);
         self.folded.is_match(name) || self.folded.is_match(name.replace([' ', '-'], "_"))
     }
@@ -174,6 +177,10 @@ mod tests {
             "delete-x",
             "Delete x",
             "wipeall",
+            "%64elete%5Fx",
+            "ｄelete_x",
+            "d\u{435}lete_x",
+            "delete\u{200b}_x",
         ] {
             assert!(globs.matches_loosely(name), "{name:?}");
         }

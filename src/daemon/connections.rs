@@ -1,8 +1,10 @@
 //! The connections of clients: so many and no more, so that file descriptors are left for servers and files. When there are too many
-//! the one that was idle longest gives way to a new one; where all have calls, the one that is busy longest ends with its answer.
+//! the one that was idle longest gives way to a new one; where all have calls, the one that is busy longest ends with its answer. One
+//! address of another machine has a share of them at most, within which the same holds.
 
 use std::{
     collections::HashMap,
+    net::IpAddr,
     sync::{
         Arc,
         atomic::{AtomicU8, AtomicU64, Ordering},
@@ -13,7 +15,7 @@ use std::{
 use http::Method;
 use tokio_util::sync::CancellationToken;
 
-use crate::{call_context::ConnectionId, sync::Guarded};
+use crate::{access::Peer, call_context::ConnectionId, sync::Guarded};
 
 /// Limit: file descriptors that are left for servers, logs, the local socket and what we open ourselves; a quarter of them all, and
 /// not fewer than this.
@@ -24,6 +26,9 @@ const MOST: usize = 8_192;
 
 /// Limit: connections, however few.
 const FEWEST: usize = 16;
+
+/// Limit: what one address of another machine may have of them, as a part of all. A proxy before us is one address.
+const SHARE: usize = 2;
 
 /// The connections that are open. Cheap to clone.
 #[derive(Clone)]
@@ -41,10 +46,14 @@ struct Parts {
 #[derive(Default)]
 struct Table {
     open: HashMap<u64, Arc<Activity>>,
+    /// How many there are of each address of another machine.
+    remote: HashMap<IpAddr, usize>,
 }
 
 /// What a connection is at.
 struct Activity {
+    /// Whose it is, where that is another machine.
+    remote: Option<IpAddr>,
     state: AtomicU8,
     /// Since when.
     since: AtomicU64,
@@ -95,20 +104,27 @@ impl ClientConnections {
 
     /// Enters a new connection. `None` where there is no room, and none that can give way; then one that is busy ends with its answer,
     /// so that there is room soon.
-    pub(super) fn enter(&self) -> Option<ClientConnection> {
+    pub(super) fn enter(&self, peer: Peer) -> Option<ClientConnection> {
+        let remote = remote_address(peer);
         let activity = Arc::new(Activity {
+            remote,
             state: AtomicU8::new(IDLE),
             since: AtomicU64::new(self.now()),
             over: CancellationToken::new(),
             last_answer: CancellationToken::new(),
         });
         let mut table = self.0.table.lock();
-        if table.open.len() >= self.0.limit && !give_way(&mut table) {
-            make_room_soon(&table);
+        let has_share = remote.is_none_or(|remote| table.count_of(remote) < self.0.limit / SHARE);
+        if !has_share && !table.give_way(|activity| activity.remote == remote) {
+            table.make_room_soon(|activity| activity.remote == remote);
+            return None;
+        }
+        if table.open.len() >= self.0.limit && !table.give_way(|_| true) {
+            table.make_room_soon(|_| true);
             return None;
         }
         let number = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
-        table.open.insert(number, activity.clone());
+        table.insert(number, activity.clone());
         drop(table);
         Some(ClientConnection {
             of: self.clone(),
@@ -126,7 +142,7 @@ impl ClientConnections {
 
     /// Closes the connection that was idle longest, if one is.
     pub(super) fn make_room(&self) {
-        give_way(&mut self.0.table.lock());
+        self.0.table.lock().give_way(|_| true);
     }
 
     fn now(&self) -> u64 {
@@ -134,33 +150,75 @@ impl ClientConnections {
     }
 }
 
-/// Ends the connection that has had no request for longest, or else the stream that is open longest.
-fn give_way(table: &mut Table) -> bool {
-    let idlest = table
-        .open
-        .iter()
-        .map(|(number, activity)| {
-            let state = activity.state.load(Ordering::Relaxed);
-            (state, activity.since.load(Ordering::Relaxed), *number)
-        })
-        .min();
-    let Some((IDLE | LISTENING, _, number)) = idlest else {
-        return false;
+/// The address of another machine. Networks of IPv6 are given away whole, so all of one are one.
+fn remote_address(peer: Peer) -> Option<IpAddr> {
+    /// What of an address of IPv6 is the network's.
+    const NETWORK: u128 = !0 << 64;
+    let Peer::Network(address) = peer else {
+        return None;
     };
-    if let Some(activity) = table.open.remove(&number) {
-        activity.over.cancel();
-    }
-    true
+    let address = match address.ip().to_canonical() {
+        IpAddr::V6(address) if !address.is_loopback() => {
+            IpAddr::V6((address.to_bits() & NETWORK).into())
+        }
+        address => address,
+    };
+    (!address.is_loopback()).then_some(address)
 }
 
-/// Lets the connection that has had its request for longest end with the answer, unless it is about to.
-fn make_room_soon(table: &Table) {
-    let staying = table
-        .open
-        .values()
-        .filter(|activity| !activity.last_answer.is_cancelled());
-    if let Some(busiest) = staying.min_by_key(|activity| activity.since.load(Ordering::Relaxed)) {
-        busiest.last_answer.cancel();
+impl Table {
+    fn count_of(&self, remote: IpAddr) -> usize {
+        self.remote.get(&remote).copied().unwrap_or(0)
+    }
+
+    fn insert(&mut self, number: u64, activity: Arc<Activity>) {
+        if let Some(remote) = activity.remote {
+            *self.remote.entry(remote).or_default() += 1;
+        }
+        self.open.insert(number, activity);
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Arc<Activity>> {
+        let activity = self.open.remove(&number)?;
+        if let Some(remote) = activity.remote
+            && let Some(count) = self.remote.get_mut(&remote)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.remote.remove(&remote);
+            }
+        }
+        Some(activity)
+    }
+
+    /// Of some, ends the connection that has had no request for longest, or else the stream that is open longest.
+    fn give_way(&mut self, is_one: impl Fn(&Activity) -> bool) -> bool {
+        let some = self.open.iter().filter(|(_, activity)| is_one(activity));
+        let idlest = some
+            .map(|(number, activity)| {
+                let state = activity.state.load(Ordering::Relaxed);
+                (state, activity.since.load(Ordering::Relaxed), *number)
+            })
+            .min();
+        let Some((IDLE | LISTENING, _, number)) = idlest else {
+            return false;
+        };
+        if let Some(activity) = self.remove(number) {
+            activity.over.cancel();
+        }
+        true
+    }
+
+    /// Of some, lets the connection that has had its request for longest end with the answer, unless it is about to.
+    fn make_room_soon(&self, is_one: impl Fn(&Activity) -> bool) {
+        let staying = self
+            .open
+            .values()
+            .filter(|activity| is_one(activity) && !activity.last_answer.is_cancelled());
+        if let Some(busiest) = staying.min_by_key(|activity| activity.since.load(Ordering::Relaxed))
+        {
+            busiest.last_answer.cancel();
+        }
     }
 }
 
@@ -198,7 +256,7 @@ impl ClientConnection {
 
 impl Drop for ClientConnection {
     fn drop(&mut self) {
-        self.of.0.table.lock().open.remove(&self.number);
+        self.of.0.table.lock().remove(self.number);
     }
 }
 
@@ -219,6 +277,45 @@ impl Drop for Busy {
 mod tests {
     use super::*;
 
+    fn from(address: &str) -> Peer {
+        let address = format!("{address}:1").parse();
+        Peer::Network(address.expect("an address"))
+    }
+
+    const LOCAL: &str = "127.0.0.1";
+
+    #[test]
+    fn no_other_machine_takes_all_connections() {
+        let connections = ClientConnections::of(8);
+        let enter = |address: &str| connections.enter(from(address));
+        let busy = |connection: Option<ClientConnection>| {
+            let connection = connection.expect("there is room");
+            let call = connection.begin(&Method::POST);
+            (connection, call)
+        };
+        // All of a network of IPv6 are one, and so are both ways to write an address of IPv4.
+        for mine in [
+            ["192.0.2.1", "192.0.2.1", "[::ffff:192.0.2.1]"],
+            ["[2001:db8::1]", "[2001:db8::2]", "[2001:db8::ffff:1]"],
+        ] {
+            let mut calls: Vec<_> = mine.map(|address| busy(enter(address))).into();
+            let idle = enter(mine[0]).expect("half of all");
+            let next = enter(mine[0]).expect("its own idle one gives way");
+            assert!(idle.over().is_cancelled());
+            calls.push(busy(Some(next)));
+            assert!(enter(mine[1]).is_none(), "all of its own have calls");
+            let is_ending =
+                |(connection, _): &(ClientConnection, _)| connection.last_answer().is_cancelled();
+            assert_eq!(calls.iter().filter(|one| is_ending(one)).count(), 1);
+            let others = ["192.0.2.7", "[2001:db8:0:1::1]", LOCAL, "[::1]"].map(enter);
+            assert!(others.iter().all(Option::is_some), "others have the rest");
+            drop((calls, others));
+            assert!(connections.0.table.lock().remote.is_empty());
+        }
+        let ours: Vec<_> = (0..8).map(|_| enter(LOCAL)).collect();
+        assert!(ours.iter().flatten().all(|one| !one.over().is_cancelled()));
+    }
+
     #[test]
     fn some_descriptors_are_left_for_everything_else() {
         let check = |descriptors, limit| {
@@ -235,7 +332,9 @@ mod tests {
     fn no_two_connections_have_the_same_number() {
         let connections = ClientConnections::of(3);
         let others = connections.others();
-        let enter = |connections: &ClientConnections| connections.enter().expect("there is room");
+        let enter = |connections: &ClientConnections| {
+            connections.enter(from(LOCAL)).expect("there is room")
+        };
         let all = [&connections, &others, &connections, &others].map(enter);
         let numbers: std::collections::HashSet<_> = all.iter().map(ClientConnection::id).collect();
         assert_eq!(numbers.len(), all.len());
@@ -244,7 +343,7 @@ mod tests {
     #[test]
     fn the_idlest_gives_way_and_calls_never_do() {
         let connections = ClientConnections::of(3);
-        let enter = || connections.enter();
+        let enter = || connections.enter(from(LOCAL));
         let [first, second, third] = [(); 3].map(|()| enter().expect("there is room"));
         let idle_since = |connection: &ClientConnection, since: u64| {
             connection.activity.since.store(since, Ordering::Relaxed);

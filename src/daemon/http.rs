@@ -1,8 +1,6 @@
-//! Listens and serves HTTP/1.1: TCP for clients, a socket in the data folder for the command line.
+//! Listens and serves HTTP/1.1: TCP for clients, and what else accepts connections.
 
-use std::{
-    convert::Infallible, io, net::SocketAddr, path::Path, pin::pin, sync::Arc, time::Duration,
-};
+use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::body::Body;
 use http::{HeaderName, HeaderValue};
@@ -78,44 +76,6 @@ fn refused(address: SocketAddr, error: &io::Error) -> ServeError {
     ServeError::Failed(format!("failed to listen on {address}: {error}; {hint}"))
 }
 
-/// The command line's socket: whoever may open it is the operator.
-#[cfg(unix)]
-pub(super) type LocalSocket = tokio::net::UnixListener;
-
-/// There is none yet on this platform.
-#[cfg(not(unix))]
-pub(super) type LocalSocket = TcpListener;
-
-/// Opens the socket in the data folder. We hold the folder's lock, so a socket that is there belongs to a daemon that is gone.
-#[cfg(unix)]
-pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
-    use std::os::unix::fs::PermissionsExt;
-
-    let path = data_dir.join(crate::daemon_client::SOCKET);
-    let cannot = |error: io::Error| {
-        let hint = "a shorter path may help: give --data-dir";
-        ServeError::Failed(format!(
-            "failed to open the socket {}: {error}; {hint}",
-            path.display()
-        ))
-    };
-    if let Err(error) = std::fs::remove_file(&path)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(cannot(error));
-    }
-    let socket = tokio::net::UnixListener::bind(&path).map_err(cannot)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).map_err(cannot)?;
-    Ok(Some(socket))
-}
-
-/// Opens nothing.
-#[cfg(not(unix))]
-pub(super) fn bind_locally(_: &Path) -> Result<Option<LocalSocket>, ServeError> {
-    tracing::warn!("the command line cannot speak to the daemon on this platform yet");
-    Ok(None)
-}
-
 /// Something that accepts connections.
 pub(super) trait Accept: Send + 'static {
     /// A connection.
@@ -135,23 +95,6 @@ impl Accept for TcpListener {
             tracing::debug!(%error, "a connection could not be set up");
         }
         Ok((stream, Peer::Network(address)))
-    }
-}
-
-#[cfg(unix)]
-impl Accept for tokio::net::UnixListener {
-    type Io = tokio::net::UnixStream;
-
-    /// Passes over whom the socket's mode should have kept out: between its making and its closing to others lies a moment.
-    async fn accept(&self) -> io::Result<(Self::Io, Peer)> {
-        loop {
-            let (stream, _) = tokio::net::UnixListener::accept(self).await?;
-            let user = stream.peer_cred()?.uid();
-            if user == rustix::process::geteuid().as_raw() || user == 0 {
-                return Ok((stream, Peer::LocalSocket));
-            }
-            tracing::warn!(user, "another user tried the local socket");
-        }
     }
 }
 
@@ -184,11 +127,14 @@ pub(super) async fn serve(listener: impl Accept, served: Served, drained: Durati
                 continue;
             }
         };
-        if let Some(connection) = served.connections.enter() {
+        if let Some(connection) = served.connections.enter(peer) {
             tasks.spawn(converse(io, peer, served.clone(), connection));
             continue;
         }
-        note_refused(&refused, &"every connection has a call in flight");
+        note_refused(
+            &refused,
+            &"every connection, or every one that the address may have, has a call in flight",
+        );
         if let Ok(place) = refusals.clone().try_acquire_owned() {
             tasks.spawn(turn_away(io, place));
         }
@@ -228,10 +174,7 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
             Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, memory, busy)))
         }
     });
-    let serving = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_DEADLINE)
-        .max_buf_size(LONGEST_HEAD)
+    let serving = protocol()
         .serve_connection(TokioIo::new(io), service)
         .with_upgrades();
     let mut serving = pin!(serving);
@@ -249,6 +192,16 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     if let Err(error) = ended {
         tracing::debug!(%error, "a client's connection ended early");
     }
+}
+
+/// How requests are read.
+fn protocol() -> http1::Builder {
+    let mut protocol = http1::Builder::new();
+    protocol
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_DEADLINE)
+        .max_buf_size(LONGEST_HEAD);
+    protocol
 }
 
 async fn either(one: &CancellationToken, other: &CancellationToken) {
@@ -289,6 +242,40 @@ fn note_refused(refused: &LogLimit, why: &dyn std::fmt::Display) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// How long a client is heard that sends this and then a byte of a header each few seconds, as long as there are any.
+    async fn heard(beginning: &str, bytes: usize) -> Duration {
+        let (io, mut client) = tokio::io::duplex(LONGEST_HEAD);
+        let answer = async |_| Ok::<_, Infallible>(http::Response::new(Body::empty()));
+        let serving = protocol().serve_connection(TokioIo::new(io), service_fn(answer));
+        let beginning = beginning.to_owned();
+        let trickling = tokio::spawn(async move {
+            client.write_all(beginning.as_bytes()).await?;
+            for _ in 0..bytes {
+                tokio::time::sleep(HEAD_DEADLINE / 20).await;
+                client.write_all(b"x").await?;
+            }
+            let mut heard = Vec::new();
+            client.read_to_end(&mut heard).await
+        });
+        let began = tokio::time::Instant::now();
+        let ended = serving.await;
+        trickling.abort();
+        assert!(ended.is_ok() || ended.is_err_and(|error| error.is_timeout()));
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_whose_head_trickles_or_does_not_come_is_given_up() {
+        let post = "POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 0\r\n";
+        assert_eq!(
+            heard(&format!("{post}x-long: "), 1_000).await,
+            HEAD_DEADLINE
+        );
+        assert_eq!(heard("", 0).await, HEAD_DEADLINE);
+        // Nor does one that was answered keep its connection for nothing.
+        assert_eq!(heard(&format!("{post}\r\n"), 0).await, HEAD_DEADLINE);
+    }
 
     #[test]
     fn clients_are_told_how_long_a_connection_is_kept() {

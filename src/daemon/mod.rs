@@ -6,6 +6,7 @@ mod ending;
 mod entrance;
 mod guard;
 mod http;
+mod local_socket;
 mod lock;
 mod response_body;
 mod running;
@@ -216,7 +217,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         tracing::warn!(%error, "after a change of `data_dir` commands may not find this daemon");
     }
     // The local socket first: who sees the address answer may count on it.
-    let local = http::bind_locally(&data_dir)?;
+    let local = local_socket::bind_locally(&data_dir)?;
     let listeners = listen(&settings, &options).await?;
     let idle_exit = options.idle_exit;
     let (addresses, tasks) = running::begin(DaemonParts {

@@ -67,12 +67,14 @@ mod tests {
     use http_body_util::BodyExt;
 
     use super::*;
-    use crate::daemon::connections::ClientConnections;
+    use crate::{access::Peer, daemon::connections::ClientConnections};
 
     #[tokio::test]
     async fn a_large_answer_is_counted_until_it_is_written() {
         let memory = MemoryBudget::of(UNCOUNTED);
-        let connection = ClientConnections::of(1).enter().expect("there is room");
+        let connection = ClientConnections::of(1)
+            .enter(Peer::LocalSocket)
+            .expect("there is room");
         let piece = async |size: usize| {
             let busy = connection.begin(&Method::POST);
             let mut body = ResponseBody::new(Body::from(vec![0; size]), memory.clone(), busy);

@@ -16,7 +16,8 @@ use super::{
     connections::ClientConnections,
     entrance::{Entrance, Reach},
     guard::RefusalLines,
-    http::{self, LocalSocket},
+    http,
+    local_socket::LocalSocket,
     lock::DataLock,
     url_of,
 };

@@ -8,6 +8,7 @@ use crate::{
     },
     config::{Policy, ServerAuth},
     error_code::Failure,
+    visible::letters,
     wire::{Target, Thing, method},
 };
 
@@ -189,12 +190,13 @@ impl<'a> Rules<'a> {
         };
         let known = self.snapshot.servers.get(server);
         let mut tools = known.iter().flat_map(|known| known.tools.iter());
+        let letters = letters::loosely(name);
         tools.any(|other| {
             let listed = Asked::Tool {
                 server,
                 name: &other.name,
             };
-            super::rules::letters(&other.name).eq(super::rules::letters(name))
+            letters::loosely(&other.name) == letters
                 && rules.decide(listed, Reading::Exact).policy == Policy::Deny
         })
     }

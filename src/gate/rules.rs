@@ -9,6 +9,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
     names::{self, ServerName},
+    visible::letters,
     wire::{Target, Thing, method},
 };
 
@@ -140,9 +141,10 @@ impl<'a> Rules<'a> {
     fn may_be_off(self, entry: &ServerEntry, tool: &str) -> bool {
         let known = self.snapshot.servers.get(&entry.name);
         let mut listed = known.iter().flat_map(|known| known.tools.iter());
+        let letters = letters::loosely(tool);
         entry.tools.disabled.matches_loosely(tool)
             || listed.any(|other| {
-                letters(&other.name).eq(letters(tool)) && !entry.tools.allows(&other.name)
+                !entry.tools.allows(&other.name) && letters::loosely(&other.name) == letters
             })
     }
 
@@ -289,12 +291,6 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// What is left of a name without case and separators.
-pub(super) fn letters(name: &str) -> impl Iterator<Item = char> {
-    let letters = name.chars().filter(|c| c.is_alphanumeric());
-    letters.flat_map(char::to_lowercase)
-}
-
 /// The refusal of whatever access rules keep from a caller: the same on every way in.
 fn denied(server: &str, thing: &Thing<'_>) -> Failure {
     let of_server = format!("of server {server:?}");
@@ -437,6 +433,12 @@ mod tests {
             ("-A ", Err(ErrorCode::ToolDisabled)),
             ("DEL_b", Err(ErrorCode::ToolDisabled)),
             ("del-b", Err(ErrorCode::ToolDisabled)),
+            ("%41", Err(ErrorCode::ToolDisabled)),
+            ("Ａ", Err(ErrorCode::ToolDisabled)),
+            ("\u{410}", Err(ErrorCode::ToolDisabled)),
+            ("a\u{200b}", Err(ErrorCode::ToolDisabled)),
+            ("d%65l_b", Err(ErrorCode::ToolDisabled)),
+            ("d\u{435}l_b", Err(ErrorCode::ToolDisabled)),
             ("delb", Ok(())),
             ("B", Ok(())),
         ] {

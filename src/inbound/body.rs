@@ -119,6 +119,19 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_body_that_trickles_is_given_up() {
+        let trickle = stream::unfold((), |()| async {
+            tokio::time::sleep(BODY_SILENCE / 2).await;
+            let piece = Bytes::from_static(b" ");
+            Some((Ok::<_, std::convert::Infallible>(piece), ()))
+        });
+        let began = tokio::time::Instant::now();
+        let refused = read(Body::from_stream(trickle), &MemoryBudget::default()).await;
+        assert_eq!(refused.expect_err("it never ends").status(), 408);
+        assert_eq!(began.elapsed(), BODY_DEADLINE);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_client_that_falls_silent_in_its_body_is_given_up() {
         let body = Body::from_stream(stream::pending::<Result<Bytes, std::convert::Infallible>>());
         let began = tokio::time::Instant::now();

@@ -21,6 +21,7 @@ use super::{
 use crate::{
     access::Caller,
     call_context::{CallContext, ClientIdentity, ClientSender, ConnectionId},
+    log_limit::LogLimit,
     router::View,
     wire::{
         self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Response,
@@ -69,10 +70,12 @@ pub(super) enum Work {
 }
 
 impl Unframed {
-    /// Reads what stands in a line or a body.
-    pub(super) fn read(text: &Bytes) -> Result<Self, FrameError> {
+    /// Reads what stands in a line or a body. What is no message is said in the log within these bounds.
+    pub(super) fn read(text: &Bytes, no_messages: &LogLimit) -> Result<Self, FrameError> {
         let parsed = parse_client(text).inspect_err(|error| {
-            tracing::info!(%error, size = text.len(), "a client sent what is no message");
+            if let Some(times) = no_messages.due() {
+                tracing::info!(%error, size = text.len(), times, "a client sent what is no message");
+            }
         });
         let (mut messages, is_batch) = parsed?;
         match messages.pop() {

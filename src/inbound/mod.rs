@@ -55,6 +55,7 @@ use crate::{
     access::{Access, Caller},
     call_context::CallIds,
     config::RoutingMode,
+    log_limit::LogLimit,
     memory_budget::MemoryBudget,
     names::ServerName,
     router::{Router, View},
@@ -76,6 +77,8 @@ struct Parts {
     /// What outlives the request that began it: clients on connections that are HTTP's no more, and streams that their clients can
     /// take up again.
     tasks: TaskTracker,
+    /// How often it is said that a client sent what is no message.
+    no_messages: Arc<LogLimit>,
 }
 
 impl Inbound {
@@ -95,6 +98,7 @@ impl Inbound {
             listeners: listen::Listeners::default(),
             closing,
             tasks: TaskTracker::new(),
+            no_messages: Arc::default(),
         }))
     }
 

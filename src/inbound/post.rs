@@ -30,7 +30,7 @@ impl Inbound {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
-        let unframed = match Unframed::read(&body) {
+        let unframed = match Unframed::read(&body, &self.0.no_messages) {
             Ok(unframed) => unframed,
             Err(error) => return answer::malformed(&error),
         };

@@ -3,7 +3,7 @@
 
 mod requests;
 
-use std::{collections::VecDeque, pin::pin, time::Duration};
+use std::{collections::VecDeque, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
@@ -23,6 +23,7 @@ use super::{
 use crate::{
     access::Caller,
     lines::{self, Line, Lines},
+    log_limit::LogLimit,
     router::View,
 };
 
@@ -84,6 +85,7 @@ struct Conversation {
     /// Dropped first.
     _owner: SessionOwner,
     closing: CancellationToken,
+    no_messages: Arc<LogLimit>,
     requests: Requests,
     /// Lines that came while `initialize` is being answered.
     held: VecDeque<Line>,
@@ -97,6 +99,7 @@ impl Conversation {
         Self {
             _owner: owner,
             closing: inbound.0.closing.clone(),
+            no_messages: inbound.0.no_messages.clone(),
             requests: Requests::new(inbound, client, out),
             held: VecDeque::new(),
         }
@@ -146,7 +149,7 @@ impl Conversation {
             Line::Text(text) => text,
             Line::TooLarge(id) => return self.requests.refuse(id.as_ref(), &too_large()).await,
         };
-        match Unframed::read(&text) {
+        match Unframed::read(&text, &self.no_messages) {
             Err(error) => self.requests.refuse(None, &error.to_rpc_error()).await,
             Ok(Unframed::Batch(messages)) => self.requests.take_batch(messages).await,
             Ok(Unframed::One(message)) => self.requests.take(message).await,

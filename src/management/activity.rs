@@ -18,7 +18,7 @@ impl<B: Backing> Management<B> {
         found.ok_or_else(|| {
             let error = format!("there is no activity record {id}");
             let hint = "It may have been removed by age or number; `mcpproxy activity list` shows what there is.";
-            Failure::new(ErrorCode::InvalidArguments, error, hint)
+            Failure::new(ErrorCode::UnknownRecord, error, hint)
         })
     }
 

@@ -11,10 +11,11 @@ use super::{
     Severity::{Hold, Remark},
     excerpt::excerpt,
     findings::Findings,
-    fold::{compatible, fold, mixes, origin},
+    fold::{fold, mixes, origin},
     orders::gravest_in,
     passage::{Kind, Passage},
 };
+use crate::visible::letters::compatible;
 
 /// Limit: encoded pieces of one text that are decoded.
 const PIECES: usize = 8;

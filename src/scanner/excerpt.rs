@@ -2,8 +2,7 @@
 
 use std::{fmt::Write, ops::Range};
 
-use super::characters::is_hidden;
-use crate::visible::is_invisible;
+use crate::visible::{is_hidden, is_invisible};
 
 /// Limit: characters of an excerpt before they are escaped; enough to recognise a sentence.
 const LENGTH: usize = 96;

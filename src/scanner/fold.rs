@@ -1,9 +1,10 @@
 //! Writes a text as the patterns expect it, so that spelling tricks do not help: lower case, one blank between words, letters in place
 //! of those that look like them, nothing hidden, no quotes and no emphasis.
 
-use unicode_security::confusable_detection::skeleton;
-
-use super::characters::{is_hidden, is_tag};
+use crate::visible::{
+    is_hidden, is_tag,
+    letters::{compatible, is_latin, looks_like},
+};
 
 /// The text as the patterns read it.
 pub(super) fn fold(text: &str) -> String {
@@ -117,93 +118,6 @@ fn fold_character(character: char, is_mixed: bool) -> Option<char> {
 
 fn lower(character: char) -> char {
     character.to_lowercase().next().unwrap_or(character)
-}
-
-/// Latin letters with marks.
-pub(super) fn is_latin(character: char) -> bool {
-    matches!(character, '\u{C0}'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}')
-}
-
-/// The plain form of letters that are only styled: wide, mathematical, enclosed, raised.
-pub(super) fn compatible(character: char) -> Option<char> {
-    let code = u32::from(character);
-    let letter = |offset: u32| char::from_u32(u32::from(b'a') + offset % 26);
-    match code {
-        0xFF01..=0xFF5E => char::from_u32(code - 0xFEE0).map(|plain| plain.to_ascii_lowercase()),
-        0x1D400..=0x1D6A3 => letter(code - 0x1D400),
-        0x1D7CE..=0x1D7FF => char::from_u32(u32::from(b'0') + (code - 0x1D7CE) % 10),
-        0x24B6..=0x24E9 => letter(code - 0x24B6),
-        0x249C..=0x24B5 => letter(code - 0x249C),
-        0x1F110..=0x1F129 => letter(code - 0x1F110),
-        0x1F130..=0x1F149 => letter(code - 0x1F130),
-        0x1F150..=0x1F169 => letter(code - 0x1F150),
-        0x1F170..=0x1F189 => letter(code - 0x1F170),
-        0x1F1E6..=0x1F1FF => letter(code - 0x1F1E6),
-        _ => small(character),
-    }
-}
-
-/// Letters above the line, small capitals, and the mathematical ones that stand elsewhere.
-fn small(character: char) -> Option<char> {
-    const STYLED: &str = "ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘǫʀꜱᴛᴜᴠᴡxʏᴢ";
-    const RAISED: &str = "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖqʳˢᵗᵘᵛʷˣʸᶻ";
-    const ODD: [(char, char); 14] = [
-        ('ℂ', 'c'),
-        ('ℊ', 'g'),
-        ('ℋ', 'h'),
-        ('ℌ', 'h'),
-        ('ℍ', 'h'),
-        ('ℐ', 'i'),
-        ('ℒ', 'l'),
-        ('ℕ', 'n'),
-        ('ℙ', 'p'),
-        ('ℚ', 'q'),
-        ('ℛ', 'r'),
-        ('ℝ', 'r'),
-        ('ℤ', 'z'),
-        ('ℯ', 'e'),
-    ];
-    if character.is_ascii()
-        || u32::from(character) > 0xFFFF
-        || ('\u{3000}'..'\u{A000}').contains(&character)
-    {
-        return None;
-    }
-    let place = |list: &str| list.chars().position(|c| c == character);
-    let place = place(STYLED).or_else(|| place(RAISED));
-    let plain = place.and_then(|i| char::from_u32(u32::from(b'a') + u32::try_from(i).ok()?));
-    plain.or_else(|| {
-        ODD.iter()
-            .find(|(odd, _)| *odd == character)
-            .map(|(_, plain)| *plain)
-    })
-}
-
-/// The letter of ours that it looks like.
-pub(super) fn looks_like(character: char) -> Option<char> {
-    if ('\u{2E80}'..'\u{A000}').contains(&character)
-        || ('\u{AC00}'..='\u{D7FF}').contains(&character)
-    {
-        return None;
-    }
-    if matches!(
-        character,
-        '\u{406}' | '\u{456}' | '\u{399}' | '\u{2160}' | '\u{13A5}' | '\u{131}' | '\u{4CF}'
-    ) {
-        return Some('i');
-    }
-    let mut buffer = [0; 4];
-    let text: &str = character.encode_utf8(&mut buffer);
-    let mut like = skeleton(text);
-    let first = like.next()?.to_ascii_lowercase();
-    let second = like.next();
-    let is_rn = first == 'r' && second == Some('n');
-    let is_marked = second.is_none_or(|mark| ('\u{300}'..='\u{36F}').contains(&mark));
-    match first {
-        _ if is_rn => Some('m'),
-        plain if plain.is_ascii_alphanumeric() && is_marked => Some(plain),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -2,10 +2,11 @@
 
 use super::{
     Severity::{self, Hold, Remark},
-    characters::{is_hidden, is_private, is_right_to_left, is_tag},
+    characters::is_right_to_left,
     findings::Findings,
     passage::Passage,
 };
+use crate::visible::{is_hidden, is_private, is_tag};
 
 /// Limit: so many hidden characters of other kinds in a row carry a message and are no accident.
 const RUN: usize = 4;

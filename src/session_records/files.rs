@@ -12,7 +12,7 @@ use super::{
     ended::EndedIds,
     kept::{self, KeptIndex},
 };
-use crate::storage;
+use crate::storage::{self, FileIdentity};
 
 /// What the file of ended ids begins with; then comes the mark of the folder. Another format has another beginning.
 const BEGINNING: &[u8; 8] = b"MCPENDS1";
@@ -30,6 +30,7 @@ pub(super) struct Files {
     origin: [u8; 8],
     /// The file of ended ids, to append to.
     ended: File,
+    identity: FileIdentity,
     appended: usize,
 }
 
@@ -57,10 +58,12 @@ impl Files {
         };
         ended.prune(now);
         let kept = kept::list(folder, now);
+        let written = write(folder, origin, &ended)?;
         let files = Self {
             folder: folder.to_owned(),
             origin,
-            ended: write(folder, origin, &ended)?,
+            identity: FileIdentity::of(&written)?,
+            ended: written,
             appended: 0,
         };
         Ok((files, ended, kept))
@@ -83,9 +86,16 @@ impl Files {
         self.appended >= APPENDED
     }
 
-    /// Writes the file of ended ids anew.
+    /// Whether somebody removed what is written to.
+    pub(super) fn is_removed(&self) -> bool {
+        !self.identity.is_at(&ended_file(&self.folder))
+    }
+
+    /// Writes the file of ended ids anew, in a new folder if that is gone.
     pub(super) fn rewrite(&mut self, ended: &EndedIds) -> io::Result<()> {
+        storage::create_private_dir(&self.folder)?;
         self.ended = write(&self.folder, self.origin, ended)?;
+        self.identity = FileIdentity::of(&self.ended)?;
         self.appended = 0;
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! The one task that writes the folder, many orders at a time.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -10,6 +13,9 @@ use crate::{log_limit::LogLimit, sync::Guarded};
 
 /// How often what has expired is looked for.
 const PRUNE: Duration = Duration::from_hours(1);
+
+/// How often it is looked whether the folder is still there while nothing happens.
+const LOOK: Duration = Duration::from_secs(30);
 
 /// Limit: orders that are carried out in one turn.
 const AT_ONCE: usize = 256;
@@ -24,6 +30,8 @@ pub struct SessionRecordsTask {
 struct Writer {
     files: Files,
     failures: LogLimit,
+    removals: LogLimit,
+    pruned: Instant,
 }
 
 impl SessionRecordsTask {
@@ -32,10 +40,15 @@ impl SessionRecordsTask {
         files: Files,
         orders: mpsc::Receiver<Order>,
     ) -> Self {
-        let failures = LogLimit::default();
+        let writer = Writer {
+            files,
+            failures: LogLimit::default(),
+            removals: LogLimit::default(),
+            pruned: Instant::now(),
+        };
         Self {
             records,
-            writer: Arc::new(Guarded::new(Writer { files, failures })),
+            writer: Arc::new(Guarded::new(writer)),
             orders,
         }
     }
@@ -46,7 +59,7 @@ impl SessionRecordsTask {
             let mut orders = Vec::new();
             let ends = tokio::select! {
                 _ = self.orders.recv_many(&mut orders, AT_ONCE) => false,
-                () = tokio::time::sleep(PRUNE) => false,
+                () = tokio::time::sleep(LOOK) => false,
                 () = shutdown.cancelled() => {
                     self.orders.close();
                     while let Some(order) = self.orders.recv().await {
@@ -70,7 +83,10 @@ impl SessionRecordsTask {
 impl Writer {
     /// Carries out the orders; those without any only tidy up. Blocks.
     fn carry_out(&mut self, orders: Vec<Order>, records: &SessionRecords) {
-        if orders.is_empty() {
+        if self.files.is_removed() {
+            self.begin_anew(records);
+        }
+        if orders.is_empty() && self.pruned.elapsed() >= PRUNE {
             self.prune(records);
         }
         // Whoever waits is told when all is done: its senders are dropped then.
@@ -110,7 +126,24 @@ impl Writer {
         }
     }
 
+    /// Writes down again which sessions have ended. Those of which more was kept must not be continued with half of it.
+    fn begin_anew(&mut self, records: &SessionRecords) {
+        if let Some(times) = self.removals.due() {
+            tracing::warn!(
+                times,
+                "the records of sessions were removed while the daemon runs; they are written anew, and sessions of which more was \
+                 kept than their ids say will not outlive the daemon"
+            );
+        }
+        let lost = records.0.kept.lock().expired(u32::MAX);
+        for session in lost {
+            records.0.ended.lock().insert(session);
+        }
+        self.prune(records);
+    }
+
     fn prune(&mut self, records: &SessionRecords) {
+        self.pruned = Instant::now();
         let now = now();
         let expired = records.0.kept.lock().expired(now);
         self.files.remove(&expired);
@@ -128,5 +161,36 @@ impl Writer {
         if let Some(times) = self.failures.due() {
             tracing::warn!(%error, times, "{what}");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session_records::SessionDigest;
+
+    #[tokio::test]
+    async fn a_folder_that_is_removed_is_written_anew_and_nothing_is_continued_by_half() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let data_dir = ground.path().join("data");
+        let session = |name: &str| RecordedSession {
+            digest: SessionDigest::of(name),
+            expires: now() + 1_000,
+        };
+        let [deleted, kept, later, open] = ["deleted", "kept", "later", "open"].map(session);
+        let (records, task) = SessionRecords::open(&data_dir).expect("a new folder");
+        let shutdown = CancellationToken::new();
+        let running = tokio::spawn(task.run(shutdown.clone()));
+        records.end(deleted).await;
+        let content = || Some(b"{}".to_vec());
+        records.keep(kept, Box::new(content)).await;
+        std::fs::remove_dir_all(&data_dir).expect("it is ours");
+        records.end(later).await;
+        shutdown.cancel();
+        running.await.expect("it ends");
+        let (again, _task) = SessionRecords::open(&data_dir).expect("it is there again");
+        let ended = [deleted, kept, later, open].map(|session| again.has_ended(session));
+        assert_eq!(ended, [true, true, true, false]);
+        assert_eq!(again.origin(), records.origin());
     }
 }

@@ -1,5 +1,6 @@
 //! The activity log: what of the life of a daemon is in it, what never is, and how it is read.
 
+mod disk;
 mod guards;
 mod reading;
 
@@ -7,12 +8,10 @@ use std::{fs, os::unix::fs::PermissionsExt};
 
 use serde_json::{Value, json};
 
-use self::reading::cli;
-
 use crate::support::{
     behaviours::*,
     client::TestClient,
-    daemon::{DaemonProcess, Home, TestDaemon},
+    daemon::{DaemonProcess, TestDaemon},
     fake_upstream::{FakeUpstream, Upstream},
     http::{BOTH, JSON},
     patience::until_async,
@@ -50,18 +49,6 @@ async fn ready(daemon: &TestDaemon) -> TestClient {
     client
 }
 
-/// What is recorded and asked for, the newest first.
-async fn records(daemon: &TestDaemon, query: &str) -> Vec<Value> {
-    let page = daemon
-        .rest("GET", &format!("/api/v1/activity?{query}"), "")
-        .await
-        .json();
-    page["records"]
-        .as_array()
-        .unwrap_or_else(|| panic!("{page}"))
-        .clone()
-}
-
 #[tokio::test]
 async fn a_call_is_recorded_however_it_ends() {
     let upstream = upstream().await;
@@ -86,12 +73,12 @@ async fn a_call_is_recorded_however_it_ends() {
     let headers = [JSON, BOTH, ("mcp-session-id", client.session())];
     tokio::join!(client.raw_post(&headers, body), withdrawn);
     until_async("the withdrawal", async || {
-        let withdrawn = records(&daemon, "outcome=withdrawn").await;
+        let withdrawn = daemon.home().activity("outcome=withdrawn").await;
         (!withdrawn.is_empty()).then_some(())
     })
     .await;
     client.call("up__die", "{}").await;
-    let found = records(&daemon, "kind=call").await;
+    let found = daemon.home().activity("kind=call").await;
     let ends: Vec<_> = found
         .iter()
         .rev()
@@ -137,7 +124,7 @@ async fn what_a_caller_declares_is_recorded_with_the_inner_call() {
         json!({ "operation_type": "write", "data_sensitivity": "private", "reason": "to see" });
     let arguments = json!({ "name": "up:echo", "args": { "a": [1, 2] }, "intent": intent });
     client.call("call_tool_write", &arguments.to_string()).await;
-    let found = records(&daemon, "tool=up:echo").await;
+    let found = daemon.home().activity("tool=up:echo").await;
     let inner = &found[0];
     for (key, value) in [
         ("variant", "write"),
@@ -149,8 +136,15 @@ async fn what_a_caller_declares_is_recorded_with_the_inner_call() {
     assert_eq!(inner["arguments"], json!({ "a": [1, 2] }));
     let id = inner["call"].as_str().expect("an id");
     let parent = inner["parent"].as_str().expect("a parent");
-    assert_eq!(records(&daemon, &format!("call={parent}")).await.len(), 2);
-    assert_eq!(records(&daemon, &format!("call={id}")).await.len(), 1);
+    assert_eq!(
+        daemon
+            .home()
+            .activity(&format!("call={parent}"))
+            .await
+            .len(),
+        2
+    );
+    assert_eq!(daemon.home().activity(&format!("call={id}")).await.len(), 1);
 }
 
 #[tokio::test]
@@ -185,7 +179,7 @@ async fn no_secret_stands_in_the_file() {
     native
         .request("resources/read", &json!({ "uri": url }).to_string())
         .await;
-    let found = records(&daemon, "kind=call").await;
+    let found = daemon.home().activity("kind=call").await;
     assert_eq!(found.len(), 7, "{found:?}");
     let echoed = &found[6]["arguments"];
     assert_eq!(
@@ -228,7 +222,7 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
     let call = async |expected: Value| {
         until_async("the setting to be in force", async || {
             client.call("up__echo", r#"{"token":"short","a":1}"#).await;
-            let found = records(&daemon, "tool=echo&limit=1").await;
+            let found = daemon.home().activity("tool=echo&limit=1").await;
             (found[0]["arguments"] == expected).then_some(())
         })
         .await;
@@ -242,7 +236,7 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
         .home()
         .write_config(&configured(json!({ "arguments": "redacted" })).text());
     call(json!({ "token": "***", "a": 1 })).await;
-    let reloads = records(&daemon, "kind=change").await;
+    let reloads = daemon.home().activity("kind=change").await;
     assert_eq!(
         (reloads.len(), &reloads[0]["action"]),
         (2, &json!("reload")),
@@ -267,7 +261,7 @@ async fn what_the_operator_does_is_recorded() {
             .await;
     }
     daemon.rest("DELETE", "/api/v1/servers/other", "").await;
-    let found = records(&daemon, "kind=change&caller=operator").await;
+    let found = daemon.home().activity("kind=change&caller=operator").await;
     let done: Vec<_> = found
         .iter()
         .rev()
@@ -302,21 +296,14 @@ async fn what_was_written_survives_a_kill_and_ids_go_on() {
     client.wait_for_tool("up__echo").await;
     client.call("up__echo", "{}").await;
     // Read is written.
-    let list = async |home: &Home| {
-        home.rest("GET", "/api/v1/activity?tool=echo", "")
-            .await
-            .expect("it serves")
-            .json()
-    };
-    let before = list(daemon.home()).await;
-    assert_eq!(before["records"].as_array().map(Vec::len), Some(1));
+    let before = daemon.home().activity("tool=echo").await;
+    assert_eq!(before.len(), 1);
     let home = daemon.kill().await;
     let daemon = DaemonProcess::spawn_in(home).await;
     let client = daemon.client("/mcp/all").await;
     client.call("up__echo", "{}").await;
-    let after = list(daemon.home()).await;
-    let found = after["records"].as_array().expect("a list");
-    assert_eq!((found.len(), &found[1]), (2, &before["records"][0]));
+    let found = daemon.home().activity("tool=echo").await;
+    assert_eq!((found.len(), &found[1]), (2, &before[0]));
     assert_eq!(
         (found[0]["run"].clone(), found[1]["run"].clone()),
         (json!(2), json!(1))
@@ -345,12 +332,12 @@ async fn a_damaged_file_is_named_and_the_daemon_runs() {
     let home = TestDaemon::builder().upstream("up", &upstream).home();
     fs::create_dir_all(home.data_dir()).expect("a folder");
     fs::write(home.data_dir().join(FILE), "spoilt ".repeat(2_000)).expect("writable");
-    let (code, _) = cli(&home, &["activity", "list"]).await;
+    let (code, ..) = home.cli(&["activity", "list"]).await;
     assert_eq!(code, 1, "without a daemon it is said, and left alone");
     let daemon = TestDaemon::start_in(home).await;
     let client = ready(&daemon).await;
     client.call("up__echo", "{}").await;
-    assert_eq!(records(&daemon, "kind=call").await.len(), 1);
+    assert_eq!(daemon.home().activity("kind=call").await.len(), 1);
     let status = daemon.rest("GET", "/api/v1/status", "").await.json();
     let set_aside = status["activity"]["set_aside"]
         .as_str()
@@ -359,6 +346,6 @@ async fn a_damaged_file_is_named_and_the_daemon_runs() {
         set_aside.contains("activity.redb.damaged-") && fs::exists(set_aside).expect("readable"),
         "{status}"
     );
-    let (_, shown) = cli(daemon.home(), &["status"]).await;
+    let (_, shown, _) = daemon.home().cli(&["status"]).await;
     assert!(shown.contains("a damaged file was set aside as"), "{shown}");
 }

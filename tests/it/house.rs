@@ -59,7 +59,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("tantivy", &["catalog/index"]),
     ("tracing_subscriber", &["logging"]),
     ("unicode_width", &["cli"]),
-    ("unicode_security", &["scanner"]),
+    ("unicode_security", &["scanner", "visible/letters"]),
     ("which", &["process"]),
 ];
 

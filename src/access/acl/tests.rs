@@ -143,6 +143,21 @@ fn no_spelling_passes_for_what_is_denied() {
         "tool s delete-x",
         "tool s deletex",
         "prompt s Delete x",
+        "tool s %64elete_x",
+        "tool s %2564elete_x",
+        "tool s delete%5Fx",
+        "tool s ｄｅｌｅｔｅ_ｘ",
+        "tool s d\u{435}lete_x",
+        "tool s delete\u{200b}_x",
+        "tool s 𝐝𝐞𝐥𝐞𝐭𝐞_x",
+        "tool s d\u{e9}lete_x",
+        "tool s remove\u{200b}x",
+        "tool s løschen",
+        "tool s del\\u0065te_x",
+        "tool s wave\u{0}x",
+        "tool s wave%00x",
+        "prompt s %64elete_x",
+        "prompt s w\u{430}ve",
         "resource s file:///secret/a",
         "resource s FILE:///Secret/a",
         "resource s file:///%73ecret/a",
@@ -171,7 +186,10 @@ fn no_spelling_passes_for_what_is_denied() {
     }
     for allowed in [
         "tool s undelete",
+        "tool s w%61ve",
+        "tool s new.tool/v2",
         "tool t delete_x",
+        "tool t løschen",
         "resource s file:///pub/a",
         "resource s https://other.example/a",
         "resource s https://secret.example:8443/a",
@@ -181,6 +199,26 @@ fn no_spelling_passes_for_what_is_denied() {
     }
     assert_eq!(decide("eve", "resource s file:///pub/a"), Allow);
     assert_eq!(decide("eve", "resource s file:///pub/../etc"), Deny);
+}
+
+#[test]
+fn a_name_that_may_be_read_otherwise_is_allowed_by_no_rule_unless_it_is_listed() {
+    let acl = acl(r#"{"default": "deny", "rules": [{"tools": ["s__get_*"], "policy": "allow"}]}"#);
+    for (text, lenient) in [
+        ("tool s get_x", Allow),
+        ("tool s g%65t_x", Deny),
+        ("tool s get_\u{200b}x", Deny),
+        ("tool s get_ｘ", Deny),
+        ("tool s get_x\u{430}", Deny),
+    ] {
+        let decide = |reading| {
+            let rules = RulesFor::new(&acl, "ada", &[]);
+            rules.decide(asked(text), reading).policy
+        };
+        assert_eq!(decide(Reading::Lenient), lenient, "{text}");
+    }
+    let listed = RulesFor::new(&acl, "ada", &[]).decide(asked("tool s get_ｘ"), Reading::Exact);
+    assert_eq!(listed.policy, Allow);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `serverAuth.acl`: the rules as they are written. Who may have what by them is decided in `access`.
 
 use crate::config::{
-    ConfigError,
+    mistakes::{Mistakes, Read},
     strict::StrictValue,
     wildcard::{NamePattern, UriPattern, Wildcard, plain},
 };
@@ -48,26 +48,31 @@ pub struct AclRule {
 const POLICIES: [(&str, Policy); 2] = [("allow", Policy::Allow), ("deny", Policy::Deny)];
 
 /// Reads the rules.
-pub(super) fn read(value: &StrictValue<'_>) -> Result<Acl, ConfigError> {
-    let acl = value.object(&["default", "rules"])?;
-    let default = acl.get("default");
-    let default = default.ok_or_else(|| {
-        acl.wrong("has no `default`: say \"allow\" or \"deny\", which holds where no rule matches")
-    })?;
-    let default = default.choice(&POLICIES)?;
-    let rules = acl.get("rules").map(StrictValue::elements).transpose()?;
-    let rules = rules.unwrap_or_default();
-    if let Some(one_more) = rules.get(MOST_RULES) {
-        return Err(one_more.wrong(format_args!("is one too many: {MOST_RULES} rules at most")));
-    }
-    let rules: Result<Vec<AclRule>, ConfigError> = rules.iter().map(read_rule).collect();
-    Ok(Acl {
-        default,
-        rules: rules?,
+pub(super) fn read(value: &StrictValue<'_>) -> Read<Acl> {
+    value.object(&["default", "rules"], |acl, mistakes| {
+        let default = acl.get("default").ok_or_else(|| {
+            acl.wrong(
+                "has no `default`: say \"allow\" or \"deny\", which holds where no rule matches",
+            )
+        });
+        let default = default.and_then(|default| default.choice(&POLICIES));
+        let default = mistakes.take(default);
+        let rules = acl.get("rules").map(StrictValue::elements).transpose();
+        let rules = mistakes.take(rules)?.unwrap_or_default();
+        if let Some(one_more) = rules.get(MOST_RULES) {
+            let problem = format_args!("is one too many: {MOST_RULES} rules at most");
+            mistakes.add(one_more.wrong(problem));
+        }
+        let rules = rules.iter().take(MOST_RULES).map(read_rule);
+        let rules = mistakes.take(Mistakes::gather(rules));
+        Some(Acl {
+            default: default?,
+            rules: rules?,
+        })
     })
 }
 
-fn read_rule(value: &StrictValue<'_>) -> Result<AclRule, ConfigError> {
+fn read_rule(value: &StrictValue<'_>) -> Read<AclRule> {
     let known = [
         "subjects",
         "roles",
@@ -76,40 +81,44 @@ fn read_rule(value: &StrictValue<'_>) -> Result<AclRule, ConfigError> {
         "resources",
         "policy",
     ];
-    let rule = value.object(&known)?;
-    let plain_list = |key| match rule.get(key) {
-        Some(list) => list.list(plain),
-        None => Ok(Vec::new()),
-    };
-    let policy = rule.get("policy");
-    let policy = policy.ok_or_else(|| rule.wrong("has no `policy`: say \"allow\" or \"deny\""))?;
-    let prompts = rule
-        .get("prompts")
-        .map(|list| some(list, NamePattern::parse));
-    let resources = rule
-        .get("resources")
-        .map(|list| some(list, UriPattern::parse));
-    let tools = rule.get("tools").map(|list| list.list(NamePattern::parse));
-    let names_other_things = prompts.is_some() || resources.is_some();
-    Ok(AclRule {
-        subjects: plain_list("subjects")?,
-        roles: plain_list("roles")?,
-        tools: match tools {
-            None if names_other_things => None,
-            None => Some(Vec::new()),
-            Some(tools) => Some(tools?),
-        },
-        prompts: prompts.transpose()?,
-        resources: resources.transpose()?,
-        policy: policy.choice(&POLICIES)?,
+    value.object(&known, |rule, mistakes| {
+        let plain_list = |key| match rule.get(key) {
+            Some(list) => list.list(plain),
+            None => Ok(Vec::new()),
+        };
+        let policy = rule.get("policy");
+        let policy = policy.ok_or_else(|| rule.wrong("has no `policy`: say \"allow\" or \"deny\""));
+        let policy = mistakes.take(policy.and_then(|policy| policy.choice(&POLICIES)));
+        let subjects = mistakes.take(plain_list("subjects"));
+        let roles = mistakes.take(plain_list("roles"));
+        let tools = rule.get("tools").map(|list| list.list(NamePattern::parse));
+        let prompts = rule
+            .get("prompts")
+            .map(|list| some(list, NamePattern::parse));
+        let resources = rule
+            .get("resources")
+            .map(|list| some(list, UriPattern::parse));
+        let names_other_things = prompts.is_some() || resources.is_some();
+        let tools = match tools {
+            None if names_other_things => Some(None),
+            None => Some(Some(Vec::new())),
+            Some(tools) => mistakes.take(tools).map(Some),
+        };
+        let prompts = mistakes.take(prompts.transpose());
+        let resources = mistakes.take(resources.transpose());
+        Some(AclRule {
+            subjects: subjects?,
+            roles: roles?,
+            tools: tools?,
+            prompts: prompts?,
+            resources: resources?,
+            policy: policy?,
+        })
     })
 }
 
 /// A list in which something stands. An empty one could mean all or nothing.
-fn some<T>(
-    list: &StrictValue<'_>,
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<T>, ConfigError> {
+fn some<T>(list: &StrictValue<'_>, read: impl Fn(&str) -> Result<T, String>) -> Read<Vec<T>> {
     let read = list.list(read)?;
     if read.is_empty() {
         return Err(list.wrong("is empty: write [\"*\"] for all, or leave it out"));

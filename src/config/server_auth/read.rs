@@ -16,8 +16,9 @@ use crate::{
         ConfigError,
         document::{BYTE_ORDER_MARK, tree},
         mask_text_of_strangers,
+        mistakes::{Mistakes, Read},
         references::VariableLookup,
-        strict::{StrictMember, StrictValue, wrong_at},
+        strict::{StrictMember, StrictObject, StrictValue, wrong_at},
     },
     secret::Secret,
 };
@@ -55,128 +56,158 @@ pub(in crate::config) fn read(
     };
     let mut found = None;
     let mut asked_for = None;
+    let mut mistakes = Mistakes::default();
     for property in &root.properties {
         let (key, value) = (property.name.as_str(), &property.value);
         let is_null = matches!(value, ast::Value::NullKeyword(_));
         let wrong = |problem: &str| wrong_at(text, property.start(), key, problem);
         if key == KEY && found.is_some() {
-            return Err(wrong("stands there twice"));
+            mistakes.add(wrong("stands there twice"));
         } else if key == KEY && is_null {
-            return Err(wrong(
+            mistakes.add(wrong(
                 "is null: take it out to let everybody in, or say who may come in",
             ));
         } else if key == KEY {
             found = Some(value);
         } else if let Some(problem) = misplaced::at_top_level(key, known).filter(|_| !is_null) {
-            return Err(wrong(&problem));
+            mistakes.add(wrong(&problem));
         } else if key == GO_PROGRAM && matches!(value, ast::Value::BooleanLit(flag) if flag.value) {
             let problem = "asks for credentials that this program does not know: say with `serverAuth` who may come in";
             asked_for = Some(wrong(problem));
         }
     }
-    let auth = match found {
-        None => None,
-        Some(value) => {
-            let value = StrictValue::new(text, lookup, KEY, value);
-            Some(read_auth(&value, warnings)?)
-        }
+    let auth = found.map(|value| {
+        let value = StrictValue::new(text, lookup, KEY, value);
+        mistakes.take(read_auth(&value, warnings))
+    });
+    let auth = match auth {
+        None => Some(None),
+        Some(read) => read.map(Some),
     };
-    match asked_for {
-        Some(error) if !auth.as_ref().is_some_and(ServerAuth::asks_for_credentials) => Err(error),
-        _ => Ok(auth),
+    let lets_anybody_in = auth.as_ref().is_some_and(|auth| {
+        let asks = auth.as_ref().is_some_and(ServerAuth::asks_for_credentials);
+        !asks
+    });
+    if let Some(mistake) = asked_for.filter(|_| lets_anybody_in) {
+        mistakes.add(mistake);
     }
+    Ok(mistakes.unless_any(auth)?)
 }
 
-fn read_auth(
-    value: &StrictValue<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<ServerAuth, ConfigError> {
-    let auth = value.object(&["provider", "providers", "bearer", "forwarded", "acl"])?;
+fn read_auth(value: &StrictValue<'_>, warnings: &mut Vec<String>) -> Read<ServerAuth> {
+    let known = ["provider", "providers", "bearer", "forwarded", "acl"];
+    value.object(&known, |auth, mistakes| {
+        let providers = mistakes.take(read_providers(auth));
+        let sections = [
+            ("bearer", Provider::Bearer),
+            ("forwarded", Provider::Forwarded),
+        ];
+        for (key, provider) in sections {
+            let providers = providers.as_ref().filter(|all| !all.contains(&provider));
+            if let (Some(section), Some(providers)) = (auth.get(key), providers) {
+                mistakes.add(if providers.is_empty() {
+                    section.wrong(format_args!(
+                        "has no effect without a provider: add `\"provider\": \"{key}\"`"
+                    ))
+                } else {
+                    section.wrong(format_args!(
+                        "has no effect: `provider` does not name \"{key}\""
+                    ))
+                });
+            }
+        }
+        let acl = mistakes.take(auth.get("acl").map(acl::read).transpose());
+        let has_nothing = providers.as_ref().is_some_and(Vec::is_empty) && acl == Some(None);
+        if has_nothing && mistakes.is_empty() {
+            mistakes.add(auth.wrong("says nothing: it needs a `provider`, an `acl`, or both"));
+        }
+        let has_bearer = providers
+            .as_ref()
+            .is_some_and(|all| all.contains(&Provider::Bearer));
+        let tokens = match auth.get("bearer") {
+            Some(bearer) => read_tokens(bearer, warnings),
+            None if has_bearer => {
+                Err(auth.wrong("has no `bearer.tokens`, so nobody could come in"))
+            }
+            None => Ok(Vec::new()),
+        };
+        let tokens = mistakes.take(tokens);
+        let forwarded = auth.get("forwarded").map(read_forwarded).transpose();
+        let forwarded = mistakes.take(forwarded);
+        Some(ServerAuth {
+            forwarded: forwarded?.unwrap_or_default(),
+            providers: providers?,
+            tokens: tokens?,
+            acl: acl?,
+        })
+    })
+}
+
+fn read_providers(auth: &StrictObject<'_>) -> Read<Vec<Provider>> {
     let words = [
         ("bearer", Provider::Bearer),
         ("forwarded", Provider::Forwarded),
     ];
-    let providers = match (auth.get("provider"), auth.get("providers")) {
+    let several = match (auth.get("provider"), auth.get("providers")) {
         (Some(_), Some(several)) => {
             return Err(several.wrong("stands beside `provider`: give one of both"));
         }
-        (Some(one), None) => vec![one.choice(&words)?],
-        (None, Some(several)) => {
-            let mut providers = Vec::new();
-            for element in several.elements()? {
-                let provider = element.choice(&words)?;
-                if providers.contains(&provider) {
-                    return Err(element.wrong("stands there twice"));
-                }
-                providers.push(provider);
+        (Some(one), None) => return Ok(vec![one.choice(&words)?]),
+        (None, Some(several)) => several,
+        (None, None) => return Ok(Vec::new()),
+    };
+    let mut providers = Vec::new();
+    let mut mistakes = Mistakes::default();
+    for element in several.elements()? {
+        match mistakes.take(element.choice(&words)) {
+            Some(provider) if providers.contains(&provider) => {
+                mistakes.add(element.wrong("stands there twice"));
             }
-            if providers.is_empty() {
-                return Err(several.wrong("is empty: name \"bearer\" or \"forwarded\""));
-            }
-            providers
+            provider => providers.extend(provider),
         }
-        (None, None) => Vec::new(),
-    };
-    let section = |key: &str, provider| match (auth.get(key), providers.contains(&provider)) {
-        (Some(section), false) if providers.is_empty() => Err(section.wrong(format_args!(
-            "has no effect without a provider: add `\"provider\": \"{key}\"`"
-        ))),
-        (Some(section), false) => Err(section.wrong(format_args!(
-            "has no effect: `provider` does not name \"{key}\""
-        ))),
-        (section, _) => Ok(section),
-    };
-    let bearer = section("bearer", Provider::Bearer)?;
-    let forwarded = section("forwarded", Provider::Forwarded)?;
-    let acl = auth.get("acl").map(acl::read).transpose()?;
-    if providers.is_empty() && acl.is_none() {
-        return Err(auth.wrong("says nothing: it needs a `provider`, an `acl`, or both"));
     }
-    let tokens = match bearer {
-        Some(bearer) => read_tokens(bearer, warnings)?,
-        None if providers.contains(&Provider::Bearer) => {
-            return Err(auth.wrong("has no `bearer.tokens`, so nobody could come in"));
-        }
-        None => Vec::new(),
-    };
-    Ok(ServerAuth {
-        forwarded: forwarded
-            .map(read_forwarded)
-            .transpose()?
-            .unwrap_or_default(),
-        providers,
-        tokens,
-        acl,
+    if providers.is_empty() && mistakes.is_empty() {
+        mistakes.add(several.wrong("is empty: name \"bearer\" or \"forwarded\""));
+    }
+    mistakes.unless_any(Some(providers))
+}
+
+fn read_tokens(bearer: &StrictValue<'_>, warnings: &mut Vec<String>) -> Read<Vec<BearerToken>> {
+    // A key may be a token in the wrong place, so it is not shown.
+    let keys = bearer.members(|_, index| format!("{KEY}.bearer[{index}]"))?;
+    let others = keys.iter().filter(|member| member.key != "tokens");
+    let others = others.map(|other| {
+        let problem = "is unknown: tokens stand under `tokens`";
+        Err::<(), _>(other.value.wrong(problem))
+    });
+    Mistakes::gather(others)?;
+    bearer.object(&["tokens"], |bearer, mistakes| {
+        let tokens = bearer.get("tokens");
+        let tokens = tokens.ok_or_else(|| bearer.wrong("has no `tokens`"));
+        let tokens = mistakes.take(tokens)?;
+        mistakes.take(read_all_tokens(tokens, warnings))
     })
 }
 
-fn read_tokens(
-    bearer: &StrictValue<'_>,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<BearerToken>, ConfigError> {
-    // A key may be a token in the wrong place, so it is not shown.
-    let keys = bearer.members(|_, index| format!("{KEY}.bearer[{index}]"))?;
-    if let Some(other) = keys.iter().find(|member| member.key != "tokens") {
-        return Err(other.value.wrong("is unknown: tokens stand under `tokens`"));
-    }
-    let bearer = bearer.object(&["tokens"])?;
-    let tokens = bearer.get("tokens");
-    let tokens = tokens.ok_or_else(|| bearer.wrong("has no `tokens`"))?;
+fn read_all_tokens(tokens: &StrictValue<'_>, warnings: &mut Vec<String>) -> Read<Vec<BearerToken>> {
     // By their numbers: the tokens themselves must not show.
     let place = |index: usize| format!("{KEY}.bearer.tokens[{index}]");
     let members = tokens.members(|_, index| place(index))?;
     if members.is_empty() {
         return Err(tokens.wrong("is empty, so nobody could come in"));
     }
+    if let Some(one_more) = members.get(MOST_TOKENS) {
+        let problem = format_args!("is one too many: {MOST_TOKENS} tokens at most");
+        return Err(one_more.value.wrong(problem));
+    }
     let mut read: Vec<BearerToken> = Vec::with_capacity(members.len());
+    let mut mistakes = Mistakes::default();
     for (index, member) in members.iter().enumerate() {
-        if index >= MOST_TOKENS {
-            let problem = format_args!("is one too many: {MOST_TOKENS} tokens at most");
-            return Err(member.value.wrong(problem));
-        }
-        let token = read_token(member)?;
+        let Some(token) = mistakes.take(read_token(member)) else {
+            continue;
+        };
         if read.iter().any(|other| other.hash == token.hash) {
-            return Err(member.value.wrong("is a token that stands there already"));
+            mistakes.add(member.value.wrong("is a token that stands there already"));
         }
         if token.token.reveal().len() < SHORT {
             let warning = format!(
@@ -187,10 +218,10 @@ fn read_tokens(
         }
         read.push(token);
     }
-    Ok(read)
+    mistakes.unless_any(Some(read))
 }
 
-fn read_token(member: &StrictMember<'_>) -> Result<BearerToken, ConfigError> {
+fn read_token(member: &StrictMember<'_>) -> Read<BearerToken> {
     let (key, value) = (member.key, &member.value);
     let token = value.resolved(key)?.value;
     if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -205,19 +236,22 @@ fn read_token(member: &StrictMember<'_>) -> Result<BearerToken, ConfigError> {
             ));
         }
         check_subject(&subject).map_err(|why| value.wrong(why))?;
-        Ok::<_, ConfigError>(subject)
+        Ok(subject)
     };
     let (subject, roles) = if value.is_object() {
-        let user = value.object(&["subject", "roles"])?;
-        let subject = user.get("subject");
-        let subject = subject.ok_or_else(|| user.wrong("has no `subject`"))?;
-        let role = |role: &str| {
-            check_name(role)?;
-            Ok::<_, &str>(role.to_owned())
-        };
-        let roles = user.get("roles");
-        let roles = roles.map(|list| list.list(|text| role(text).map_err(str::to_owned)));
-        (subject_of(subject)?, roles.transpose()?.unwrap_or_default())
+        value.object(&["subject", "roles"], |user, mistakes| {
+            let subject = user.get("subject");
+            let subject = subject.ok_or_else(|| user.wrong("has no `subject`"));
+            let subject = mistakes.take(subject.and_then(subject_of));
+            let role = |role: &str| {
+                check_name(role)?;
+                Ok::<_, &str>(role.to_owned())
+            };
+            let roles = user.get("roles");
+            let roles = roles.map(|list| list.list(|text| role(text).map_err(str::to_owned)));
+            let roles = mistakes.take(roles.transpose());
+            Some((subject?, roles?.unwrap_or_default()))
+        })?
     } else {
         (subject_of(value)?, Vec::new())
     };
@@ -257,33 +291,38 @@ fn is_unlike_words(run: &str) -> bool {
     all_hex || changes.count() > 3
 }
 
-fn read_forwarded(value: &StrictValue<'_>) -> Result<Forwarded, ConfigError> {
-    let section = value.object(&["header", "groups_header", "trusted_proxies"])?;
-    let header = |key| section.get(key).map(read_header).transpose();
-    let default = Forwarded::default();
-    let user = header("header")?.unwrap_or(default.header);
-    let groups_header = header("groups_header")?;
-    if groups_header.as_ref() == Some(&user) {
-        return Err(section.wrong("names one header for users and groups"));
-    }
-    let trusted_proxies = match section.get("trusted_proxies") {
-        None => default.trusted_proxies,
-        Some(list) => {
-            let proxies = list.list(network)?;
-            if proxies.is_empty() {
-                return Err(list.wrong("is empty, so nobody would be believed"));
-            }
-            proxies
+fn read_forwarded(value: &StrictValue<'_>) -> Read<Forwarded> {
+    let known = ["header", "groups_header", "trusted_proxies"];
+    value.object(&known, |section, mistakes| {
+        let header = |key| section.get(key).map(read_header).transpose();
+        let default = Forwarded::default();
+        let user = mistakes.take(header("header"));
+        let user = user.map(|user| user.unwrap_or(default.header));
+        let groups_header = mistakes.take(header("groups_header"));
+        if let (Some(user), Some(Some(groups))) = (&user, &groups_header)
+            && user == groups
+        {
+            mistakes.add(section.wrong("names one header for users and groups"));
         }
-    };
-    Ok(Forwarded {
-        header: user,
-        groups_header,
-        trusted_proxies,
+        let trusted_proxies = match section.get("trusted_proxies") {
+            None => Ok(default.trusted_proxies),
+            Some(list) => list.list(network).and_then(|proxies| {
+                if proxies.is_empty() {
+                    return Err(list.wrong("is empty, so nobody would be believed"));
+                }
+                Ok(proxies)
+            }),
+        };
+        let trusted_proxies = mistakes.take(trusted_proxies);
+        Some(Forwarded {
+            header: user?,
+            groups_header: groups_header?,
+            trusted_proxies: trusted_proxies?,
+        })
     })
 }
 
-fn read_header(value: &StrictValue<'_>) -> Result<HeaderName, ConfigError> {
+fn read_header(value: &StrictValue<'_>) -> Read<HeaderName> {
     let name = value.text()?;
     let name = HeaderName::try_from(name.as_str());
     let name = name.map_err(|_| value.wrong("is no name of a header"))?;

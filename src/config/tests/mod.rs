@@ -5,6 +5,7 @@ use std::{path::Path, time::Duration};
 use crate::config::{ConfigError, ServerEntry, Settings, Surroundings, parse};
 
 mod access;
+mod access_rules;
 mod edit;
 mod edit_properties;
 mod entries;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{cli, ready, records, upstream};
+use super::{ready, upstream};
 use crate::{
     support::{
         behaviours::*,
@@ -32,7 +32,7 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
     let other = plain_tool("echo").replace("The tool", "Other words");
     server.offer(&[(other, echo())]).await;
     let held = until_async("the change to be held", async || {
-        let found = records(&daemon, "kind=server&server=up").await;
+        let found = daemon.home().activity("kind=server&server=up").await;
         let mut held = found.into_iter().filter(|one| one["action"] == "held");
         held.next()
     })
@@ -56,7 +56,7 @@ async fn what_is_held_approved_and_quarantined_is_recorded() {
     daemon
         .rest("POST", "/api/v1/servers/up/approve", &stale)
         .await;
-    let found = records(&daemon, "kind=change&server=up").await;
+    let found = daemon.home().activity("kind=change&server=up").await;
     let expected = [
         "approve",
         "quarantine",
@@ -100,7 +100,7 @@ async fn a_reload_says_what_of_the_rules_changed() {
     ] {
         daemon.home().write_config(&with(settings).text());
         until_async(expected, async || {
-            let found = records(&daemon, "kind=change&limit=1").await;
+            let found = daemon.home().activity("kind=change&limit=1").await;
             let newest = found.first()?;
             newest["detail"]
                 .as_str()
@@ -128,7 +128,10 @@ async fn refusals_that_anybody_can_cause_are_recorded_once_a_minute() {
         let answer = http::send(daemon.address(), "POST", "/mcp", &[], "").await;
         assert_eq!(answer.status, 401);
     }
-    let unknown = records(&daemon, "kind=refusal&outcome=unauthorized").await;
+    let unknown = daemon
+        .home()
+        .activity("kind=refusal&outcome=unauthorized")
+        .await;
     assert_eq!(unknown.len(), 1, "{unknown:?}");
     assert_eq!(
         (&unknown[0]["times"], &unknown[0]["endpoint"]),
@@ -142,7 +145,7 @@ async fn refusals_that_anybody_can_cause_are_recorded_once_a_minute() {
     for _ in 0..8 {
         ada.request("tools/list", "{}").await;
     }
-    let hasty = records(&daemon, "outcome=rate_limited").await;
+    let hasty = daemon.home().activity("outcome=rate_limited").await;
     assert_eq!(hasty.len(), 1, "{hasty:?}");
     assert_eq!(
         (&hasty[0]["kind"], &hasty[0]["caller"], &hasty[0]["method"]),
@@ -167,17 +170,17 @@ async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
         ["--since", "soon"],
     ] {
         let asked = [&["activity", "list"][..], &wrong[..]].concat();
-        assert_eq!(cli(home, &asked).await.0, 2, "{wrong:?}");
+        assert_eq!(home.cli(&asked).await.0, 2, "{wrong:?}");
     }
     let list = ["activity", "list", "--since", "yesterday", "--kind", "call"];
-    let (code, table) = cli(home, &list).await;
+    let (code, table, _) = home.cli(&list).await;
     assert_eq!(code, 0);
     assert_eq!(
         table.matches("call_tool_read → up:echo").count(),
         1,
         "{table}"
     );
-    let (_, whole) = cli(home, &[&list[..], &["-v"]].concat()).await;
+    let (_, whole, _) = home.cli(&[&list[..], &["-v"]].concat()).await;
     assert_eq!(
         whole.matches("call_tool_read → up:echo").count(),
         2,
@@ -186,10 +189,10 @@ async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
     let file = home.folder().join("kept.jsonl");
     std::fs::write(&file, "mine").expect("writable");
     let file_name = file.to_str().expect("text");
-    assert_eq!(cli(home, &["activity", "export", file_name]).await.0, 2);
+    assert_eq!(home.cli(&["activity", "export", file_name]).await.0, 2);
     assert_eq!(std::fs::read_to_string(&file).expect("there"), "mine");
     let forced = ["activity", "export", file_name, "--force"];
-    assert_eq!(cli(home, &forced).await.0, 0);
+    assert_eq!(home.cli(&forced).await.0, 0);
     assert!(
         std::fs::read_to_string(&file)
             .expect("there")

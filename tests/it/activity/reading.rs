@@ -1,14 +1,11 @@
 //! Reading the log: in pages, by filters, as a file, and from a terminal with and without a daemon.
 
-use std::{fs, process::Stdio};
+use std::fs;
 
 use serde_json::Value;
 
-use super::{ready, records, upstream};
-use crate::support::{
-    daemon::{Home, TestDaemon},
-    patience::within,
-};
+use super::{ready, upstream};
+use crate::support::daemon::{Home, TestDaemon};
 
 #[tokio::test]
 async fn pages_and_filters_find_every_record_once() {
@@ -40,27 +37,34 @@ async fn pages_and_filters_find_every_record_once() {
     assert_eq!(seen.len(), 7);
     assert!(seen.is_sorted_by(|a, b| a > b), "{seen:?}");
     assert_eq!(
-        records(&daemon, "kind=call&server=up&outcome=tool_error")
+        daemon
+            .home()
+            .activity("kind=call&server=up&outcome=tool_error")
             .await
             .len(),
         7
     );
     assert_eq!(
-        records(&daemon, "kind=call&since=1h&until=0s&server=up")
+        daemon
+            .home()
+            .activity("kind=call&since=1h&until=0s&server=up")
             .await
             .len(),
         14
     );
-    assert_eq!(records(&daemon, "until=1h").await.len(), 0);
+    assert_eq!(daemon.home().activity("until=1h").await.len(), 0);
     let one = daemon
         .rest("GET", &format!("/api/v1/activity/{}", seen[0]), "")
         .await;
     assert_eq!(one.json()["tool"], "echo");
     for (path, status) in [
-        ("/api/v1/activity/99999", 400),
+        ("/api/v1/activity/99999", 404),
         ("/api/v1/activity/x", 400),
         ("/api/v1/activity?since=soon", 400),
         ("/api/v1/activity?limit=many", 400),
+        ("/api/v1/activity?sever=up", 400),
+        ("/api/v1/activity?format=csv", 400),
+        ("/api/v1/activity/export?sever=up", 400),
         ("/api/v1/activity?cursor=1&after=1", 400),
         ("/api/v1/activity/export?format=xml", 400),
         ("/api/v1/activity/export?cursor=1", 400),
@@ -86,58 +90,37 @@ async fn pages_and_filters_find_every_record_once() {
     assert_eq!(csv.lines().count(), 8, "{csv}");
 }
 
-/// Runs the command line on a home.
-pub(super) async fn cli(home: &Home, arguments: &[&str]) -> (i32, String) {
-    let ran = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
-        .args(arguments)
-        .arg("--config")
-        .arg(home.config_file())
-        .arg("--data-dir")
-        .arg(home.data_dir())
-        .stdin(Stdio::null())
-        .output();
-    let ran = within("the command to end", ran).await.expect("it runs");
-    let said = String::from_utf8(ran.stdout).expect("text");
-    let code = ran.status.code().expect("a code");
-    assert!(code != 101, "{}", String::from_utf8_lossy(&ran.stderr));
-    (code, said)
-}
-
 /// Lists, shows and exports, and gives the records that were exported.
 async fn read_all(home: &Home) -> Vec<Value> {
-    let (code, table) = cli(home, &["activity", "list", "--tool", "echo"]).await;
+    let (code, table, _) = home.cli(&["activity", "list", "--tool", "echo"]).await;
     assert_eq!(code, 0);
     assert!(
         table.starts_with("ID ") && table.contains("up:echo"),
         "{table}"
     );
-    let (_, listed) = cli(
-        home,
-        &[
+    let (_, listed, _) = home
+        .cli(&[
             "activity", "ls", "--tool", "up:echo", "-n", "1", "-o", "json",
-        ],
-    )
-    .await;
+        ])
+        .await;
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
     let id = listed["records"][0]["id"].to_string();
-    let (_, shown) = cli(home, &["activity", "show", &id]).await;
+    let (_, shown, _) = home.cli(&["activity", "show", &id]).await;
     assert!(shown.contains("up") && shown.contains("echo"), "{shown}");
     let file = home.folder().join("export.jsonl");
-    let (code, _) = cli(
-        home,
-        &[
+    let (code, _, _) = home
+        .cli(&[
             "activity",
             "export",
             "--force",
             file.to_str().expect("text"),
-        ],
-    )
-    .await;
+        ])
+        .await;
     assert_eq!(code, 0);
     let exported = fs::read_to_string(file).expect("written");
-    let (_, printed) = cli(home, &["activity", "export"]).await;
+    let (_, printed, _) = home.cli(&["activity", "export"]).await;
     assert_eq!(printed, exported);
-    let (_, csv) = cli(home, &["activity", "export", "--format", "csv"]).await;
+    let (_, csv, _) = home.cli(&["activity", "export", "--format", "csv"]).await;
     assert_eq!(csv.lines().count(), exported.lines().count() + 1);
     exported
         .lines()
@@ -157,9 +140,12 @@ async fn the_command_line_reads_the_same_with_and_without_a_daemon() {
         client.call("up__echo", r#"{"a":1}"#).await;
     }
     let with = read_all(daemon.home()).await;
-    let (code, _) = cli(daemon.home(), &["activity", "show", "99999"]).await;
-    assert_eq!(code, 2);
+    let missing = ["activity", "show", "99999"];
+    let (code, _, said) = daemon.home().cli(&missing).await;
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("no activity record 99999"), "{said}");
     let home = daemon.shutdown().await;
+    assert_eq!(home.cli(&missing).await.0, 1);
     let without = read_all(&home).await;
     let is_of_daemon = |record: &&Value| record["kind"] == "daemon";
     assert_eq!(with[..], without[..with.len()]);

@@ -9,9 +9,8 @@ use super::{
 
 /// What was recorded of calls since this record, the oldest first; and the last record of all.
 async fn since(house: &House, last: &mut u64) -> Vec<Value> {
-    let path = format!("/api/v1/activity?kind=call&limit=1000&after={last}");
-    let page = house.daemon.rest("GET", &path, "").await.json();
-    let records = page["records"].as_array().expect("a list").clone();
+    let query = format!("kind=call&limit=1000&after={last}");
+    let records = house.daemon.home().activity(&query).await;
     if let Some(newest) = records.last() {
         *last = newest["id"].as_u64().expect("a number");
     }

@@ -77,3 +77,53 @@ async fn where_new_tools_are_allowed_no_spelling_passes_for_one() {
         "what is new is the server's to answer: {calls:?}"
     );
 }
+
+#[tokio::test]
+async fn where_new_tools_are_allowed_no_spelling_of_a_denied_one_passes() {
+    let rules =
+        json!({ "default": "allow", "rules": [{ "tools": ["up:echo"], "policy": "deny" }] });
+    let house = House::of(
+        [("up".to_owned(), server("up"))].into(),
+        &json!({ "tool_changes": "allow" }),
+        json!({ "serverAuth": { "acl": rules } }),
+    )
+    .await;
+    for name in [
+        "echo",
+        "ECHO",
+        "e-cho",
+        "%65cho",
+        "%2565cho",
+        "ｅｃｈｏ",
+        "\\u0435cho",
+        "e\\u0441ho",
+        "echo\\u200b",
+        "𝐞𝐜𝐡𝐨",
+        "écho",
+        "echo%00",
+        "something\\u200bnew",
+        "löschen",
+    ] {
+        for (client, params) in [
+            (house.native("up"), format!(r#"{{"name":"{name}"}}"#)),
+            (
+                &house.all,
+                format!(r#"{{"name":"call_tool_write","arguments":{{"name":"up:{name}"}}}}"#),
+            ),
+        ] {
+            let outcome = Outcome::of(&client.request("tools/call", &params).await);
+            assert_eq!(outcome, refused("access_denied"), "{params}");
+        }
+    }
+    assert_eq!(house.server("up").received("tools/call").len(), 0);
+    for name in ["brand_new", "w%61ve"] {
+        let params = format!(r#"{{"name":"{name}"}}"#);
+        house.native("up").request("tools/call", &params).await;
+    }
+    let calls = house.server("up").received("tools/call");
+    assert_eq!(
+        calls.len(),
+        2,
+        "what is new is the server's to answer: {calls:?}"
+    );
+}

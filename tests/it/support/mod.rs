@@ -17,6 +17,7 @@ pub mod modern;
 pub mod modern_client;
 mod moving;
 pub mod patience;
+mod person;
 pub mod pipe_client;
 mod presentation;
 pub mod processes;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use super::{held, review::cli, saying};
+use super::{held, saying};
 use crate::support::{
     behaviours::*,
     daemon::{Home, TestDaemon},
@@ -36,7 +36,7 @@ async fn exactly_what_the_file_has_is_accepted() {
         .await;
     let lock = daemon.home().data_dir().join("mcp.lock.json");
     let file = lock.to_str().expect("text");
-    let (code, _, said) = cli(daemon.home(), &["upstream", "lock", file]).await;
+    let (code, _, said) = daemon.home().cli(&["upstream", "lock", file]).await;
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("2 tools of 1 server"), "{said}");
     assert!(said.contains(&format!("serve --locked {file}")), "{said}");
@@ -46,7 +46,7 @@ async fn exactly_what_the_file_has_is_accepted() {
     let named: Vec<_> = tools.iter().map(|tool| tool["tool"].as_str()).collect();
     assert_eq!(named, [Some("echo"), Some("wave")]);
     let home = daemon.shutdown().await;
-    let (_, again, _) = cli(&home, &["upstream", "lock"]).await;
+    let (_, again, _) = home.cli(&["upstream", "lock"]).await;
     assert_eq!(again, first, "without a daemon it says the same");
 
     server
@@ -73,16 +73,19 @@ async fn exactly_what_the_file_has_is_accepted() {
         .call("call_tool_read", r#"{"name":"up:unheard"}"#)
         .await;
     assert_eq!(unknown.failure()["code"], "unknown_tool");
-    let (code, _, said) = cli(daemon.home(), &["upstream", "approve", "up", "--all"]).await;
+    let (code, _, said) = daemon
+        .home()
+        .cli(&["upstream", "approve", "up", "--all"])
+        .await;
     assert_eq!(code, 4, "{said}");
     assert_eq!(held(&daemon, "up").await.len(), 2);
-    let (_, said, _) = cli(daemon.home(), &["upstream", "inspect", "up"]).await;
+    let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
     assert!(
         !said.contains("upstream approve")
             && said.contains("nothing can be approved while the lock file"),
         "{said}"
     );
-    let (_, status, _) = cli(daemon.home(), &["status"]).await;
+    let (_, status, _) = daemon.home().cli(&["status"]).await;
     assert!(
         status.contains("lock file") && status.contains(file),
         "{status}"
@@ -98,7 +101,7 @@ async fn a_broken_one_refuses_to_start() {
     for broken in ["", "{}", r#"{"version":9,"tools":[]}"#] {
         std::fs::write(&lock, broken).expect("written");
         let arguments = ["serve", "--listen", "127.0.0.1:0", "--locked", file];
-        let (code, _, said) = cli(&home, &arguments).await;
+        let (code, _, said) = home.cli(&arguments).await;
         assert_eq!(code, 1, "{said}");
         assert!(
             said.contains("the lock file") && said.contains(file),
@@ -107,7 +110,7 @@ async fn a_broken_one_refuses_to_start() {
     }
     std::fs::remove_file(&lock).expect("removed");
     let arguments = ["serve", "--listen", "127.0.0.1:0", "--locked", file];
-    let (code, _, said) = cli(&home, &arguments).await;
+    let (code, _, said) = home.cli(&arguments).await;
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("mcpproxy upstream lock"), "{said}");
     assert_eq!(server.spawn_count(), 0);

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{account, saying};
 use crate::support::{
     behaviours::*,
-    daemon::{Home, TestDaemon},
+    daemon::TestDaemon,
     fake_upstream::{FakeUpstream, Upstream, plain_tool},
-    patience::{until_async, within},
+    patience::until_async,
 };
 
 async fn house() -> (Upstream, TestDaemon) {
@@ -32,29 +32,12 @@ async fn change(server: &Upstream, daemon: &TestDaemon) {
     .await;
 }
 
-/// Runs the command line on this home: its exit code, stdout and stderr.
-pub(super) async fn cli(home: &Home, arguments: &[&str]) -> (i32, String, String) {
-    let ran = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
-        .args(arguments)
-        .arg("--config")
-        .arg(home.config_file())
-        .arg("--data-dir")
-        .arg(home.data_dir())
-        .env("USER", "somebody")
-        .stdin(std::process::Stdio::null())
-        .output();
-    let ran = within("the command to end", ran).await.expect("it runs");
-    let text = |bytes| String::from_utf8(bytes).expect("text");
-    let code = ran.status.code().expect("a code");
-    (code, text(ran.stdout), text(ran.stderr))
-}
-
 #[tokio::test]
 async fn a_person_reviews_a_change_and_approves_exactly_that() {
     let (server, daemon) = house().await;
     change(&server, &daemon).await;
     let home = daemon.home();
-    let (code, said, _) = cli(home, &["upstream", "inspect", "up"]).await;
+    let (code, said, _) = home.cli(&["upstream", "inspect", "up"]).await;
     assert_eq!(code, 0);
     assert!(
         said.contains("tool echo (write): held, its definition changed"),
@@ -66,7 +49,7 @@ async fn a_person_reviews_a_change_and_approves_exactly_that() {
         !said.contains('\u{1b}'),
         "nothing steers the terminal: {said}"
     );
-    let (_, json, _) = cli(home, &["upstream", "inspect", "up", "-o", "json"]).await;
+    let (_, json, _) = home.cli(&["upstream", "inspect", "up", "-o", "json"]).await;
     let shown: Value = serde_json::from_str(&json).expect("JSON");
     assert!(!json.contains('\u{1b}'));
     let seen = shown["seen"].as_str().expect("what was seen");
@@ -76,20 +59,26 @@ async fn a_person_reviews_a_change_and_approves_exactly_that() {
         said.contains("dangerous: has characters that steer a terminal (terminal."),
         "{said}"
     );
-    let (_, list, _) = cli(home, &["upstream", "list"]).await;
+    let (_, list, _) = home.cli(&["upstream", "list"]).await;
     assert!(
         list.contains("(1 held)") && list.contains("upstream inspect up"),
         "{list}"
     );
-    let (_, status, _) = cli(home, &["status"]).await;
+    let (_, status, _) = home.cli(&["status"]).await;
     assert!(status.contains("(1 held)"), "{status}");
 
-    let (code, _, said) = cli(home, &["upstream", "approve", "up", "--seen", seen]).await;
+    let (code, _, said) = home
+        .cli(&["upstream", "approve", "up", "--seen", seen])
+        .await;
     assert_eq!(code, 2, "nothing was named: {said}");
-    let (code, _, said) = cli(home, &["upstream", "approve", "up", "echo", "--seen", "0"]).await;
+    let (code, _, said) = home
+        .cli(&["upstream", "approve", "up", "echo", "--seen", "0"])
+        .await;
     assert_eq!(code, 4, "{said}");
     assert!(said.contains("upstream inspect up"), "{said}");
-    let (code, _, said) = cli(home, &["upstream", "approve", "up", "echo", "--seen", seen]).await;
+    let (code, _, said) = home
+        .cli(&["upstream", "approve", "up", "echo", "--seen", seen])
+        .await;
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("nothing of it is held"), "{said}");
     let file = home.data_dir().join("approvals/up.json");
@@ -108,30 +97,32 @@ async fn without_a_daemon_the_files_are_reviewed_and_approved() {
     let (server, daemon) = house().await;
     change(&server, &daemon).await;
     let home = daemon.shutdown().await;
-    let (code, said, _) = cli(&home, &["upstream", "inspect", "up"]).await;
+    let (code, said, _) = home.cli(&["upstream", "inspect", "up"]).await;
     assert_eq!(code, 0);
     assert!(said.contains("tool echo (write): held"), "{said}");
-    let (_, list, _) = cli(&home, &["upstream", "list"]).await;
+    let (_, list, _) = home.cli(&["upstream", "list"]).await;
     assert!(list.contains("(1 held)"), "{list}");
-    let (code, _, said) = cli(&home, &["upstream", "approve", "up", "--all"]).await;
+    let (code, _, said) = home.cli(&["upstream", "approve", "up", "--all"]).await;
     assert_eq!(
         code, 4,
         "it looks dangerous, and nobody can be asked: {said}"
     );
     assert!(said.contains("--seen") && said.contains("--yes"), "{said}");
-    let (code, _, said) = cli(&home, &["upstream", "approve", "up", "--all", "--yes"]).await;
+    let (code, _, said) = home
+        .cli(&["upstream", "approve", "up", "--all", "--yes"])
+        .await;
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("approved \"up\" (echo)"), "{said}");
-    let (code, _, said) = cli(&home, &["upstream", "inspect", "up", "--connect"]).await;
+    let (code, _, said) = home.cli(&["upstream", "inspect", "up", "--connect"]).await;
     assert_eq!(code, 3, "{said}");
-    let (code, _, said) = cli(&home, &["upstream", "quarantine", "up"]).await;
+    let (code, _, said) = home.cli(&["upstream", "quarantine", "up"]).await;
     assert_eq!(code, 0, "{said}");
     let daemon = TestDaemon::start_in(home).await;
     let client = daemon.client("/mcp/all").await;
     let failure = client.call("up__echo", "{}").await.failure();
     assert_eq!(failure["code"], "server_quarantined");
     let home = daemon.shutdown().await;
-    let (code, _, said) = cli(&home, &["upstream", "approve", "up", "--yes"]).await;
+    let (code, _, said) = home.cli(&["upstream", "approve", "up", "--yes"]).await;
     assert_eq!(code, 0, "{said}");
     let daemon = TestDaemon::start_in(home).await;
     let client = daemon.client("/mcp/all").await;
@@ -158,7 +149,7 @@ async fn a_quarantined_server_is_shown_whole() {
         .await;
     let home = daemon.home();
     let said = until_async("the server to be listed", async || {
-        let (_, said, _) = cli(home, &["upstream", "inspect", "up"]).await;
+        let (_, said, _) = home.cli(&["upstream", "inspect", "up"]).await;
         said.contains("tool add").then_some(said)
     })
     .await;
@@ -175,25 +166,23 @@ async fn a_quarantined_server_is_shown_whole() {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("\\u{3C}"), "{said}");
-    let (_, status, _) = cli(home, &["status"]).await;
+    let (_, status, _) = home.cli(&["status"]).await;
     assert!(status.contains("upstream inspect up"), "{status}");
-    let (_, _, lock) = cli(
-        home,
-        &[
+    let (_, _, lock) = home
+        .cli(&[
             "upstream",
             "lock",
             home.data_dir().join("lock.json").to_str().expect("text"),
-        ],
-    )
-    .await;
+        ])
+        .await;
     assert!(
         lock.contains("0 tools of 0 servers; left out: up (quarantined)"),
         "{lock}"
     );
-    let (code, shown, said) = cli(home, &["upstream", "approve", "up"]).await;
+    let (code, shown, said) = home.cli(&["upstream", "approve", "up"]).await;
     assert_eq!(code, 4, "{said}");
     assert!(shown.contains("tool sub (read)"), "{shown}");
-    let (code, _, said) = cli(home, &["upstream", "approve", "up", "--yes"]).await;
+    let (code, _, said) = home.cli(&["upstream", "approve", "up", "--yes"]).await;
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("approved \"up\" (add, sub)"), "{said}");
 }
@@ -202,7 +191,7 @@ async fn a_quarantined_server_is_shown_whole() {
 async fn restarting_says_what_is_held() {
     let (server, daemon) = house().await;
     change(&server, &daemon).await;
-    let (code, _, said) = cli(daemon.home(), &["upstream", "restart", "up"]).await;
+    let (code, _, said) = daemon.home().cli(&["upstream", "restart", "up"]).await;
     assert_eq!(code, 0, "{said}");
     assert!(
         said.contains("it is ready, 1 tool, 1 held: `mcpproxy upstream inspect up`"),
@@ -221,11 +210,14 @@ async fn approving_keeps_the_comments_of_the_file() {
     home.write_config(&text);
     let daemon = TestDaemon::start_in(home).await;
     until_async("the server to be listed", async || {
-        let (_, shown, _) = cli(daemon.home(), &["upstream", "inspect", "up", "-o", "json"]).await;
+        let (_, shown, _) = daemon
+            .home()
+            .cli(&["upstream", "inspect", "up", "-o", "json"])
+            .await;
         shown.contains("\"echo\"").then_some(())
     })
     .await;
-    let (code, _, said) = cli(daemon.home(), &["upstream", "approve", "up"]).await;
+    let (code, _, said) = daemon.home().cli(&["upstream", "approve", "up"]).await;
     assert_eq!(code, 0, "{said}");
     let text = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
     assert!(
@@ -262,7 +254,7 @@ async fn a_server_that_a_person_removes_begins_anew_and_one_that_vanishes_does_n
     assert_eq!(failure["code"], "tool_changed");
     client.wait_for_tool("up__new").await;
     assert_eq!(client.tool_names().await, ["up__new"]);
-    let (code, _, said) = cli(daemon.home(), &["upstream", "remove", "up"]).await;
+    let (code, _, said) = daemon.home().cli(&["upstream", "remove", "up"]).await;
     assert_eq!(code, 0, "{said}");
     daemon.home().write_config(&text);
     client.wait_for_tool("up__echo").await;

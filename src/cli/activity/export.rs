@@ -1,0 +1,101 @@
+//! `mcpproxy activity export`: all records that fit, as a file or to stdout, page by page.
+
+use std::{
+    fs::File,
+    io::{ErrorKind, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+
+use super::{
+    ActivityFilter,
+    source::{RecordSource, go_on},
+};
+use crate::{
+    activity::{ExportFormat, PAGE, RecordQuery},
+    cli::{
+        failure::CommandFailure,
+        output::{self, Output},
+    },
+    storage,
+};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ExportActivity {
+    #[command(flatten)]
+    filter: ActivityFilter,
+    /// A JSON object a line, or CSV
+    #[arg(long = "format", value_name = "jsonl|csv", default_value = "jsonl", value_parser = form)]
+    form: ExportFormat,
+    /// The file, which is made private; stdout if none is given
+    file: Option<PathBuf>,
+    /// Replace the file if it is there
+    #[arg(long, requires = "file")]
+    force: bool,
+}
+
+fn form(text: &str) -> Result<ExportFormat, String> {
+    ExportFormat::parse(text).ok_or_else(|| "write jsonl or csv".to_owned())
+}
+
+impl ExportActivity {
+    pub(super) async fn run(
+        self,
+        mut source: RecordSource,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let mut query = RecordQuery {
+            after: Some(0),
+            limit: Some(PAGE.0),
+            ..self.filter.query()
+        };
+        let shown = self.file.as_ref().map(|file| file.display().to_string());
+        let failed = |error: std::io::Error| {
+            CommandFailure::failed(format!(
+                "failed to write {}: {error}",
+                shown.as_deref().unwrap_or("to stdout")
+            ))
+        };
+        let mut page = source.page(query.clone()).await?;
+        let made = self.file.as_ref().map(|file| {
+            if self.force {
+                storage::create_private_file(file)
+            } else {
+                let mut new = File::options();
+                storage::open_private_file(file, new.write(true).create_new(true))
+            }
+        });
+        let mut file: Option<File> = made.transpose().map_err(|error| {
+            if error.kind() == ErrorKind::AlreadyExists {
+                let file = shown.as_deref().unwrap_or_default();
+                let mistake = CommandFailure::usage(format!("{file} is there already"));
+                return mistake.next("name another file, or replace it with --force");
+            }
+            failed(error)
+        })?;
+        let mut write = |text: String| match &mut file {
+            Some(file) => file.write_all(text.as_bytes()).map_err(failed),
+            None if text.is_empty() => Ok(()),
+            None => output::exactly(text.strip_suffix('\n').unwrap_or(&text)),
+        };
+        let mut count = page.records.len();
+        write(self.form.header())?;
+        loop {
+            write(
+                page.records
+                    .iter()
+                    .map(|record| self.form.line(record))
+                    .collect(),
+            )?;
+            let Some(next) = page.next else {
+                break;
+            };
+            go_on(&mut query, next);
+            page = source.page(query.clone()).await?;
+            count += page.records.len();
+        }
+        out.note(&format!("{count} records were written"));
+        Ok(())
+    }
+}

@@ -1,0 +1,122 @@
+//! The socket in the data folder, for the command line: whoever may open it is the operator. Where somebody removes it, or the folder, it
+//! is made again.
+
+use std::{io, path::Path};
+#[cfg(unix)]
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+#[cfg(unix)]
+use tokio::net::{UnixListener, UnixStream};
+
+use super::ServeError;
+#[cfg(unix)]
+use super::http::Accept;
+#[cfg(unix)]
+use crate::{access::Peer, daemon_client::SOCKET, log_limit::LogLimit, storage, sync::Guarded};
+
+/// How often it is looked whether it is still there.
+#[cfg(unix)]
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The socket, open.
+#[cfg(unix)]
+pub(super) struct LocalSocket {
+    data_dir: PathBuf,
+    listener: Guarded<Arc<UnixListener>>,
+    removals: LogLimit,
+}
+
+/// There is none yet on this platform.
+#[cfg(not(unix))]
+pub(super) type LocalSocket = tokio::net::TcpListener;
+
+/// Opens the socket in the data folder. We hold the folder's lock, so a socket that is there belongs to a daemon that is gone.
+#[cfg(unix)]
+pub(super) fn bind_locally(data_dir: &Path) -> Result<Option<LocalSocket>, ServeError> {
+    let listener = open(data_dir).map_err(|error| {
+        let hint = "a shorter path may help: give --data-dir";
+        let path = data_dir.join(SOCKET);
+        ServeError::Failed(format!(
+            "failed to open the socket {}: {error}; {hint}",
+            path.display()
+        ))
+    })?;
+    Ok(Some(LocalSocket {
+        data_dir: data_dir.to_owned(),
+        listener: Guarded::new(Arc::new(listener)),
+        removals: LogLimit::default(),
+    }))
+}
+
+/// Opens nothing.
+#[cfg(not(unix))]
+pub(super) fn bind_locally(_: &Path) -> Result<Option<LocalSocket>, ServeError> {
+    tracing::warn!("the command line cannot speak to the daemon on this platform yet");
+    Ok(None)
+}
+
+#[cfg(unix)]
+fn open(data_dir: &Path) -> io::Result<UnixListener> {
+    use std::os::unix::fs::PermissionsExt;
+
+    let path = data_dir.join(SOCKET);
+    if let Err(error) = std::fs::remove_file(&path)
+        && error.kind() != io::ErrorKind::NotFound
+    {
+        return Err(error);
+    }
+    let socket = UnixListener::bind(&path)?;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
+    Ok(socket)
+}
+
+#[cfg(unix)]
+impl LocalSocket {
+    /// Makes it again if it is gone.
+    fn look(&self) {
+        if self.data_dir.join(SOCKET).exists() {
+            return;
+        }
+        let made = storage::create_private_dir(&self.data_dir).and_then(|()| open(&self.data_dir));
+        let due = self.removals.due();
+        let data_dir = self.data_dir.display();
+        match made {
+            Ok(listener) => {
+                *self.listener.lock() = Arc::new(listener);
+                if let Some(times) = due {
+                    tracing::warn!(%data_dir, times, "the socket of the command line was removed while the daemon runs; it is made again. What else was in the data folder is only kept again as it changes: restart the daemon if the folder was emptied");
+                }
+            }
+            Err(error) => {
+                if let Some(times) = due {
+                    tracing::warn!(%data_dir, %error, times, "the socket of the command line was removed while the daemon runs and cannot be made again");
+                }
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+impl Accept for LocalSocket {
+    type Io = UnixStream;
+
+    /// Passes over whom the socket's mode should have kept out: between its making and its closing to others lies a moment.
+    async fn accept(&self) -> io::Result<(Self::Io, Peer)> {
+        loop {
+            let listener = self.listener.lock().clone();
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                () = tokio::time::sleep(LOOK) => {
+                    self.look();
+                    continue;
+                }
+            };
+            let (stream, _) = accepted?;
+            let user = stream.peer_cred()?.uid();
+            if user == rustix::process::geteuid().as_raw() || user == 0 {
+                return Ok((stream, Peer::LocalSocket));
+            }
+            tracing::warn!(user, "another user tried the local socket");
+        }
+    }
+}

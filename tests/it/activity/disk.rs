@@ -1,0 +1,115 @@
+//! What becomes of the log when its folder is removed, and when the disk is full.
+
+use std::{fs, os::unix::fs::PermissionsExt};
+
+use serde_json::{Value, json};
+
+use super::{FILE, upstream};
+use crate::support::{
+    daemon::{DaemonProcess, TestDaemon},
+    patience::until_async,
+};
+
+/// How the log is.
+async fn status(daemon: &DaemonProcess) -> Option<Value> {
+    let answer = daemon.home().rest("GET", "/api/v1/status", "").await?;
+    Some(answer.json()["activity"].clone())
+}
+
+#[tokio::test]
+async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
+    let upstream = upstream().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .spawn()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    assert_eq!(daemon.home().activity("tool=echo").await.len(), 1);
+    let folder = daemon.home().data_dir();
+    fs::remove_dir_all(&folder).expect("it is ours");
+    client.call("up__echo", "{}").await.result();
+    // The command line finds the daemon again, too.
+    let status = until_async("the log to begin anew", async || {
+        let status = status(&daemon).await?;
+        status["begun_anew"].is_string().then_some(status)
+    })
+    .await;
+    assert!(status["problem"].is_null(), "{status}");
+    let mode = fs::metadata(&folder)
+        .expect("it is there")
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o700);
+    assert!(folder.join(FILE).exists());
+    client.call("up__echo", "{}").await.result();
+    let found = daemon.home().activity("tool=echo").await;
+    assert_eq!(found.len(), 2, "what came after it: {found:?}");
+    let (code, shown, _) = daemon.home().cli(&["status"]).await;
+    assert_eq!(code, 0);
+    assert!(shown.contains("the records begin anew at"), "{shown}");
+    let log = daemon.log();
+    let said = log
+        .matches("the file of the activity log was removed")
+        .count();
+    assert_eq!(said, 1, "{log}");
+    assert!(
+        log.contains("the socket of the command line was removed"),
+        "{log}"
+    );
+}
+
+/// A file of the daemon may be so large, in blocks of 512 bytes.
+#[cfg(target_os = "linux")]
+const BLOCKS: u64 = 8 << 10;
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn where_the_file_cannot_grow_calls_go_on_and_what_is_missing_is_counted() {
+    use rustix::process::{Pid, Resource, getrlimit, prlimit};
+
+    let upstream = upstream().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .config(json!({ "activity": { "arguments": "full" } }))
+        .spawn_under_ulimit(&format!("-S -f {BLOCKS}"))
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let arguments = json!({ "a": "ab ".repeat(20_000), "b": "b" }).to_string();
+    let full = until_async("records to be counted only", async || {
+        for _ in 0..20 {
+            client.call("up__echo", &arguments).await.result();
+        }
+        let status = status(&daemon).await?;
+        (status["not_kept"].as_u64() > Some(0)).then_some(status)
+    })
+    .await;
+    let problem = full["problem"].as_str().expect("it is named");
+    assert!(problem.contains("cannot be written"), "{problem}");
+    let (_, shown, _) = daemon.home().cli(&["status"]).await;
+    assert!(
+        shown.contains("were not kept") && shown.contains("cannot be written"),
+        "{shown}"
+    );
+
+    let pid = Pid::from_raw(daemon.pid().try_into().expect("a process id"));
+    // As much as before.
+    let room = getrlimit(Resource::Fsize);
+    prlimit(pid, Resource::Fsize, room).expect("our own child");
+    until_async("the log to recover", async || {
+        client.call("up__echo", "{}").await.result();
+        let status = status(&daemon).await?;
+        status["problem"].is_null().then_some(())
+    })
+    .await;
+    let gaps = daemon.home().activity("kind=gap").await;
+    let missing = gaps.first().expect("a gap is recorded")["missing"].as_u64();
+    assert!(missing >= full["not_kept"].as_u64(), "{gaps:?}");
+    client.call("up__fail", "{}").await;
+    assert_eq!(daemon.home().activity("tool=fail").await.len(), 1);
+    let log = daemon.log();
+    let lines = log.matches("the activity log has a problem").count();
+    assert!((1..=2).contains(&lines), "{log}");
+}

@@ -1,0 +1,38 @@
+//! A person at a home: the command line, and what the activity log says there.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use super::{daemon::Home, patience::within};
+
+impl Home {
+    /// Runs the command line here: its exit code, stdout and stderr.
+    pub async fn cli(&self, arguments: &[&str]) -> (i32, String, String) {
+        let ran = Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+            .args(arguments)
+            .arg("--config")
+            .arg(self.config_file())
+            .arg("--data-dir")
+            .arg(self.data_dir())
+            .env("USER", "somebody")
+            .stdin(Stdio::null())
+            .output();
+        let ran = within("the command to end", ran).await.expect("it runs");
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        let code = ran.status.code().expect("a code");
+        let (out, err) = (text(ran.stdout), text(ran.stderr));
+        assert!(code != 101, "{err}");
+        (code, out, err)
+    }
+
+    /// The records of the activity log that are asked for.
+    pub async fn activity(&self, query: &str) -> Vec<Value> {
+        let path = format!("/api/v1/activity?{query}");
+        let answer = self.rest("GET", &path, "").await.expect("a daemon");
+        let page = answer.json();
+        let records = page["records"].as_array();
+        records.unwrap_or_else(|| panic!("{page}")).clone()
+    }
+}
