@@ -255,7 +255,7 @@ impl<B: Backing> Management<B> {
     fn entry_for_review(&self, name: &str, entry: Option<&ServerEntry>) -> Option<Value> {
         let text = std::fs::read_to_string(self.config_file()).ok();
         let mut written = text.and_then(|text| config::entry_for_review(&text, name));
-        let in_force = entry.map(|entry| entry.shown());
+        let in_force = entry.map(ServerEntry::shown);
         if let (Some(Value::Object(written)), Some(Value::Object(in_force))) =
             (&mut written, &in_force)
         {

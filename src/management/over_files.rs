@@ -24,8 +24,15 @@ pub struct OverFiles {
     places: Places,
     data_dir: PathBuf,
     variables: Variables,
-    /// The lock file of a daemon that runs, or none; nothing where no daemon is known, so that the settings say it.
-    served_lock: Option<Option<PathBuf>>,
+    served_lock: ServedLock,
+}
+
+/// Which lock file counts.
+enum ServedLock {
+    /// That of the settings: no daemon is known.
+    AsConfigured,
+    /// That of a daemon that runs, or none.
+    Of(Option<PathBuf>),
 }
 
 /// What a check of the configuration file found.
@@ -70,7 +77,7 @@ impl Management<OverFiles> {
             data_dir: data_dir.to_owned(),
             places,
             variables,
-            served_lock: None,
+            served_lock: ServedLock::AsConfigured,
         }))
     }
 
@@ -82,7 +89,7 @@ impl Management<OverFiles> {
             places: files.places.clone(),
             data_dir: files.data_dir.clone(),
             variables: files.variables.clone(),
-            served_lock: Some(lock_file),
+            served_lock: ServedLock::Of(lock_file),
         }))
     }
 
@@ -158,8 +165,8 @@ impl OverFiles {
     /// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
     fn lock(&self, settings: &Settings) -> Option<Arc<Lock>> {
         let file = match &self.served_lock {
-            Some(served) => served.as_deref(),
-            None => settings.lock_file.as_deref(),
+            ServedLock::Of(served) => served.as_deref(),
+            ServedLock::AsConfigured => settings.lock_file.as_deref(),
         };
         let file = file?;
         let lock = Lock::load(file).unwrap_or_default();

@@ -38,7 +38,7 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
         );
     }
     let step = if may_search { " (2)" } else { "" };
-    text.push_str(&match &calls[..] {
+    let how = match &calls[..] {
         [] => format!("{step} None of their tools can be called here."),
         [first @ .., last] if !first.is_empty() && may_search => format!(
             "{step} Call the tool that `call_with` names, {} or {last}, with that `name` and the arguments in `args`.{}",
@@ -53,7 +53,8 @@ fn search(permits: impl Fn(&str) -> bool) -> String {
             "{step} Call a tool that you know by its name, server:tool, with {}: that as `name` and the arguments in `args`.",
             calls.join(" or ")
         ),
-    });
+    };
+    text.push_str(&how);
     if permits("describe_tool") {
         text.push_str(" describe_tool gives whole definitions by name.");
     }
