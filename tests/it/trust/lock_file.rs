@@ -130,7 +130,7 @@ async fn locked_home() -> (Upstream, Home, PathBuf) {
         .wait_for_tool("up__wave")
         .await;
     let file = daemon.home().config_file().with_file_name("team.lock.json");
-    let (code, _, said) = cli(daemon.home(), &["upstream", "lock", path(&file)]).await;
+    let (code, _, said) = daemon.home().cli(&["upstream", "lock", path(&file)]).await;
     assert_eq!(code, 0, "{said}");
     let home = daemon.shutdown().await;
     name_lock_file(&home, "team.lock.json");
@@ -156,7 +156,7 @@ async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_off
         .offer_silently(&[(plain_tool("wave"), echo()), (plain_tool("late"), echo())])
         .await;
     // Without a daemon it is the same.
-    let (_, said, _) = cli(&home, &["access", "check", "operator", "up:echo"]).await;
+    let (_, said, _) = home.cli(&["access", "check", "operator", "up:echo"]).await;
     assert!(said.contains("has its definition"), "{said}");
     let mut bridge = PipeClient::start(&home, &["stdio"]);
     bridge.open().await;
@@ -177,18 +177,16 @@ async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_off
         &["upstream", "inspect", "up"],
         &["call", "read", "up:late"],
     ] {
-        let (_, out, err) = cli(&home, command).await;
+        let (_, out, err) = home.cli(command).await;
         let said = out + &err;
         assert!(said.contains(path(&file)), "{command:?}: {said}");
         assert!(!said.contains("upstream approve"), "{command:?}: {said}");
     }
-    let (_, out, err) = cli(&home, &["upstream", "approve", "up", "--all"]).await;
+    let (_, out, err) = home.cli(&["upstream", "approve", "up", "--all"]).await;
     assert!((out + &err).contains(path(&file)));
-    let (code, said, _) = cli(
-        &home,
-        &["access", "check", "operator", "up:late", "-o", "json"],
-    )
-    .await;
+    let (code, said, _) = home
+        .cli(&["access", "check", "operator", "up:late", "-o", "json"])
+        .await;
     let verdict: Value = serde_json::from_str(&said).expect("JSON");
     assert_eq!(
         (code, &verdict["decided_by"]),
@@ -200,17 +198,17 @@ async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_off
 
     name_lock_file(&home, "other.lock.json");
     until_async("the restart to be asked for", async || {
-        let (_, said, _) = cli(&home, &["status"]).await;
+        let (_, said, _) = home.cli(&["status"]).await;
         said.contains("`lock_file` was changed").then_some(())
     })
     .await;
     assert!(bridge.leave().await.success());
-    cli(&home, &["stop"]).await;
+    home.cli(&["stop"]).await;
     // What was named does not exist.
-    let (code, _, said) = cli(&home, &["serve", "--listen", "127.0.0.1:0"]).await;
+    let (code, _, said) = home.cli(&["serve", "--listen", "127.0.0.1:0"]).await;
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("other.lock.json"), "{said}");
-    let (_, said, _) = cli(&home, &["config", "check"]).await;
+    let (_, said, _) = home.cli(&["config", "check"]).await;
     assert!(said.contains("lock_file"), "{said}");
 }
 
@@ -221,20 +219,22 @@ async fn a_reviewed_file_is_not_cut_short_unasked() {
     let daemon = TestDaemon::start_in(home).await;
     let home = daemon.home();
     // Under the lock its own entries are what is approved.
-    let (code, _, said) = cli(home, &["upstream", "lock", path(&file)]).await;
+    let (code, _, said) = home.cli(&["upstream", "lock", path(&file)]).await;
     assert_eq!(code, 0, "{said}");
     assert_eq!(std::fs::read_to_string(&file).expect("there"), reviewed);
 
     let more = reviewed.replace("\"up\"", "\"gone\"");
     std::fs::write(&file, &more).expect("written");
-    let (code, _, said) = cli(home, &["upstream", "lock", path(&file)]).await;
+    let (code, _, said) = home.cli(&["upstream", "lock", path(&file)]).await;
     assert_eq!(code, 4, "{said}");
     assert!(said.contains("gone:echo, gone:wave"), "{said}");
     assert_eq!(std::fs::read_to_string(&file).expect("there"), more);
     std::fs::write(&file, "not a lock file").expect("written");
-    let (code, _, said) = cli(home, &["upstream", "lock", path(&file)]).await;
+    let (code, _, said) = home.cli(&["upstream", "lock", path(&file)]).await;
     assert_eq!(code, 4, "{said}");
-    let (code, _, said) = cli(home, &["upstream", "lock", path(&file), "--force"]).await;
+    let (code, _, said) = home
+        .cli(&["upstream", "lock", path(&file), "--force"])
+        .await;
     assert_eq!(code, 0, "{said}");
     assert_eq!(std::fs::read_to_string(&file).expect("there"), reviewed);
 }

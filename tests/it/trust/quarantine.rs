@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{approve, inspected, review::cli, saying};
+use super::{approve, inspected, saying};
 use crate::support::{
     behaviours::*,
     client::TestClient,
@@ -226,8 +226,10 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
             .start()
             .await;
         let before = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
-        let (code, said, error) =
-            cli(daemon.home(), &["upstream", "inspect", "up", "--connect"]).await;
+        let (code, said, error) = daemon
+            .home()
+            .cli(&["upstream", "inspect", "up", "--connect"])
+            .await;
         assert_eq!(code, 1, "{said}{error}");
         assert!(
             error.contains(why) && error.contains("stays an agent's"),
@@ -338,10 +340,10 @@ async fn the_list_of_what_is_held_says_what_was_found() {
     assert!(!held.to_string().contains("id_rsa"), "{held}");
 
     // What a server says of itself is approved by itself.
-    let (_, said, _) = cli(daemon.home(), &["upstream", "inspect", "up"]).await;
+    let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
     assert!(said.contains("bad --instructions --seen"), "{said}");
     let approve = ["upstream", "approve", "up", "--instructions", "--yes"];
-    let (code, _, said) = cli(daemon.home(), &approve).await;
+    let (code, _, said) = daemon.home().cli(&approve).await;
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("instructions"), "{said}");
     let held = list().await;
