@@ -1,7 +1,13 @@
 //! What a client's model is told before anything else: how to use us, and then what the servers say of themselves, as much of each
 //! as there is room for.
 
-use crate::{access::Caller, config::RoutingMode, gate::Moment};
+use std::borrow::Cow;
+
+use crate::{
+    access::Caller,
+    config::{AgentManagement, RoutingMode},
+    gate::Moment,
+};
 
 /// Limit: clients cut instructions here, in characters.
 const MAX: usize = 2_047;
@@ -26,11 +32,17 @@ const SEARCH: &str = "mcpproxy stands in front of several MCP servers, whose too
     other words, a tool's or a server's name for example, when nothing fits. A server that sleeps is started by the first call, which may \
     take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the next step.";
 
+/// Said where the caller may change servers.
+const MANAGE: &str = " upstream_servers shows how the servers are, and adds and changes them; what it adds is held until the user approves it.";
+
 /// The instructions of an endpoint that shows many servers in this mode. Servers that the caller may not use have no say.
 pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> String {
+    let may_manage = now.settings().management == AgentManagement::Full
+        && now.rules().permits_built_in(caller, "upstream_servers");
     let own = match mode {
-        RoutingMode::Direct => DIRECT,
-        _ => SEARCH,
+        RoutingMode::Direct => DIRECT.into(),
+        _ if may_manage => Cow::from(format!("{SEARCH}{MANAGE}")),
+        _ => SEARCH.into(),
     };
     let names = now.settings().servers.keys();
     let usable = names.filter(|name| now.rules().offers(caller, name.as_str()));
@@ -43,7 +55,7 @@ pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> St
             (name.as_str(), words.unwrap_or_default())
         })
         .collect();
-    aggregated(own, &servers)
+    aggregated(&own, &servers)
 }
 
 /// Our own text, the servers' names, and a paragraph for each server that says something.

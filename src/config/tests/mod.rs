@@ -9,6 +9,7 @@ mod edit;
 mod edit_properties;
 mod entries;
 mod keeper;
+mod patch;
 mod settings;
 mod write;
 
