@@ -45,6 +45,7 @@ mod tests;
 
 pub use activity::{ActivitySettings, Kept};
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entry};
+pub use fingerprint::fingerprint_as_written;
 pub use keeper::{Keeper, KeeperTask};
 pub use line_column::LineColumn;
 pub use listen::{BadListen, Listen, NotLoopback};

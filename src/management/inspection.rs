@@ -8,12 +8,13 @@ use super::{
     definition_diff::{diff, lines_of},
     gated::{call_variant, is_quarantined},
     parameters::{ShownParameter, parameters},
+    patching::{Planned, not_edited},
     servers::{ServerChange, ServerRow},
 };
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
-    config::{Author, Change, ServerEntry, Settings},
+    config::{Author, Change, ServerEntry, Settings, fingerprint_as_written, written_entry},
     error_code::{ErrorCode, Failure},
     scanner::{self, Finding, Severity},
 };
@@ -193,7 +194,8 @@ impl<B: Backing> Management<B> {
             path: vec!["quarantined".to_owned()],
             value: Value::Bool(false),
         };
-        self.write(vec![set, by_a_person(name)]).await?;
+        let changes = vec![set, by_a_person(name)];
+        self.trust(entry, "lift_quarantine", changes).await?;
         Ok(ServerChange::of(
             self.server(name)?,
             &["quarantined", "approvals"],
@@ -218,10 +220,34 @@ impl<B: Backing> Management<B> {
     pub async fn permit_contact(&self, name: &str) -> Result<(), Failure> {
         let settings = self.settings()?;
         let entry = settings.servers.get(name);
-        if entry.is_some_and(|entry| awaits_contact(entry)) {
-            self.write(vec![by_a_person(name)]).await?;
+        match entry.filter(|entry| awaits_contact(entry)) {
+            Some(entry) => {
+                let changes = vec![by_a_person(name)];
+                self.trust(entry, "permit_contact", changes).await
+            }
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Writes what gives an entry trust, if the file still says the same as the entry that a person decided about.
+    async fn trust(
+        &self,
+        entry: &ServerEntry,
+        action: &'static str,
+        changes: Vec<Change>,
+    ) -> Result<(), Failure> {
+        let (name, as_written) = (entry.name.to_string(), entry.as_written.clone());
+        let decide = move |text: &str| {
+            let written = written_entry(text, &name).map_err(not_edited)?;
+            if fingerprint_as_written(&written) == as_written {
+                return Ok(Planned::of(changes));
+            }
+            let error = format!("the entry of the server {name:?} has just changed");
+            let hint = "Review it again; it is held as before.";
+            Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(&name))
+        };
+        let planned = self.change_seeing(action, entry.name.as_str(), decide);
+        planned.await.map(drop)
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used.

@@ -125,6 +125,14 @@ impl<B: Backing> Management<B> {
 }
 
 impl Planned {
+    /// These changes, of which nothing is to be said.
+    pub(super) fn of(changes: Vec<Change>) -> Self {
+        Self {
+            changes,
+            ..Self::default()
+        }
+    }
+
     fn told(&self) -> Option<String> {
         if self.changed.is_empty() {
             return None;
@@ -265,6 +273,6 @@ fn refused(name: &str, key: &str, why: &str) -> Failure {
     Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name)
 }
 
-fn not_edited(error: EditError) -> Failure {
+pub(super) fn not_edited(error: EditError) -> Failure {
     not_written(&WriteError::Edit(error))
 }
