@@ -83,8 +83,11 @@ impl PatchedEntry {
     /// The keys that differ; of objects the keys inside them, as `env.TOKEN`.
     pub fn changed(&self) -> Vec<String> {
         let mut changed = Vec::new();
+        let none = Value::Object(Map::new());
         for key in differing(&self.before, &self.after) {
-            match (self.before.get(key), self.after.get(key)) {
+            let before = self.before.get(key);
+            let before = before.or(MAPS.contains(&key).then_some(&none));
+            match (before, self.after.get(key)) {
                 (Some(Value::Object(before)), Some(Value::Object(after))) => {
                     let inside = differing(before, after).into_iter();
                     changed.extend(inside.map(|inner| format!("{key}.{inner}")));
@@ -143,7 +146,10 @@ fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
     }
     let Some(name) = KEYS.iter().find(|name| **name == key) else {
         let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
-        return Err(wrong(shown, unknown_keys::refused(key, KEYS)));
+        let meant = unknown_keys::meant(key, KEYS);
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
+        let meant = meant.unwrap_or_default();
+        return Err(wrong(shown, format_args!("is unknown{meant}")));
     };
     if value == Value::String("null".to_owned()) {
         return Ok((proper_name(name), Value::Null));

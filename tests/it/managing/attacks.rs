@@ -22,15 +22,20 @@ enum Fate {
 
 use Fate::{Held, Refused, Unchanged};
 
-/// Raw arguments: some attempts are in what JSON parsers make of them.
-fn attempts(canary: &str, trap: &str) -> Vec<(Fate, String)> {
+/// A patch of the server "up".
+fn patch(fate: Fate, mut more: Value) -> (Fate, String) {
+    more["operation"] = "patch".into();
+    more["name"] = "up".into();
+    (fate, more.to_string())
+}
+
+fn attempt(fate: Fate, arguments: &Value) -> (Fate, String) {
+    (fate, arguments.to_string())
+}
+
+/// Another program or place, other variables, references.
+fn re_pointing(canary: &str, trap: &str) -> Vec<(Fate, String)> {
     let touch = format!("touch {canary}");
-    let attempt = |fate, value: Value| (fate, value.to_string());
-    let patch = |fate, mut more: Value| {
-        more["operation"] = "patch".into();
-        more["name"] = "up".into();
-        (fate, more.to_string())
-    };
     vec![
         // Another program, or another place.
         patch(Held, json!({ "command": "sh", "args": ["-c", touch] })),
@@ -71,7 +76,12 @@ fn attempts(canary: &str, trap: &str) -> Vec<(Fate, String)> {
         patch(Held, json!({ "env": { "${HOME}": "${HOME}" } })),
         patch(Held, json!({ "args": ["${HOME}"] })),
         patch(Held, json!({ "disabled_tools": ["get_secret", "${HOME}"] })),
-        // What only a person may say.
+    ]
+}
+
+/// What only a person may say.
+fn rights() -> Vec<(Fate, String)> {
+    vec![
         patch(Refused, json!({ "quarantined": false })),
         patch(Refused, json!({ "quarantined": "false" })),
         patch(
@@ -90,7 +100,12 @@ fn attempts(canary: &str, trap: &str) -> Vec<(Fate, String)> {
         patch(Refused, json!({ "enabled_tools": "null" })),
         patch(Refused, json!({ "disabled_tools": [] })),
         patch(Refused, json!({ "command": "sh", "quarantined": false })),
-        // Keys and values that are read in two ways.
+    ]
+}
+
+/// Keys and values that are read in two ways. Raw arguments: some are in what JSON parsers make of them.
+fn oddly_written() -> Vec<(Fate, String)> {
+    vec![
         patch(Refused, json!({ "Command": "sh" })),
         patch(Refused, json!({ "QUARANTINED": false })),
         patch(Refused, json!({ "command ": "sh" })),
@@ -132,6 +147,12 @@ fn attempts(canary: &str, trap: &str) -> Vec<(Fate, String)> {
                 "}".repeat(300)
             ),
         ),
+    ]
+}
+
+/// Masked values, too much, and other servers.
+fn elsewhere() -> Vec<(Fate, String)> {
+    vec![
         // What is masked stays where it is.
         patch(Refused, json!({ "env": { "LEAK": "***" } })),
         patch(Refused, json!({ "env": { "MODE": "x***" } })),
@@ -142,61 +163,60 @@ fn attempts(canary: &str, trap: &str) -> Vec<(Fate, String)> {
         // Other servers.
         attempt(
             Refused,
-            json!({ "operation": "patch", "name": "UP", "command": "sh" }),
+            &json!({ "operation": "patch", "name": "UP", "command": "sh" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "patch", "name": "up\u{0}", "command": "sh" }),
+            &json!({ "operation": "patch", "name": "up\u{0}", "command": "sh" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "patch", "name": "../up", "command": "sh" }),
+            &json!({ "operation": "patch", "name": "../up", "command": "sh" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "name": "Up", "command": "sh" }),
+            &json!({ "operation": "add", "name": "Up", "command": "sh" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "name": "a__b", "command": "sh" }),
+            &json!({ "operation": "add", "name": "a__b", "command": "sh" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "name": "a/b", "command": "sh" }),
+            &json!({ "operation": "add", "name": "a/b", "command": "sh" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "name": "new", "command": "sh", "quarantined": false }),
+            &json!({ "operation": "add", "name": "new", "command": "sh", "quarantined": false }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "name": "new", "command": "sh", "quarantined": null, "tool_changes": "allow" }),
+            &json!({ "operation": "add", "name": "new", "command": "sh", "quarantined": null, "tool_changes": "allow" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "name": "new", "command": "sh", "changed_by": "person" }),
+            &json!({ "operation": "add", "name": "new", "command": "sh", "changed_by": "person" }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "name": "new", "command": "sh", "mood": 1 }),
+            &json!({ "operation": "add", "name": "new", "command": "sh", "mood": 1 }),
         ),
         attempt(
             Refused,
-            json!({ "operation": "add", "action": "list", "name": "new", "command": "sh" }),
+            &json!({ "operation": "add", "action": "list", "name": "new", "command": "sh" }),
         ),
-        attempt(Refused, json!({ "operation": "approve", "name": "up" })),
-        attempt(Refused, json!({ "operation": "list", "name": "up" })),
+        attempt(Refused, &json!({ "operation": "approve", "name": "up" })),
+        attempt(Refused, &json!({ "operation": "list", "name": "up" })),
         attempt(
             Refused,
-            json!({ "operation": "enable", "name": "up", "command": "sh" }),
+            &json!({ "operation": "enable", "name": "up", "command": "sh" }),
         ),
     ]
 }
 
-async fn house(canary: &str) -> (TestDaemon, TestClient) {
-    // The program would leave a mark if it were run.
+async fn house() -> (TestDaemon, TestClient) {
     let own = json!({
-        "command": "sh", "args": ["-c", format!("touch {canary}")],
+        "command": "no-such-program", "args": ["--serve"],
         "env": { "API_TOKEN": SECRET, "MODE": "plain" },
         "enabled_tools": ["get_*"], "disabled_tools": ["get_secret"], "enabled": false,
     });
@@ -216,9 +236,15 @@ async fn no_attempt_runs_contacts_or_reveals_anything() {
     let folder = tempfile::tempdir().expect("a folder");
     let canary = folder.path().join("canary");
     let canary_text = canary.to_str().expect("text");
-    let (daemon, client) = house(canary_text).await;
+    let (daemon, client) = house().await;
     let start = written(&daemon);
-    for (fate, arguments) in attempts(canary_text, &trap.url()) {
+    let attempts = [
+        re_pointing(canary_text, &trap.url()),
+        rights(),
+        oddly_written(),
+        elsewhere(),
+    ];
+    for (fate, arguments) in attempts.concat() {
         let shown: String = arguments.chars().take(200).collect();
         daemon.home().write_config(&start);
         let reply = client.call("upstream_servers", &arguments).await;
@@ -251,7 +277,7 @@ async fn no_attempt_runs_contacts_or_reveals_anything() {
 
 #[tokio::test]
 async fn only_so_many_servers_of_agents_wait() {
-    let (daemon, client) = house("/none").await;
+    let (daemon, client) = house().await;
     for n in 0..50 {
         let add = json!({ "operation": "add", "name": format!("n{n}"), "command": "none" });
         super::done(&client, &add).await;

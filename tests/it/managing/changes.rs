@@ -4,9 +4,22 @@ use serde_json::{Value, json};
 
 use super::{done, entry, house, refused, written};
 use crate::{
-    support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream},
+    support::{
+        behaviours::*, client::TestClient, daemon::TestDaemon, fake_upstream::FakeUpstream,
+        patience::until_async,
+    },
     trust::approve,
 };
+
+/// Returns when a tool answers: a server whose entry changed is connected anew.
+async fn works(client: &TestClient, tool: &str) {
+    let arguments = json!({ "name": tool }).to_string();
+    until_async("the tool to answer", async || {
+        let reply = client.call("call_tool_write", &arguments).await;
+        reply.value()["isError"].is_null().then_some(())
+    })
+    .await;
+}
 
 #[tokio::test]
 async fn what_an_agent_adds_is_held_until_a_person_looks_at_it() {
@@ -61,10 +74,7 @@ async fn what_an_agent_adds_is_held_until_a_person_looks_at_it() {
         .await;
     let approved = approve(&daemon, "new", &[]).await;
     assert_eq!(approved["server"]["quarantined"], false, "{approved}");
-    let call = client
-        .call("call_tool_write", r#"{"name":"new:wave"}"#)
-        .await;
-    assert_eq!(call.value()["isError"], Value::Null, "{}", call.frame);
+    works(&client, "new:wave").await;
 
     let gone = done(&client, &json!({ "operation": "remove", "name": "new" })).await;
     assert_eq!(gone["changed"], json!(["removed"]));
@@ -84,10 +94,7 @@ async fn free_changes_count_at_once_and_others_hold_the_server() {
         entry(&daemon, "up")["env"],
         json!({ "TOKEN": "hunter2-hunter2", "MODE": "x" })
     );
-    let call = client
-        .call("call_tool_write", r#"{"name":"up:echo"}"#)
-        .await;
-    assert_eq!(call.value()["isError"], Value::Null, "{}", call.frame);
+    works(&client, "up:echo").await;
     let same = done(&client, &patch).await;
     assert_eq!(same["changed"], json!([]));
 
@@ -109,10 +116,7 @@ async fn free_changes_count_at_once_and_others_hold_the_server() {
         .rest("POST", "/api/v1/servers/up/inspect?wait=20", "")
         .await;
     approve(&daemon, "up", &[]).await;
-    let call = client
-        .call("call_tool_write", r#"{"name":"up:echo"}"#)
-        .await;
-    assert_eq!(call.value()["isError"], Value::Null, "{}", call.frame);
+    works(&client, "up:echo").await;
     assert_eq!(entry(&daemon, "up").get("changed_by"), None);
 }
 
@@ -237,7 +241,7 @@ async fn a_person_patches_by_rest_with_all_rights() {
     let answer = patch(json!({ "tool_acl": { "read": ["echo"] }, "tool_changes": "allow", "env": { "TOKEN": "***", "PATH": "/bin" } })).await;
     assert_eq!(
         answer["changed"],
-        json!(["tool_acl", "tool_changes", "env.PATH"]),
+        json!(["env.PATH", "tool_acl", "tool_changes"]),
         "{answer}"
     );
     assert_eq!(answer["server"]["quarantined"], false);

@@ -30,12 +30,12 @@ async fn management_says_what_agents_may_do() {
         for (operation, arguments) in [
             ("list", json!({})),
             ("tail_log", json!({ "name": "up" })),
+            ("restart", json!({ "name": "up" })),
             ("add", json!({ "name": "new", "command": "none" })),
             ("patch", json!({ "name": "up", "env": { "A": "1" } })),
             ("update", json!({ "name": "up", "env": { "A": "2" } })),
             ("disable", json!({ "name": "up" })),
             ("enable", json!({ "name": "up" })),
-            ("restart", json!({ "name": "up" })),
             ("remove", json!({ "name": "up" })),
         ] {
             let mut arguments = arguments;
