@@ -30,7 +30,7 @@ fn the_file_changes_where_the_patch_names_something() {
             "idle_timeout=2m",
         ])
         .ended(0)
-        .says(&["changed enabled, idle_timeout, env.B, env.A of \"up\""]);
+        .says(&["changed env.B, env.A, enabled, idle_timeout of \"up\""]);
     let expected = TEXT
         .replace(r#""A": "1", "B": "2""#, r#""B": "3""#)
         .replace(

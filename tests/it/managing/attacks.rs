@@ -287,3 +287,26 @@ async fn only_so_many_servers_of_agents_wait() {
     assert_eq!(failure["code"], "overloaded");
     assert_eq!(entry(&daemon, "more"), Value::Null);
 }
+
+#[tokio::test]
+async fn what_is_approved_is_what_was_seen_however_fast_it_is_changed() {
+    let (daemon, client) = house().await;
+    let add = json!({ "operation": "add", "name": "new", "command": "seen" });
+    super::done(&client, &add).await;
+    let shown = daemon.rest("GET", "/api/v1/servers/new/inspect", "").await;
+    let body = json!({ "seen": shown.json()["seen"], "all": true }).to_string();
+    // The file says something else already, which is not in force yet.
+    let text = written(&daemon).replace("\"seen\"", "\"another\"");
+    daemon.home().write_config(&text);
+    let approved = daemon
+        .rest("POST", "/api/v1/servers/new/approve", &body)
+        .await;
+    assert_ne!(approved.status, 200, "{}", approved.json());
+    let stored = entry(&daemon, "new");
+    let marks = (
+        &stored["command"],
+        &stored["quarantined"],
+        &stored["changed_by"],
+    );
+    assert_eq!(marks, (&json!("another"), &json!(true), &json!("agent")));
+}
