@@ -73,19 +73,23 @@ async fn a_hundred_patches_at_once_lose_and_tear_nothing() {
     let daemon = TestDaemon::start_in(home).await;
     let home = daemon.home();
     let client = daemon.client("/mcp").await;
-    let agent = async |n: usize| {
+    let (client, daemon, other) = (&client, &daemon, other.path());
+    let agent = |n: usize| async move {
         let mut arguments = patch("AGENT", n);
         arguments["operation"] = "patch".into();
         arguments["name"] = "up".into();
-        done(&client, &arguments).await;
+        done(client, &arguments).await;
     };
-    let rest = async |n: usize| {
+    let rest = |n: usize| async move {
         let body = patch("REST", n).to_string();
         let answer = daemon.rest("PATCH", "/api/v1/servers/up", &body).await;
         assert_eq!(answer.status, 200, "{}", answer.json());
     };
-    let through = async |n: usize| command(home, &home.data_dir(), &patch("THROUGH", n)).await;
-    let beside = async |n: usize| command(home, other.path(), &patch("BESIDE", n)).await;
+    let through = |n: usize| async move {
+        let patch = patch("THROUGH", n);
+        command(home, &home.data_dir(), &patch).await;
+    };
+    let beside = |n: usize| async move { command(home, other, &patch("BESIDE", n)).await };
     let all = async {
         tokio::join!(
             join_all((0..EACH).map(agent)),
@@ -100,11 +104,11 @@ async fn a_hundred_patches_at_once_lose_and_tear_nothing() {
         tokio::select! {
             biased;
             _ = &mut all => break,
-            () = tokio::task::yield_now() => is_whole(&written(&daemon)),
+            () = tokio::task::yield_now() => is_whole(&written(daemon)),
         }
     }
-    is_whole(&written(&daemon));
-    let stored = entry(&daemon, "up");
+    is_whole(&written(daemon));
+    let stored = entry(daemon, "up");
     for way in ["AGENT", "REST", "THROUGH", "BESIDE"] {
         for n in 0..EACH {
             assert_eq!(
@@ -121,17 +125,17 @@ async fn a_hundred_patches_at_once_lose_and_tear_nothing() {
     for n in 0..3 {
         let last = |stored: &Value| stored["idle_timeout"].clone();
         agent(n).await;
-        assert_eq!(last(&entry(&daemon, "up")), patch("", n)["idle_timeout"]);
+        assert_eq!(last(&entry(daemon, "up")), patch("", n)["idle_timeout"]);
         rest(n + 10).await;
         assert_eq!(
-            last(&entry(&daemon, "up")),
+            last(&entry(daemon, "up")),
             patch("", n + 10)["idle_timeout"]
         );
         beside(n + 20).await;
         assert_eq!(
-            last(&entry(&daemon, "up")),
+            last(&entry(daemon, "up")),
             patch("", n + 20)["idle_timeout"]
         );
     }
-    is_whole(&written(&daemon));
+    is_whole(&written(daemon));
 }
