@@ -35,6 +35,9 @@ const MOST_NAMES: usize = 1_024;
 /// Limit: how deep a value is looked into.
 const DEPTH: usize = 24;
 
+/// Members whose own members are variables or headers, which may be secret whatever their names are.
+const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
+
 /// Stands for what is left out.
 const LEFT_OUT: &str = "…";
 
@@ -222,6 +225,11 @@ impl Walk<'_> {
                 Some(secret) if config::is_named_value(&key) => secret,
                 _ => &key,
             };
+            let value = if self.masks_guesses() && HOLDERS.contains(&key.as_str()) {
+                with_values_masked(value)
+            } else {
+                value
+            };
             let value = self.value(called, value, depth - 1);
             shown.insert(self.redaction.name(&key), value);
         }
@@ -268,6 +276,24 @@ impl Walk<'_> {
 
     fn spend(&mut self, bytes: usize) {
         self.left = self.left.saturating_sub(bytes);
+    }
+}
+
+/// An object, also as JSON in a text, of which only the names are shown.
+fn with_values_masked(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let masked = members.into_iter().map(|(name, value)| {
+                let shown = if value.is_null() { value } else { MASK.into() };
+                (name, shown)
+            });
+            Value::Object(masked.collect())
+        }
+        Value::String(text) => match serde_json::from_str(&text) {
+            Ok(inner @ Value::Object(_)) => with_values_masked(inner).to_string().into(),
+            _ => Value::String(text),
+        },
+        other => other,
     }
 }
 
@@ -339,6 +365,10 @@ mod tests {
         check(
             r#"{"j":"{\"token\":\"t\",\"a\":1}"}"#,
             r#"{"j":"{\"token\":\"***\",\"a\":1}"}"#,
+        );
+        check(
+            r#"{"env":{"MODE":"x","OLD":null},"headers_json":"{\"X-A\":\"b\"}"}"#,
+            r#"{"env":{"MODE":"***","OLD":null},"headers_json":"{\"X-A\":\"***\"}"}"#,
         );
         check(&format!(r#"{{"{TOKEN}":1}}"#), r#"{"***":1}"#);
         check(r#"{"pin":123,"token":5}"#, r#"{"pin":123,"token":"***"}"#);

@@ -12,18 +12,22 @@ use axum::{
 };
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{Answer, Api, json_response, ok, wrong};
 use crate::{
     access::Caller,
+    config::read_unrepeated_object,
     management::{ApprovalBody, Enabled, approver},
 };
 
 pub(super) fn routes() -> HttpRouter<Api> {
     HttpRouter::new()
         .route("/api/v1/servers", get(list).post(add))
-        .route("/api/v1/servers/{name}", get(show).delete(remove))
+        .route(
+            "/api/v1/servers/{name}",
+            get(show).patch(patch).delete(remove),
+        )
         .route("/api/v1/servers/{name}/enable", post(enable))
         .route("/api/v1/servers/{name}/disable", post(disable))
         .route("/api/v1/servers/{name}/restart", post(restart))
@@ -63,11 +67,22 @@ async fn show(
 
 async fn add(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
     let body = body.map_err(wrong)?;
-    let mut entry: Map<String, Value> = serde_json::from_slice(&body).map_err(wrong)?;
+    let mut entry = read_unrepeated_object(&body).map_err(wrong)?;
     let Some(Value::String(name)) = entry.shift_remove("name") else {
         return Err(wrong("`name` is missing"));
     };
     ok(&api.0.management.add_server(&name, entry).await?)
+}
+
+/// The smart patch, with a person's rights.
+async fn patch(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body = body.map_err(wrong)?;
+    let patch = read_unrepeated_object(&body).map_err(wrong)?;
+    ok(&api.0.management.patch_server(&name, patch).await?)
 }
 
 async fn remove(State(api): State<Api>, Path(name): Path<String>) -> Answer {

@@ -9,7 +9,7 @@ use super::{
     splice::{self, NewMember},
     tree::{Place, container, property, remove, remove_member, set, value_at},
 };
-use crate::names::ServerName;
+use crate::{error_code::Failure, names::ServerName};
 
 /// One change. Values may hold secrets, so it has no `Debug`.
 #[derive(Clone, PartialEq)]
@@ -70,6 +70,9 @@ pub enum EditError {
     /// No key was named.
     #[error("no key to change was named")]
     NoKey,
+    /// Whoever makes the change does not want it over this text.
+    #[error("{}", .0.error)]
+    Refused(Box<Failure>),
 }
 
 impl From<ConfigError> for EditError {
@@ -118,6 +121,17 @@ pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditE
             _ => Err(EditError::NotAnEntry(name.to_owned())),
         },
     }
+}
+
+/// How many entries are such, of those that are objects.
+pub fn count_entries(
+    text: &str,
+    is_such: impl Fn(&Map<String, Value>) -> bool,
+) -> Result<usize, EditError> {
+    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let servers = document::read(json)?.servers.into_iter();
+    let such = servers.filter(|server| server.entry.as_object().is_some_and(&is_such));
+    Ok(such.count())
 }
 
 fn with_a_value(text: &str) -> Result<String, EditError> {

@@ -1,5 +1,9 @@
 //! The fingerprint of an entry: it changes exactly when a running connection has to be replaced.
 
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
 use super::{
     server_entry::{ProtocolEra, Root, Transport},
     settings::{Environment, Inherit},
@@ -51,6 +55,20 @@ pub(super) fn fingerprint(
     }
     parts.list(roots.iter().map(|root| &root.uri));
     parts.list(roots.iter().filter_map(|root| root.name.as_ref()));
+    parts.0.finalize().to_hex().to_string()
+}
+
+/// Stands for what is written in an entry, whatever the order of its keys, but for those that switch it or say who has to look at it.
+pub fn fingerprint_as_written(entry: &Map<String, Value>) -> String {
+    let switches = ["enabled", "disabled", "quarantined", "changed_by"];
+    let members = entry
+        .iter()
+        .filter(|(key, value)| !switches.contains(&key.as_str()) && !value.is_null());
+    let members: BTreeMap<&String, String> = members
+        .map(|(key, value)| (key, value.to_string()))
+        .collect();
+    let mut parts = Parts(blake3::Hasher::new());
+    parts.pairs(members.iter().map(|(key, value)| (*key, value.as_str())));
     parts.0.finalize().to_hex().to_string()
 }
 

@@ -4,7 +4,7 @@
 use std::{io, path::Path, sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{mpsc, oneshot, watch},
+    sync::{Mutex, mpsc, oneshot, watch},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -24,6 +24,8 @@ pub struct Keeper {
     settings: watch::Receiver<Arc<Settings>>,
     file_status: watch::Receiver<FileStatus>,
     reloads: mpsc::Sender<oneshot::Sender<()>>,
+    /// Our own writers wait here, in their order. Those of other processes are kept out by the file's lock, which is not fair.
+    writing: Arc<Mutex<()>>,
 }
 
 /// The only writer of the settings in force.
@@ -80,6 +82,7 @@ impl Keeper {
             settings: settings_out,
             file_status: file_status_out,
             reloads: reloads_in,
+            writing: Arc::default(),
         };
         let task = KeeperTask {
             source,
@@ -146,7 +149,9 @@ impl Keeper {
             file: self.file.to_path_buf(),
             reason: io::Error::other(error),
         };
+        let turn = self.writing.lock().await;
         let written = tokio::task::spawn_blocking(move || rewrite(&file, change)).await;
+        drop(turn);
         let is_new = written.map_err(ended)??;
         // A fault that stands in the file beside the change is shown by `last_error`.
         let _ = self.reload_now().await;

@@ -258,15 +258,9 @@ fn is_guessable(key: &str) -> bool {
 
 /// Nothing that these keys of the file protect is there in this version, so ignoring them leaves nothing open.
 fn warn_of_what_has_no_effect(settings: &mut Settings) {
-    let restricts = settings.management != AgentManagement::Full;
-    for (key, is_set) in [
-        ("management", restricts),
-        ("api_key", settings.api_key.is_some()),
-    ] {
-        if is_set {
-            let warning = format!("`{key}` is without effect in this version");
-            settings.warnings.push(warning);
-        }
+    if settings.api_key.is_some() {
+        let warning = "`api_key` is without effect in this version".to_owned();
+        settings.warnings.push(warning);
     }
 }
 

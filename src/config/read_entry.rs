@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     duration, entry_faults,
     fields::{BadField, ObjectFields},
-    fingerprint::fingerprint,
+    fingerprint::{fingerprint, fingerprint_as_written},
     masking,
     read_transport::{read_transport, without_effect},
     server_entry::{
@@ -124,6 +124,7 @@ fn read_known(
     entry: Map<String, Value>,
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
+    let as_written = fingerprint_as_written(&entry);
     let mut state = ObjectFields::new(entry.clone(), None);
     let enabled = read_enabled(&mut state)?;
     let quarantined = state.flag("quarantined")?.unwrap_or(false);
@@ -208,6 +209,7 @@ fn read_known(
         call_tool_timeout,
         max_concurrent_requests,
         fingerprint,
+        as_written,
         secrets,
     };
     Ok((entry, warnings))

@@ -52,6 +52,8 @@ pub struct ServerEntry {
     pub max_concurrent_requests: Option<usize>,
     /// Changes exactly when a running connection has to be replaced. Derived from secrets: not for listings or logs.
     pub fingerprint: String,
+    /// Stands for the text of the entry, references unresolved: whoever decides about the entry tells by it that no other text is meant.
+    pub as_written: String,
     /// What must not show in anything that the server, or a library, says.
     pub secrets: Secrets,
 }

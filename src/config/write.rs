@@ -74,6 +74,10 @@ pub fn rewrite(
     if before.as_ref() == Some(&after) {
         return Ok(false);
     }
+    if after.len() as u64 > LARGEST_FILE {
+        // It could not be read again.
+        return Err(failed("write", real)(too_large()));
+    }
     replace(real, &after).map_err(failed("write", real))?;
     Ok(true)
 }
@@ -99,12 +103,16 @@ pub(super) fn read_text(file: &Path) -> io::Result<String> {
     }
     opened.take(LARGEST_FILE + 1).read_to_string(&mut text)?;
     if text.len() as u64 > LARGEST_FILE {
-        return Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            "the file is larger than 16 MiB",
-        ));
+        return Err(too_large());
     }
     Ok(text)
+}
+
+fn too_large() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        "the file is larger than 16 MiB",
+    )
 }
 
 /// The path, and every path its symbolic links lead to; the last one is no link, or does not exist.

@@ -121,20 +121,20 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         connect_context,
         hurry.clone(),
     );
-    let gate = Gate::new(keeper.subscribe(), catalog.clone());
-    let router = Router::new(
-        keeper.subscribe(),
-        gate,
-        catalog.clone(),
-        upstreams.clone(),
-        activity.clone(),
-    );
     let management = Management::new(
         keeper.clone(),
-        catalog,
-        upstreams,
+        catalog.clone(),
+        upstreams.clone(),
         data_dir.clone(),
         activity.clone(),
+    );
+    let router = Router::new(
+        keeper.subscribe(),
+        Gate::new(keeper.subscribe(), catalog.clone()),
+        catalog,
+        upstreams,
+        activity.clone(),
+        management.clone(),
     );
     let (sessions, session_records) = sessions(&settings, &data_dir)?;
     let presence = sessions.presence().clone();

@@ -37,6 +37,22 @@ impl<'a> Rules<'a> {
         self.allows(caller, server, &Target::method_alone(method::TOOLS_LIST))
     }
 
+    /// Whether a caller may know that a server is configured, usable or not: something of it is for this caller.
+    pub fn shows(self, caller: &Caller, server: &str) -> bool {
+        let lists = Target::method_alone(method::TOOLS_LIST);
+        self.is_configured(server) && self.permit(caller, server, &lists).is_ok()
+    }
+
+    /// Whether it could know of one of this name that is not there yet.
+    pub fn would_show(self, caller: &Caller, server: &str) -> bool {
+        let lists = Target::method_alone(method::TOOLS_LIST);
+        if self.check_profile(caller, server, &lists).is_err() {
+            return false;
+        }
+        let auth = self.settings.server_auth.as_ref();
+        auth.is_none_or(|auth| self.is_permitted(auth, caller, server, &lists))
+    }
+
     /// Whether the profile of the caller's endpoint has a thing. What it lacks is as if it were not there.
     pub fn is_in_profile(self, caller: &Caller, server: &str, target: &Target<'_>) -> bool {
         self.check_profile(caller, server, target).is_ok()

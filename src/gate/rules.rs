@@ -229,6 +229,11 @@ impl<'a> Rules<'a> {
         failure.of_server(server)
     }
 
+    /// What a caller hears of a server that is not there, or that it may not know of.
+    pub fn unknown_server(self, caller: &Caller, server: &str) -> Failure {
+        self.no_entry(caller, server, None).of_server(server)
+    }
+
     fn no_entry(self, caller: &Caller, server: &str, broken: Option<&BrokenEntry>) -> Failure {
         if let Some(broken) = broken {
             let error = format!(

@@ -3,9 +3,9 @@
 use std::{path::Path, sync::Arc};
 
 use crate::{
-    activity::{ActivityReader, UnreadableActivity},
+    activity::{ActivityReader, OperatorChange, UnreadableActivity},
     catalog::{ApprovalRequest, ServerCatalog, Snapshot},
-    config::{Change, Settings, WriteError},
+    config::{Change, EditError, Settings, WriteError},
     error_code::Failure,
     upstream::Status,
 };
@@ -51,6 +51,15 @@ pub trait Backing: Send + Sync {
 
     /// Writes changes to the file, all or none, and puts them in force where anything is.
     fn change(&self, changes: Vec<Change>) -> impl Future<Output = Result<(), WriteError>> + Send;
+
+    /// The same for changes that are decided over the text that they replace. Nothing is recorded.
+    fn rewrite(
+        &self,
+        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+    ) -> impl Future<Output = Result<(), WriteError>> + Send;
+
+    /// Records a change, where records are kept.
+    fn note(&self, change: OperatorChange);
 }
 
 /// The connections of one server.

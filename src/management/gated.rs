@@ -1,5 +1,5 @@
-//! What the gate says to an operator: the only place of this room that asks it, and the operator's next step for each refusal.
-//! Agents get the gate's own hints.
+//! What the gate says to an operator, and the operator's next step for each refusal. Agents get the gate's own hints: `agents` asks it
+//! for them.
 
 use crate::{
     access::{

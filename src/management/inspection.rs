@@ -10,12 +10,16 @@ use super::{
     definition_diff::{diff, lines_of},
     gated::{call_variant, is_quarantined},
     parameters::{ShownParameter, parameters},
+    patching::{Planned, not_edited},
     servers::{ServerChange, ServerRow},
 };
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
-    config::{self, Author, Change, OPERATOR, ServerEntry, Settings},
+    config::{
+        self, Author, Change, OPERATOR, ServerEntry, Settings, fingerprint_as_written,
+        written_entry,
+    },
     error_code::{ErrorCode, Failure},
     scanner::{self, Finding, Severity},
 };
@@ -230,7 +234,8 @@ impl<B: Backing> Management<B> {
             path: vec!["quarantined".to_owned()],
             value: Value::Bool(false),
         };
-        self.write(vec![set, by_a_person(name)]).await?;
+        let changes = vec![set, by_a_person(name)];
+        self.trust(entry, "lift_quarantine", changes).await?;
         Ok(ServerChange::of(
             self.server(name)?,
             &["quarantined", "approvals"],
@@ -267,6 +272,27 @@ impl<B: Backing> Management<B> {
             }
         }
         written.or(in_force)
+    }
+
+    /// Writes what gives an entry trust, if the file still says the same as the entry that a person decided about.
+    pub(super) async fn trust(
+        &self,
+        entry: &ServerEntry,
+        action: &'static str,
+        changes: Vec<Change>,
+    ) -> Result<(), Failure> {
+        let (name, as_written) = (entry.name.to_string(), entry.as_written.clone());
+        let decide = move |text: &str| {
+            let written = written_entry(text, &name).map_err(not_edited)?;
+            if fingerprint_as_written(&written) == as_written {
+                return Ok(Planned::of(changes));
+            }
+            let error = format!("the entry of the server {name:?} has just changed");
+            let hint = "Review it again; it is held as before.";
+            Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(&name))
+        };
+        let planned = self.change_seeing(action, entry.name.as_str(), decide);
+        planned.await.map(drop)
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what

@@ -5,25 +5,32 @@
 
 mod access;
 mod activity;
+mod agent_rules;
+mod agent_texts;
+mod agents;
 mod backing;
 mod contact;
 mod definition_diff;
 mod gated;
 mod health;
 mod inspection;
+mod loader_variables;
 mod operator_hints;
 mod over_daemon;
 mod over_files;
 mod parameters;
+mod patching;
 mod server_logs;
 mod servers;
 mod status;
 mod tools;
+mod writing;
 
 use std::{path::Path, sync::Arc};
 
 pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind},
+    agents::{AgentChange, AgentRequest, AgentVerb},
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},

@@ -17,7 +17,7 @@ use crate::{
     activity::{Activity, ActivityReader, OperatorChange, TouchedThing, UnreadableActivity},
     approvals::{ThingKind, Which},
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
-    config::{Change, Keeper, Settings, WriteError},
+    config::{Change, EditError, Keeper, Settings, WriteError},
     error_code::{ErrorCode, Failure},
     names::ServerName,
     upstream::{State, Upstream, Upstreams},
@@ -53,6 +53,20 @@ impl Management {
             activity,
             started: Instant::now(),
         }))
+    }
+
+    /// Over no servers and a file that is not there, for tests of what stands above.
+    #[cfg(test)]
+    pub(crate) fn of_no_servers(catalog: Catalog, folder: &Path) -> Self {
+        let file = folder.join("none.json");
+        let opened = Keeper::open(
+            &file,
+            crate::config::Overrides::default(),
+            Arc::new(|_| None),
+        );
+        let (keeper, _) = opened.expect("no file is no fault");
+        let (upstreams, data_dir) = (Upstreams::default(), folder.to_owned());
+        Self::new(keeper, catalog, upstreams, data_dir, Activity::none())
     }
 
     /// How long the daemon runs.
@@ -118,7 +132,8 @@ impl Management {
         restarted
     }
 
-    async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange, Failure> {
+    /// The same without a record.
+    pub(super) async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange, Failure> {
         let settings = self.settings_in_force();
         if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
             return Err(failure);
@@ -220,6 +235,17 @@ impl Backing for OverDaemon {
                 .note_operator(OperatorChange { error, ..change });
         }
         written
+    }
+
+    async fn rewrite(
+        &self,
+        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+    ) -> Result<(), WriteError> {
+        self.keeper.rewrite(change).await.map(drop)
+    }
+
+    fn note(&self, change: OperatorChange) {
+        self.activity.note_operator(change);
     }
 }
 

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{Backing, Connections, Management};
 use crate::{
-    activity::{ActivityReader, UnreadableActivity},
+    activity::{ActivityReader, OperatorChange, UnreadableActivity},
     approvals::{self, Lock},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
-    config::{self, BrokenEntry, Change, Places, Settings, Variables, WriteError},
+    config::{self, BrokenEntry, Change, EditError, Places, Settings, Variables, WriteError},
     error_code::{ErrorCode, Failure},
     gate,
     names::ServerName,
@@ -251,8 +251,19 @@ impl Backing for OverFiles {
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), WriteError> {
+        self.rewrite(move |text| config::edit_all(text, &changes))
+            .await
+    }
+
+    /// Only a daemon records what happens.
+    fn note(&self, _: OperatorChange) {}
+
+    async fn rewrite(
+        &self,
+        change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
+    ) -> Result<(), WriteError> {
         let file = self.places.config_file.clone();
-        let written = tokio::task::spawn_blocking(move || config::write(&file, &changes)).await;
+        let written = tokio::task::spawn_blocking(move || config::rewrite(&file, change)).await;
         match written {
             Ok(written) => written.map(drop),
             Err(ended) => Err(WriteError::Io {

@@ -10,13 +10,11 @@ use super::{
     gated::{configured, held_step, server_refusal},
     operator_hints::correct_entry,
     server_logs::last_lines,
+    writing::bad_name,
 };
 use crate::{
     catalog::Snapshot,
-    config::{
-        self, BrokenEntry, Change, EditError, ServerEntry, SessionScope, Settings, Transport,
-        WriteError,
-    },
+    config::{self, BrokenEntry, Change, ServerEntry, SessionScope, Settings, Transport},
     error_code::{ErrorCode, Failure},
     gate::{self, Standing},
     names::ServerName,
@@ -306,10 +304,7 @@ impl<B: Backing> Management<B> {
         name: &str,
         entry: Map<String, Value>,
     ) -> Result<ServerChange, Failure> {
-        let parsed = ServerName::parse(name).map_err(|error| {
-            let hint = "Choose another name.";
-            Failure::new(ErrorCode::InvalidArguments, error.to_string(), hint).of_server(name)
-        })?;
+        let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
         if let Some(fault) = config::entry_fault(&parsed, &entry) {
             let error = format!("the server {name:?} cannot be added like this: {fault}");
             let hint = "Correct it; nothing was written.";
@@ -371,57 +366,6 @@ impl<B: Backing> Management<B> {
             Err(failure) if failure.code != ErrorCode::ConfigUnusable => Err(failure),
             row => Ok(row),
         }
-    }
-
-    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
-        let written = self.0.change(changes).await;
-        written.map_err(|error| not_written(&error))?;
-        match self.config_error() {
-            None => Ok(()),
-            Some(error) => {
-                let hint = "The change is in the file; correct the file's other mistake to put it in force.";
-                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
-            }
-        }
-    }
-}
-
-/// Why a change of the configuration was not made.
-fn not_written(error: &WriteError) -> Failure {
-    let failure = |code, hint: &str| Failure::new(code, with_source(error), hint);
-    match error {
-        WriteError::Edit(EditError::ServerExists(name)) => {
-            let hint = format!(
-                "Choose another name, or remove it first with `mcpproxy upstream remove {name}`."
-            );
-            failure(ErrorCode::ServerExists, &hint).of_server(name)
-        }
-        WriteError::Edit(EditError::UnknownServer(name)) => failure(
-            ErrorCode::UnknownServer,
-            "`mcpproxy upstream list` shows the configured servers.",
-        )
-        .of_server(name),
-        WriteError::Edit(EditError::SeveralEntries { name, .. }) => failure(
-            ErrorCode::InvalidArguments,
-            "Nothing was removed. Take out of the file by hand what is not meant, or give it another name.",
-        )
-        .of_server(name),
-        WriteError::Edit(EditError::Unreadable(_)) => failure(
-            ErrorCode::ConfigUnusable,
-            "`mcpproxy config check` shows the mistake.",
-        ),
-        WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
-        WriteError::Locked(_) | WriteError::Io { .. } => failure(
-            ErrorCode::ConfigUnusable,
-            "Check that the file and its folder may be written, then try again.",
-        ),
-    }
-}
-
-fn with_source(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
     }
 }
 

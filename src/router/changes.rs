@@ -203,6 +203,7 @@ mod tests {
                 catalog.clone(),
                 Upstreams::default(),
                 crate::activity::Activity::none(),
+                crate::management::Management::of_no_servers(catalog.clone(), folder.path()),
             )
         };
         let (caller, view) = (Caller::named("a"), View::Mode(RoutingMode::Direct));

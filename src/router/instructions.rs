@@ -1,7 +1,11 @@
 //! What a client's model is told before anything else: how to use us, and then what the servers say of themselves, as much of each
 //! as there is room for.
 
-use crate::{access::Caller, config::RoutingMode, gate::Moment};
+use crate::{
+    access::Caller,
+    config::{AgentManagement, RoutingMode},
+    gate::Moment,
+};
 
 /// Limit: clients cut instructions here, in characters.
 const MAX: usize = 2_047;
@@ -78,11 +82,22 @@ fn others_denied(calls: &[&str]) -> &'static str {
     }
 }
 
+/// Said where the caller may change servers.
+const MANAGE: &str = " upstream_servers shows how the servers are, and adds and changes them; what it adds is held until the user approves it.";
+
 /// The instructions of an endpoint that shows many servers in this mode. Servers that the caller may not use have no say.
 pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> String {
+    let may_manage = now.settings().management == AgentManagement::Full
+        && now.rules().permits_built_in(caller, "upstream_servers");
     let own = match mode {
         RoutingMode::Direct => DIRECT.to_owned(),
-        _ => search(|tool| now.rules().permits_built_in(caller, tool)),
+        _ => {
+            let mut own = search(|tool| now.rules().permits_built_in(caller, tool));
+            if may_manage {
+                own.push_str(MANAGE);
+            }
+            own
+        }
     };
     let names = now.settings().servers.keys();
     let usable = names.filter(|name| now.rules().offers(caller, name.as_str()));

@@ -33,6 +33,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
     gate::{Admitted, Gate},
+    management::Management,
     names::ServerName,
     search::ToolSearch,
     upstream::{State, Upstream, Upstreams},
@@ -96,6 +97,7 @@ struct Parts {
     tasks: tasks::Tasks,
     search: ToolSearch,
     activity: Activity,
+    management: Management,
 }
 
 /// What became of a request.
@@ -114,6 +116,7 @@ impl Router {
         catalog: Catalog,
         upstreams: Upstreams,
         activity: Activity,
+        management: Management,
     ) -> Self {
         let search = ToolSearch::new(gate.clone(), catalog.clone(), upstreams.clone());
         Self(Arc::new(Parts {
@@ -126,6 +129,7 @@ impl Router {
             lists: lists::Prepared::default(),
             tasks: tasks::Tasks::default(),
             activity,
+            management,
         }))
     }
 

@@ -5,6 +5,7 @@ mod checks;
 mod files;
 mod logs;
 mod outcomes;
+mod patching;
 mod playback;
 mod serving;
 mod through_the_daemon;

@@ -34,6 +34,7 @@ mod legacy_sse_servers;
 mod lifecycle;
 mod list_changes;
 mod logs;
+mod managing;
 mod modern_clients;
 mod modern_upstreams;
 mod native;

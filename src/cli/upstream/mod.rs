@@ -8,6 +8,7 @@ mod list;
 mod lock;
 mod logs;
 mod outcome;
+mod patch;
 mod show;
 
 use clap::Subcommand;
@@ -16,7 +17,7 @@ pub(super) use list::print_rows;
 
 use super::{failure::CommandFailure, location::Location, output::Output};
 
-/// List, add, remove, switch, review and look into the servers behind mcpproxy
+/// List, add, change, remove, switch, review and look into the servers behind mcpproxy
 ///
 /// With a daemon running these go through it and take effect at once. Without one, all but `restart` work on the files.
 #[derive(Debug, Subcommand)]
@@ -35,6 +36,7 @@ pub(super) enum UpstreamCommand {
     Disable(change::NamedServers),
     /// Stop servers, start them anew and read their tools again, even if they were asleep
     Restart(change::NamedServers),
+    Patch(patch::PatchServer),
     Logs(logs::ShowLogs),
     Inspect(inspect::InspectServer),
     Approve(approve::ApproveServer),
@@ -48,6 +50,7 @@ Examples:
   mcpproxy upstream list
   mcpproxy upstream add time -- uvx mcp-server-time
   mcpproxy upstream add docs --url https://example.com/mcp --header 'X-Key: ${DOCS_KEY}'
+  mcpproxy upstream patch docs idle_timeout=2m 'headers.X-Key=${DOCS_KEY}'
   mcpproxy upstream restart time docs
   mcpproxy upstream show docs
   mcpproxy upstream logs time --lines 200 --follow
@@ -65,6 +68,7 @@ impl UpstreamCommand {
             Self::Enable(named) => named.run(change::Verb::Enable, location, out).await,
             Self::Disable(named) => named.run(change::Verb::Disable, location, out).await,
             Self::Restart(named) => named.run(change::Verb::Restart, location, out).await,
+            Self::Patch(patch) => patch.run(location, out).await,
             Self::Logs(logs) => logs.run(location, out).await,
             Self::Inspect(inspect) => inspect.run(location, out).await,
             Self::Approve(approve) => approve.run(location, out).await,

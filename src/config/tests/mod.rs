@@ -10,6 +10,7 @@ mod edit;
 mod edit_properties;
 mod entries;
 mod keeper;
+mod patch;
 mod settings;
 mod write;
 

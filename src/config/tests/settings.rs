@@ -32,7 +32,7 @@ fn every_key_of_the_top_level_is_read() {
             "environment": {"inherit": ["AWS_*"], "set": {"A": "${TOKEN}"}},
         }"#,
     );
-    let without_effect = ["management", "api_key"];
+    let without_effect = ["api_key"];
     let expected = without_effect.map(|key| format!("`{key}` is without effect in this version"));
     assert_eq!(settings.warnings, expected);
     assert_eq!(settings.listen.to_string(), "localhost:9999");

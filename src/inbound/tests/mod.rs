@@ -17,10 +17,12 @@ use tower_service::Service;
 use super::{Inbound, Sessions};
 use crate::{
     access::{Access, Caller},
+    activity::Activity,
     call_context::CallIds,
     catalog::Catalog,
     config::{self, Settings, Surroundings},
     gate::Gate,
+    management::Management,
     router::Router,
     sealing::{SealingKey, SessionIds},
     secret::Secret,
@@ -53,12 +55,14 @@ impl Endpoints {
         let (keeper, settings) = watch::channel(Arc::new(settings));
         let (catalog, _task) = Catalog::new(folder.path(), &[]);
         let gate = Gate::new(settings.clone(), catalog.clone());
+        let management = Management::of_no_servers(catalog.clone(), folder.path());
         let router = Router::new(
             settings,
             gate,
             catalog,
             Upstreams::default(),
-            crate::activity::Activity::none(),
+            Activity::none(),
+            management,
         );
         let closing = CancellationToken::new();
         let sessions = Sessions::new(session_ids(), SessionRecords::default());

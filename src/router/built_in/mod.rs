@@ -6,6 +6,7 @@ mod call_tools;
 mod describe_tool;
 mod quarantine_security;
 mod retrieve_tools;
+mod upstream_servers;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
@@ -16,6 +17,7 @@ use crate::{
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Gate,
+    management::Management,
     search::ToolSearch,
     wire::Raw,
 };
@@ -28,6 +30,7 @@ const ALL: &[BuiltIn] = &[
     call_tools::WRITE,
     call_tools::DESTRUCTIVE,
     call_tools::ANY,
+    upstream_servers::TOOL,
     quarantine_security::TOOL,
 ];
 
@@ -52,6 +55,7 @@ pub(super) struct Call<'a> {
     gate: &'a Gate,
     search: &'a ToolSearch,
     calls: ToolCalls<'a>,
+    management: &'a Management,
     context: &'a CallContext,
     /// All params, `_meta` included.
     params: &'a Raw,
@@ -74,7 +78,9 @@ pub(super) fn find(name: &str) -> Option<&'static BuiltIn> {
 /// The definitions that the mode `retrieve_tools` lists, of the tools that `may_use` says.
 pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec<Raw> {
     let is_listed = |tool: &&BuiltIn| {
-        (tool.name != call_tools::ANY.name || call_tools::lists_any(settings)) && may_use(tool.name)
+        (tool.name != call_tools::ANY.name || call_tools::lists_any(settings))
+            && (tool.name != upstream_servers::TOOL.name || upstream_servers::is_listed(settings))
+            && may_use(tool.name)
     };
     ALL.iter()
         .filter(is_listed)
@@ -112,6 +118,7 @@ impl BuiltIn {
             gate: &router.0.gate,
             search: &router.0.search,
             calls: ToolCalls::new(router),
+            management: &router.0.management,
             context,
             params,
             arguments,

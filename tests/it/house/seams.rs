@@ -90,6 +90,7 @@ const SPAWNS: &[Exception] = &[
         "waited for at once, or told to stop; the runtime waits for it",
     ),
     ("management/activity.rs", 1, "waited for at once"),
+    ("management/agents.rs", 1, "waited for at once"),
     (
         "management/contact.rs",
         1,

@@ -1,0 +1,205 @@
+//! `mcpproxy upstream patch`: from arguments to a patch of an entry.
+
+use clap::Args;
+use http::Method;
+use serde_json::{Map, Value};
+
+use super::{
+    super::{
+        Location, connection,
+        failure::CommandFailure,
+        output::{self, Output},
+    },
+    outcome,
+};
+use crate::{
+    config::{ServerPatch, read_unrepeated_object},
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+    management::ServerChange,
+};
+
+/// Change some keys of a server's entry and leave the rest of it as it is
+///
+/// `env` and `headers` are merged, `isolation` and `oauth` at every depth, everything else is replaced, and null takes a key out. A
+/// masked value (`***`) stands for the stored one. Comments in the file stay.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(in crate::cli) struct PatchServer {
+    /// The server's name, as `upstream list` shows it
+    name: String,
+    /// A key and its new value, as JSON or as plain text; a key inside of another is `env.TOKEN`
+    #[arg(value_name = "KEY=VALUE", value_parser = assignment, required_unless_present = "json")]
+    assignments: Vec<(String, String)>,
+    /// The keys and their new values as a JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "assignments")]
+    json: Option<String>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy upstream patch github enabled=false
+  mcpproxy upstream patch github env.LOG_LEVEL=debug env.OLD_TOKEN=null
+  mcpproxy upstream patch files 'args=[\"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv\"]'
+  mcpproxy upstream patch docs --json '{\"headers\": {\"X-Key\": \"${DOCS_KEY}\"}, \"idle_timeout\": \"2m\"}'";
+
+/// Keys whose members are texts, whatever they look like.
+const TEXTS: [&str; 2] = ["env", "headers"];
+
+impl PatchServer {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let patch = match &self.json {
+            Some(text) => read_unrepeated_object(text.as_bytes())
+                .map_err(|why| CommandFailure::usage(format!("--json cannot be used: {why}")))?,
+            None => of_assignments(&self.assignments)?,
+        };
+        // What is wrong with the patch itself is a mistake of usage, whoever would find it.
+        ServerPatch::read(patch.clone())
+            .map_err(|why| CommandFailure::usage(format!("the patch cannot be used: {why}")))?;
+        let files = location.files()?;
+        let change = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
+            self.through(&mut daemon, patch, out).await?
+        } else {
+            let change = files.patch_server(&self.name, patch).await?;
+            if !change.changed.is_empty() {
+                let file = files.config_file().display();
+                out.note(&format!("{} {:?} in {file}", said(&change), self.name));
+            }
+            change
+        };
+        if change.changed.is_empty() {
+            out.note(&format!("{:?} was so already", self.name));
+        }
+        if out.is_json() {
+            output::json(&output::as_json(&change)?)?;
+        }
+        Ok(())
+    }
+
+    async fn through(
+        &self,
+        daemon: &mut DaemonClient,
+        patch: Map<String, Value>,
+        out: Output,
+    ) -> Result<ServerChange, CommandFailure> {
+        let server = format!("/api/v1/servers/{}", daemon_client::encoded(&self.name));
+        let body = Value::Object(patch).to_string();
+        let sending = daemon.send(Method::PATCH, &server, body, AnswerDeadline::Daemon);
+        let answer = sending.await?;
+        let mut change: ServerChange = daemon_client::read(&format!("PATCH {server}"), &answer)?;
+        if !change.changed.is_empty() {
+            change.server = outcome::wait_for(daemon, &self.name, None).await?;
+            outcome::say(out, &said(&change), &change.server);
+        }
+        Ok(change)
+    }
+}
+
+fn said(change: &ServerChange) -> String {
+    format!("changed {} of", change.changed.join(", "))
+}
+
+fn assignment(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("write it as KEY=VALUE".to_owned()),
+    }
+}
+
+fn of_assignments(assignments: &[(String, String)]) -> Result<Map<String, Value>, CommandFailure> {
+    let mut patch = Map::new();
+    for (path, text) in assignments {
+        let (key, inside) = match path.split_once('.') {
+            Some((key, inside)) => (key, Some(inside)),
+            None => (path.as_str(), None),
+        };
+        let value = value(key, inside.is_some(), text);
+        // A name of a variable or a header may have dots in it.
+        let keys: Vec<&str> = match inside {
+            None => vec![key],
+            Some(inside) if TEXTS.contains(&key) => vec![key, inside],
+            Some(inside) => std::iter::once(key).chain(inside.split('.')).collect(),
+        };
+        put(&mut patch, &keys, value).ok_or_else(|| {
+            CommandFailure::usage(format!("`{path}` is set twice, or inside of what is set"))
+        })?;
+    }
+    Ok(patch)
+}
+
+/// A value as JSON where it is some, else as text.
+fn value(key: &str, is_inside: bool, text: &str) -> Value {
+    if text == "null" {
+        return Value::Null;
+    }
+    if is_inside && TEXTS.contains(&key) {
+        return text.into();
+    }
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+fn put(object: &mut Map<String, Value>, keys: &[&str], value: Value) -> Option<()> {
+    match keys {
+        [] => None,
+        [key] if object.contains_key(*key) => None,
+        [key] => {
+            object.insert((*key).to_owned(), value);
+            Some(())
+        }
+        [key, inside @ ..] => {
+            let inner = object.entry(*key).or_insert_with(|| Map::new().into());
+            put(inner.as_object_mut()?, inside, value)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn patch(words: &[&str]) -> Option<Value> {
+        let words: Result<Vec<_>, _> = words.iter().map(|word| assignment(word)).collect();
+        of_assignments(&words.ok()?).ok().map(Value::Object)
+    }
+
+    #[test]
+    fn assignments_are_json_where_they_can_be() {
+        let check = |words: &[&str], expected: Value| assert_eq!(patch(words), Some(expected));
+        check(
+            &["enabled=false", "idle_timeout=2m"],
+            json!({ "enabled": false, "idle_timeout": "2m" }),
+        );
+        check(
+            &["args=[\"a\", \"b\"]", "cwd=null"],
+            json!({ "args": ["a", "b"], "cwd": null }),
+        );
+        check(
+            &[
+                "env.PORT=8080",
+                "env.A.B=true",
+                "env.OLD=null",
+                "env.EMPTY=",
+            ],
+            json!({ "env": { "PORT": "8080", "A.B": "true", "OLD": null, "EMPTY": "" } }),
+        );
+        check(&["headers.X-A=b=c"], json!({ "headers": { "X-A": "b=c" } }));
+        check(
+            &["oauth.extra_params.audience=x", "oauth.client_id=y"],
+            json!({ "oauth": { "extra_params": { "audience": "x" }, "client_id": "y" } }),
+        );
+    }
+
+    #[test]
+    fn what_says_two_things_is_refused() {
+        for words in [
+            &["enabled"][..],
+            &["=x"],
+            &["env.A=1", "env.A=2"],
+            &["env={}", "env={}"],
+            &["env=x", "env.A=1"],
+        ] {
+            assert_eq!(patch(words), None, "{words:?}");
+        }
+    }
+}

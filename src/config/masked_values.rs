@@ -1,0 +1,162 @@
+//! Values that come back as listings showed them: what is masked in them stands for what is stored. Pure.
+
+use serde_json::Value;
+
+use super::masking;
+use crate::secret::MASK;
+
+/// Keys of an entry of whose values listings mask something.
+const MASKED_KEYS: &[&str] = &[
+    "command",
+    "args",
+    "env",
+    "headers",
+    "cwd",
+    "url",
+    "ca_file",
+    "client_cert",
+    "oauth",
+    "isolation",
+];
+
+/// Reads new values against the stored one at the same place.
+#[derive(Clone, Copy)]
+pub(super) struct StoredValue<'a> {
+    stored: Option<&'a Value>,
+    is_masked: bool,
+}
+
+impl<'a> StoredValue<'a> {
+    /// For the value of this key of an entry.
+    pub(super) fn new(key: &str, stored: Option<&'a Value>) -> Self {
+        Self {
+            stored,
+            is_masked: MASKED_KEYS.contains(&key),
+        }
+    }
+
+    /// For a value inside of it.
+    pub(super) fn inside(self, stored: Option<&Value>) -> StoredValue<'_> {
+        StoredValue {
+            stored,
+            is_masked: self.is_masked,
+        }
+    }
+
+    /// The value that is meant. A mask that stands for nothing is an error: it would be stored as if it were a value.
+    pub(super) fn restored(self, path: &str, new: &Value) -> Result<Value, String> {
+        match new {
+            Value::String(text) if self.is_masked && text.contains(MASK) => self.text(path, text),
+            Value::Array(elements) if self.is_masked => self.elements(path, elements),
+            new => Ok(new.clone()),
+        }
+    }
+
+    fn text(self, path: &str, text: &str) -> Result<Value, String> {
+        let stored = self.stored.filter(|stored| stands_for(text, stored));
+        stored.cloned().ok_or_else(|| nothing_stored(path))
+    }
+
+    /// An element that is masked stands for a stored one that shows like it, at the same place first.
+    fn elements(self, path: &str, elements: &[Value]) -> Result<Value, String> {
+        let stored = StoredList::new(self.stored);
+        let mut before = None;
+        let restored = elements.iter().enumerate().map(|(i, element)| {
+            let found = match element.as_str() {
+                Some(text) if text.contains(MASK) => stored
+                    .find(i, text, before)
+                    .ok_or_else(|| nothing_stored(&format!("{path}[{i}]"))),
+                _ => Ok(element),
+            };
+            before = Some(element);
+            found.cloned()
+        });
+        restored.collect::<Result<Vec<_>, _>>().map(Value::Array)
+    }
+}
+
+/// A stored list, and how listings show it: as it is written, and with its references resolved.
+struct StoredList<'a> {
+    values: &'a [Value],
+    forms: [Vec<String>; 2],
+}
+
+impl<'a> StoredList<'a> {
+    fn new(stored: Option<&'a Value>) -> Self {
+        let values = stored.and_then(Value::as_array);
+        let values = values.map_or(&[][..], Vec::as_slice);
+        let shown = |form: fn(&str) -> String| {
+            let texts: Vec<String> = values.iter().map(|value| form(&text_of(value))).collect();
+            masking::mask_arguments(&texts)
+        };
+        Self {
+            values,
+            forms: [shown(str::to_owned), shown(without_references)],
+        }
+    }
+
+    /// The stored value that is shown like this. One that is masked as a whole is told by what stands before it.
+    fn find(&self, place: usize, text: &str, before: Option<&Value>) -> Option<&'a Value> {
+        let is_meant = |i: &usize| {
+            let previous = i.checked_sub(1).and_then(|i| self.values.get(i));
+            self.shows(*i, text) && (text != MASK || previous == before)
+        };
+        let mut places = std::iter::once(place).chain(0..self.values.len());
+        self.values.get(places.find(is_meant)?)
+    }
+
+    fn shows(&self, i: usize, text: &str) -> bool {
+        let mut shown = self.forms.iter().filter_map(|form| form.get(i));
+        shown.any(|shown| shown == text)
+            || self
+                .values
+                .get(i)
+                .is_some_and(|value| text_of(value) == text)
+    }
+}
+
+/// Whether a text with a mask in it is how listings show the stored value.
+fn stands_for(text: &str, stored: &Value) -> bool {
+    if text == MASK {
+        return true;
+    }
+    let stored = text_of(stored);
+    let unresolved = without_references(&stored);
+    [stored, unresolved].iter().any(|form| {
+        text == form || text == masking::mask_text(form) || text == masking::mask_url(form)
+    })
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The text with every reference masked, as it is shown once it is resolved.
+fn without_references(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        shown.push_str(before);
+        match after.split_once('}') {
+            Some((_, after)) if !before.ends_with('$') => {
+                shown.push_str(MASK);
+                rest = after;
+            }
+            _ => {
+                shown.push_str("${");
+                rest = after;
+            }
+        }
+    }
+    shown.push_str(rest);
+    shown
+}
+
+fn nothing_stored(path: &str) -> String {
+    format!(
+        "`{path}` is masked, and nothing is stored there that shows like this; write the value itself, or leave the key out to keep what is stored"
+    )
+}

@@ -1,0 +1,250 @@
+//! The smart patch of a server's entry: what it is after somebody named the keys to change. Scalars and arrays replace, `env` and
+//! `headers` merge, objects merge at every depth, and null removes. Pure; whether somebody may do that is decided elsewhere.
+
+use serde_json::{Map, Value};
+
+use super::{
+    edit::Change, masked_values::StoredValue, read_entry::KEYS, unknown_keys,
+    unrepeated::read_unrepeated,
+};
+
+/// What somebody wants of an entry, under the proper names of its keys. A null takes a key out. It may hold secrets, so it has no
+/// `Debug`.
+#[derive(Clone, PartialEq)]
+pub struct ServerPatch(Map<String, Value>);
+
+/// An entry before and after a patch, under the proper names of its keys.
+pub struct PatchedEntry {
+    /// As it was.
+    pub before: Map<String, Value>,
+    /// As it will be.
+    pub after: Map<String, Value>,
+}
+
+/// Why a patch cannot be read or made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadPatch(String);
+
+/// Keys that are also taken as JSON in a string, under their names with `_json`.
+const ALSO_AS_JSON: &[&str] = &["args", "env", "headers", "isolation", "oauth"];
+
+/// Keys whose values are objects of texts.
+const MAPS: &[&str] = &["env", "headers"];
+
+/// Keys whose values are arrays.
+const LISTS: &[&str] = &["args", "roots", "enabled_tools", "disabled_tools"];
+
+/// Keys whose values are objects with keys of their own.
+const OBJECTS: &[&str] = &["isolation", "oauth", "tool_acl"];
+
+impl ServerPatch {
+    /// Reads a patch: keys of an entry in any spelling, `args`, `env`, `headers`, `isolation` and `oauth` also as JSON in a string.
+    /// The text "null" is null.
+    pub fn read(members: Map<String, Value>) -> Result<Self, BadPatch> {
+        let mut patch = Map::new();
+        for (key, value) in members {
+            let (name, value) = proper(&key, value)?;
+            check_shape(name, &value)?;
+            if patch.insert(name.to_owned(), value).is_some() {
+                return Err(wrong(&key, "says again what another key says"));
+            }
+        }
+        Ok(Self(patch))
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What it makes of an entry as it is written in the file. A value that was masked for a listing stands for the stored one.
+    pub fn apply(&self, written: &Map<String, Value>) -> Result<PatchedEntry, BadPatch> {
+        let before = under_proper_names(written);
+        let mut after = before.clone();
+        for (key, value) in &self.0 {
+            let stored = before.get(key);
+            let masked = StoredValue::new(key, stored);
+            let new = match value {
+                Value::Null => None,
+                Value::Object(_) => Some(merged(key, stored, value, masked)?),
+                other => Some(masked.restored(key, other).map_err(BadPatch)?),
+            };
+            match new {
+                None => drop(after.shift_remove(key)),
+                Some(new) => drop(after.insert(key.clone(), new)),
+            }
+        }
+        Ok(PatchedEntry { before, after })
+    }
+}
+
+impl PatchedEntry {
+    /// The keys that differ; of objects the keys inside them, as `env.TOKEN`.
+    pub fn changed(&self) -> Vec<String> {
+        let mut changed = Vec::new();
+        let none = Value::Object(Map::new());
+        for key in differing(&self.before, &self.after) {
+            let before = self.before.get(key);
+            let before = before.or(MAPS.contains(&key).then_some(&none));
+            match (before, self.after.get(key)) {
+                (Some(Value::Object(before)), Some(Value::Object(after))) => {
+                    let inside = differing(before, after).into_iter();
+                    changed.extend(inside.map(|inner| format!("{key}.{inner}")));
+                }
+                _ => changed.push(key.to_owned()),
+            }
+        }
+        changed
+    }
+
+    /// What has to be done to the file.
+    pub fn changes(&self, server: &str) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for key in differing(&self.before, &self.after) {
+            let remove = |key: &str| Change::RemoveKey {
+                server: server.to_owned(),
+                path: vec![key.to_owned()],
+            };
+            match self.after.get(key) {
+                Some(value) => changes.push(Change::SetKey {
+                    server: server.to_owned(),
+                    path: vec![key.to_owned()],
+                    value: value.clone(),
+                }),
+                None if key == "enabled" => {
+                    changes.extend([remove("enabled"), remove("disabled")]);
+                }
+                None => changes.push(remove(key)),
+            }
+        }
+        changes
+    }
+}
+
+/// The keys of either object whose values differ, those that are there no more last.
+pub fn differing<'a>(
+    before: &'a Map<String, Value>,
+    after: &'a Map<String, Value>,
+) -> Vec<&'a str> {
+    let new = after
+        .iter()
+        .filter(|(key, value)| before.get(*key) != Some(value));
+    let gone = before.keys().filter(|key| !after.contains_key(*key));
+    new.map(|(key, _)| key.as_str())
+        .chain(gone.map(String::as_str))
+        .collect()
+}
+
+/// A key's proper name, and its value under that name.
+fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
+    let base = key
+        .strip_suffix("_json")
+        .and_then(|base| ALSO_AS_JSON.iter().find(|name| **name == base));
+    if let Some(name) = base {
+        return Ok((name, from_json_text(key, value)?));
+    }
+    let Some(name) = KEYS.iter().find(|name| **name == key) else {
+        let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
+        let meant = unknown_keys::meant(key, KEYS);
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
+        let meant = meant.unwrap_or_default();
+        return Err(wrong(shown, format_args!("is unknown{meant}")));
+    };
+    if value == Value::String("null".to_owned()) {
+        return Ok((proper_name(name), Value::Null));
+    }
+    let is_composed = MAPS.contains(name) || LISTS.contains(name) || OBJECTS.contains(name);
+    match (*name, value) {
+        ("disabled", Value::Bool(disabled)) => Ok(("enabled", Value::Bool(!disabled))),
+        (name, text @ Value::String(_)) if is_composed => Ok((name, from_json_text(key, text)?)),
+        (name, value) => Ok((proper_name(name), value)),
+    }
+}
+
+fn proper_name(key: &'static str) -> &'static str {
+    match key {
+        "working_dir" => "cwd",
+        "protocol" | "transport" => "type",
+        "disabled" => "enabled",
+        key => key,
+    }
+}
+
+/// What a text says as JSON; a value that is no text is taken as it is.
+fn from_json_text(key: &str, value: Value) -> Result<Value, BadPatch> {
+    match value {
+        Value::String(text) => read_unrepeated(text.as_bytes())
+            .map_err(|error| wrong(key, format_args!("is no JSON: {error}"))),
+        value => Ok(value),
+    }
+}
+
+fn check_shape(key: &str, value: &Value) -> Result<(), BadPatch> {
+    let is_scalar = |value: &Value| !value.is_object() && !value.is_array();
+    let is_map = MAPS.contains(&key);
+    match value {
+        Value::Null => Ok(()),
+        Value::Object(members) if is_map => match members.iter().find(|(_, v)| !is_scalar(v)) {
+            Some((name, _)) => Err(wrong(&format!("{key}.{name}"), "must be a string")),
+            None => Ok(()),
+        },
+        Value::Object(_) if OBJECTS.contains(&key) => Ok(()),
+        Value::Array(_) if LISTS.contains(&key) => Ok(()),
+        _ if is_map || OBJECTS.contains(&key) => Err(wrong(key, "must be an object {…}")),
+        _ if LISTS.contains(&key) => Err(wrong(key, "must be an array […]")),
+        value if is_scalar(value) => Ok(()),
+        _ => Err(wrong(key, "must be one value, no object and no array")),
+    }
+}
+
+/// An object over what is stored: the keys inside it are patched in their turn.
+fn merged(
+    place: &str,
+    stored: Option<&Value>,
+    new: &Value,
+    masked: StoredValue<'_>,
+) -> Result<Value, BadPatch> {
+    let Value::Object(new) = new else {
+        return masked.restored(place, new).map_err(BadPatch);
+    };
+    let mut members = match stored {
+        Some(Value::Object(stored)) => stored.clone(),
+        _ => Map::new(),
+    };
+    for (key, value) in new {
+        let inner = format!("{place}.{key}");
+        let stored = members.get(key).cloned();
+        if value.is_null() {
+            members.shift_remove(key);
+        } else {
+            let masked = masked.inside(stored.as_ref());
+            let value = merged(&inner, stored.as_ref(), value, masked)?;
+            members.insert(key.clone(), value);
+        }
+    }
+    Ok(Value::Object(members))
+}
+
+/// An entry with one spelling of each key. A null counts as absent.
+pub(super) fn under_proper_names(written: &Map<String, Value>) -> Map<String, Value> {
+    let mut entry = Map::new();
+    for (key, value) in written.iter().filter(|(_, value)| !value.is_null()) {
+        let name = match key.as_str() {
+            "working_dir" => "cwd",
+            "protocol" | "transport" => "type",
+            "disabled" => "enabled",
+            key => key,
+        };
+        let value = match value {
+            Value::Bool(disabled) if key == "disabled" => Value::Bool(!disabled),
+            value => value.clone(),
+        };
+        entry.entry(name).or_insert(value);
+    }
+    entry
+}
+
+fn wrong(key: &str, problem: impl std::fmt::Display) -> BadPatch {
+    BadPatch(format!("`{key}` {problem}"))
+}

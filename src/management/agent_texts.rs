@@ -1,0 +1,147 @@
+//! What an agent reads of servers and of what failed: next steps that it can take, and strangers' lines in which nothing is secret or
+//! steers anything. Pure.
+
+use super::ServerRow;
+use crate::{
+    config::mask_text_of_strangers,
+    error_code::{ErrorCode, Failure},
+    secret::Secrets,
+    visible::is_invisible,
+};
+
+/// Limit: characters of a line.
+const LONGEST_LINE: usize = 2_000;
+
+/// Limit: bytes of all lines.
+const MOST: usize = 64 << 10;
+
+/// The same failure in words for an agent: no commands, no paths of this machine.
+pub(super) fn for_agent(failure: Failure) -> Failure {
+    let (error, hint) = match failure.code {
+        ErrorCode::ConfigUnusable => (
+            "the configuration file cannot be changed, or what it says is not in force".to_owned(),
+            "Ask the user to look at the configuration file.",
+        ),
+        ErrorCode::ServerExists => (
+            failure.error,
+            "Choose another name, or change that server with the operation \"patch\".",
+        ),
+        ErrorCode::UnknownServer => (
+            failure.error,
+            "The operation \"list\" shows the servers; one that is not in the configuration file cannot be changed.",
+        ),
+        ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost | ErrorCode::TimedOut => (
+            failure.error,
+            "Look at its state with the operation \"list\", and ask the user if it stays like this.",
+        ),
+        _ => {
+            return if failure.hint.contains("mcpproxy ") {
+                Failure {
+                    hint: "Ask the user.".to_owned(),
+                    ..failure
+                }
+            } else {
+                failure
+            };
+        }
+    };
+    Failure {
+        error,
+        hint: hint.to_owned(),
+        ..failure
+    }
+}
+
+/// What an agent can do about a server, or ask of the user.
+pub(super) fn next_step_for_agent(
+    row: &ServerRow,
+    refused: Option<Failure>,
+    has_failed: bool,
+) -> Option<String> {
+    if let Some(failure) = refused {
+        return Some(match failure.code {
+            ErrorCode::ServerDisabled => "Enable it, if the user wants that.".to_owned(),
+            _ => failure.hint,
+        });
+    }
+    if has_failed {
+        let step = "Read its log with the operation \"tail_log\", restart it, or ask the user.";
+        return Some(step.to_owned());
+    }
+    let step = "Some of what it offers is held; only the user can approve it.";
+    row.held.map(|_| step.to_owned())
+}
+
+/// Lines of a log, the last ones where they are too many.
+pub(super) fn harmless_lines(lines: &[String], secrets: &Secrets) -> Vec<String> {
+    let mut shown = Vec::new();
+    let mut size = 0;
+    for line in lines.iter().rev() {
+        let line = harmless(line, secrets);
+        size += line.len();
+        if size > MOST {
+            break;
+        }
+        shown.push(line);
+    }
+    shown.reverse();
+    shown
+}
+
+fn harmless(line: &str, secrets: &Secrets) -> String {
+    let masked = secrets.masked(line);
+    let masked = mask_text_of_strangers(&masked);
+    let mut shown = String::with_capacity(masked.len().min(LONGEST_LINE));
+    for (n, character) in masked.chars().enumerate() {
+        if n == LONGEST_LINE {
+            shown.push('…');
+            break;
+        }
+        if is_invisible(character) && character != '\t' {
+            shown.extend(character.escape_unicode());
+        } else {
+            shown.push(character);
+        }
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_lose_what_is_secret_and_what_steers() {
+        let secrets = Secrets::new(["hunter2-hunter2".to_owned()]);
+        let check = |line: &str, expected: &str| assert_eq!(harmless(line, &secrets), expected);
+        check("plain\twords", "plain\twords");
+        check("key hunter2-hunter2!", "key ***!");
+        check("Authorization: Bearer abc", "Authorization: Bearer ***");
+        check("sent ghp_0123456789abcdef", "sent ***");
+        check("\u{1b}[2J\u{200b}", "\\u{1b}[2J\\u{200b}");
+        assert_eq!(
+            harmless(&"ä".repeat(5_000), &secrets).chars().count(),
+            LONGEST_LINE + 1
+        );
+    }
+
+    #[test]
+    fn the_last_lines_are_kept() {
+        let lines: Vec<String> = (0..200)
+            .map(|n| format!("{n} {}", "x".repeat(1_000)))
+            .collect();
+        let shown = harmless_lines(&lines, &Secrets::default());
+        assert!(shown.len() > 50 && shown.iter().map(String::len).sum::<usize>() <= MOST);
+        assert_eq!(shown.last(), lines.last());
+    }
+
+    #[test]
+    fn no_refusal_to_an_agent_has_a_command_or_a_path() {
+        for code in ErrorCode::ALL {
+            let failure = Failure::new(*code, "failed", "`mcpproxy upstream list` shows them.");
+            assert!(!for_agent(failure).hint.contains("mcpproxy"), "{code:?}");
+        }
+        let failure = Failure::new(ErrorCode::ConfigUnusable, "failed to write /home/me/x", "");
+        assert!(!for_agent(failure).error.contains("/home"));
+    }
+}

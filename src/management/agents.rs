@@ -1,0 +1,305 @@
+//! What an agent can ask and do about servers, over a daemon's parts: what its caller may not see is not there for it, and nothing that
+//! it changes is started or contacted before a person has looked at it. [`super::agent_rules`] says what it may change.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{
+    Backing, Enabled, Management, ServerRow,
+    agent_texts::{for_agent, harmless_lines, next_step_for_agent},
+    patching::{Planned, Rights, plan_addition, plan_patch, read_patch},
+    writing::bad_name,
+};
+use crate::{
+    access::Caller,
+    catalog::Snapshot,
+    config::{AgentManagement, Change, Provider, Settings},
+    error_code::{ErrorCode, Failure},
+    gate::{self, Moment, Rules},
+    names::ServerName,
+    wire::{Target, method},
+};
+
+/// What an agent is allowed to ask for, by the configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentVerb {
+    /// It looks.
+    Look,
+    /// It changes something.
+    Change,
+}
+
+/// What an agent does about servers, on behalf of its caller, at one moment.
+pub struct AgentRequest<'a> {
+    management: &'a Management,
+    caller: &'a Caller,
+    now: &'a Moment,
+}
+
+/// What came of a change.
+#[derive(Debug, Serialize)]
+pub struct AgentChange {
+    /// The server as it is now; of a removed one, as it was.
+    pub server: Value,
+    /// What changed: keys of its entry, or `added`, `removed`.
+    pub changed: Vec<String>,
+    /// What of it holds the server until a person has looked at it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub held_for: Vec<String>,
+    /// What the agent has to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<&'static str>,
+}
+
+const HELD: &str = "The server is held: it is not started and not contacted until the user has reviewed and approved it. Tell the user; \
+    only the user can do that.";
+
+const NOTHING_CHANGED: &str = "Everything was so already.";
+
+impl Management {
+    /// For an agent that asks for its caller.
+    pub fn for_agent<'a>(&'a self, caller: &'a Caller, now: &'a Moment) -> AgentRequest<'a> {
+        AgentRequest {
+            management: self,
+            caller,
+            now,
+        }
+    }
+}
+
+impl AgentRequest<'_> {
+    /// Whether the configuration lets agents do that.
+    pub fn check(&self, verb: AgentVerb) -> Result<(), Failure> {
+        let error = match (self.now.settings().management, verb) {
+            (AgentManagement::Full, _) | (AgentManagement::Read, AgentVerb::Look) => return Ok(()),
+            (AgentManagement::Read, AgentVerb::Change) => {
+                "agents may list servers and read their logs, but not change them: `management` is \"read\" in the configuration"
+            }
+            (AgentManagement::Off, _) => {
+                "agents may not manage servers: `management` is \"off\" in the configuration"
+            }
+        };
+        let hint = "Ask the user to do it.";
+        Err(Failure::new(ErrorCode::AccessDenied, error, hint))
+    }
+
+    /// Every server that the caller may know of.
+    pub fn servers(&self) -> Result<Vec<Value>, Failure> {
+        let listed = self.management.servers().map_err(for_agent)?;
+        let rows = listed.servers.into_iter();
+        let visible = rows.filter(|row| self.now.rules().shows(self.caller, &row.name));
+        let (settings, lists) = (self.now.settings(), self.now.snapshot());
+        Ok(visible
+            .map(|row| self.shown(settings, lists, &row))
+            .collect())
+    }
+
+    /// Adds a server, which is held.
+    pub async fn add(&self, name: &str, entry: Map<String, Value>) -> Result<AgentChange, Failure> {
+        let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
+        if !self.now.rules().would_show(self.caller, name) {
+            let error = format!("access denied: a server {name:?} would not be for you");
+            let hint = "Choose another name, or ask the user to add it.";
+            return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
+        }
+        let patch = read_patch(name, entry)?;
+        let plan = move |text: &str| plan_addition(text, &parsed, &patch);
+        self.change("add", name, plan).await
+    }
+
+    /// Changes what is named of a server's entry.
+    pub async fn patch(
+        &self,
+        name: &str,
+        patch: Map<String, Value>,
+    ) -> Result<AgentChange, Failure> {
+        self.see(name)?;
+        let patch = read_patch(name, patch)?;
+        let server = name.to_owned();
+        let plan = move |text: &str| plan_patch(text, &server, &patch, Rights::Agent);
+        self.change("patch", name, plan).await
+    }
+
+    /// Switches a server on or off.
+    pub async fn set_enabled(&self, name: &str, enabled: Enabled) -> Result<AgentChange, Failure> {
+        let (verb, value) = match enabled {
+            Enabled::On => ("enable", true),
+            Enabled::Off => ("disable", false),
+        };
+        self.see(name)?;
+        let patch = Map::from_iter([("enabled".to_owned(), Value::Bool(value))]);
+        let patch = read_patch(name, patch)?;
+        let server = name.to_owned();
+        let plan = move |text: &str| plan_patch(text, &server, &patch, Rights::Agent);
+        self.change(verb, name, plan).await
+    }
+
+    /// Takes a server out of the configuration.
+    pub async fn remove(&self, name: &str) -> Result<AgentChange, Failure> {
+        self.see(name)?;
+        let row = self.management.server(name).map_err(for_agent)?;
+        let row = self.shown_now(&row);
+        let removed = Change::RemoveServer {
+            name: name.to_owned(),
+        };
+        let plan = Planned {
+            changes: vec![removed],
+            changed: vec!["removed".to_owned()],
+            held_for: Vec::new(),
+        };
+        self.rewrite("remove", name, move |_| Ok(plan)).await?;
+        self.management.backing().forget(name).await;
+        Ok(AgentChange {
+            server: row,
+            changed: vec!["removed".to_owned()],
+            held_for: Vec::new(),
+            notice: None,
+        })
+    }
+
+    /// Connects a server anew and lists it at once.
+    pub async fn restart(&self, name: &str) -> Result<AgentChange, Failure> {
+        self.see(name)?;
+        let target = Target::method_alone(method::TOOLS_LIST);
+        self.now.rules().decide(self.caller, name, &target)?;
+        let restarted = self.management.restart_unrecorded(name).await;
+        let done = Planned::default();
+        let told = restarted.as_ref().map(|_| &done);
+        let caller = Some(self.caller.shared_subject());
+        self.management.note_change(caller, "restart", name, told);
+        let change = restarted.map_err(for_agent)?;
+        Ok(AgentChange {
+            server: self.shown_now(&change.server),
+            changed: Vec::new(),
+            held_for: Vec::new(),
+            notice: None,
+        })
+    }
+
+    /// The last lines that a server wrote to its stderr, where they are nobody else's and the server is not held.
+    pub async fn log_lines(&self, name: &str, n: usize) -> Result<Vec<String>, Failure> {
+        self.see(name)?;
+        let target = Target::method_alone(method::TOOLS_LIST);
+        let entry = self.now.rules().entry(self.caller, name, &target);
+        if entry.is_ok_and(gate::awaits_approval) {
+            // What it writes is a stranger's text, like what it lists.
+            let error = format!("the server {name:?} is quarantined: what it writes is not shown");
+            let hint = "Ask the user to review the server and to approve it.";
+            return Err(Failure::new(ErrorCode::ServerQuarantined, error, hint).of_server(name));
+        }
+        if has_other_callers(self.now.settings(), self.caller) {
+            let error = format!(
+                "the log of the server {name:?} is not shown: it has what the server wrote on behalf of others, too"
+            );
+            let hint = "Ask whoever runs mcpproxy to look at it.";
+            return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
+        }
+        let (management, server) = (self.management.clone(), name.to_owned());
+        let read = tokio::task::spawn_blocking(move || management.server_logs(&server, n)).await;
+        let read = read.map_err(|_| {
+            let error = format!("the log of the server {name:?} could not be read");
+            Failure::new(ErrorCode::Internal, error, "Try again.").of_server(name)
+        })?;
+        let secrets = self.now.settings().secrets();
+        Ok(harmless_lines(&read.map_err(for_agent)?.lines, &secrets))
+    }
+
+    /// A server that this caller may not know of is unknown to it.
+    fn see(&self, name: &str) -> Result<(), Failure> {
+        let rules = self.now.rules();
+        if rules.shows(self.caller, name) {
+            return Ok(());
+        }
+        Err(rules.unknown_server(self.caller, name))
+    }
+
+    async fn change(
+        &self,
+        verb: &'static str,
+        name: &str,
+        plan: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+    ) -> Result<AgentChange, Failure> {
+        let planned = self.rewrite(verb, name, plan).await?;
+        let row = self.management.server(name).map_err(for_agent)?;
+        let is_held = !planned.held_for.is_empty();
+        let notice = if is_held {
+            Some(HELD)
+        } else {
+            planned.changed.is_empty().then_some(NOTHING_CHANGED)
+        };
+        Ok(AgentChange {
+            server: self.shown_now(&row),
+            changed: planned.changed.clone(),
+            held_for: planned.held_for.clone(),
+            notice,
+        })
+    }
+
+    /// Writes, and records it as the caller's.
+    async fn rewrite(
+        &self,
+        verb: &'static str,
+        name: &str,
+        plan: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+    ) -> Result<Arc<Planned>, Failure> {
+        let planned = self.management.rewrite_seeing(plan).await;
+        let told = planned.as_deref();
+        let caller = Some(self.caller.shared_subject());
+        self.management.note_change(caller, verb, name, told);
+        planned.map_err(for_agent)
+    }
+
+    /// A row as it is now.
+    fn shown_now(&self, row: &ServerRow) -> Value {
+        let settings = self.management.settings_in_force();
+        let lists = self.management.lists(&settings);
+        self.shown(&settings, &lists, row)
+    }
+
+    /// A row as this caller may read it: no more tools than it may have, no paths of this machine, and next steps that it can take.
+    fn shown(&self, settings: &Settings, lists: &Snapshot, row: &ServerRow) -> Value {
+        let rules = Rules::new(settings, lists);
+        let target = Target::method_alone(method::TOOLS_LIST);
+        let refused = rules.decide(self.caller, &row.name, &target).err();
+        let connections = self.management.backing().connections(&row.name);
+        let error = connections.all().find_map(|one| {
+            let error = one.last_error.as_ref()?;
+            Some(one.explained(&error.outside))
+        });
+        let is_broken = row.transport.is_none();
+        let last_error = if is_broken {
+            row.last_error.clone()
+        } else {
+            error
+        };
+        let next_step = next_step_for_agent(row, refused, last_error.is_some());
+        let known = lists.servers.get(row.name.as_str());
+        let tools = known.into_iter().flat_map(|known| known.tools.iter());
+        let mine = tools.filter(|tool| {
+            let target = Target::tool(&tool.name);
+            rules.allows(self.caller, &row.name, &target)
+        });
+        let mine = mine.count();
+        let mut shown = serde_json::to_value(row).unwrap_or_default();
+        if let Value::Object(shown) = &mut shown {
+            shown.insert("tools".to_owned(), mine.into());
+            shown.insert("last_error".to_owned(), last_error.into());
+            shown.insert("next_step".to_owned(), next_step.into());
+            shown.shift_remove("instances");
+        }
+        shown
+    }
+}
+
+/// Whether the configuration knows others than this caller, for whom the same servers work.
+fn has_other_callers(settings: &Settings, caller: &Caller) -> bool {
+    let auth = settings.server_auth.as_deref();
+    auth.filter(|auth| auth.asks_for_credentials())
+        .is_some_and(|auth| {
+            let mut tokens = auth.tokens.iter();
+            auth.providers.contains(&Provider::Forwarded)
+                || tokens.any(|token| *token.subject != *caller.subject())
+        })
+}

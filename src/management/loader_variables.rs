@@ -1,0 +1,213 @@
+//! Variables with which whoever sets them makes a program load other code, find other programs, trust others or talk to others. Names
+//! are compared whatever their case: not every system tells them apart.
+
+/// Names by themselves.
+const NAMES: &[&str] = &[
+    "PATH",
+    "PATHEXT",
+    "COMSPEC",
+    "SYSTEMROOT",
+    "WINDIR",
+    "HOME",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "PROGRAMDATA",
+    "SHELL",
+    "ENV",
+    "SHELLOPTS",
+    "PS4",
+    "IFS",
+    "CDPATH",
+    "ZDOTDIR",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "MANPAGER",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "CLASSPATH",
+    "GCONV_PATH",
+    "LOCPATH",
+    "NLSPATH",
+    "HOSTALIASES",
+    "LOCALDOMAIN",
+    "RES_OPTIONS",
+    "GLIBC_TUNABLES",
+    "PSMODULEPATH",
+    "KUBECONFIG",
+    "GOENV",
+    "GODEBUG",
+    "GOFLAGS",
+    "GOPATH",
+    "GOROOT",
+    "GOPROXY",
+    "GONOPROXY",
+    "GOSUMDB",
+    "GONOSUMDB",
+    "GOPRIVATE",
+    "GOINSECURE",
+    "GOTOOLCHAIN",
+    "RUSTFLAGS",
+];
+
+/// How the names of families begin.
+const FAMILIES: &[&str] = &[
+    "LD_",
+    "DYLD_",
+    "BASH",
+    "NODE_",
+    "NPM_",
+    "PNPM_",
+    "YARN_",
+    "BUN_",
+    "DENO_",
+    "TS_NODE_",
+    "ELECTRON_",
+    "PYTHON",
+    "PIP_",
+    "PIPX_",
+    "UV_",
+    "CONDA",
+    "VIRTUAL_ENV",
+    "RUBY",
+    "GEM_",
+    "BUNDLE_",
+    "PERL",
+    "PHP",
+    "LUA_",
+    "JAVA_",
+    "_JAVA",
+    "JDK_",
+    "MAVEN_",
+    "GRADLE_",
+    "DOTNET_",
+    "COR_",
+    "CORECLR_",
+    "COMPLUS_",
+    "CARGO_",
+    "RUSTUP_",
+    "RUSTC",
+    "GIT_",
+    "SSH_",
+    "DOCKER_",
+    "PODMAN_",
+    "CONTAINER",
+    "XDG_",
+    "NIX_",
+    "NVM_",
+    "VOLTA_",
+    "FNM_",
+    "ASDF_",
+    "MISE_",
+    "OPENSSL_",
+    "SSL_",
+    "CURL_",
+    "REQUESTS_",
+    "MCPPROXY",
+    "MCP_",
+];
+
+/// How the names of others end that name commands, options or places.
+const ENDINGS: &[&str] = &[
+    "_PROXY",
+    "_COMMAND",
+    "_CMD",
+    "_OPTIONS",
+    "_OPTS",
+    "_PRELOAD",
+    "_LIBRARY_PATH",
+    "_CA_BUNDLE",
+    "_CA_CERTS",
+    "_CAFILE",
+    "_REGISTRY",
+    "_URL",
+    "_URI",
+    "_HOST",
+    "_HOSTNAME",
+    "_ENDPOINT",
+    "_ADDR",
+    "_ADDRESS",
+    "_SERVER",
+    "_BASE",
+    "_DOMAIN",
+    "_PLUGINS",
+];
+
+/// Whether a variable of this name changes what is loaded, run, trusted or talked to.
+pub(super) fn changes_what_is_loaded(name: &str) -> bool {
+    let name = name.trim().to_ascii_uppercase();
+    NAMES.contains(&name.as_str())
+        || FAMILIES.iter().any(|family| name.starts_with(family))
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+        // Names of single words of the endings: `URL`, `HOST`.
+        || ENDINGS.iter().any(|ending| ending.strip_prefix('_') == Some(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loaders_are_known_whatever_their_case() {
+        for name in [
+            "PATH",
+            "Path",
+            "path",
+            "LD_PRELOAD",
+            "ld_preload",
+            "LD_LIBRARY_PATH",
+            "DYLD_INSERT_LIBRARIES",
+            "NODE_OPTIONS",
+            "NODE_PATH",
+            "PYTHONPATH",
+            "PYTHONSTARTUP",
+            "RUBYOPT",
+            "RUBYLIB",
+            "PERL5OPT",
+            "PERL5LIB",
+            "BASH_ENV",
+            "ENV",
+            "BASH_FUNC_ls%%",
+            "npm_config_registry",
+            "UV_INDEX_URL",
+            "PIP_INDEX_URL",
+            "JAVA_TOOL_OPTIONS",
+            "_JAVA_OPTIONS",
+            "GIT_SSH_COMMAND",
+            "HTTPS_PROXY",
+            "http_proxy",
+            "SSL_CERT_FILE",
+            "NODE_TLS_REJECT_UNAUTHORIZED",
+            "HOME",
+            "XDG_CONFIG_HOME",
+            "GITHUB_API_URL",
+            "HOST",
+            "URL",
+            "SMTP_HOST",
+            "DOTNET_STARTUP_HOOKS",
+            "PROMPT_COMMAND",
+            " PATH",
+        ] {
+            assert!(changes_what_is_loaded(name), "{name}");
+        }
+        for name in [
+            "API_TOKEN",
+            "LOG_LEVEL",
+            "MODE",
+            "GOOGLE_API_KEY",
+            "TIMEOUT",
+            "LANG",
+            "TZ",
+            "DEBUG",
+            "AUTHOR",
+            "ENVIRONMENT",
+            "REGION",
+            "HOSTS_ALLOWED",
+            "READ_ONLY",
+        ] {
+            assert!(!changes_what_is_loaded(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Changes of a server's entry by the smart patch, for people and for agents: decided over the text that is replaced, so that of several
+//! the last one wins and none is lost.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+
+use super::{
+    Backing, Management,
+    agent_rules::{AgentVerdict, judge, judge_new},
+    servers::ServerChange,
+    writing::{bad_name, not_written},
+};
+use crate::{
+    activity::OperatorChange,
+    config::{
+        self, Change, EditError, PatchedEntry, ServerPatch, WriteError, entry_fault, written_entry,
+    },
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+};
+
+/// Limit: bytes of an entry that an agent writes. People read it before they approve it.
+const LARGEST_ENTRY: usize = 32 << 10;
+
+/// Limit: servers that agents added and nobody has looked at. Each stays in the file until somebody does.
+const MOST_WAITING: usize = 50;
+
+/// Who wants a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rights {
+    /// Whoever may edit the file.
+    Person,
+    /// An agent, with its rules.
+    Agent,
+}
+
+/// What is done to the file, and what is to be said of it.
+#[derive(Default)]
+pub(super) struct Planned {
+    pub(super) changes: Vec<Change>,
+    /// What changed, as the reply names it.
+    pub(super) changed: Vec<String>,
+    /// What of it holds the server.
+    pub(super) held_for: Vec<String>,
+}
+
+impl<B: Backing> Management<B> {
+    /// Changes what is named of a server's entry, and leaves the rest of it as it is. A person may change everything.
+    pub async fn patch_server(
+        &self,
+        name: &str,
+        patch: Map<String, Value>,
+    ) -> Result<ServerChange, Failure> {
+        let row = self.row_before_change(name)?;
+        let patch = read_patch(name, patch)?;
+        let server = name.to_owned();
+        let planned = self
+            .change_seeing("patch", name, move |text| {
+                plan_patch(text, &server, &patch, Rights::Person)
+            })
+            .await;
+        let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
+        drop(row);
+        Ok(ServerChange {
+            server: self.server(name)?,
+            changed: planned.changed.clone(),
+        })
+    }
+
+    /// Writes what is decided over the file's text, and records it as the operator's.
+    pub(super) async fn change_seeing(
+        &self,
+        action: &'static str,
+        name: &str,
+        decide: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+    ) -> Result<Arc<Planned>, Failure> {
+        let planned = self.rewrite_seeing(decide).await;
+        self.note_change(None, action, name, planned.as_deref());
+        planned
+    }
+
+    /// The same without a record.
+    pub(super) async fn rewrite_seeing(
+        &self,
+        decide: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
+    ) -> Result<Arc<Planned>, Failure> {
+        let slot = Arc::new(OnceLock::new());
+        let decided = slot.clone();
+        let rewritten = self.backing().rewrite(move |text| {
+            let refused = |failure| EditError::Refused(Box::new(failure));
+            let planned = decided.get_or_init(|| decide(text).map(Arc::new));
+            let planned = planned
+                .as_ref()
+                .map_err(|failure| refused(failure.clone()))?;
+            config::edit_all(text, &planned.changes)
+        });
+        self.in_force(rewritten.await)?;
+        slot.get().cloned().unwrap_or_else(|| {
+            let error = "the change was not decided";
+            Err(Failure::new(ErrorCode::Internal, error, "Try again."))
+        })
+    }
+
+    /// Records what became of a change.
+    pub(super) fn note_change(
+        &self,
+        caller: Option<Arc<str>>,
+        action: &'static str,
+        server: &str,
+        planned: Result<&Planned, &Failure>,
+    ) {
+        let (detail, error) = match planned {
+            Ok(planned) => (planned.told(), None),
+            Err(failure) => (None, Some(failure.error.clone())),
+        };
+        let change = OperatorChange::by_operator(action, server);
+        self.backing().note(OperatorChange {
+            caller: caller.unwrap_or_else(|| change.caller.clone()),
+            detail,
+            error,
+            ..change
+        });
+    }
+}
+
+impl Planned {
+    /// These changes, of which nothing is to be said.
+    pub(super) fn of(changes: Vec<Change>) -> Self {
+        Self {
+            changes,
+            ..Self::default()
+        }
+    }
+
+    fn told(&self) -> Option<String> {
+        if self.changed.is_empty() {
+            return None;
+        }
+        let held = match &self.held_for[..] {
+            [] => String::new(),
+            places => format!("; held for {}", places.join(", ")),
+        };
+        Some(format!("{}{held}", self.changed.join(", ")))
+    }
+}
+
+/// Reads a patch; the failure names what is wrong with it.
+pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<ServerPatch, Failure> {
+    let patch = ServerPatch::read(patch).map_err(|error| wrong(name, error))?;
+    if patch.is_empty() {
+        return Err(wrong(name, "no key to change was named"));
+    }
+    Ok(patch)
+}
+
+/// What a patch comes to over the text of the file.
+pub(super) fn plan_patch(
+    text: &str,
+    name: &str,
+    patch: &ServerPatch,
+    rights: Rights,
+) -> Result<Planned, Failure> {
+    let written = written_entry(text, name).map_err(not_edited)?;
+    let patched = patch.apply(&written);
+    let mut patched = patched.map_err(|error| wrong(name, error))?;
+    let mut held_for = Vec::new();
+    let changed = patched.changed();
+    match rights {
+        Rights::Person => answer_for(&mut patched),
+        Rights::Agent => match judge(&patched) {
+            AgentVerdict::Free => (),
+            AgentVerdict::Held(places) => {
+                hold(&mut patched.after);
+                held_for = places;
+            }
+            AgentVerdict::Refused(key, why) => return Err(refused(name, &key, why)),
+        },
+    }
+    check_fault(name, &patched)?;
+    if rights == Rights::Agent {
+        check_size(name, &patched.after)?;
+    }
+    Ok(Planned {
+        changes: patched.changes(name),
+        changed,
+        held_for,
+    })
+}
+
+/// What adding a server comes to, for an agent: it is held, whatever it is.
+pub(super) fn plan_addition(
+    text: &str,
+    name: &ServerName,
+    patch: &ServerPatch,
+) -> Result<Planned, Failure> {
+    let patched = patch.apply(&Map::new());
+    let mut patched = patched.map_err(|error| wrong(name.as_str(), error))?;
+    judge_new(&patched.after).map_err(|(key, why)| refused(name.as_str(), key, why))?;
+    let held_for = patched.changed();
+    hold(&mut patched.after);
+    check_fault(name.as_str(), &patched)?;
+    check_size(name.as_str(), &patched.after)?;
+    check_waiting(text)?;
+    let entry = patched.after;
+    Ok(Planned {
+        changes: vec![Change::AddServer {
+            name: name.clone(),
+            entry,
+        }],
+        changed: vec!["added".to_owned()],
+        held_for,
+    })
+}
+
+/// A person who lifts a quarantine answers for the entry.
+fn answer_for(patched: &mut PatchedEntry) {
+    let is_held = |entry: &Map<String, Value>| entry.get("quarantined") == Some(&Value::Bool(true));
+    if is_held(&patched.before) && !is_held(&patched.after) {
+        patched.after.shift_remove("changed_by");
+    }
+}
+
+fn hold(entry: &mut Map<String, Value>) {
+    entry.insert("quarantined".to_owned(), Value::Bool(true));
+    entry.insert("changed_by".to_owned(), "agent".into());
+}
+
+/// An entry that can be used stays one that can.
+fn check_fault(name: &str, patched: &PatchedEntry) -> Result<(), Failure> {
+    let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
+    let Some(fault) = entry_fault(&parsed, &patched.after) else {
+        return Ok(());
+    };
+    if !patched.before.is_empty() && entry_fault(&parsed, &patched.before).is_some() {
+        // It was broken already; mending it may take several steps.
+        return Ok(());
+    }
+    Err(wrong(name, fault))
+}
+
+fn check_size(name: &str, entry: &Map<String, Value>) -> Result<(), Failure> {
+    let size = Value::Object(entry.clone()).to_string().len();
+    if size <= LARGEST_ENTRY {
+        return Ok(());
+    }
+    Err(wrong(name, "its entry would be larger than 32 KiB"))
+}
+
+fn check_waiting(text: &str) -> Result<(), Failure> {
+    let waiting = config::count_entries(text, |entry| {
+        entry.get("changed_by").and_then(Value::as_str) == Some("agent")
+            && entry.get("quarantined") == Some(&Value::Bool(true))
+    });
+    let waiting = waiting.map_err(not_edited)?;
+    if waiting < MOST_WAITING {
+        return Ok(());
+    }
+    let error = format!("{waiting} servers that agents added wait for the user already");
+    let hint = "Ask the user to review them before another is added.";
+    Err(Failure::new(ErrorCode::Overloaded, error, hint))
+}
+
+fn wrong(name: &str, why: impl std::fmt::Display) -> Failure {
+    let error = format!("the server {name:?} cannot be changed like this: {why}");
+    let hint = "Correct it; nothing was written.";
+    Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
+}
+
+fn refused(name: &str, key: &str, why: &str) -> Failure {
+    let error = format!("`{key}` of the server {name:?} was not changed: {why}");
+    let hint = "Nothing was changed. Ask the user to do it, or leave that key out.";
+    Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name)
+}
+
+pub(super) fn not_edited(error: EditError) -> Failure {
+    not_written(&WriteError::Edit(error))
+}

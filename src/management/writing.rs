@@ -1,0 +1,73 @@
+//! Writing changes to the configuration, for every verb that does, and why one was not written.
+
+use super::{Backing, Management};
+use crate::{
+    config::{Change, EditError, WriteError},
+    error_code::{ErrorCode, Failure},
+    names::BadServerName,
+};
+
+impl<B: Backing> Management<B> {
+    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<(), Failure> {
+        let written = self.backing().change(changes).await;
+        self.in_force(written)
+    }
+
+    /// Whether what was written counts now, and why not.
+    pub(super) fn in_force(&self, written: Result<(), WriteError>) -> Result<(), Failure> {
+        written.map_err(|error| not_written(&error))?;
+        match self.config_error() {
+            None => Ok(()),
+            Some(error) => {
+                let hint = "The change is in the file; correct the file's other mistake to put it in force.";
+                Err(Failure::new(ErrorCode::ConfigUnusable, error, hint))
+            }
+        }
+    }
+}
+
+/// Why a name cannot be a server's.
+pub(super) fn bad_name(name: &str, error: &BadServerName) -> Failure {
+    let hint = "Choose another name.";
+    Failure::new(ErrorCode::InvalidArguments, error.to_string(), hint).of_server(name)
+}
+
+/// Why a change of the configuration was not made.
+pub(super) fn not_written(error: &WriteError) -> Failure {
+    let failure = |code, hint: &str| Failure::new(code, with_source(error), hint);
+    match error {
+        WriteError::Edit(EditError::Refused(failure)) => Failure::clone(failure),
+        WriteError::Edit(EditError::ServerExists(name)) => {
+            let hint = format!(
+                "Choose another name, or remove it first with `mcpproxy upstream remove {name}`."
+            );
+            failure(ErrorCode::ServerExists, &hint).of_server(name)
+        }
+        WriteError::Edit(EditError::UnknownServer(name)) => failure(
+            ErrorCode::UnknownServer,
+            "`mcpproxy upstream list` shows the configured servers.",
+        )
+        .of_server(name),
+        WriteError::Edit(EditError::SeveralEntries { name, .. }) => failure(
+            ErrorCode::InvalidArguments,
+            "Nothing was removed. Take out of the file by hand what is not meant, or give it another name.",
+        )
+        .of_server(name),
+        WriteError::Edit(EditError::Unreadable(_)) => failure(
+            ErrorCode::ConfigUnusable,
+            "`mcpproxy config check` shows the mistake.",
+        ),
+        WriteError::Edit(_) => failure(ErrorCode::InvalidArguments, "Correct the request."),
+        WriteError::Locked(_) | WriteError::Io { .. } => failure(
+            ErrorCode::ConfigUnusable,
+            "Check that the file and its folder may be written, then try again.",
+        ),
+    }
+}
+
+fn with_source(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,237 @@
+//! `upstream_servers`: the servers behind mcpproxy, listed and changed by agents within what [`crate::management`] lets them. It reads
+//! the arguments; the rules are not its business.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    BuiltIn, Call,
+    arguments::{count, required, string},
+    structured,
+};
+use crate::{
+    config::{self, AgentManagement, Settings},
+    management::{AgentChange, AgentRequest, AgentVerb, Enabled},
+    router::{Reply, RequestError},
+    wire::Raw,
+};
+
+pub(super) const TOOL: BuiltIn = BuiltIn {
+    name: "upstream_servers",
+    arguments: ARGUMENTS,
+    aliases: ALIASES,
+    usage: r#"{"operation": "list"}, {"operation": "patch", "name": "server", "env": {"MODE": "x"}} or {"operation": "add", "name": "server", "command": "npx", "args": ["-y", "package"]}."#,
+    define,
+    run: |call| Box::pin(run(call)),
+};
+
+const ARGUMENTS: &[&str] = &[
+    "operation",
+    "action",
+    "name",
+    "lines",
+    "command",
+    "args",
+    "args_json",
+    "env",
+    "env_json",
+    "cwd",
+    "url",
+    "headers",
+    "headers_json",
+    "type",
+    "enabled",
+    "quarantined",
+    "idle_timeout",
+    "init_timeout",
+    "call_tool_timeout",
+    "enabled_tools",
+    "disabled_tools",
+    "isolation",
+    "isolation_json",
+    "oauth",
+    "oauth_json",
+];
+
+/// Further keys of an entry, and other words for those above.
+const ALIASES: &[&str] = &[
+    "working_dir",
+    "protocol",
+    "transport",
+    "disabled",
+    "ca_file",
+    "client_cert",
+    "min_idle_timeout",
+    "max_idle_timeout",
+    "start",
+    "session_scope",
+    "protocol_era",
+    "roots",
+    "tool_changes",
+    "tool_acl",
+    "changed_by",
+    "max_concurrent_requests",
+];
+
+const OPERATIONS: [&str; 9] = [
+    "list", "add", "remove", "update", "patch", "tail_log", "enable", "disable", "restart",
+];
+
+/// How many log lines are shown unless asked otherwise, and at most.
+const LOG_LINES: (usize, usize) = (50, 500);
+
+/// Whether agents may do anything with it.
+pub(super) fn is_listed(settings: &Settings) -> bool {
+    settings.management != AgentManagement::Off
+}
+
+fn define(settings: &Settings) -> Value {
+    let operations = match settings.management {
+        AgentManagement::Full => &OPERATIONS[..],
+        AgentManagement::Read | AgentManagement::Off => &["list", "tail_log"],
+    };
+    let is_read_only = settings.management != AgentManagement::Full;
+    let text = |about: &str| json!({ "type": "string", "description": about });
+    let as_json = |key: &str| text(&format!("The same as JSON: another way to give `{key}`"));
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let map = |about: &str| {
+        let value = json!({ "type": ["string", "null"] });
+        json!({ "type": "object", "additionalProperties": value, "description": about })
+    };
+    let object = |about: &str| json!({ "type": ["object", "null"], "description": about });
+    json!({
+        "name": "upstream_servers",
+        "title": "Manage MCP servers",
+        "description": "Lists the MCP servers behind mcpproxy with their state, and changes them. update and patch are the same: only \
+            the given fields change, env and headers are merged (null deletes a key), lists are replaced, isolation and oauth are merged \
+            deeply, null removes a field. A server that is added, or of which another command, address or secret is used, is held until \
+            the user approves it; nothing here can approve.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "operation": { "type": "string", "enum": operations },
+                "action": text("Another word for `operation`"),
+                "name": text("The server; for all but list"),
+                "lines": { "type": "integer", "minimum": 1, "maximum": LOG_LINES.1, "default": LOG_LINES.0, "description": "For tail_log" },
+                "command": text("The program to start"),
+                "args": texts,
+                "args_json": as_json("args"),
+                "env": map("Variables of the process"),
+                "env_json": as_json("env"),
+                "cwd": text("The folder that it starts in"),
+                "url": text("The address of a remote server"),
+                "headers": map("Headers for a remote server"),
+                "headers_json": as_json("headers"),
+                "type": text("stdio, http, sse or auto; the rest tells it, too"),
+                "enabled": { "type": "boolean" },
+                "quarantined": { "type": "boolean", "description": "true holds the server" },
+                "idle_timeout": text("adaptive, never, or a duration such as 2m"),
+                "init_timeout": text("A duration"),
+                "call_tool_timeout": text("A duration"),
+                "enabled_tools": texts,
+                "disabled_tools": texts,
+                "isolation": object("The container to run it in: enabled, image, …"),
+                "isolation_json": as_json("isolation"),
+                "oauth": object("How to log in: client_id, scopes, …"),
+                "oauth_json": as_json("oauth"),
+            },
+        },
+        "annotations": {
+            "readOnlyHint": is_read_only,
+            "destructiveHint": !is_read_only,
+            "openWorldHint": false,
+        },
+    })
+}
+
+async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
+    let wrong = |why: String| call.wrong(why);
+    let operation = operation(&call)?;
+    let now = call.gate.now();
+    let agent = call.management.for_agent(&call.context.caller, &now);
+    agent.check(match &*operation {
+        "list" | "tail_log" => AgentVerb::Look,
+        _ => AgentVerb::Change,
+    })?;
+    if !OPERATIONS.contains(&&*operation) {
+        let known = OPERATIONS.join(", ");
+        let shown: String = operation.chars().take(64).collect();
+        return Err(call.wrong(format_args!("`operation` is {shown:?}; there are {known}")));
+    }
+    if operation == "list" {
+        no_others(&call, &operation, &[])?;
+        return Ok(answer(&json!({ "servers": agent.servers()? })));
+    }
+    let name = required(&call.arguments, "name").map_err(wrong)?;
+    match &*operation {
+        "add" => Ok(answer(&agent.add(&name, entry(&call)?).await?)),
+        "update" | "patch" => Ok(answer(&agent.patch(&name, entry(&call)?).await?)),
+        "tail_log" => {
+            no_others(&call, &operation, &["name", "lines"])?;
+            let lines = count(&call.arguments, "lines").map_err(wrong)?;
+            let lines = lines.unwrap_or(LOG_LINES.0).min(LOG_LINES.1);
+            let lines = agent.log_lines(&name, lines).await?;
+            Ok(answer(&json!({ "server": name, "lines": lines })))
+        }
+        verb => {
+            no_others(&call, verb, &["name"])?;
+            Ok(answer(&by_name(&agent, verb, &name).await?))
+        }
+    }
+}
+
+async fn by_name(
+    agent: &AgentRequest<'_>,
+    verb: &str,
+    name: &str,
+) -> Result<AgentChange, RequestError> {
+    Ok(match verb {
+        "remove" => agent.remove(name).await?,
+        "enable" => agent.set_enabled(name, Enabled::On).await?,
+        "disable" => agent.set_enabled(name, Enabled::Off).await?,
+        _ => agent.restart(name).await?,
+    })
+}
+
+/// The operation in either spelling.
+fn operation(call: &Call<'_>) -> Result<String, RequestError> {
+    let wrong = |why: String| call.wrong(why);
+    let operation = string(&call.arguments, "operation").map_err(wrong)?;
+    let action = string(&call.arguments, "action").map_err(wrong)?;
+    match (operation, action) {
+        (Some(operation), Some(action)) if operation != action => {
+            Err(call.wrong("`operation` and `action` say different things"))
+        }
+        (Some(operation), _) | (None, Some(operation)) => Ok(operation),
+        (None, None) => Err(call.wrong("`operation` is missing")),
+    }
+}
+
+/// What is said of the entry: every argument that is not about the call.
+fn entry(call: &Call<'_>) -> Result<Map<String, Value>, RequestError> {
+    let read = config::read_unrepeated_object(call.arguments.as_bytes());
+    let mut entry = read.map_err(|why| call.wrong(why))?;
+    for key in ["operation", "action", "name"] {
+        entry.shift_remove(key);
+    }
+    match entry.shift_remove("lines") {
+        None | Some(Value::Null) => Ok(entry),
+        Some(_) => Err(call.wrong("`lines` is for \"tail_log\"")),
+    }
+}
+
+/// Refuses arguments that mean nothing to an operation. Those that are null are not there.
+fn no_others(call: &Call<'_>, operation: &str, taken: &[&str]) -> Result<(), RequestError> {
+    for member in call.arguments.members() {
+        let name = member.name(call.arguments.as_bytes()).unwrap_or_default();
+        let is_taken = ["operation", "action"].contains(&&*name) || taken.contains(&&*name);
+        if !is_taken && !call.arguments.part(member.value.clone()).is_null() {
+            return Err(call.wrong(format_args!("`{name}` is not for {operation:?}")));
+        }
+    }
+    Ok(())
+}
+
+fn answer(value: &impl Serialize) -> Reply {
+    structured(&Raw::author(value))
+}

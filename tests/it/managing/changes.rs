@@ -1,0 +1,291 @@
+//! What each operation does, and what people do afterwards.
+
+use serde_json::{Value, json};
+
+use super::{done, entry, house, refused, written};
+use crate::{
+    support::{
+        behaviours::*, client::TestClient, daemon::TestDaemon, fake_upstream::FakeUpstream,
+        patience::until_async,
+    },
+    trust::approve,
+};
+
+/// Returns when a tool answers: a server whose entry changed is connected anew.
+async fn works(client: &TestClient, tool: &str) {
+    let arguments = json!({ "name": tool }).to_string();
+    until_async("the tool to answer", async || {
+        let reply = client.call("call_tool_write", &arguments).await;
+        reply.value()["isError"].is_null().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_an_agent_adds_is_held_until_a_person_looks_at_it() {
+    let (_up, daemon, client) = house(json!({})).await;
+    let added = FakeUpstream::stdio().tool("wave", echo()).start().await;
+    let mut arguments = added.entry();
+    arguments["action"] = "add".into();
+    arguments["name"] = "new".into();
+    arguments["env"] = json!({ "KEY": "${NO_SUCH_VARIABLE}" });
+    let answer = done(&client, &arguments).await;
+    assert_eq!(answer["changed"], json!(["added"]));
+    assert_eq!(answer["server"]["quarantined"], true, "{answer}");
+    assert!(
+        answer["notice"]
+            .as_str()
+            .is_some_and(|n| n.contains("held")),
+        "{answer}"
+    );
+    let step = answer["server"]["next_step"].as_str().expect("a next step");
+    assert!(step.contains("review the server"), "{answer}");
+    let stored = entry(&daemon, "new");
+    assert_eq!(
+        (&stored["quarantined"], &stored["changed_by"]),
+        (&json!(true), &json!("agent"))
+    );
+    // Neither switching it on, nor a restart, nor a call starts it.
+    done(&client, &json!({ "operation": "enable", "name": "new" })).await;
+    let restart = refused(&client, &json!({ "operation": "restart", "name": "new" })).await;
+    assert_eq!(restart["code"], "server_quarantined");
+    let call = client
+        .call("call_tool_read", r#"{"name":"new:wave"}"#)
+        .await;
+    assert_eq!(call.failure()["status"], "QUARANTINED_SERVER_BLOCKED");
+    let log = refused(&client, &json!({ "operation": "tail_log", "name": "new" })).await;
+    assert_eq!(log["code"], "server_quarantined");
+    // Nor when it is switched off as well.
+    done(&client, &json!({ "operation": "disable", "name": "new" })).await;
+    let log = refused(&client, &json!({ "operation": "tail_log", "name": "new" })).await;
+    assert_eq!(log["code"], "server_quarantined");
+    done(&client, &json!({ "operation": "enable", "name": "new" })).await;
+    let again = refused(&client, &arguments).await;
+    assert_eq!(again["code"], "server_exists");
+    assert_eq!(added.spawn_count(), 0);
+
+    done(
+        &client,
+        &json!({ "operation": "patch", "name": "new", "env": null }),
+    )
+    .await;
+    daemon
+        .rest("POST", "/api/v1/servers/new/inspect?wait=20", "")
+        .await;
+    let approved = approve(&daemon, "new", &[]).await;
+    assert_eq!(approved["server"]["quarantined"], false, "{approved}");
+    works(&client, "new:wave").await;
+
+    let gone = done(&client, &json!({ "operation": "remove", "name": "new" })).await;
+    assert_eq!(gone["changed"], json!(["removed"]));
+    assert_eq!(entry(&daemon, "new"), Value::Null);
+}
+
+#[tokio::test]
+async fn free_changes_count_at_once_and_others_hold_the_server() {
+    let (up, daemon, client) = house(json!({ "env": { "TOKEN": "hunter2-hunter2" } })).await;
+    let patch = json!({
+        "operation": "patch", "name": "up", "env": { "MODE": "x", "TOKEN": "***" }, "call_tool_timeout": "1m",
+    });
+    let answer = done(&client, &patch).await;
+    assert_eq!(answer["changed"], json!(["env.MODE", "call_tool_timeout"]));
+    assert_eq!(answer.get("held_for"), None, "{answer}");
+    assert_eq!(
+        entry(&daemon, "up")["env"],
+        json!({ "TOKEN": "hunter2-hunter2", "MODE": "x" })
+    );
+    works(&client, "up:echo").await;
+    let same = done(&client, &patch).await;
+    assert_eq!(same["changed"], json!([]));
+
+    let starts = up.spawn_count();
+    let folder = daemon.home().folder().to_str().expect("text").to_owned();
+    let answer = done(
+        &client,
+        &json!({ "operation": "update", "name": "up", "working_dir": folder, "enabled": true }),
+    )
+    .await;
+    assert_eq!(answer["held_for"], json!(["cwd"]), "{answer}");
+    assert_eq!(answer["server"]["quarantined"], true);
+    let call = client
+        .call("call_tool_write", r#"{"name":"up:echo"}"#)
+        .await;
+    assert_eq!(call.failure()["status"], "QUARANTINED_SERVER_BLOCKED");
+    assert_eq!(up.spawn_count(), starts);
+    daemon
+        .rest("POST", "/api/v1/servers/up/inspect?wait=20", "")
+        .await;
+    approve(&daemon, "up", &[]).await;
+    works(&client, "up:echo").await;
+    assert_eq!(entry(&daemon, "up").get("changed_by"), None);
+}
+
+#[tokio::test]
+async fn servers_are_switched_restarted_and_their_logs_read() {
+    let up = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .complaint("token ghp_0123456789abcdefghij and hunter2-hunter2\u{1b}[31m")
+        .start()
+        .await;
+    let more = json!({ "env": { "TOKEN": "hunter2-hunter2" } });
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &up, more)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/call").await;
+    let restarted = done(&client, &json!({ "operation": "restart", "name": "up" })).await;
+    assert_eq!(restarted["server"]["state"], "Ready", "{restarted}");
+    let log = done(
+        &client,
+        &json!({ "operation": "tail_log", "name": "up", "lines": 500 }),
+    )
+    .await;
+    let text = log["lines"].to_string();
+    assert!(
+        text.contains("token ***") && !text.contains("hunter2") && !text.contains("ghp_"),
+        "{text}"
+    );
+    let one = done(
+        &client,
+        &json!({ "operation": "tail_log", "name": "up", "lines": "1" }),
+    )
+    .await;
+    assert_eq!(one["lines"].as_array().map(Vec::len), Some(1), "{one}");
+    let off = done(&client, &json!({ "operation": "disable", "name": "up" })).await;
+    assert_eq!(
+        (&off["changed"], &off["server"]["enabled"]),
+        (&json!(["enabled"]), &json!(false))
+    );
+    let restart = refused(&client, &json!({ "operation": "restart", "name": "up" })).await;
+    assert_eq!(restart["code"], "server_disabled");
+    let on = done(
+        &client,
+        &json!({ "operation": "enable", "name": "up", "command": null }),
+    )
+    .await;
+    assert_eq!(on["server"]["enabled"], true);
+    let listed = done(&client, &json!({ "action": "list" })).await;
+    let row = &listed["servers"][0];
+    for key in [
+        "name",
+        "transport",
+        "state",
+        "enabled",
+        "quarantined",
+        "tools",
+        "last_error",
+        "next_step",
+    ] {
+        assert!(row.get(key).is_some(), "{key}: {row}");
+    }
+}
+
+#[tokio::test]
+async fn changes_are_recorded_with_their_caller() {
+    let (_up, daemon, client) = house(json!({})).await;
+    done(
+        &client,
+        &json!({ "operation": "patch", "name": "up", "env": { "A": "plain-words" } }),
+    )
+    .await;
+    refused(
+        &client,
+        &json!({ "operation": "patch", "name": "up", "quarantined": false }),
+    )
+    .await;
+    daemon
+        .rest("PATCH", "/api/v1/servers/up", r#"{"idle_timeout":"1m"}"#)
+        .await;
+    let page = daemon
+        .rest("GET", "/api/v1/activity?limit=50", "")
+        .await
+        .json();
+    let records = page["records"].as_array().expect("records");
+    let changes: Vec<(&Value, &Value, &Value)> = records
+        .iter()
+        .filter(|record| record["action"] == "patch")
+        .map(|record| (&record["caller"], &record["detail"], &record["error"]))
+        .collect();
+    assert_eq!(changes.len(), 3, "{page}");
+    assert_eq!(
+        (changes[2].0, changes[2].1),
+        (&json!("anonymous"), &json!("env.A"))
+    );
+    assert!(
+        changes[1]
+            .2
+            .as_str()
+            .is_some_and(|error| error.contains("only the user can approve")),
+        "{page}"
+    );
+    assert_eq!(
+        (changes[0].0, changes[0].1),
+        (&json!("operator"), &json!("idle_timeout"))
+    );
+    let text = page.to_string();
+    assert!(
+        !text.contains("plain-words"),
+        "values of variables are nobody's business: {text}"
+    );
+}
+
+#[tokio::test]
+async fn a_person_patches_by_rest_with_all_rights() {
+    let (_up, daemon, _client) = house(json!({ "env": { "TOKEN": "hunter2-hunter2" } })).await;
+    let patch = async |body: Value| {
+        daemon
+            .rest("PATCH", "/api/v1/servers/up", &body.to_string())
+            .await
+            .json()
+    };
+    let answer = patch(json!({ "tool_acl": { "read": ["echo"] }, "tool_changes": "allow", "env": { "TOKEN": "***", "PATH": "/bin" } })).await;
+    assert_eq!(
+        answer["changed"],
+        json!(["env.PATH", "tool_acl", "tool_changes"]),
+        "{answer}"
+    );
+    assert_eq!(answer["server"]["quarantined"], false);
+    assert_eq!(entry(&daemon, "up")["env"]["TOKEN"], "hunter2-hunter2");
+    assert_eq!(
+        patch(json!({ "quarantined": true })).await["server"]["quarantined"],
+        true
+    );
+    assert_eq!(
+        patch(json!({ "quarantined": "null" })).await["server"]["quarantined"],
+        false
+    );
+    let before = written(&daemon);
+    for (wrong, expected) in [
+        (json!({ "comand": "x" }), "did you mean `command`"),
+        (json!({ "command": null }), "`command` is missing"),
+        (json!({ "url": "https://h" }), "only one can be meant"),
+        (json!({ "idle_timeout": 0 }), "idle_timeout"),
+        (json!({}), "no key to change"),
+    ] {
+        let failure = patch(wrong.clone()).await;
+        assert_eq!(failure["code"], "invalid_arguments", "{wrong}");
+        assert!(
+            failure["error"]
+                .as_str()
+                .is_some_and(|e| e.contains(expected)),
+            "{wrong}: {failure}"
+        );
+    }
+    let twice = daemon
+        .rest(
+            "PATCH",
+            "/api/v1/servers/up",
+            r#"{"env":{"A":"1","A":"2"}}"#,
+        )
+        .await;
+    assert!(
+        twice.json()["error"]
+            .as_str()
+            .is_some_and(|e| e.contains("stands twice"))
+    );
+    let unknown = daemon
+        .rest("PATCH", "/api/v1/servers/none", r#"{"enabled":true}"#)
+        .await;
+    assert_eq!(unknown.json()["code"], "unknown_server");
+    assert_eq!(written(&daemon), before);
+}
