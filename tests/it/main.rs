@@ -48,6 +48,7 @@ mod resuming;
 mod scanner;
 mod scope;
 mod search;
+mod server_life;
 mod sharing;
 #[cfg(unix)]
 mod stdio_face;
