@@ -64,16 +64,12 @@ pub(in crate::upstream) fn ask(
     }
     let ping = control.ping(deadline);
     async move {
-        let (ping, list) = match (ping.await, list.filter(|_| habit == PingHabit::Unknown)) {
-            (Ping::Answered, _) => return SignOfLife::Pong,
-            (ping, list) => (ping, list),
-        };
-        match (ping, list) {
-            // Whether it heard is unknown: it may be one that does not know pings.
-            (_, Some(method)) => listing(method).await,
-            (Ping::Failed(why), None) => SignOfLife::Failed(why),
-            (Ping::Unanswered(why), None) => SignOfLife::Silent(why),
-            (Ping::Answered, None) => SignOfLife::Pong,
+        match (ping.await, list) {
+            (Ping::Answered, _) => SignOfLife::Pong,
+            // It may be one that does not know pings.
+            (_, Some(method)) if habit == PingHabit::Unknown => listing(method).await,
+            (Ping::Unanswered(why), _) => SignOfLife::Silent(why),
+            (Ping::Failed(why), _) => SignOfLife::Failed(why),
         }
     }
     .boxed()
