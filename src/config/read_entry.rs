@@ -75,9 +75,6 @@ pub(super) const KEYS: &[&str] = &[
 /// Keys that the Go program writes for itself.
 const NOTES: &[&str] = &["created", "updated"];
 
-/// Commands that may download a package or an image when they first run.
-const DOWNLOADERS: &[&str] = &["npx", "uvx", "docker"];
-
 const INIT_TIMEOUT: Duration = Duration::from_mins(1);
 const FIRST_INIT_TIMEOUT: Duration = Duration::from_mins(5);
 const CALL_TOOL_TIMEOUT: Duration = Duration::from_mins(2);
@@ -334,11 +331,7 @@ fn read_init_timeout(
         return Ok((given, given));
     }
     let downloads = match transport {
-        Transport::Stdio(stdio) => {
-            let program = stdio.command.rsplit(['/', '\\']).next().unwrap_or_default();
-            let program = program.split('.').next().unwrap_or_default();
-            DOWNLOADERS.contains(&program)
-        }
+        Transport::Stdio(stdio) => stdio.may_download(),
         Transport::Remote(_) => false,
     };
     let first = if downloads {

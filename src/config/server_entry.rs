@@ -86,6 +86,18 @@ pub struct Stdio {
     pub shown_cwd: Option<String>,
 }
 
+/// Commands that may download a package or an image when they first run.
+const DOWNLOADERS: &[&str] = &["npx", "uvx", "docker", "bunx", "pipx", "podman"];
+
+impl Stdio {
+    /// Whether its first start may download what it runs.
+    pub fn may_download(&self) -> bool {
+        let program = self.command.rsplit(['/', '\\']).next().unwrap_or_default();
+        let program = program.split('.').next().unwrap_or_default();
+        DOWNLOADERS.contains(&program)
+    }
+}
+
 /// A server behind a URL. `Debug` shows what listings show.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Remote {

@@ -1,6 +1,9 @@
 //! What a connection says that belongs to no request: one bounded queue to whoever looks after the connection.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use tokio::sync::mpsc;
 
@@ -63,6 +66,8 @@ pub struct NewsSender {
     queue: mpsc::Sender<News>,
     /// Messages that found no room.
     dropped: Arc<LogLimit>,
+    /// Whether any message came since somebody looked.
+    heard: Arc<AtomicBool>,
 }
 
 /// A queue for one connection.
@@ -71,11 +76,25 @@ pub(super) fn news_queue() -> (NewsSender, mpsc::Receiver<News>) {
     let sender = NewsSender {
         queue,
         dropped: Arc::default(),
+        heard: Arc::default(),
     };
     (sender, news)
 }
 
 impl NewsSender {
+    /// Notes that a message of the protocol came, whatever it is.
+    pub(super) fn note_heard(&self) {
+        // A store on every message would have the processors pass its place round.
+        if !self.heard.load(Ordering::Relaxed) {
+            self.heard.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether one came since this was asked last.
+    pub fn was_heard(&self) -> bool {
+        self.heard.swap(false, Ordering::Relaxed)
+    }
+
     /// Hands a message over unless too many wait or it is too large. Never waits.
     pub fn post(&self, news: News) {
         let sent = news.small().map(|news| self.queue.try_send(news));

@@ -85,6 +85,7 @@ impl Sorter {
     }
 
     fn message(&mut self, in_flight: &RequestsInFlight, message: Message, frame: &Bytes) {
+        self.news.note_heard();
         match message {
             Message::Response(Response {
                 id: Some(id),

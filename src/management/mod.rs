@@ -21,6 +21,7 @@ mod over_files;
 mod parameters;
 mod patching;
 mod server_logs;
+mod server_state;
 mod servers;
 mod status;
 mod tools;
@@ -38,7 +39,8 @@ pub use self::{
     over_files::{ConfigReport, Exposure, OverFiles},
     parameters::ShownParameter,
     server_logs::{last_lines, last_lines_before},
-    servers::{Enabled, LogLines, ServerChange, ServerDetails, ServerList, ServerRow, ServerState},
+    server_state::ServerState,
+    servers::{Enabled, LogLines, ServerChange, ServerDetails, ServerList, ServerRow},
     status::{DaemonLocation, ServerCounts, StatusReport},
     tools::{ShownTool, ToolList, ToolRow},
 };

@@ -6,10 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Backing, Connections, Management,
+    Backing, Management,
     gated::{configured, held_step, server_refusal},
     operator_hints::correct_entry,
     server_logs::last_lines,
+    server_state::{ServerState, asleep, first_start, latest, runs, state},
     writing::bad_name,
 };
 use crate::{
@@ -19,7 +20,6 @@ use crate::{
     gate::{self, Standing},
     names::ServerName,
     process,
-    upstream::{State, Status},
 };
 
 /// The servers of the configuration, by name.
@@ -52,28 +52,16 @@ pub struct ServerRow {
     /// How many instances run, of a server that not all clients share; absent for the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<usize>,
+    /// What takes it so long; absent where there is nothing to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// The last line that it wrote to its stderr, while `detail` has something to say. For the operator only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_output: Option<String>,
     /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
     pub last_error: Option<String>,
     /// What to do about it.
     pub next_step: Option<String>,
-}
-
-/// How the connection to a server is, in the words that every face shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum ServerState {
-    /// Not connected: asleep until the next call, or switched off, or held.
-    Disconnected,
-    /// On its way.
-    Connecting,
-    /// Waits for a person to log in.
-    Authenticating,
-    /// Connected.
-    Ready,
-    /// The entry cannot be used, or the last attempt failed.
-    Error,
-    /// A state of a later version.
-    #[serde(other)]
-    Unknown,
 }
 
 /// What came of a change.
@@ -115,20 +103,6 @@ pub enum Enabled {
     On,
     /// Off.
     Off,
-}
-
-impl ServerState {
-    /// The word that is shown.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Disconnected => "Disconnected",
-            Self::Connecting => "Connecting",
-            Self::Authenticating => "Authenticating",
-            Self::Ready => "Ready",
-            Self::Error => "Error",
-            Self::Unknown => "Unknown",
-        }
-    }
 }
 
 /// A daemon of an older version leaves the switch out.
@@ -255,9 +229,14 @@ impl<B: Backing> Management<B> {
         };
         let last_error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
-            Some((one.explained(&error.reason), error.next_step.clone()))
+            let step = one.next_step(&entry.name, error);
+            Some((one.explained(&error.reason), step))
         });
         let state = state(&connections);
+        let detail = first_start(&connections);
+        let last_output = detail
+            .as_ref()
+            .and_then(|_| latest(self.0.recent_log(entry.name.as_str(), 2)));
         let (last_error, next_step) = match last_error {
             Some((reason, next_step)) => (Some(reason), Some(next_step)),
             None => (None, refusal.map(|failure| failure.hint)),
@@ -276,6 +255,8 @@ impl<B: Backing> Management<B> {
                 .or(B::TOOLS_UNLISTED),
             held: held.as_ref().map(|(held, _)| *held),
             instances: is_divided.then_some(instances),
+            detail,
+            last_output,
             last_error,
             next_step: next_step
                 .or(held.map(|(_, step)| step))
@@ -293,6 +274,8 @@ impl<B: Backing> Management<B> {
             tools: B::TOOLS_UNLISTED,
             held: None,
             instances: None,
+            detail: None,
+            last_output: None,
             last_error: Some(broken.reason.clone()),
             next_step: Some(correct_entry(&broken.reason, self.config_file())),
         }
@@ -367,28 +350,6 @@ impl<B: Backing> Management<B> {
             row => Ok(row),
         }
     }
-}
-
-/// A server that sleeps looks like one that does not work, so it says that it does.
-fn asleep(state: ServerState, base: Option<&Status>) -> Option<String> {
-    let is_asleep = state == ServerState::Disconnected && base.is_some();
-    is_asleep.then(|| "none: asleep, the next call starts it".to_owned())
-}
-
-fn runs(status: &Status) -> bool {
-    matches!(status.state, State::Connecting { .. } | State::Ready { .. })
-}
-
-/// Of the server and its instances. It works if one of them does.
-fn state(connections: &Connections) -> ServerState {
-    let shown = |status: &Status| match status.state {
-        State::Asleep => (0, ServerState::Disconnected),
-        State::Waiting { .. } | State::Failed { .. } => (1, ServerState::Error),
-        State::Connecting { .. } => (2, ServerState::Connecting),
-        State::Ready { .. } => (3, ServerState::Ready),
-    };
-    let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
-    best.map_or(ServerState::Disconnected, |(_, state)| state)
 }
 
 #[cfg(test)]

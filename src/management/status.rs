@@ -4,11 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Management,
-    gated::count_callable,
-    servers::{ServerRow, ServerState},
-};
+use super::{Management, gated::count_callable, server_state::ServerState, servers::ServerRow};
 use crate::{
     activity::ActivityStatus,
     config::{Policy, Provider, RateLimit, ServerAuth, duration},

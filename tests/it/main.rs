@@ -49,6 +49,7 @@ mod resuming;
 mod scanner;
 mod scope;
 mod search;
+mod server_life;
 mod sharing;
 #[cfg(unix)]
 mod stdio_face;

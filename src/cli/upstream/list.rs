@@ -62,13 +62,16 @@ pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Result<(), CommandF
 fn row(server: ServerRow) -> [String; 6] {
     let state = state(&server);
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let writes = server
+        .last_output
+        .map(|line| format!("wait; it writes: {line}"));
     [
         server.name,
         or_dash(server.transport),
         state,
         or_dash(tools(server.tools, server.held)),
         or_dash(server.last_error),
-        or_dash(server.next_step),
+        or_dash(server.next_step.or(writes)),
     ]
 }
 
@@ -80,8 +83,8 @@ pub(super) fn tools(tools: Option<usize>, held: Option<usize>) -> Option<String>
     }
 }
 
-/// The state of the connection, whether the server is switched off or held, and how many instances run, where not all clients
-/// share one: `Disconnected (disabled)`.
+/// The state of the connection, whether the server is switched off or held, how many instances run, where not all clients
+/// share one, and what takes it so long: `Disconnected (disabled)`.
 pub(super) fn state(server: &ServerRow) -> String {
     let instances = match server.instances {
         None | Some(0) => None,
@@ -93,7 +96,8 @@ pub(super) fn state(server: &ServerRow) -> String {
         Standing::Disabled => Some("disabled".to_owned()),
         Standing::Quarantined => Some("quarantined".to_owned()),
     };
-    let remarks: Vec<String> = [standing, instances].into_iter().flatten().collect();
+    let remarks = [standing, instances, server.detail.clone()];
+    let remarks: Vec<String> = remarks.into_iter().flatten().collect();
     let state = server.state.as_str();
     if remarks.is_empty() {
         state.to_owned()

@@ -66,6 +66,12 @@ fn sentence(server: &ServerRow) -> String {
         (ServerState::Disconnected, _) => {
             format!("it is asleep and starts with the next call{tools}{held}")
         }
+        (ServerState::Connecting, _) if server.detail.is_some() => {
+            let detail = server.detail.as_deref().unwrap_or_default();
+            format!(
+                "it is still connecting ({detail}); `mcpproxy upstream list` shows what comes of it"
+            )
+        }
         (ServerState::Connecting, _) => {
             "it is still connecting; `mcpproxy upstream list` shows what comes of it".to_owned()
         }

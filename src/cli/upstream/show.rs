@@ -41,6 +41,7 @@ fn print(details: ServerDetails) -> Result<(), CommandFailure> {
         ("transport", server.transport.clone()),
         ("state", Some(state(&server))),
         ("tools", tools(server.tools, server.held)),
+        ("writes", server.last_output),
         ("last error", server.last_error),
         ("next step", server.next_step),
         ("log", details.log_file.map(|log| log.display().to_string())),

@@ -57,6 +57,9 @@ impl HttpExchange {
                 message => break message,
             }
         };
+        if message.is_ok() {
+            self.withdrawal.link.shared.news.note_heard();
+        }
         match &message {
             Ok(Incoming::Answer(_)) => self.withdrawal.settle(),
             Ok(_) => (),

@@ -76,6 +76,7 @@ impl HttpShared {
 
     /// Sorts a message from the stream of notifications.
     async fn arrived(&self, frame: &Bytes) {
+        self.news.note_heard();
         match Message::parse(frame) {
             Ok(Message::Notification(notice)) => self.notice(notice).await,
             Ok(Message::Request(question)) => self.news.post(News::Question(question)),

@@ -1,13 +1,13 @@
 //! One request in flight at an upstream: its messages in order, its deadlines, its withdrawal.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use tokio::sync::OwnedSemaphorePermit;
-
-use super::{handle::Upstream, log_subscriptions::LogSubscription};
+use super::{
+    call_clock::CallClock, handle::Upstream, log_subscriptions::LogSubscription,
+    request_slots::RequestSlot,
+};
 use crate::{
     call_context::ClientSender,
-    config::duration,
     error_code::{ErrorCode, Failure},
     link::{Exchange, Incoming, Link},
     names::ServerName,
@@ -66,12 +66,8 @@ pub struct ActiveCall {
     pub(in crate::upstream) counted: Counted,
     pub(in crate::upstream) _asked: Option<AskedOnStream>,
     pub(in crate::upstream) _log: Option<LogSubscription>,
-    /// Since when the clock stands still.
-    pub(in crate::upstream) held: Option<Instant>,
-    pub(in crate::upstream) _permit: Option<OwnedSemaphorePermit>,
-    pub(in crate::upstream) timeout: Duration,
-    pub(in crate::upstream) deadline: Instant,
-    pub(in crate::upstream) end: Instant,
+    pub(super) clock: CallClock,
+    pub(super) _slot: Option<RequestSlot>,
 }
 
 impl ActiveCall {
@@ -85,19 +81,19 @@ impl ActiveCall {
     pub async fn next(&mut self) -> Result<Incoming, Failure> {
         loop {
             let arriving = self.exchange.next();
-            let arrived = if self.held.is_some() {
+            let arrived = if self.clock.is_held() {
                 arriving.await
             } else {
-                let deadline = self.deadline.min(self.end).into();
+                let deadline = self.clock.deadline().into();
                 let Ok(arrived) = tokio::time::timeout_at(deadline, arriving).await else {
-                    return Err(overdue(self.server(), self.timeout));
+                    return Err(self.clock.overdue(self.server()));
                 };
                 arrived
             };
             let inbound = arrived.map_err(|error| self.counted.0.failure(&error))?;
             match &inbound {
                 Incoming::Notice(notice) if &*notice.method == method::PROGRESS => {
-                    self.deadline = Instant::now() + self.timeout;
+                    self.clock.progress(Instant::now());
                 }
                 Incoming::Question(question) => {
                     if let Some(outcome) = self.counted.0.0.own_answer(question) {
@@ -128,7 +124,9 @@ impl ActiveCall {
 
     /// Stops the clock: the call waits for its client, not for the server.
     pub fn hold(&mut self) {
-        self.held.get_or_insert_with(Instant::now);
+        if self.clock.hold(Instant::now()) {
+            self.counted.0.0.usage.hold();
+        }
     }
 
     /// Stops the clock, and keeps little of what comes before the answer: nobody reads for a while.
@@ -144,10 +142,8 @@ impl ActiveCall {
 
     /// Lets the clock go on.
     pub fn resume(&mut self) {
-        if let Some(since) = self.held.take() {
-            let pause = since.elapsed();
-            self.deadline += pause;
-            self.end += pause;
+        if self.clock.resume(Instant::now()) {
+            self.counted.0.0.usage.resume();
         }
     }
 
@@ -169,6 +165,7 @@ impl ActiveCall {
 impl Drop for ActiveCall {
     /// Nobody will answer what the server has asked in the course of the call; it must not wait for that.
     fn drop(&mut self) {
+        self.resume();
         let unread = self.exchange.unread_questions().into_iter();
         let unread = unread.map(|question| (question.id, question.method));
         for (id, method) in self.open.drain(..).chain(unread) {
@@ -176,12 +173,4 @@ impl Drop for ActiveCall {
             self.link.refuse(id, &why);
         }
     }
-}
-
-/// The failure of a call whose time is over.
-pub(in crate::upstream) fn overdue(server: &ServerName, timeout: Duration) -> Failure {
-    let time = duration::show(timeout);
-    let error = format!("the server {server:?} did not answer within {time}");
-    let hint = "It was cancelled. The user can raise call_tool_timeout of the server.";
-    Failure::new(ErrorCode::TimedOut, error, hint).of_server(server)
 }

@@ -9,12 +9,12 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, ArcSwapOption};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     client_streams::ClientStreams, log_subscriptions::LogSubscriptions,
-    subscriptions::Subscriptions,
+    request_slots::RequestSlots, subscriptions::Subscriptions,
 };
 use crate::{
     catalog::ServerCatalog,
@@ -45,7 +45,7 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) status: watch::Sender<Status>,
     pub(in crate::upstream) live: ArcSwapOption<Live>,
     pub(in crate::upstream) usage: Usage,
-    pub(in crate::upstream) slots: Slots,
+    pub(in crate::upstream) slots: Arc<RequestSlots>,
     pub(in crate::upstream) subscriptions: Subscriptions,
     pub(in crate::upstream) stderr: StderrLog,
     pub(in crate::upstream) client_streams: ClientStreams,
@@ -127,6 +127,8 @@ pub struct Status {
     pub last_error: Option<ConnectError>,
     /// When it is tried again by itself.
     pub(in crate::upstream) next_attempt: Option<Instant>,
+    /// How long it has at most, where it is being started for the first time and may have to download what it runs.
+    pub first_start: Option<Duration>,
 }
 
 impl Status {
@@ -136,6 +138,7 @@ impl Status {
             settled: false,
             last_error: None,
             next_attempt: None,
+            first_start: None,
         }
     }
 
@@ -145,6 +148,18 @@ impl Status {
             self.state,
             State::Waiting { .. } | State::Failed { .. } | State::Connecting { failures: 1.. }
         )
+    }
+
+    /// What the operator can do about this error.
+    pub fn next_step(&self, server: &ServerName, error: &ConnectError) -> String {
+        let step = &error.next_step;
+        if self.state.is_given_up() {
+            format!(
+                "{step}; when the cause is mended, `mcpproxy upstream restart {server}` starts it again"
+            )
+        } else {
+            step.clone()
+        }
     }
 
     /// In how many whole seconds it is tried again by itself; nothing if it is not.
@@ -158,36 +173,14 @@ impl Status {
     pub fn explained(&self, why: &str) -> String {
         let next = match (self.next_attempt_in(), self.state) {
             (Some(wait), _) => format!("the next attempt is in {}", duration::show(wait)),
+            (None, state) if state.is_given_up() => {
+                "it is not started again until a call or a restart asks for it".to_owned()
+            }
             (None, State::Failed { .. }) => "the next call or a restart tries again".to_owned(),
             (None, State::Connecting { failures: 1.. }) => "it is being tried again".to_owned(),
             (None, _) => return why.to_owned(),
         };
         format!("{why} (failure {} in a row; {next})", self.state.failures())
-    }
-}
-
-/// The places for requests, where the settings bound them. Made anew when the bound changes; requests in flight keep theirs.
-#[derive(Default)]
-pub(in crate::upstream) struct Slots(ArcSwapOption<(usize, Arc<Semaphore>)>);
-
-impl Slots {
-    pub(super) fn bounded_by(&self, bound: Option<usize>) -> Option<Arc<Semaphore>> {
-        let bound = bound?;
-        if let Some(slots) = &*self.0.load()
-            && slots.0 == bound
-        {
-            return Some(slots.1.clone());
-        }
-        let made = Arc::new((bound, Arc::new(Semaphore::new(bound))));
-        // Whoever else makes them now makes the same: the first counts.
-        let before = self.0.rcu(|current| match current {
-            Some(slots) if slots.0 == bound => Some(slots.clone()),
-            _ => Some(made.clone()),
-        });
-        Some(match before {
-            Some(slots) if slots.0 == bound => slots.1.clone(),
-            _ => made.1.clone(),
-        })
     }
 }
 

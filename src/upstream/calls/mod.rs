@@ -1,10 +1,12 @@
 //! What is asked of one upstream, and what comes back for it: requests in flight, subscriptions, and questions of the server.
 
 mod active_call;
+mod call_clock;
 pub(in crate::upstream) mod client_streams;
 pub(in crate::upstream) mod handle;
 pub(in crate::upstream) mod log_subscriptions;
 pub(in crate::upstream) mod questions;
+pub(in crate::upstream) mod request_slots;
 mod sending;
 pub(in crate::upstream) mod subscriptions;
 

@@ -1,13 +1,18 @@
 //! Sends what was admitted to one upstream: requests, notifications and subscriptions.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
 use super::{
-    active_call::{ActiveCall, AskedOnStream, Counted, overdue},
+    active_call::{ActiveCall, AskedOnStream, Counted},
+    call_clock::CallClock,
     handle::{Command, Live, Upstream},
     log_subscriptions::{LogSubscription, LogTerm},
+    request_slots::{NoSlot, RequestSlot},
     subscriptions::{NotSubscribed, Subscription, Tell},
 };
 use crate::{
@@ -52,14 +57,22 @@ impl Upstream {
         self.check_recipient(admitted)?;
         let counted = Counted::begin(self.clone());
         let (timeout, bound) = self.limits();
-        let permit = self.slot(bound, timeout).await?;
         let asks = self.0.asks_its_client();
         let asked = asks.then(|| AskedOnStream::begin(self, outgoing.number, outgoing.stream));
         let mut live = self.live().await?;
+        // Waking has a time of its own; from here on the call's runs.
+        let mut clock = CallClock::new(Instant::now(), timeout, outgoing.deadline);
+        let slot = match bound {
+            Some(bound) => {
+                let slot = self.slot(bound, &outgoing.requestor, &clock).await?;
+                live = self.live_again(&mut clock).await?;
+                Some(slot)
+            }
+            None => None,
+        };
         for first in [true, false] {
             self.check(admitted, &live)?;
             self.check_params(message, &outgoing.sender, &live)?;
-            let now = Instant::now();
             let catalog = live.catalog.load_full();
             let revision = catalog.listing.revision;
             let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
@@ -79,8 +92,8 @@ impl Upstream {
                 .link
                 .call(number, method, params.as_ref(), mirrored, requestor);
             // Over HTTP nothing may come back before the answer, and that may never come.
-            let Ok(sent) = tokio::time::timeout(timeout, sent).await else {
-                return Err(overdue(self.name(), timeout));
+            let Ok(sent) = tokio::time::timeout_at(clock.deadline().into(), sent).await else {
+                return Err(clock.overdue(self.name()));
             };
             match sent {
                 Ok(exchange) => {
@@ -92,11 +105,8 @@ impl Upstream {
                         counted,
                         _asked: asked,
                         _log: log,
-                        held: None,
-                        _permit: permit,
-                        timeout,
-                        deadline: now + timeout,
-                        end: outgoing.deadline.max(now + timeout),
+                        clock,
+                        _slot: slot,
                     });
                 }
                 Err(LinkError::NotDelivered(_)) if first => {
@@ -107,7 +117,9 @@ impl Upstream {
                         .send(Command::Suspect(live.incarnation))
                         .await;
                     // Asked of the worker, not looked up: what is published may still be what has just failed.
+                    clock.hold(Instant::now());
                     live = self.connected().await?;
+                    clock.resume(Instant::now());
                 }
                 // Nothing was processed; what the server wants in headers stands in its definitions.
                 Err(LinkError::HeaderMismatch(why)) if first => {
@@ -268,23 +280,42 @@ impl Upstream {
         subscription
     }
 
-    /// Waits for a free place where the settings bound them.
+    /// The connection after a wait, in which it may have been lost. Connecting anew is no part of the call's time.
+    async fn live_again(&self, clock: &mut CallClock) -> Result<Arc<Live>, Failure> {
+        clock.hold(Instant::now());
+        let live = self.live().await?;
+        clock.resume(Instant::now());
+        Ok(live)
+    }
+
+    /// Waits for a place among as many requests as the settings allow. That is part of the call's time.
     async fn slot(
         &self,
-        bound: Option<usize>,
-        timeout: Duration,
-    ) -> Result<Option<OwnedSemaphorePermit>, Failure> {
-        let Some(semaphore) = self.0.slots.bounded_by(bound) else {
-            return Ok(None);
+        bound: usize,
+        client: &Requestor,
+        clock: &CallClock,
+    ) -> Result<RequestSlot, Failure> {
+        let taking = self.0.slots.take(bound, client, clock.deadline());
+        let why = match taking.await {
+            Ok(slot) => return Ok(slot),
+            Err(why) => why,
         };
-        if let Ok(permit) = tokio::time::timeout(timeout, semaphore.acquire_owned()).await {
-            return Ok(permit.ok());
-        }
-        let error = format!(
-            "the server {:?} is busy with as many requests as it may have",
-            self.name()
-        );
-        Err(Failure::new(ErrorCode::Overloaded, error, "Try again later.").of_server(self.name()))
+        let name = self.name();
+        let (error, hint) = match why {
+            NoSlot::Full => (
+                format!(
+                    "the server {name:?} is overloaded: it has as many requests in flight as its max_concurrent_requests allows ({bound}), and too many wait"
+                ),
+                "Nothing was called. Try again later, with fewer calls at once.",
+            ),
+            NoSlot::Late => (
+                format!(
+                    "the server {name:?} is overloaded: the call waited in vain to be one of the requests that its max_concurrent_requests allows at a time ({bound})"
+                ),
+                "Nothing was called. Try again later; the user can raise max_concurrent_requests of the server.",
+            ),
+        };
+        Err(Failure::new(ErrorCode::Overloaded, error, hint).of_server(name))
     }
 }
 

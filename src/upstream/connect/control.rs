@@ -51,6 +51,17 @@ pub(in crate::upstream) enum Control {
     },
 }
 
+/// What came of asking for a sign of life.
+#[derive(Debug)]
+pub(in crate::upstream) enum Ping {
+    /// It answered.
+    Answered,
+    /// It did not in time.
+    Unanswered(String),
+    /// It cannot be asked any more, or is not what it was.
+    Failed(String),
+}
+
 /// What opening a connection brought.
 pub(in crate::upstream) struct Opened {
     /// Looks after the connection from here on.
@@ -207,20 +218,21 @@ fn ourselves(declared: &Declared) -> ClientConfig {
 }
 
 impl Control {
+    /// Whether its sign of life is a ping.
+    pub(in crate::upstream) fn is_pinged(&self) -> bool {
+        matches!(self, Self::Session(_))
+    }
+
     /// Asks for a sign of life.
-    pub(in crate::upstream) fn ping(
-        &self,
-        deadline: Duration,
-    ) -> BoxFuture<'static, Result<(), String>> {
+    pub(in crate::upstream) fn ping(&self, deadline: Duration) -> BoxFuture<'static, Ping> {
         match self {
             Self::Session(service) => ping(service.peer().clone(), deadline).boxed(),
             Self::Stateless { link, revision, .. } => {
                 let (link, revision) = (link.clone(), *revision);
                 async move {
                     let asked = tokio::time::timeout(deadline, describe(&link, revision));
-                    asked
-                        .await
-                        .unwrap_or_else(|_| Err("no answer to server/discover".to_owned()))
+                    let unanswered = "no answer to server/discover".to_owned();
+                    asked.await.unwrap_or(Ping::Unanswered(unanswered))
                 }
                 .boxed()
             }
@@ -240,7 +252,7 @@ impl Control {
 }
 
 /// A server that answers with an error is alive.
-async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Result<(), String> {
+async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Ping {
     let ping = ClientRequest::PingRequest(PingRequest::default());
     let options = PeerRequestOptions::with_timeout(deadline);
     let asked = match peer.send_request_with_option(ping, options).await {
@@ -248,27 +260,27 @@ async fn ping(peer: Peer<RoleClient>, deadline: Duration) -> Result<(), String> 
         Err(error) => Err(error),
     };
     match asked {
-        Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ok(()),
-        Err(ServiceError::Timeout { .. }) => Err("no answer to a ping".to_owned()),
+        Ok(_) | Err(ServiceError::McpError(_) | ServiceError::UnexpectedResponse) => Ping::Answered,
+        Err(ServiceError::Timeout { .. }) => Ping::Unanswered("no answer to a ping".to_owned()),
         Err(ServiceError::TransportSend(error)) => {
-            Err(format!("a ping failed: {}", of_link(&error)))
+            Ping::Failed(format!("a ping failed: {}", of_link(&error)))
         }
-        Err(error) => Err(format!("a ping failed: {error}")),
+        Err(error) => Ping::Failed(format!("a ping failed: {error}")),
     }
 }
 
 /// A server that answers in another way than it did has been replaced by one of another era: it is to be met anew.
-async fn describe(link: &Link, revision: Revision) -> Result<(), String> {
+async fn describe(link: &Link, revision: Revision) -> Ping {
     match own_requests::ask(link, method::DISCOVER, &own_requests::params(revision, &[])).await {
-        Ok(Outcome::Result(_)) => Ok(()),
+        Ok(Outcome::Result(_)) => Ping::Answered,
         Ok(Outcome::Error(error)) => {
             let code = error.get("code").and_then(|code| code.read::<i64>().ok());
             if code == Some(RpcError::INTERNAL) {
-                return Ok(());
+                return Ping::Answered;
             }
-            Err("it does not speak the revision any more that it spoke".to_owned())
+            Ping::Failed("it does not speak the revision any more that it spoke".to_owned())
         }
-        Err(error) => Err(format!("server/discover failed: {error}")),
+        Err(error) => Ping::Failed(format!("server/discover failed: {error}")),
     }
 }
 

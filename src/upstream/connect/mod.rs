@@ -4,6 +4,7 @@ pub(in crate::upstream) mod control;
 mod era;
 mod error;
 mod http;
+pub(in crate::upstream) mod life_signs;
 pub(in crate::upstream) mod listening;
 pub(in crate::upstream) mod lists;
 pub(in crate::upstream) mod own_answers;
@@ -131,7 +132,10 @@ async fn open(
                 "it did not answer initialize within {} s",
                 deadline.as_secs()
             ),
-            &logs_hint(entry),
+            &format!(
+                "{}; `init_timeout` of its entry gives it more time",
+                logs_hint(entry)
+            ),
         ));
     };
     let (ready, process) = opened?;

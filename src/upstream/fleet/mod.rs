@@ -8,6 +8,8 @@ mod order;
 mod plan;
 mod running;
 mod supervisor;
+mod usage_file;
+mod wanted;
 
 pub use self::{
     directory::Upstreams,

@@ -23,17 +23,19 @@ use super::{
     order::{NotEntered, Order, StartedInstance},
     plan::{WorkerChange, plan},
     running::RunningWorker,
+    usage_file::UsageFile,
+    wanted::{Identity, known, wanted},
 };
 use crate::{
     catalog::Catalog,
-    config::{self, ServerEntry, SessionScope, Settings},
-    gate::{self, Standing},
+    config::{ServerEntry, Settings},
+    gate,
     names::ServerName,
     process::StderrLog,
     upstream::{
         calls::{
             client_streams::ClientStreams,
-            handle::{COMMANDS, Command, Slots, Status, Upstream, UpstreamShared},
+            handle::{COMMANDS, Command, Status, Upstream, UpstreamShared},
             log_subscriptions::LogSubscriptions,
             subscriptions::{AllSubscriptions, Subscriptions},
         },
@@ -59,6 +61,7 @@ pub struct Supervisor {
     ending: Vec<(ServerName, Ending)>,
     /// The same of instances, which nobody has to wait for but the end.
     leaving: Vec<JoinHandle<()>>,
+    usage: UsageFile,
 }
 
 /// A worker that was told to stop, and what outlives it.
@@ -75,6 +78,7 @@ struct Start {
     before: Option<JoinHandle<()>>,
     scope: Option<InstanceScope>,
     base: Option<mpsc::Sender<Command>>,
+    usage: Usage,
 }
 
 impl Supervisor {
@@ -85,6 +89,7 @@ impl Supervisor {
         connect: ConnectContext,
         hurry: CancellationToken,
     ) -> (Upstreams, Self) {
+        let usage = UsageFile::open(&connect.data_dir);
         let log_subscriptions = LogSubscriptions::default();
         let (published, orders) = Upstreams::new(log_subscriptions.clone());
         let context = WorkerContext {
@@ -104,6 +109,7 @@ impl Supervisor {
             instances: Instances::default(),
             ending: Vec::new(),
             leaving: Vec::new(),
+            usage,
         };
         (published, supervisor)
     }
@@ -112,6 +118,7 @@ impl Supervisor {
     /// upstream missing.
     pub fn begin(&mut self) {
         let settings = self.settings.borrow_and_update().clone();
+        self.usage.keep(&known(&settings));
         for name in wanted(&settings).into_keys() {
             self.start(&settings, &name);
         }
@@ -130,6 +137,7 @@ impl Supervisor {
                 },
                 Some(order) = self.orders.recv() => self.order(order),
                 session_key = self.instances.next_end() => self.left(&session_key),
+                never = self.usage.keep_written() => match never {},
             }
         }
         self.orders.close();
@@ -148,6 +156,7 @@ impl Supervisor {
         for task in self.leaving {
             let _ = task.await;
         }
+        self.usage.write().await;
     }
 
     fn order(&mut self, order: Order) {
@@ -233,6 +242,7 @@ impl Supervisor {
                 before: None,
                 base: Some(base.upstream.0.commands.clone()),
                 scope: Some(scope),
+                usage: Usage::default(),
             };
             let entry = base.entry.clone();
             let asleep = self.instances.make_room(server)?;
@@ -294,6 +304,7 @@ impl Supervisor {
                 }
             }
         }
+        self.usage.keep(&known);
         self.ending.retain(|(_, ending)| !ending.task.is_finished());
         self.publish();
     }
@@ -327,6 +338,7 @@ impl Supervisor {
             before: before.map(|before| before.task),
             scope: None,
             base: None,
+            usage: Usage::after(self.usage.of(name)),
         };
         let running = self.launch(entry, start);
         self.running.insert(name.clone(), running);
@@ -352,8 +364,8 @@ impl Supervisor {
             commands,
             status: watch::Sender::new(Status::new()),
             live: ArcSwapOption::empty(),
-            usage: Usage::default(),
-            slots: Slots::default(),
+            usage: start.usage,
+            slots: Arc::default(),
             subscriptions: start.subscriptions,
             stderr: start.stderr,
             scope: entry.session_scope,
@@ -406,41 +418,4 @@ impl Supervisor {
             instances: self.instances.published(),
         });
     }
-}
-
-/// What a worker is made for: another one means another worker.
-#[derive(PartialEq)]
-struct Identity {
-    fingerprint: String,
-    start: config::Start,
-    standing: Standing,
-    scope: SessionScope,
-}
-
-impl Identity {
-    fn of(entry: &ServerEntry) -> Self {
-        Self {
-            fingerprint: entry.fingerprint.clone(),
-            start: entry.start,
-            standing: gate::standing(entry),
-            scope: entry.session_scope,
-        }
-    }
-}
-
-/// The servers whose last known lists are kept: all that stand in the file, usable or not. A mistake in an entry is soon corrected.
-fn known(settings: &Settings) -> Vec<ServerName> {
-    let broken = settings.broken.iter();
-    let broken = broken.filter_map(|broken| ServerName::parse(&broken.name).ok());
-    settings.servers.keys().cloned().chain(broken).collect()
-}
-
-fn wanted(settings: &Settings) -> BTreeMap<ServerName, Identity> {
-    let runs = |entry: &&Arc<ServerEntry>| entry.may_be_contacted();
-    settings
-        .servers
-        .values()
-        .filter(runs)
-        .map(|e| (e.name.clone(), Identity::of(e)))
-        .collect()
 }

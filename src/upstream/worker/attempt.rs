@@ -11,6 +11,7 @@ use futures_util::future::FutureExt;
 
 use super::{
     Connected, Worker,
+    liveness::Liveness,
     schedule::Schedule,
     state::{ConnectionHealth, HEALTHY_AFTER, State, StateEvent},
 };
@@ -39,6 +40,13 @@ impl Worker {
         } else {
             timeouts.first_init_timeout
         };
+        let may_download = match &entry.transport {
+            Transport::Stdio(stdio) => !known && stdio.may_download(),
+            Transport::Remote(_) => false,
+        };
+        self.shared
+            .status
+            .send_modify(|status| status.first_start = may_download.then_some(deadline));
         let settings = self.settings();
         if !self.life.waiters.is_empty() {
             urgent.notify_one();
@@ -70,6 +78,9 @@ impl Worker {
 
     pub(super) async fn attempted(&mut self, result: Result<Open, ConnectError>) {
         self.life.urgent = Arc::default();
+        self.shared
+            .status
+            .send_modify(|status| status.first_start = None);
         let outcome = match result {
             Ok(open) => self.opened(open).await,
             Err(error) => Err(error),
@@ -182,6 +193,7 @@ impl Worker {
             open,
             live: live.clone(),
             since: now,
+            liveness: Liveness::new(now),
             schedule: Schedule::new(now),
             due_for: Vec::new(),
             listing_for: Vec::new(),
@@ -282,6 +294,7 @@ impl Worker {
         } else {
             ConnectionHealth::Brief
         };
+        self.blame_ping();
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
         self.record("lost", Some(&reason));
         let (outside, next_step) = match self.entry.transport {

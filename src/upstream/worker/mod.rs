@@ -2,6 +2,9 @@
 //! what it listed to the catalog. Calls do not pass through it: they take the published connection.
 
 mod attempt;
+pub(in crate::upstream) mod call_history;
+mod jitter;
+mod liveness;
 mod log_level;
 mod news;
 mod schedule;
@@ -12,7 +15,6 @@ pub(in crate::upstream) mod usage;
 
 use std::{
     collections::VecDeque,
-    hash::{BuildHasher, RandomState},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -26,6 +28,8 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::state::State;
 use self::{
+    jitter::jittered,
+    liveness::Liveness,
     schedule::{Cadence, Schedule},
     state::{Action, Need, Retries, StateEvent},
     subscriptions::SubscriptionAnswer,
@@ -43,7 +47,11 @@ use crate::{
             log_subscriptions::LogSubscriptions,
             subscriptions::AllSubscriptions,
         },
-        connect::{ConnectContext, ConnectError, Open, lists::ReadLists},
+        connect::{
+            ConnectContext, ConnectError, Open,
+            life_signs::{PingHabit, SignOfLife},
+            lists::ReadLists,
+        },
     },
     wire::{LogLevel, Revision},
 };
@@ -84,7 +92,9 @@ pub(in crate::upstream) struct Life {
     /// Notified when a call waits for the attempt, which then starts without waiting for its turn.
     urgent: Arc<Notify>,
     relisting: Option<BoxFuture<'static, Result<ReadLists, String>>>,
-    pinging: Option<BoxFuture<'static, Result<(), String>>>,
+    pinging: Option<BoxFuture<'static, SignOfLife>>,
+    /// How the server takes pings, as far as it was seen.
+    ping_habit: PingHabit,
     /// Answers to the server's questions that are being made or sent.
     answering: FuturesUnordered<BoxFuture<'static, ()>>,
     /// Subscription requests that the server has not answered yet.
@@ -110,6 +120,7 @@ struct Connected {
     early: VecDeque<News>,
     live: Arc<Live>,
     since: Instant,
+    liveness: Liveness,
     schedule: Schedule,
     /// Calls that wait for the next listing.
     due_for: Vec<oneshot::Sender<()>>,
@@ -124,7 +135,7 @@ enum Step {
     Attempt(Box<Result<Open, ConnectError>>),
     News(Option<News>),
     Relisted(Result<ReadLists, String>),
-    Pinged(Result<(), String>),
+    Pinged(SignOfLife),
     Answered,
     SubscriptionsChanged,
     LogLevelSubscribed,
@@ -143,6 +154,7 @@ impl Life {
             urgent: Arc::default(),
             relisting: None,
             pinging: None,
+            ping_habit: PingHabit::Unknown,
             answering: FuturesUnordered::new(),
             telling: FuturesUnordered::new(),
             levelling: None,
@@ -169,7 +181,7 @@ impl Worker {
                 Step::Attempt(result) => self.attempted(*result).await,
                 Step::News(news) => self.news(news).await,
                 Step::Relisted(result) => self.relisted(result).await,
-                Step::Pinged(result) => self.pinged(result).await,
+                Step::Pinged(sign) => self.pinged(sign).await,
                 Step::SubscriptionsChanged => self.sync_subscriptions(),
                 Step::SubscriptionAnswer(answer) => self.subscription_answered(answer),
                 Step::LogLevelSubscribed => self.sync_log_level(),
@@ -194,7 +206,7 @@ impl Worker {
             result = maybe(&mut life.attempt) => Step::Attempt(Box::new(result)),
             news = next_news(&mut life.open) => Step::News(news),
             result = maybe(&mut life.relisting) => Step::Relisted(result),
-            result = maybe(&mut life.pinging) => Step::Pinged(result),
+            sign = maybe(&mut life.pinging) => Step::Pinged(sign),
             Some(()) = life.answering.next() => Step::Answered,
             () = self.shared.subscriptions.changed() => Step::SubscriptionsChanged,
             Some(answer) = life.telling.next() => Step::SubscriptionAnswer(answer),
@@ -219,8 +231,7 @@ impl Worker {
         let settings = self.shared.settings.borrow();
         Cadence {
             idle_check: settings.idle_check_interval,
-            // The end of a child is noticed at once, a dead socket is not.
-            ping: self.is_remote().then_some(settings.health_check_interval),
+            ping: settings.health_check_interval,
             // Also of servers that announce changes: some never do.
             poll: settings.tool_discovery_interval,
         }
@@ -350,6 +361,7 @@ impl Worker {
                 self.life.attempt = None;
                 self.disconnect().await;
                 self.life.in_doubt = true;
+                self.life.ping_habit = PingHabit::Unknown;
                 self.add_waiter(answer);
                 self.event(StateEvent::Restarted).await;
             }
@@ -376,6 +388,7 @@ impl Worker {
             return;
         };
         if remote {
+            connected.liveness.suspect();
             connected.schedule.ping_now(Instant::now(), cadence);
         } else {
             let exited = connected.open.process.as_ref().map(Process::exited);
@@ -428,10 +441,4 @@ async fn next_news(open: &mut Option<Connected>) -> Option<News> {
         }
         None => std::future::pending().await,
     }
-}
-
-/// Up to a quarter more, so that servers which failed together do not come back together.
-fn jittered(pause: Duration) -> Duration {
-    let percent = RandomState::new().hash_one(0_u8) % 26;
-    pause + pause * u32::try_from(percent).unwrap_or(0) / 100
 }

@@ -20,8 +20,8 @@ const FREE_FOLLOW_UPS: u32 = 4;
 pub(super) struct Cadence {
     /// Looking whether it is idle.
     pub(super) idle_check: Duration,
-    /// Asking for a sign of life, where that is done.
-    pub(super) ping: Option<Duration>,
+    /// Looking whether it lives.
+    pub(super) ping: Duration,
     /// Listing a server whether or not it says when its lists change.
     pub(super) poll: Option<Duration>,
 }
@@ -33,7 +33,7 @@ pub(super) enum Due {
     Relist,
     /// List again, because it is time.
     Poll,
-    /// Ask for a sign of life.
+    /// Look whether it lives.
     Ping,
     /// Look whether it is idle.
     IdleCheck,
@@ -104,9 +104,7 @@ impl Schedule {
 
     /// The server may be gone: ask at once.
     pub(super) fn ping_now(&mut self, now: Instant, cadence: Cadence) {
-        if let Some(interval) = cadence.ping {
-            self.pinged = now.checked_sub(interval).unwrap_or(now);
-        }
+        self.pinged = now.checked_sub(cadence.ping).unwrap_or(now);
     }
 
     /// The listing that ran has ended.
@@ -128,13 +126,9 @@ impl Schedule {
             cadence.poll.map(|every| self.listed + every),
         ];
         let listing = listing.into_iter().flatten().min();
-        [
-            listing.filter(|_| !self.listing),
-            cadence.ping.map(|every| self.pinged + every),
-        ]
-        .into_iter()
-        .flatten()
-        .fold(self.checked + cadence.idle_check, Instant::min)
+        let upkeep = (self.checked + cadence.idle_check).min(self.pinged + cadence.ping);
+        let listing = listing.filter(|_| !self.listing);
+        listing.map_or(upkeep, |listing| listing.min(upkeep))
     }
 
     /// What is due now, one thing at a time; it counts as begun.
@@ -147,7 +141,7 @@ impl Schedule {
             self.listing = true;
             return Some(Due::Poll);
         }
-        if cadence.ping.is_some_and(|every| self.pinged + every <= now) {
+        if self.pinged + cadence.ping <= now {
             self.pinged = now;
             return Some(Due::Ping);
         }
@@ -165,7 +159,7 @@ mod tests {
 
     const CADENCE: Cadence = Cadence {
         idle_check: Duration::from_secs(30),
-        ping: Some(Duration::from_secs(20)),
+        ping: Duration::from_secs(20),
         poll: Some(Duration::from_mins(5)),
     };
 
@@ -218,7 +212,7 @@ mod tests {
         let start = Instant::now();
         let none = Cadence {
             idle_check: Duration::from_hours(24),
-            ping: None,
+            ping: Duration::from_hours(24),
             poll: None,
         };
         let mut schedule = Schedule::new(start);
@@ -277,7 +271,7 @@ mod tests {
         let mut schedule = Schedule::new(start);
         let quick = Cadence {
             idle_check: Duration::from_secs(1),
-            ping: None,
+            ping: Duration::from_hours(24),
             poll: None,
         };
         assert_eq!(schedule.next(quick), start + Duration::from_secs(1));

@@ -107,6 +107,11 @@ impl State {
         }
     }
 
+    /// Whether it failed so often that it is not tried again by itself, although it is wanted.
+    pub fn is_given_up(self) -> bool {
+        matches!(self, Self::Failed { failures } if failures >= GIVE_UP_AFTER)
+    }
+
     /// The next state, and what to do.
     #[must_use]
     pub(in crate::upstream) fn on(self, event: StateEvent) -> (Self, Action) {

@@ -5,15 +5,19 @@ use std::time::{Duration, Instant};
 use futures_util::future::FutureExt;
 use tokio::sync::oneshot;
 
-use super::{Worker, schedule::Due, state::StateEvent};
+use super::{Worker, liveness::ServerWork, schedule::Due, state::StateEvent};
 use crate::{
     link::Link,
-    upstream::connect::lists::{self, ReadLists},
+    upstream::connect::{
+        life_signs::{self, PingHabit, SignOfLife},
+        lists::{self, ReadLists},
+    },
     wire::{Raw, Revision},
 };
 
-/// How long a server may take to answer a ping.
-const PING: Duration = Duration::from_secs(15);
+/// How long a server may take to give a sign of life: twice as long as it goes without being asked, within these bounds.
+const SHORTEST_PING: Duration = Duration::from_secs(2);
+const LONGEST_PING: Duration = Duration::from_secs(15);
 
 impl Worker {
     pub(super) async fn relisted(&mut self, result: Result<ReadLists, String>) {
@@ -50,9 +54,71 @@ impl Worker {
         }
     }
 
-    pub(super) async fn pinged(&mut self, result: Result<(), String>) {
-        if let Err(reason) = result {
+    /// What the server is doing. Over HTTP a question that waits keeps nothing else from it.
+    fn work(&self) -> ServerWork {
+        let usage = &self.shared.usage;
+        let asks = usage.has_held() || !self.life.answering.is_empty();
+        if asks && !self.is_remote() {
+            ServerWork::Asks
+        } else if usage.in_flight() > 0 {
+            let silence = self.current_entry().call_tool_timeout;
+            ServerWork::Calls { silence }
+        } else {
+            ServerWork::None
+        }
+    }
+
+    fn look_for_life(&mut self, now: Instant) {
+        let (work, interval) = (self.work(), self.cadence().ping);
+        let Some(connected) = &mut self.life.open else {
+            return;
+        };
+        let open = &connected.open;
+        let was_heard = open.link.news().was_heard();
+        if self.life.pinging.is_some() || !connected.liveness.must_ask(now, was_heard, work) {
+            return;
+        }
+        let deadline = (interval * 2).clamp(SHORTEST_PING, LONGEST_PING);
+        let (known, habit) = (&open.listing, self.life.ping_habit);
+        let (initialize, revision) = (&known.initialize, known.revision);
+        let asking = life_signs::ask(
+            &open.control,
+            &open.link,
+            initialize,
+            revision,
+            habit,
+            deadline,
+        );
+        self.life.pinging = Some(asking);
+    }
+
+    pub(super) async fn pinged(&mut self, sign: SignOfLife) {
+        let work = self.work();
+        match &sign {
+            SignOfLife::Pong => self.life.ping_habit = PingHabit::Answers,
+            SignOfLife::List if self.life.ping_habit != PingHabit::Ignores => {
+                tracing::debug!(server = %self.entry.name, "the server does not know pings; it is asked for its lists instead");
+                self.life.ping_habit = PingHabit::Ignores;
+            }
+            _ => (),
+        }
+        let Some(connected) = &mut self.life.open else {
+            return;
+        };
+        let was_heard = connected.open.link.news().was_heard();
+        let answered = connected
+            .liveness
+            .answered(Instant::now(), sign, was_heard, work);
+        if let Some(reason) = answered {
             self.lost(reason).await;
+        }
+    }
+
+    /// The connection ended while the server was pinged for the first time: it may be one that ends at what it does not know.
+    pub(super) fn blame_ping(&mut self) {
+        let life = &mut self.life;
+        if life.pinging.is_some() && life.ping_habit == PingHabit::Unknown {
+            life.ping_habit = PingHabit::Ignores;
         }
     }
 
@@ -73,7 +139,7 @@ impl Worker {
                     tracing::debug!(server = %self.entry.name, "the server is listed again, as it is time");
                     self.start_relisting();
                 }
-                Some(Due::Ping) => self.start_ping(),
+                Some(Due::Ping) => self.look_for_life(now),
                 Some(Due::IdleCheck) => self.check_idle(now).await,
                 None => return,
             }
@@ -92,14 +158,6 @@ impl Worker {
             known.revision,
         );
         self.life.relisting = Some(relist(link, initialize, revision).boxed());
-    }
-
-    fn start_ping(&mut self) {
-        if let Some(connected) = &self.life.open
-            && self.life.pinging.is_none()
-        {
-            self.life.pinging = Some(connected.open.control.ping(PING).boxed());
-        }
     }
 
     async fn check_idle(&mut self, now: Instant) {

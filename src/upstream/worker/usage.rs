@@ -1,52 +1,51 @@
 //! How much one upstream is used, and when it has been idle long enough to be put to sleep.
 
 use std::{
-    collections::VecDeque,
-    sync::atomic::{AtomicUsize, Ordering, fence},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering, fence},
+    },
     time::{Duration, Instant},
 };
 
+use super::call_history::{CallHistory, Frequency, REMEMBERED};
 use crate::{config::IdleTimeout, sync::Guarded};
 
 /// More calls an hour than this make a server hot.
-const HOT: usize = 20;
+const HOT: usize = REMEMBERED - 1;
 /// Fewer calls an hour than this make it cold.
 const WARM: usize = 5;
-/// The window in which calls are counted.
-const WINDOW: Duration = Duration::from_hours(1);
 
-/// Calls of one upstream. Outlives its connections, so that the adaptive idle time does not start over.
+/// Calls of one upstream. Outlives its connections.
 #[derive(Default)]
 pub(in crate::upstream) struct Usage {
     in_flight: AtomicUsize,
-    calls: Guarded<Calls>,
-}
-
-#[derive(Default)]
-struct Calls {
-    total: u64,
-    /// The last calls, as many as are needed to tell hot from warm.
-    recent: VecDeque<Instant>,
-    last_end: Option<Instant>,
+    /// Those of them that wait for their client, not for the server.
+    held: AtomicUsize,
+    last_end: Guarded<Option<Instant>>,
+    history: Arc<CallHistory>,
 }
 
 impl Usage {
+    /// That of a server which was called so before.
+    pub(in crate::upstream) fn after(history: Arc<CallHistory>) -> Self {
+        Self {
+            history,
+            ..Self::default()
+        }
+    }
+
     /// Counts a call that begins. A caller that counts before it looks for a connection either finds none that is being put to sleep,
     /// or is included in [`Usage::in_flight`].
     pub(in crate::upstream) fn begin(&self, now: Instant) {
         self.in_flight.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
-        let mut calls = self.calls.lock();
-        calls.total += 1;
-        if calls.recent.len() > HOT {
-            calls.recent.pop_front();
-        }
-        calls.recent.push_back(now);
+        self.history.note(now);
     }
 
     /// Notes its end.
     pub(in crate::upstream) fn end(&self, now: Instant) {
-        self.calls.lock().last_end = Some(now);
+        *self.last_end.lock() = Some(now);
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
     }
 
@@ -54,6 +53,21 @@ impl Usage {
     pub(in crate::upstream) fn in_flight(&self) -> usize {
         fence(Ordering::SeqCst);
         self.in_flight.load(Ordering::SeqCst)
+    }
+
+    /// A call begins to wait for its client.
+    pub(in crate::upstream) fn hold(&self) {
+        self.held.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It waits for the server again, or is over.
+    pub(in crate::upstream) fn resume(&self) {
+        self.held.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether the server may be waiting for an answer of a client.
+    pub(in crate::upstream) fn has_held(&self) -> bool {
+        self.held.load(Ordering::Relaxed) > 0
     }
 
     /// Whether a connection that is ready since `ready_since` has been idle long enough at `now`.
@@ -66,29 +80,22 @@ impl Usage {
         if self.in_flight() > 0 {
             return false;
         }
-        let calls = self.calls.lock();
-        let last_hour = calls
-            .recent
-            .iter()
-            .filter(|at| now.duration_since(**at) < WINDOW)
-            .count();
-        let since = calls
-            .last_end
-            .map_or(ready_since, |end| end.max(ready_since));
-        timeout(policy, last_hour, calls.total)
-            .is_some_and(|timeout| now.duration_since(since) >= timeout)
+        let last_end = *self.last_end.lock();
+        let since = last_end.map_or(ready_since, |end| end.max(ready_since));
+        timeout(policy, self.history.frequency(now))
+            .is_some_and(|timeout| now.saturating_duration_since(since) >= timeout)
     }
 }
 
-/// The idle time for so many calls in the last hour and in all; `None` is for ever.
-fn timeout(policy: &IdleTimeout, last_hour: usize, total: u64) -> Option<Duration> {
+/// The idle time of a server that is called so often; `None` is for ever.
+fn timeout(policy: &IdleTimeout, called: Frequency) -> Option<Duration> {
     let minutes = |n: u64| Duration::from_secs(60 * n);
     match policy {
         IdleTimeout::Never => None,
         IdleTimeout::After(time) => Some(*time),
-        IdleTimeout::Adaptive { min, .. } if total < 2 => Some(*min),
+        IdleTimeout::Adaptive { min, .. } if called.total < 2 => Some(*min),
         IdleTimeout::Adaptive { min, max } => {
-            let time = match last_hour {
+            let time = match called.last_hour {
                 n if n > HOT => minutes(5),
                 n if n >= WARM => minutes(3),
                 _ => minutes(1),
@@ -102,38 +109,115 @@ fn timeout(policy: &IdleTimeout, last_hour: usize, total: u64) -> Option<Duratio
 mod tests {
     use super::*;
 
-    const ADAPTIVE: IdleTimeout = IdleTimeout::Adaptive {
-        min: Duration::from_mins(1),
-        max: Duration::from_mins(5),
-    };
+    fn secs(n: u64) -> Duration {
+        Duration::from_secs(n)
+    }
 
+    fn adaptive(min: u64, max: u64) -> IdleTimeout {
+        IdleTimeout::Adaptive {
+            min: secs(min),
+            max: secs(max),
+        }
+    }
+
+    /// The seconds without a call after which a server is idle that had so many calls within the last hour, and so many before that.
+    fn idle_after(policy: &IdleTimeout, last_hour: u64, before: u64) -> Option<u64> {
+        let (usage, start) = (Usage::default(), Instant::now());
+        let busy = start + secs(7200);
+        let old = (0..before).map(|n| start + secs(n));
+        let recent = (0..last_hour).map(|n| busy + secs(n));
+        for at in old.chain(recent) {
+            usage.begin(at);
+            usage.end(at);
+        }
+        let since = busy + secs(last_hour.saturating_sub(1));
+        let idle_at = |n: &u64| usage.is_idle(policy, busy, since + secs(*n));
+        (0..=3600).find(idle_at)
+    }
+
+    /// Seed 004, "Adaptive timeout tiers" and "Configuring idle timeout".
     #[test]
-    fn the_busier_the_longer() {
-        let check = |last_hour, total, secs| {
+    fn servers_are_idle_when_the_table_says() {
+        let usual = adaptive(60, 300);
+        let table = [
+            // Hot: more than 20 calls an hour.
+            (usual, 21, 0, Some(300)),
+            (usual, 500, 0, Some(300)),
+            // Warm: 5 to 20.
+            (usual, 20, 0, Some(180)),
+            (usual, 5, 0, Some(180)),
+            (usual, 5, 400, Some(180)),
+            // Cold: fewer than 5.
+            (usual, 4, 0, Some(60)),
+            (usual, 2, 0, Some(60)),
+            (usual, 0, 400, Some(60)),
+            // Fewer than 2 requests in all: the minimum.
+            (usual, 0, 0, Some(60)),
+            (usual, 1, 0, Some(60)),
+            (adaptive(10, 300), 1, 0, Some(10)),
+            (adaptive(90, 300), 1, 0, Some(90)),
+            // From the second on the tier counts, within the bounds.
+            (adaptive(10, 300), 2, 0, Some(60)),
+            (adaptive(10, 300), 1, 1, Some(60)),
+            (adaptive(90, 300), 2, 0, Some(90)),
+            (adaptive(240, 300), 5, 0, Some(240)),
+            (adaptive(10, 120), 5, 0, Some(120)),
+            (adaptive(10, 120), 21, 0, Some(120)),
+            (adaptive(10, 30), 4, 0, Some(30)),
+            (adaptive(600, 900), 21, 0, Some(600)),
+            // "never", and fixed times, whatever the use.
+            (IdleTimeout::Never, 0, 0, None),
+            (IdleTimeout::Never, 500, 0, None),
+            (IdleTimeout::After(secs(120)), 0, 0, Some(120)),
+            (IdleTimeout::After(secs(30)), 500, 0, Some(30)),
+            (IdleTimeout::After(secs(3600)), 1, 0, Some(3600)),
+        ];
+        for (policy, last_hour, before, expected) in table {
+            let found = idle_after(&policy, last_hour, before);
             assert_eq!(
-                timeout(&ADAPTIVE, last_hour, total),
-                Some(Duration::from_secs(secs))
+                found, expected,
+                "{policy:?}, {last_hour} and {before} calls"
             );
-        };
-        check(0, 0, 60);
-        check(1, 1, 60);
-        check(4, 9, 60);
-        check(5, 9, 180);
-        check(20, 50, 180);
-        check(21, 50, 300);
-        assert_eq!(timeout(&IdleTimeout::Never, 0, 0), None);
-        let fixed = IdleTimeout::After(Duration::from_secs(7));
-        assert_eq!(timeout(&fixed, 100, 100), Some(Duration::from_secs(7)));
+        }
     }
 
     #[test]
-    fn a_call_in_flight_keeps_awake() {
+    fn a_server_cools_down_while_it_runs() {
         let (usage, start) = (Usage::default(), Instant::now());
-        let later = start + Duration::from_mins(10);
+        for n in 0..21 {
+            usage.begin(start + secs(n * 60));
+            usage.end(start + secs(n * 60));
+        }
+        let usual = adaptive(60, 300);
+        // The first of them is more than an hour ago, so it is warm; then cold.
+        let is_idle =
+            |ready: u64, now: u64| usage.is_idle(&usual, start + secs(ready), start + secs(now));
+        assert!(!is_idle(3_400, 3_590) && is_idle(3_420, 3_600));
+        assert!(!is_idle(4_700, 4_750) && is_idle(4_700, 4_760));
+    }
+
+    #[test]
+    fn a_call_in_flight_keeps_awake_however_long_it_takes() {
+        let usual = adaptive(60, 300);
+        let (usage, start) = (Usage::default(), Instant::now());
+        let later = start + secs(24 * 3600);
         usage.begin(start);
-        assert!(!usage.is_idle(&ADAPTIVE, start, later));
+        assert!(!usage.is_idle(&usual, start, later));
         usage.end(later);
-        assert!(!usage.is_idle(&ADAPTIVE, start, later + Duration::from_secs(59)));
-        assert!(usage.is_idle(&ADAPTIVE, start, later + Duration::from_mins(1)));
+        assert!(!usage.is_idle(&usual, start, later + secs(59)));
+        assert!(usage.is_idle(&usual, start, later + secs(60)));
+    }
+
+    #[test]
+    fn what_is_known_of_earlier_calls_counts() {
+        let history = Arc::new(CallHistory::default());
+        let start = Instant::now();
+        for n in 0..30 {
+            history.note(start + secs(n));
+        }
+        let usage = Usage::after(history);
+        let usual = adaptive(60, 300);
+        assert!(!usage.is_idle(&usual, start + secs(30), start + secs(329)));
+        assert!(usage.is_idle(&usual, start + secs(30), start + secs(330)));
     }
 }

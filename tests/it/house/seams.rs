@@ -121,6 +121,7 @@ const SPAWNS: &[Exception] = &[
         1,
         "the supervisor waits for its workers",
     ),
+    ("upstream/fleet/usage_file.rs", 1, "waited for at once"),
 ];
 
 #[test]

@@ -1,0 +1,103 @@
+//! How the connection to a server is, in the words that every face shows.
+
+use serde::{Deserialize, Serialize};
+
+use super::Connections;
+use crate::{
+    config::duration,
+    process,
+    upstream::{State, Status},
+};
+
+/// Limit: characters of the line that is shown of a server that is starting.
+const LATEST: usize = 200;
+
+/// How the connection to a server is, in the words that every face shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ServerState {
+    /// Not connected: asleep until the next call, or switched off, or held.
+    Disconnected,
+    /// On its way.
+    Connecting,
+    /// Waits for a person to log in.
+    Authenticating,
+    /// Connected.
+    Ready,
+    /// The entry cannot be used, or the last attempt failed.
+    Error,
+    /// A state of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl ServerState {
+    /// The word that is shown.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Disconnected => "Disconnected",
+            Self::Connecting => "Connecting",
+            Self::Authenticating => "Authenticating",
+            Self::Ready => "Ready",
+            Self::Error => "Error",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// A server that sleeps looks like one that does not work, so it says that it does.
+pub(super) fn asleep(state: ServerState, base: Option<&Status>) -> Option<String> {
+    let is_asleep = state == ServerState::Disconnected && base.is_some();
+    is_asleep.then(|| "none: asleep, the next call starts it".to_owned())
+}
+
+/// What a start takes so long that may have to download.
+pub(super) fn first_start(connections: &Connections) -> Option<String> {
+    let longest = connections.all().find_map(|one| one.first_start)?;
+    let longest = duration::show(longest);
+    Some(format!("first start may download, up to {longest}"))
+}
+
+/// The last line that says something, without what a progress bar has overwritten.
+pub(super) fn latest(lines: Vec<String>) -> Option<String> {
+    let mut lines = lines.into_iter().rev();
+    let line = lines.find(|line| !process::is_run_mark(line) && !line.trim().is_empty())?;
+    let shown = line.trim_end().rsplit('\r').next().unwrap_or_default();
+    Some(shown.chars().take(LATEST).collect())
+}
+
+/// Whether a connection is there, or on its way.
+pub(super) fn runs(status: &Status) -> bool {
+    matches!(status.state, State::Connecting { .. } | State::Ready { .. })
+}
+
+/// Of the server and its instances. It works if one of them does.
+pub(super) fn state(connections: &Connections) -> ServerState {
+    let shown = |status: &Status| match status.state {
+        State::Asleep => (0, ServerState::Disconnected),
+        State::Waiting { .. } | State::Failed { .. } => (1, ServerState::Error),
+        State::Connecting { .. } => (2, ServerState::Connecting),
+        State::Ready { .. } => (3, ServerState::Ready),
+    };
+    let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
+    best.map_or(ServerState::Disconnected, |(_, state)| state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_latest_line_is_what_a_terminal_would_show() {
+        let shown = |lines: &[&str]| latest(lines.iter().map(|&line| line.to_owned()).collect());
+        assert_eq!(shown(&[]), None);
+        assert_eq!(shown(&["one", "two"]).as_deref(), Some("two"));
+        assert_eq!(shown(&["one", " "]).as_deref(), Some("one"));
+        assert_eq!(shown(&["10 %\r50 %\r90 %\r"]).as_deref(), Some("90 %"));
+        let mark = "--- started 2026-11-22T00:00:00Z ---";
+        if process::is_run_mark(mark) {
+            assert_eq!(shown(&[mark]), None);
+        }
+        let long = "x".repeat(9_000);
+        assert_eq!(shown(&[&long]).map(|line| line.len()), Some(LATEST));
+    }
+}

@@ -1,0 +1,150 @@
+//! How long one call may take: so long without a sign, which progress begins anew, and so long in all. The wait for a place counts, the
+//! time in which its client is asked does not. Pure: whoever asks says what time it is.
+
+use std::time::{Duration, Instant};
+
+use crate::{
+    config::duration,
+    error_code::{ErrorCode, Failure},
+    names::ServerName,
+};
+
+/// The clock of one call.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CallClock {
+    /// How long it may go without a sign.
+    silence: Duration,
+    /// When that is over.
+    due: Instant,
+    /// When it is over whatever it reports.
+    end: Instant,
+    /// Since when the clock stands still.
+    held: Option<Instant>,
+}
+
+impl CallClock {
+    /// That of a call which begins `now` and ends at `end`, but not before its server had the time for one answer.
+    pub(super) fn new(now: Instant, silence: Duration, end: Instant) -> Self {
+        let due = now + silence;
+        Self {
+            silence,
+            due,
+            end: end.max(due),
+            held: None,
+        }
+    }
+
+    /// When it is over as things stand, unless the clock stands still.
+    pub(super) fn deadline(&self) -> Instant {
+        self.due.min(self.end)
+    }
+
+    /// The server reports progress.
+    pub(super) fn progress(&mut self, now: Instant) {
+        self.due = now + self.silence;
+    }
+
+    /// Stops the clock. Whether it ran.
+    pub(super) fn hold(&mut self, now: Instant) -> bool {
+        let ran = self.held.is_none();
+        self.held.get_or_insert(now);
+        ran
+    }
+
+    /// Lets it go on. Whether it stood.
+    pub(super) fn resume(&mut self, now: Instant) -> bool {
+        let Some(since) = self.held.take() else {
+            return false;
+        };
+        let pause = now.saturating_duration_since(since);
+        self.due += pause;
+        self.end += pause;
+        true
+    }
+
+    /// Whether it stands still.
+    pub(super) fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// The failure of a call that is over.
+    pub(super) fn overdue(&self, server: &ServerName) -> Failure {
+        let (error, hint) = if self.end < self.due {
+            (
+                format!(
+                    "the server {server:?} reported progress, but had not finished when the call's time was over"
+                ),
+                "It was cancelled: a call may take 30 minutes in all. Ask for less at once.",
+            )
+        } else {
+            let time = duration::show(self.silence);
+            (
+                format!("the server {server:?} did not answer within {time}"),
+                "It was cancelled. The user can raise call_tool_timeout of the server.",
+            )
+        };
+        Failure::new(ErrorCode::TimedOut, error, hint).of_server(server)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn minutes(n: u64) -> Duration {
+        Duration::from_secs(60 * n)
+    }
+
+    fn text(clock: &CallClock) -> String {
+        let server = ServerName::parse("slow").expect("a name");
+        clock.overdue(&server).error
+    }
+
+    #[test]
+    fn silence_ends_a_call_and_progress_begins_it_anew() {
+        let start = Instant::now();
+        let mut clock = CallClock::new(start, minutes(2), start + minutes(30));
+        assert_eq!(clock.deadline(), start + minutes(2));
+        clock.progress(start + minutes(1));
+        assert_eq!(clock.deadline(), start + minutes(3));
+        assert_eq!(
+            text(&clock),
+            r#"the server "slow" did not answer within 2m"#
+        );
+    }
+
+    #[test]
+    fn no_progress_carries_a_call_beyond_its_end() {
+        let start = Instant::now();
+        let mut clock = CallClock::new(start, minutes(2), start + minutes(30));
+        for minute in 0..30 {
+            clock.progress(start + minutes(minute));
+        }
+        assert_eq!(clock.deadline(), start + minutes(30));
+        let said = text(&clock);
+        assert!(said.contains("had not finished"), "{said}");
+    }
+
+    #[test]
+    fn a_long_silence_that_was_allowed_is_not_cut_short() {
+        let start = Instant::now();
+        let clock = CallClock::new(start, minutes(60), start + minutes(30));
+        assert_eq!(clock.deadline(), start + minutes(60));
+    }
+
+    #[test]
+    fn the_clock_stands_while_the_client_is_asked() {
+        let start = Instant::now();
+        let mut clock = CallClock::new(start, minutes(2), start + minutes(30));
+        assert!(clock.hold(start + minutes(1)));
+        assert!(!clock.hold(start + minutes(5)), "it stands already");
+        assert!(clock.is_held());
+        assert!(clock.resume(start + minutes(11)));
+        assert!(!clock.resume(start + minutes(12)));
+        assert_eq!(clock.deadline(), start + minutes(12));
+        for minute in 11..60 {
+            clock.progress(start + minutes(minute));
+        }
+        assert_eq!(clock.deadline(), start + minutes(40));
+    }
+}

@@ -1,0 +1,371 @@
+//! The life of a server: started once by whoever comes first, kept while it is used, put to sleep when it is idle, looked after while
+//! it is connected.
+
+mod liveness;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    client::{Exchange, TestClient, call_params},
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    patience::{until, until_async, within},
+    script::UnknownMethods,
+};
+
+async fn listed(daemon: &TestDaemon, tool: &str) -> TestClient {
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool(tool).await;
+    client
+}
+
+/// A daemon with this server that knows its list from before, and has not started it yet.
+async fn asleep(upstream: &Upstream, more: Value) -> TestDaemon {
+    let builder = TestDaemon::builder().upstream_with("up", upstream, more);
+    let daemon = builder.start().await;
+    listed(&daemon, "up__echo").await;
+    let home = daemon.shutdown().await;
+    TestDaemon::start_in(home).await
+}
+
+/// The row of the only server, once it is like this.
+async fn row(daemon: &TestDaemon, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+    until_async(what, async || {
+        let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
+        Some(rows["servers"][0].clone()).filter(&is_it)
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_thousand_first_calls_are_one_start() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let upstream = upstream
+            .on("initialize", gate("awake").then(reply(INITIALIZED)))
+            .tool("echo", echo())
+            .start()
+            .await;
+        upstream.open("awake").await;
+        let daemon = asleep(
+            &upstream,
+            json!({"idle_timeout": "10m", "protocol_era": "legacy"}),
+        )
+        .await;
+        let before = upstream.received("initialize").len();
+        upstream.shut("awake").await;
+        let clients = join_all((0..10).map(|_| daemon.client("/mcp/all"))).await;
+        let calls = (0..1_000).map(|n| {
+            let client = &clients[n % clients.len()];
+            async move { client.call("up__echo", &format!(r#"{{"n":{n}}}"#)).await }
+        });
+        let start = async {
+            upstream.wait_for_count("initialize", before + 1).await;
+            upstream.open("awake").await;
+        };
+        let (replies, ()) = tokio::join!(join_all(calls), start);
+        for (n, reply) in replies.iter().enumerate() {
+            assert_eq!(
+                reply.value()["structuredContent"]["n"],
+                n,
+                "{}",
+                reply.frame
+            );
+        }
+        assert_eq!(upstream.received("initialize").len(), before + 1);
+    }
+}
+
+const INITIALIZED: &str = r#"{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"up","version":"1"}}"#;
+
+#[tokio::test]
+async fn nineteen_servers_do_not_wait_for_one_that_hangs() {
+    const HEALTHY: usize = 19;
+    let hanging = FakeUpstream::stdio()
+        .on("initialize", hang())
+        .unknown_methods(UnknownMethods::Ignored)
+        .start()
+        .await;
+    let healthy = FakeUpstream::http().tool("echo", echo()).start().await;
+    let names: Vec<String> = (0..HEALTHY).map(|n| format!("s{n:02}")).collect();
+    let builder = names.iter().fold(TestDaemon::builder(), |daemon, name| {
+        daemon.upstream(name, &healthy)
+    });
+    // The first in every order.
+    let patient = json!({"init_timeout": "10m", "start": "eager"});
+    let daemon = builder
+        .upstream_with("a-hanging", &hanging, patient)
+        .start()
+        .await;
+    hanging.wait_for("initialize").await;
+    let client = daemon.client("/mcp/all").await;
+    for name in &names {
+        client.wait_for_tool(&format!("{name}__echo")).await;
+    }
+    let model = TestClient::stateless(&daemon, "/mcp");
+    // If any of them waited for the server, or for as long as first lists wait, this would not end in time.
+    within("twenty rounds of everything", async {
+        for round in 0..20 {
+            assert_eq!(client.tool_names().await.len(), HEALTHY);
+            let found = model
+                .call("retrieve_tools", r#"{"query":"echo","limit":15}"#)
+                .await;
+            assert!(found.text().contains(":echo"), "{}", found.text());
+            let calls = names.iter().map(|name| {
+                let (client, tool) = (&client, format!("{name}__echo"));
+                async move { client.call(&tool, &format!(r#"{{"n":{round}}}"#)).await }
+            });
+            for reply in join_all(calls).await {
+                assert_eq!(reply.value()["structuredContent"]["n"], round);
+            }
+            assert_eq!(daemon.get("/health").await.status, 200);
+        }
+    })
+    .await;
+    let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
+    assert_eq!(rows["servers"][0]["name"], "a-hanging");
+    assert_eq!(rows["servers"][0]["state"], "Connecting");
+}
+
+#[tokio::test]
+async fn a_server_at_work_does_not_sleep_and_one_that_sleeps_stays_listed() {
+    const FORM: &str = r#"{"message":"Name?","requestedSchema":{"type":"object","properties":{}}}"#;
+    let working = FakeUpstream::stdio()
+        .tool("late", gate("go").then(reply_text("done")))
+        .start()
+        .await;
+    let asking = FakeUpstream::stdio()
+        .tool(
+            "form",
+            ask("elicitation/create", FORM).then(reply_with_answer()),
+        )
+        .start()
+        .await;
+    let idle = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let nervous = json!({"min_idle_timeout": "1s", "max_idle_timeout": "1s"});
+    let shared =
+        json!({"min_idle_timeout": "1s", "max_idle_timeout": "1s", "session_scope": "shared"});
+    let daemon = TestDaemon::builder()
+        .config(json!({"idle_check_interval": "1s"}))
+        .upstream_with("working", &working, nervous.clone())
+        .upstream_with("asking", &asking, shared)
+        .upstream_with("idle", &idle, nervous)
+        .start()
+        .await;
+    let client = TestClient::speaking("2025-06-18")
+        .declaring(r#"{"elicitation":{}}"#)
+        .connect(&daemon, "/mcp/all")
+        .await;
+    for tool in ["working__late", "asking__form", "idle__echo"] {
+        client.wait_for_tool(tool).await;
+    }
+    let late = client.call("working__late", "{}");
+    let meanwhile = async {
+        working.wait_for("tools/call").await;
+        let mut form = client
+            .start("tools/call", &call_params("asking__form", "{}"))
+            .await;
+        let id = question(&mut form).await;
+        // Called after them, asleep before them: it was looked at since.
+        client.call("idle__echo", "{}").await.result();
+        idle.wait_for_children(0).await;
+        client.call("idle__echo", "{}").await.result();
+        idle.wait_for_children(0).await;
+        assert_eq!((working.alive().len(), asking.alive().len()), (1, 1));
+        assert!(client.tool_names().await.contains(&"idle__echo".to_owned()));
+        client.respond(&id, r#"{"action":"decline"}"#).await;
+        assert!(form.finish().await.text().contains("decline"));
+        working.open("go").await;
+    };
+    let (late, ()) = tokio::join!(late, meanwhile);
+    assert_eq!(late.text(), "done");
+    working.wait_for_children(0).await;
+    asking.wait_for_children(0).await;
+    assert_eq!((working.spawn_count(), asking.spawn_count()), (1, 1));
+}
+
+/// The id of what the client is asked.
+async fn question(call: &mut Exchange) -> Value {
+    let frame = within("a question", call.next()).await.expect("a question");
+    let question: Value = serde_json::from_str(&frame).expect("JSON");
+    assert_eq!(question["method"], "elicitation/create", "{frame}");
+    question["id"].clone()
+}
+
+#[tokio::test]
+async fn how_often_a_server_was_called_is_known_to_the_next_daemon() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let with = |more: Value| TestDaemon::builder().upstream_with("up", &upstream, more);
+    let daemon = with(json!({})).start().await;
+    let client = listed(&daemon, "up__echo").await;
+    for _ in 0..3 {
+        client.call("up__echo", "{}").await.result();
+    }
+    // An edit that replaces the connection is no new beginning either.
+    daemon
+        .home()
+        .write_config(&with(json!({"env": {"EDITED": "1"}})).text());
+    upstream.wait_for_count("initialize", 2).await;
+    client.call("up__echo", "{}").await.result();
+    let home = daemon.shutdown().await;
+    let file = home.data_dir().join("usage.json");
+    let total = || {
+        let text = std::fs::read_to_string(&file).expect("it was written");
+        let content: Value = serde_json::from_str(&text).expect("JSON");
+        content["servers"]["up"]["total"].clone()
+    };
+    assert_eq!(total(), 4);
+    #[cfg(unix)]
+    {
+        let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(&file).expect("a file"));
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.call("up__echo", "{}").await.result();
+    let _home = daemon.shutdown().await;
+    assert_eq!(total(), 5);
+}
+
+#[tokio::test]
+async fn an_eager_server_runs_before_anybody_calls_and_comes_back_by_itself() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let hasty = json!({"start": "eager", "idle_timeout": "1s"});
+    let daemon = asleep(&upstream, hasty).await;
+    let runs_again = |count| {
+        let upstream = &upstream;
+        until("the server to run", move || {
+            (upstream.spawn_count() == count && upstream.alive().len() == 1).then_some(())
+        })
+    };
+    runs_again(2).await;
+    row(&daemon, "to be ready", |row| row["state"] == "Ready").await;
+    upstream.crash().await;
+    runs_again(3).await;
+    assert!(upstream.received("tools/call").is_empty());
+}
+
+#[tokio::test]
+async fn a_server_takes_as_many_requests_at_a_time_as_it_may_and_all_in_the_end() {
+    let upstream = FakeUpstream::stdio()
+        .tool("late", gate("go").then(echo()))
+        .start()
+        .await;
+    let two = json!({"max_concurrent_requests": 2});
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &upstream, two)
+        .start()
+        .await;
+    let (a, b) = (
+        listed(&daemon, "up__late").await,
+        listed(&daemon, "up__late").await,
+    );
+    let calls = (0..20).map(|n| {
+        let client = if n < 18 { &a } else { &b };
+        async move { client.call("up__late", &format!(r#"{{"n":{n}}}"#)).await }
+    });
+    let opening = async {
+        upstream.wait_for_count("tools/call", 2).await;
+        // Lists are ours, and wait for nobody.
+        assert_eq!(b.tool_names().await, ["up__late"]);
+        assert_eq!(upstream.received("tools/call").len(), 2);
+        upstream.open("go").await;
+    };
+    let (replies, ()) = tokio::join!(join_all(calls), opening);
+    for (n, reply) in replies.iter().enumerate() {
+        assert_eq!(
+            reply.value()["structuredContent"]["n"],
+            n,
+            "{}",
+            reply.frame
+        );
+    }
+    assert_eq!(upstream.received("tools/call").len(), 20);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_first_start_that_may_download_says_so() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let npx = folder.path().join("npx");
+    let script = "#!/bin/sh\nprintf 'fetching\\nadded 10 packages\\r' >&2\nexec sleep 600\n";
+    std::fs::write(&npx, script).expect("our folder");
+    std::fs::set_permissions(&npx, std::fs::Permissions::from_mode(0o700)).expect("our file");
+    let daemon = TestDaemon::builder()
+        .entry("up", json!({"command": npx, "args": ["-y", "some-server"]}))
+        .start()
+        .await;
+    let shown = row(&daemon, "its last line", |row| {
+        row["last_output"].is_string()
+    })
+    .await;
+    assert_eq!(shown["state"], "Connecting", "{shown}");
+    assert_eq!(shown["detail"], "first start may download, up to 5m");
+    until_async("the line that has no end yet", async || {
+        let rows = daemon.rest("GET", "/api/v1/servers", "").await.json();
+        let line = rows["servers"][0]["last_output"].as_str()?.to_owned();
+        ["fetching", "added 10 packages"]
+            .contains(&&*line)
+            .then_some(())
+    })
+    .await;
+    let model = TestClient::stateless(&daemon, "/mcp");
+    let told = model
+        .call("retrieve_tools", r#"{"query":"anything"}"#)
+        .await;
+    assert!(
+        !told.frame.contains("fetching"),
+        "stderr is for the operator: {}",
+        told.frame
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_server_that_always_fails_is_given_up_and_says_what_to_do() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let broken = folder.path().join("broken");
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let (command, args) = upstream.command_line();
+    let script = format!(
+        "test -e {} && exit 3; exec {} {}",
+        broken.display(),
+        command.display(),
+        args[0].display()
+    );
+    let daemon = TestDaemon::builder()
+        .entry("up", json!({"command": "sh", "args": ["-c", script]}))
+        .start()
+        .await;
+    listed(&daemon, "up__echo").await;
+    let home = daemon.shutdown().await;
+    std::fs::write(&broken, "").expect("our folder");
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    for _ in 0..5 {
+        let failure = client.call("up__echo", "{}").await.failure();
+        assert_eq!(failure["code"], "server_unavailable", "{failure}");
+    }
+    let shown = row(&daemon, "to be given up", |row| row["state"] == "Error").await;
+    let error = shown["last_error"].as_str().unwrap_or_default();
+    assert!(
+        error.contains("failure 5 in a row; it is not started again until"),
+        "{error}"
+    );
+    let step = shown["next_step"].as_str().unwrap_or_default();
+    assert!(
+        step.contains("upstream logs up") && step.contains("`mcpproxy upstream restart up`"),
+        "{step}"
+    );
+    std::fs::remove_file(&broken).expect("it is there");
+    let restarted = daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
+    assert_eq!(restarted.status, 200, "{}", restarted.text());
+    row(&daemon, "to be ready", |row| {
+        row["state"] == "Ready" && row["last_error"].is_null()
+    })
+    .await;
+    client.call("up__echo", "{}").await.result();
+}

@@ -1,0 +1,91 @@
+//! Signs of life: who is asked for them, and what becomes of who gives none.
+
+use serde_json::json;
+
+use super::listed;
+use crate::support::{
+    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, modern, patience::until,
+    processes,
+};
+
+#[tokio::test]
+async fn a_server_that_hangs_is_found_out_and_started_anew() {
+    for (revision, sign) in [
+        ("2025-06-18", "ping"),
+        (modern::REVISION, "server/discover"),
+    ] {
+        let upstream = FakeUpstream::stdio()
+            .speaking(revision)
+            .tool("echo", echo())
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .config(json!({"health_check_interval": "1s"}))
+            .upstream_with("up", &upstream, json!({"start": "eager"}))
+            .start()
+            .await;
+        let client = listed(&daemon, "up__echo").await;
+        let signs = upstream.received(sign).len();
+        upstream.wait_for_count(sign, signs + 2).await;
+        assert_eq!(upstream.spawn_count(), 1, "{sign}");
+        processes::stop(upstream.pids()[0]);
+        until("the next child", || {
+            (upstream.spawn_count() == 2).then_some(())
+        })
+        .await;
+        client.call("up__echo", r#"{"n":1}"#).await.result();
+        assert!(!processes::runs(upstream.pids()[0]));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_know_pings_is_left_in_peace() {
+    for upstream in [
+        FakeUpstream::stdio(),
+        FakeUpstream::http(),
+        FakeUpstream::sse(),
+    ] {
+        let upstream = upstream
+            .on("ping", hang())
+            .tool("echo", echo())
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .config(json!({"health_check_interval": "1s", "tool_discovery_interval": "0s"}))
+            .upstream_with(
+                "up",
+                &upstream,
+                json!({"start": "eager", "idle_timeout": "never"}),
+            )
+            .start()
+            .await;
+        let client = listed(&daemon, "up__echo").await;
+        // The first is the listing; the others are asked instead of pings.
+        upstream.wait_for_count("tools/list", 4).await;
+        assert_eq!(upstream.received("ping").len(), 1, "it is not pinged again");
+        assert_eq!(upstream.received("initialize").len(), 1);
+        client.call("up__echo", "{}").await.result();
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_pings_lives() {
+    for upstream in [FakeUpstream::stdio(), FakeUpstream::http()] {
+        let upstream = upstream
+            .on(
+                "ping",
+                error(r#"{"code":-32601,"message":"what is a ping?"}"#),
+            )
+            .tool("echo", echo())
+            .start()
+            .await;
+        let daemon = TestDaemon::builder()
+            .config(json!({"health_check_interval": "1s"}))
+            .upstream_with("up", &upstream, json!({"start": "eager"}))
+            .start()
+            .await;
+        listed(&daemon, "up__echo").await;
+        upstream.wait_for_count("ping", 3).await;
+        assert_eq!(upstream.received("initialize").len(), 1);
+    }
+}
