@@ -18,6 +18,7 @@ mod output;
 mod platform;
 mod pretty_json;
 mod serve;
+mod service;
 mod status;
 mod stdio;
 mod stop;
@@ -56,6 +57,7 @@ Examples:
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
   mcpproxy status                                      the daemon, and what is wrong
+  mcpproxy service install                             run the daemon at every login
   mcpproxy activity list                               what was called, refused and changed
   mcpproxy tools list                                  what they offer
   mcpproxy tools search create issue                   what an AI client finds for these words
@@ -81,6 +83,8 @@ enum Command {
     Stop(stop::StopCommand),
     #[command(subcommand)]
     Access(access::AccessCommand),
+    #[command(subcommand)]
+    Service(service::ServiceCommand),
     #[command(subcommand)]
     Config(config::ConfigCommand),
     Version(version::VersionCommand),
@@ -124,6 +128,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Logs(logs) => block_on(logs.run(location, out)),
         Command::Stop(stop) => block_on(stop.run(location, out)),
         Command::Access(access) => access.run(location, out),
+        Command::Service(service) => block_on(service.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
         Command::Version(version) => block_on(version.run(location, out)),
         Command::DemoServer => crate::demo_server::run().map_err(|source| {

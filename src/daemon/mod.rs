@@ -9,6 +9,7 @@ mod http;
 mod lock;
 mod response_body;
 mod running;
+mod watchdog;
 mod withdrawal;
 
 use std::{
