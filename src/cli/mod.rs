@@ -7,6 +7,7 @@ mod access;
 mod activity;
 mod background;
 mod call;
+mod completions;
 mod config;
 mod connection;
 mod escapes;
@@ -87,6 +88,7 @@ enum Command {
     Service(service::ServiceCommand),
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    Completions(completions::CompletionsCommand),
     Version(version::VersionCommand),
     /// Run the bundled demo server on stdin and stdout
     #[command(hide = true)]
@@ -130,6 +132,9 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Access(access) => access.run(location, out),
         Command::Service(service) => block_on(service.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
+        Command::Completions(completions) => {
+            completions.run(location, <Arguments as clap::CommandFactory>::command())
+        }
         Command::Version(version) => block_on(version.run(location, out)),
         Command::DemoServer => crate::demo_server::run().map_err(|source| {
             CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))

@@ -2,6 +2,7 @@
 
 mod calls;
 mod checks;
+mod completions;
 mod files;
 mod logs;
 mod outcomes;
