@@ -10,6 +10,7 @@ mod call;
 mod completions;
 mod config;
 mod connection;
+mod doctor;
 mod escapes;
 mod failure;
 mod follow;
@@ -58,6 +59,7 @@ Examples:
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
   mcpproxy status                                      the daemon, and what is wrong
+  mcpproxy doctor                                      everything that may be wrong, and what to do
   mcpproxy service install                             run the daemon at every login
   mcpproxy activity list                               what was called, refused and changed
   mcpproxy tools list                                  what they offer
@@ -88,6 +90,7 @@ enum Command {
     Service(service::ServiceCommand),
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    Doctor(doctor::DoctorCommand),
     Completions(completions::CompletionsCommand),
     Version(version::VersionCommand),
     /// Run the bundled demo server on stdin and stdout
@@ -132,6 +135,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Access(access) => access.run(location, out),
         Command::Service(service) => block_on(service.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
+        Command::Doctor(doctor) => block_on(doctor.run(location, out)),
         Command::Completions(completions) => {
             completions.run(location, <Arguments as clap::CommandFactory>::command())
         }

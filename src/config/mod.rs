@@ -41,6 +41,7 @@ mod write;
 mod tests;
 
 pub use activity::{ActivitySettings, Kept};
+pub use document::json_of;
 pub use edit::{Change, EditError, edit, edit_all, written_entry};
 pub use keeper::{Keeper, KeeperTask};
 pub use line_column::LineColumn;

@@ -3,6 +3,7 @@
 mod calls;
 mod checks;
 mod completions;
+mod doctor;
 mod files;
 mod logs;
 mod outcomes;
