@@ -46,14 +46,14 @@ mod tests {
     fn a_server_whose_variable_only_this_shell_has_is_named() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("mcp_config.json");
-        // Cargo sets it for tests, and no service manager has it.
-        let text = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${CARGO_MANIFEST_DIR}" } }, "b": { "command": "x", "env": { "H": "${HOME}" } }, "c": { "command": "x", "env": { "N": "${NOT_SET_ANYWHERE}" } } } }"#;
+        // Tests are always given it.
+        let text = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${PATH}" } }, "b": { "command": "x", "env": { "H": "${HOME}" } }, "c": { "command": "x", "env": { "N": "${NOT_SET_ANYWHERE}" } } } }"#;
         fs::write(&file, text).expect("writable");
         let here = config::load(&file, &config::process_environment()).expect("it is sound");
-        let none = given("PATH=/bin\n", Path::new("/no/such/file"));
+        let none = given("LANG=C\n", Path::new("/no/such/file"));
         assert_eq!(servers_that_lack_variables(&file, &here, &none), ["a"]);
         let environment_file = folder.path().join("mcpproxy.env");
-        fs::write(&environment_file, "# keys\nCARGO_MANIFEST_DIR=x\n").expect("writable");
+        fs::write(&environment_file, "# keys\nPATH=x\n").expect("writable");
         let some = given("", &environment_file);
         assert_eq!(
             servers_that_lack_variables(&file, &here, &some),

@@ -13,7 +13,7 @@ pub(super) struct ServiceState {
     /// In the manager's own words: `active (running)`, `failed (watchdog)`.
     pub(super) state: Option<String>,
     /// Whether it is started at login.
-    pub(super) enabled: Option<bool>,
+    pub(super) at_login: Option<bool>,
     /// How often it was started again since it was started.
     pub(super) restarts: Option<u32>,
     /// Why the manager cannot be asked.
@@ -62,7 +62,7 @@ fn of_systemd(answer: &str) -> ServiceState {
             .and_then(|pid| pid.parse().ok())
             .filter(|pid| *pid != 0),
         state: Some(format!("{active} ({detail})")),
-        enabled: value("UnitFileState").map(|state| state == "enabled"),
+        at_login: value("UnitFileState").map(|state| state == "enabled"),
         restarts: value("NRestarts").and_then(|count| count.parse().ok()),
         unknown: None,
     }
@@ -93,7 +93,7 @@ fn of_launchd(answer: Option<&String>) -> ServiceState {
         running: Some(pid.is_some()),
         pid,
         state: Some(detail),
-        enabled: Some(true),
+        at_login: Some(true),
         restarts: None,
         unknown: None,
     }
@@ -110,7 +110,7 @@ mod tests {
             running: Some(true),
             pid: Some(42),
             state: Some("active (running)".to_owned()),
-            enabled: Some(true),
+            at_login: Some(true),
             restarts: Some(1),
             unknown: None,
         };

@@ -152,10 +152,10 @@ fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
     let restarts = restarts.map(|count| format!(", restarted {count} times"));
     let state = [Some(state), pid, restarts].into_iter().flatten().collect();
     facts.push(("state", state));
-    if let Some(enabled) = report.state.enabled {
+    if let Some(starts) = report.state.at_login {
         facts.push((
             "at login",
-            if enabled { "starts" } else { "does not start" }.to_owned(),
+            if starts { "starts" } else { "does not start" }.to_owned(),
         ));
     }
     facts.extend(report.program.map(|program| ("program", program)));

@@ -65,7 +65,7 @@ impl UninstallService {
         }
         let state = ServiceState::ask(file.kind).await;
         let is_reachable = state.unknown.is_none();
-        let is_loaded = file.kind == ServiceKind::Systemd || state.enabled == Some(true);
+        let is_loaded = file.kind == ServiceKind::Systemd || state.at_login == Some(true);
         if is_reachable && is_loaded {
             let step = Step::end(file.kind);
             let outcome = step.run().await;
