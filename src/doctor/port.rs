@@ -134,7 +134,8 @@ mod tests {
             let address = listener.local_addr().expect("an address");
             let server = std::thread::spawn(move || {
                 let (mut stream, _) = listener.accept().expect("a client");
-                let _ = stream.read(&mut [0; 512]);
+                let asked = stream.read(&mut [0; 512]).expect("a request");
+                assert!(asked > 0, "a request");
                 let _ = stream.write_all(answer.as_bytes());
             });
             (address, server)

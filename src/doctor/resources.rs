@@ -26,7 +26,7 @@ fn room(available: u64) -> DoctorFinding {
     let fix = "make room, or name another `data_dir` in the configuration";
     match available {
         ..NO_ROOM => DoctorFinding::fail(check, what, fix),
-        ..LITTLE_ROOM => DoctorFinding::warn(check, what, fix),
+        NO_ROOM..LITTLE_ROOM => DoctorFinding::warn(check, what, fix),
         _ => DoctorFinding::ok(check, what),
     }
 }
