@@ -63,6 +63,7 @@ pub mod inbound;
 pub mod bridge;
 pub mod daemon;
 pub mod demo_server;
+pub mod doctor;
 
 // Floor 10: the command line.
 pub mod cli;

@@ -186,7 +186,7 @@ fn last_words(stderr: &[u8]) -> String {
 }
 
 /// This program; where it was replaced meanwhile, its successor.
-fn own_program() -> Result<PathBuf, CommandFailure> {
+pub(super) fn own_program() -> Result<PathBuf, CommandFailure> {
     let program = env::current_exe().map_err(|error| {
         CommandFailure::failed(format!("failed to find our own program: {error}"))
     })?;

@@ -30,6 +30,11 @@ pub(super) struct Location {
 }
 
 impl Location {
+    /// These two, in place of those of the command line.
+    pub(super) fn named(config: Option<PathBuf>, data_dir: Option<PathBuf>) -> Self {
+        Self { config, data_dir }
+    }
+
     /// The operator's verbs over the files there.
     pub(super) fn files(&self) -> Result<Management<OverFiles>, CommandFailure> {
         let asked = RequestedPlaces {

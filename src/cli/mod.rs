@@ -7,8 +7,10 @@ mod access;
 mod activity;
 mod background;
 mod call;
+mod completions;
 mod config;
 mod connection;
+mod doctor;
 mod escapes;
 mod failure;
 mod follow;
@@ -18,6 +20,7 @@ mod output;
 mod platform;
 mod pretty_json;
 mod serve;
+mod service;
 mod status;
 mod stdio;
 mod stop;
@@ -56,6 +59,8 @@ Examples:
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
   mcpproxy status                                      the daemon, and what is wrong
+  mcpproxy doctor                                      everything that may be wrong, and what to do
+  mcpproxy service install                             run the daemon at every login
   mcpproxy activity list                               what was called, refused and changed
   mcpproxy tools list                                  what they offer
   mcpproxy tools search create issue                   what an AI client finds for these words
@@ -82,7 +87,11 @@ enum Command {
     #[command(subcommand)]
     Access(access::AccessCommand),
     #[command(subcommand)]
+    Service(service::ServiceCommand),
+    #[command(subcommand)]
     Config(config::ConfigCommand),
+    Doctor(doctor::DoctorCommand),
+    Completions(completions::CompletionsCommand),
     Version(version::VersionCommand),
     /// Run the bundled demo server on stdin and stdout
     #[command(hide = true)]
@@ -124,7 +133,12 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Logs(logs) => block_on(logs.run(location, out)),
         Command::Stop(stop) => block_on(stop.run(location, out)),
         Command::Access(access) => block_on(access.run(location, out)),
+        Command::Service(service) => block_on(service.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
+        Command::Doctor(doctor) => block_on(doctor.run(location, out)),
+        Command::Completions(completions) => {
+            completions.run(location, <Arguments as clap::CommandFactory>::command())
+        }
         Command::Version(version) => block_on(version.run(location, out)),
         Command::DemoServer => crate::demo_server::run().map_err(|source| {
             CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))

@@ -176,6 +176,15 @@ impl Output {
         }
     }
 
+    /// The same, saying nothing but errors.
+    pub(super) fn quietly(self) -> Self {
+        Self {
+            quiet: true,
+            verbose: false,
+            ..self
+        }
+    }
+
     pub(super) fn is_json(self) -> bool {
         self.format == Format::Json
     }

@@ -60,6 +60,17 @@ pub(super) fn standard_streams() -> io::Result<(StdinStream, StdoutStream)> {
     Ok((Box::new(tokio::io::stdin()), Box::new(tokio::io::stdout())))
 }
 
+/// Whose process this is.
+#[cfg(unix)]
+pub(super) fn user_id() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+pub(super) fn user_id() -> u32 {
+    0
+}
+
 /// Leaves the session, and with it the terminal, of whoever started us.
 #[cfg(unix)]
 pub(super) fn leave_session() {

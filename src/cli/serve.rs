@@ -52,6 +52,9 @@ pub(super) struct ServeCommand {
     /// How log lines look
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Lines::Text)]
     log_format: Lines,
+    /// Write the log to this file instead of stderr: at most 5 MB, and as much set aside
+    #[arg(long, value_name = "FILE", conflicts_with = "background")]
+    log_file: Option<std::path::PathBuf>,
     /// Add the bundled demo server, under the name demo
     #[arg(long)]
     demo: bool,
@@ -143,9 +146,9 @@ impl ServeCommand {
                 Lines::Text => LogFormat::Text,
                 Lines::Json => LogFormat::Json,
             },
-            log_file: self
+            log_file: self.log_file.or(self
                 .background
-                .map(|_| background::log_file(files.data_dir())),
+                .map(|_| background::log_file(files.data_dir()))),
             tcp: match self.background {
                 Some(_) => Tcp::IfFree,
                 None if speaks_http => Tcp::Always,

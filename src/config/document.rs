@@ -61,6 +61,13 @@ pub(super) fn tree(text: &str) -> Result<Option<ast::Value<'_>>, ConfigError> {
         })
 }
 
+/// A file of another program as a value: JSON, with comments and trailing commas where it has them. An empty one is null.
+pub fn json_of(text: &str) -> Result<Value, ConfigError> {
+    let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let root = tree(text)?;
+    Ok(root.map_or(Value::Null, |root| to_json(&root, "", &mut Vec::new())))
+}
+
 /// Reads the text. An empty one is an empty document.
 pub(super) fn read(text: &str) -> Result<Document, ConfigError> {
     let mut document = Document::default();

@@ -48,6 +48,7 @@ mod write;
 mod tests;
 
 pub use activity::{ActivitySettings, Kept};
+pub use document::json_of;
 pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entry};
 pub use fingerprint::fingerprint_as_written;
 pub use harmless::{is_harmless, is_harmless_json};

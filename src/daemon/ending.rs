@@ -1,6 +1,6 @@
 //! When a daemon ends, and how: a signal, or nobody there to serve any more. A second signal ends at once.
 
-use super::{RunningDaemon, ServeError};
+use super::{RunningDaemon, ServeError, watchdog};
 
 /// The signals that end a daemon. Heard from the making on: one that comes before they are waited for is not lost, and does not end
 /// the process on the spot.
@@ -27,11 +27,13 @@ pub(super) async fn until(
     mut signals: Signals,
 ) {
     tell_service_manager(Stage::Ready);
+    let watchdog = watchdog(&running);
     tokio::select! {
         () = signals.next() => {
             tracing::info!("ending: calls in flight may finish; a second signal ends at once");
         }
         why = over => tracing::info!("ending: {why}"),
+        () = watchdog => (),
     }
     tell_service_manager(Stage::Stopping);
     let hurry = running.tasks.hurry.clone();
@@ -48,23 +50,49 @@ pub(super) async fn until(
 #[derive(Clone, Copy)]
 enum Stage {
     Ready,
+    Alive,
     Stopping,
+}
+
+/// Tells the service manager that we are alive, where it wants to hear that. Never ends.
+async fn watchdog(running: &RunningDaemon) {
+    let Some(limit) = watchdog_limit() else {
+        return std::future::pending().await;
+    };
+    let answers = async || watchdog::answers(&running.data_dir, &running.addresses).await;
+    watchdog::tell_while(limit, answers, || tell_service_manager(Stage::Alive)).await;
 }
 
 #[cfg(unix)]
 fn tell_service_manager(stage: Stage) {
     let told = match stage {
-        Stage::Ready => sd_notify::NotifyState::Ready,
-        Stage::Stopping => sd_notify::NotifyState::Stopping,
+        Stage::Ready => &[sd_notify::NotifyState::Ready][..],
+        Stage::Alive => &[sd_notify::NotifyState::Watchdog],
+        // While it ends it answers nobody, and has its own time for that.
+        Stage::Stopping => &[
+            sd_notify::NotifyState::Stopping,
+            sd_notify::NotifyState::Watchdog,
+        ],
     };
     // Not started by systemd: nobody listens, and nothing is wrong.
-    if let Err(error) = sd_notify::notify(&[told]) {
+    if let Err(error) = sd_notify::notify(told) {
         tracing::debug!(%error, "the service manager could not be told");
     }
 }
 
 #[cfg(not(unix))]
 fn tell_service_manager(_: Stage) {}
+
+/// How long the service manager waits for a sign of life.
+#[cfg(unix)]
+fn watchdog_limit() -> Option<std::time::Duration> {
+    sd_notify::watchdog_enabled().filter(|limit| !limit.is_zero())
+}
+
+#[cfg(not(unix))]
+fn watchdog_limit() -> Option<std::time::Duration> {
+    None
+}
 
 #[cfg(unix)]
 mod signals {

@@ -60,14 +60,15 @@ impl DataLock {
         let url = location.url.as_deref();
         let pid = Some(format!("pid {}", std::process::id()));
         let until = location.ends_after_idle_seconds.map(Duration::from_secs);
-        let until = until.map_or_else(String::new, |time| {
-            format!(" until {} after its last client", duration::show(time))
+        let until = until.map(|time| {
+            let time = duration::show(time);
+            format!("in the background for `mcpproxy stdio` until {time} after its last client")
         });
-        let log = location.log_file.as_ref().map(|log| {
-            let log = log.display();
-            format!("in the background for `mcpproxy stdio`{until}, its log is {log}")
-        });
-        let parts = [pid, url.map(str::to_owned), log].into_iter().flatten();
+        let log = location.log_file.as_ref();
+        let log = log.map(|log| format!("its log is {}", log.display()));
+        let parts = [pid, url.map(str::to_owned), until, log]
+            .into_iter()
+            .flatten();
         let text = parts.collect::<Vec<_>>().join(", ");
         let noted = self
             .file

@@ -10,6 +10,7 @@ mod local_socket;
 mod lock;
 mod response_body;
 mod running;
+mod watchdog;
 mod withdrawal;
 
 use std::{

@@ -24,6 +24,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("aho_corasick", &["scanner"]),
     ("axum", &["inbound", "api", "daemon"]),
     ("clap", &["cli"]),
+    ("clap_complete", &["cli/completions"]),
     ("directories", &["config"]),
     ("frostem", &["catalog/tokenizer"]),
     ("globset", &["config"]),

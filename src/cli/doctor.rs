@@ -1,0 +1,116 @@
+//! `mcpproxy doctor`: what is wrong, and what to do about it.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{
+    connection,
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+    stdio,
+    table::{name, text},
+};
+use crate::{
+    doctor::{self, DoctorFinding, DoctorReport, DoctorSeverity, StartServers},
+    management::Exposure,
+};
+
+/// Look for everything that may be wrong, and say what to do about it
+///
+/// Looks at the program, the port, the configuration, the servers and their programs, PATH, what an earlier daemon left, AI clients,
+/// the index, files, disk and limits. The daemon that runs is asked how its servers are. Where none runs, servers are started a
+/// few at a time and ended again; those that are switched off or wait for approval are not. Ends with 1 when something fails;
+/// warnings are no failure.
+#[derive(Debug, Args)]
+pub(super) struct DoctorCommand {
+    /// Start and contact no servers
+    #[arg(long)]
+    no_start: bool,
+    /// How long the servers may take, all together
+    #[arg(long, value_name = "TIME", value_parser = stdio::time, default_value = "1m", conflicts_with = "no_start")]
+    wait: Duration,
+    /// Check for `serve --insecure`, which may listen where other machines can reach it
+    #[arg(long)]
+    insecure: bool,
+}
+
+impl DoctorCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let exposure = if self.insecure {
+            Exposure::Anywhere
+        } else {
+            Exposure::ThisMachine
+        };
+        let start = if self.no_start {
+            StartServers::No
+        } else {
+            StartServers::Within(self.wait)
+        };
+        // Its version is one of the findings.
+        let daemon = connection::open(&files, out.quietly()).await;
+        if daemon.is_err() && !self.no_start {
+            out.progress("starting the servers to see whether they answer");
+        }
+        let config = files.check(exposure);
+        let report = doctor::examine(&files, &config, daemon, start).await;
+        if out.is_json() {
+            output::json(&output::as_json(&report)?)?;
+        } else {
+            show(&report, out)?;
+        }
+        verdict(&report)
+    }
+}
+
+fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
+    let columns = [
+        name("RESULT"),
+        name("CHECK"),
+        text("WHAT", usize::MAX),
+        text("WHAT TO DO", usize::MAX),
+    ];
+    output::table(columns, report.findings.iter().map(row))?;
+    let of = |severity| count(report, severity);
+    out.note(&format!(
+        "{} fail, {} to look at, {} as it should be",
+        of(DoctorSeverity::Fail),
+        of(DoctorSeverity::Warn),
+        of(DoctorSeverity::Ok)
+    ));
+    Ok(())
+}
+
+fn row(finding: &DoctorFinding) -> [String; 4] {
+    let what = match &finding.place {
+        Some(place) => format!("{place}: {}", finding.what),
+        None => finding.what.clone(),
+    };
+    let fix = finding.fix.clone().unwrap_or_else(|| "-".to_owned());
+    [
+        finding.severity.to_string(),
+        finding.check.to_owned(),
+        what,
+        fix,
+    ]
+}
+
+fn count(report: &DoctorReport, severity: DoctorSeverity) -> usize {
+    let findings = report.findings.iter();
+    findings.filter(|found| found.severity == severity).count()
+}
+
+fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
+    if report.ok {
+        return Ok(());
+    }
+    let what = match count(report, DoctorSeverity::Fail) {
+        1 => "1 thing does not work".to_owned(),
+        n => format!("{n} things do not work"),
+    };
+    Err(CommandFailure::failed(what)
+        .next("what to do stands beside each of them")
+        .shown())
+}

@@ -1,0 +1,103 @@
+//! The options of `serve` that a service keeps.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, builder::PossibleValuesParser};
+
+use crate::{
+    cli::failure::CommandFailure,
+    config::{Listen, Settings},
+};
+
+/// What `serve` is started with, besides the configuration and the data folder.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct CarriedOptions {
+    /// The address to listen on, instead of the configuration's [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// The port to listen on, on 127.0.0.1
+    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    port: Option<u16>,
+    /// What `/mcp` lists, instead of the configuration's `routing_mode`
+    #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
+    mode: Option<String>,
+    /// Allow an address that other machines can reach
+    #[arg(long)]
+    insecure: bool,
+    /// How much the daemon logs
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))]
+    log_level: Option<String>,
+    /// How its log lines look
+    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(["text", "json"]))]
+    log_format: Option<String>,
+    /// Add the bundled demo server, under the name demo
+    #[arg(long)]
+    demo: bool,
+    /// Accept exactly the tools that this lock file has
+    #[arg(long, value_name = "FILE")]
+    locked: Option<PathBuf>,
+}
+
+impl CarriedOptions {
+    /// The arguments of `serve`.
+    pub(super) fn arguments(&self) -> Result<Vec<String>, CommandFailure> {
+        let mut all = Vec::new();
+        let mut put = |option: &str, value: Option<String>| {
+            all.extend(
+                value
+                    .into_iter()
+                    .flat_map(|value| [option.to_owned(), value]),
+            );
+        };
+        put("--listen", self.address());
+        put("--mode", self.mode.clone());
+        put("--log-level", self.log_level.clone());
+        put("--log-format", self.log_format.clone());
+        if let Some(file) = &self.locked {
+            let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            put("--locked", Some(utf8(&file)?));
+        }
+        for (flag, is_set) in [("--insecure", self.insecure), ("--demo", self.demo)] {
+            all.extend(is_set.then(|| flag.to_owned()));
+        }
+        Ok(all)
+    }
+
+    fn address(&self) -> Option<String> {
+        let port = self.port.map(|port| format!("127.0.0.1:{port}"));
+        self.listen.clone().or(port)
+    }
+
+    /// What `serve` would refuse, said before anything is written.
+    pub(super) fn check(&self, settings: &Settings) -> Result<(), CommandFailure> {
+        let listen = match self.address().map(|text| text.parse::<Listen>()) {
+            None => settings.listen,
+            Some(Ok(listen)) => listen,
+            Some(Err(bad)) => return Err(CommandFailure::usage(bad.to_string())),
+        };
+        if let Some(file) = self.locked.as_ref().filter(|file| !file.is_file()) {
+            let what = format!("there is no lock file {}", file.display());
+            return Err(
+                CommandFailure::failed(what).next("write one with `mcpproxy upstream lock FILE`")
+            );
+        }
+        match listen.for_this_machine() {
+            Err(error) if !self.insecure => Err(CommandFailure::failed(error.to_string())),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Files of service managers are text.
+pub(super) fn utf8(path: &Path) -> Result<String, CommandFailure> {
+    let text = path
+        .to_str()
+        .filter(|text| !text.contains(char::is_control));
+    text.map(str::to_owned).ok_or_else(|| {
+        CommandFailure::failed(format!(
+            "the path {} cannot be written into the file of a service",
+            path.display()
+        ))
+        .next("use a path that is plain text")
+    })
+}

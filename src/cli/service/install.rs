@@ -1,0 +1,306 @@
+//! `mcpproxy service install`: writes the file, tells the service manager, and says what it did.
+
+use std::{fs, path::Path};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{
+    Found, ServiceFile,
+    carried::CarriedOptions,
+    definition::ServiceDefinition,
+    environment,
+    places::{self, ServiceKind},
+    state::ServiceState,
+    steps::{StartNow, Step},
+};
+use crate::{
+    cli::{
+        failure::CommandFailure,
+        location::Location,
+        output::{self, Output},
+    },
+    config::Settings,
+    daemon_client::DaemonClient,
+    management::StatusReport,
+    storage,
+};
+
+/// Run the daemon at every login, and now
+///
+/// Writes a systemd user unit or a launchd agent that runs `mcpproxy serve` with this program, this configuration and these options,
+/// and starts it. Run it again after a change of the options or of the program's place; what is as it should be is left alone.
+/// Secrets are not written: a variable that the configuration refers to belongs into the file that is named at the end.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct InstallService {
+    #[command(flatten)]
+    options: CarriedOptions,
+    /// Print what would be written and run, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Leave the daemon to the next login
+    #[arg(long)]
+    no_start: bool,
+    /// The service manager, where it is not the one of this machine
+    #[arg(
+        long,
+        value_name = "systemd|launchd",
+        value_enum,
+        hide_possible_values = true
+    )]
+    manager: Option<ServiceKind>,
+}
+
+/// What install did.
+#[derive(Serialize)]
+struct InstallReport {
+    file: String,
+    /// Whether the file is another one now.
+    changed: bool,
+    /// Whether the daemon was started, or started anew.
+    started: bool,
+    state: ServiceState,
+    program: String,
+    config_file: String,
+    /// How to see the log.
+    logs: String,
+    /// What is left for the person to do.
+    next_steps: Vec<String>,
+}
+
+impl InstallService {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let file = ServiceFile::of(self.manager)?;
+        let files = location.files()?;
+        let settings = files.settings().map_err(|failure| {
+            CommandFailure::failed(format!("the daemon would not start: {}", failure.error))
+                .next("correct the file: `mcpproxy config check` shows the mistake")
+        })?;
+        self.options.check(&settings)?;
+        let definition = ServiceDefinition::new(&files, &self.options)?;
+        let text = file.text(&definition);
+        let path = file.path.display().to_string();
+        if self.dry_run {
+            return dry_run(file.kind, &path, &text, self.wanted_start(), out);
+        }
+        let before = match file.read()? {
+            Found::Foreign => return Err(file.foreign()),
+            Found::Ours { text, .. } => Some(text),
+            Found::Nothing => None,
+        };
+        let changed = before.as_ref() != Some(&text);
+        if changed {
+            write(&file, &text)?;
+        }
+        if file.kind == ServiceKind::Launchd {
+            let folder = Path::new(&definition.log_folder);
+            storage::create_private_dir(folder).map_err(|error| {
+                let what = format!("failed to make the folder {}: {error}", folder.display());
+                CommandFailure::failed(what)
+            })?;
+        }
+        let mut report = InstallReport {
+            file: path,
+            changed,
+            started: false,
+            state: ServiceState::default(),
+            program: definition.program.clone(),
+            config_file: files.config_file().display().to_string(),
+            logs: logs(file.kind, &definition),
+            next_steps: Vec::new(),
+        };
+        let other = other_daemon(files.data_dir()).await;
+        self.tell(file.kind, other, &mut report).await?;
+        report
+            .next_steps
+            .extend(hints(file.kind, &definition, &settings, files.config_file()).await);
+        print(&report, before.is_some(), out)
+    }
+
+    fn wanted_start(&self) -> StartNow {
+        if self.no_start {
+            StartNow::No
+        } else {
+            StartNow::Now
+        }
+    }
+
+    /// Has the manager take the file in, where it can be reached.
+    async fn tell(
+        &self,
+        kind: ServiceKind,
+        other: Option<u32>,
+        report: &mut InstallReport,
+    ) -> Result<(), CommandFailure> {
+        let state = ServiceState::ask(kind).await;
+        if let Some(reason) = &state.unknown {
+            let all = Step::begin(kind, &report.file, self.wanted_start());
+            report.next_steps.push(format!(
+                "the service manager cannot be reached from here ({reason}); type this where you are logged in: {}",
+                typed(&all)
+            ));
+            report.state = state;
+            return Ok(());
+        }
+        let runs = state.running == Some(true);
+        let taken = other.filter(|pid| !runs && state.pid != Some(*pid));
+        let start = match taken {
+            _ if self.no_start || (runs && !report.changed) => StartNow::No,
+            Some(pid) => {
+                let all = Step::begin(kind, &report.file, StartNow::Now);
+                let start = all.last().map(Step::to_string).unwrap_or_default();
+                report.next_steps.push(format!(
+                    "another daemon (process {pid}) has the data folder, so the service was not started: `mcpproxy stop`, then `{start}`"
+                ));
+                StartNow::No
+            }
+            None if runs => StartNow::Anew,
+            None => StartNow::Now,
+        };
+        for step in Step::begin(kind, &report.file, start) {
+            let outcome = step.run().await;
+            if !outcome.is_done {
+                let what = format!(
+                    "{} was written, but `{step}` failed: {}",
+                    report.file, outcome.reason
+                );
+                return Err(
+                    CommandFailure::failed(what).next(format!("look at the log: {}", report.logs))
+                );
+            }
+        }
+        report.started = start != StartNow::No;
+        report.state = ServiceState::ask(kind).await;
+        Ok(())
+    }
+}
+
+/// The daemon that serves this data folder, whoever started it.
+async fn other_daemon(data_dir: &Path) -> Option<u32> {
+    let daemon = DaemonClient::connect(data_dir).await.ok()?;
+    let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
+    Some(status.pid)
+}
+
+fn write(file: &ServiceFile, text: &str) -> Result<(), CommandFailure> {
+    let folder = file.path.parent().unwrap_or(Path::new("/"));
+    let written = fs::create_dir_all(folder)
+        .and_then(|()| storage::write_atomically(&file.path, text.as_bytes()));
+    written.map_err(|error| file.failed("write", &error))
+}
+
+fn dry_run(
+    kind: ServiceKind,
+    path: &str,
+    text: &str,
+    start: StartNow,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    #[derive(Serialize)]
+    struct Planned<'a> {
+        file: &'a str,
+        content: &'a str,
+        commands: Vec<String>,
+    }
+    let steps = Step::begin(kind, path, start);
+    if out.is_json() {
+        let commands = steps.iter().map(Step::to_string).collect();
+        return output::json(&output::as_json(&Planned {
+            file: path,
+            content: text,
+            commands,
+        })?);
+    }
+    out.note(&format!(
+        "nothing was done; this would be written to {path}, and then run: {}",
+        typed(&steps)
+    ));
+    output::foreign_text(text)
+}
+
+/// Steps in one line for a shell.
+fn typed(steps: &[Step]) -> String {
+    let steps: Vec<String> = steps.iter().map(Step::to_string).collect();
+    steps.join(" && ")
+}
+
+/// How to see what the daemon logs.
+pub(super) fn logs(kind: ServiceKind, definition: &ServiceDefinition) -> String {
+    match kind {
+        ServiceKind::Systemd => "journalctl --user --unit mcpproxy --follow".to_owned(),
+        ServiceKind::Launchd => {
+            let folder = &definition.log_folder;
+            format!(
+                "mcpproxy logs --follow, and {folder}/service.log for what goes wrong before that"
+            )
+        }
+    }
+}
+
+/// What the person may have to do.
+async fn hints(
+    kind: ServiceKind,
+    definition: &ServiceDefinition,
+    settings: &Settings,
+    config_file: &Path,
+) -> Vec<String> {
+    let environment_file = Path::new(&definition.environment_file);
+    let (manager, read_file) = match kind {
+        ServiceKind::Systemd => (Step::reach(kind).run().await.stdout, environment_file),
+        ServiceKind::Launchd => (String::new(), Path::new("")),
+    };
+    let given = environment::given(&manager, read_file);
+    let lacking = environment::servers_that_lack_variables(config_file, settings, &given);
+    let mut hints = Vec::new();
+    if !lacking.is_empty() {
+        let place = match kind {
+            ServiceKind::Systemd => format!(
+                "put NAME=VALUE lines into {}, readable by you alone (chmod 600)",
+                environment_file.display()
+            ),
+            ServiceKind::Launchd => {
+                "set them with `launchctl setenv NAME VALUE`, or use ${keyring:NAME}".to_owned()
+            }
+        };
+        hints.push(format!(
+            "a service does not see this shell's variables, which the configuration refers to for {}: {place}",
+            lacking.join(", ")
+        ));
+    }
+    if kind == ServiceKind::Systemd && places::lingers() == Some(false) {
+        hints.push(
+            "it ends with your last login session; for one that stays: loginctl enable-linger"
+                .to_owned(),
+        );
+    }
+    hints
+}
+
+fn print(report: &InstallReport, was_there: bool, out: Output) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        return output::json(&output::as_json(report)?);
+    }
+    let did = match (report.changed, was_there) {
+        (false, _) => "it was installed already, as it should be",
+        (true, true) => "the file was replaced",
+        (true, false) => "the file was written",
+    };
+    let running = match (&report.state.state, report.started) {
+        (Some(state), true) => format!("{state}, started now"),
+        (Some(state), false) => state.clone(),
+        (None, _) => "not known".to_owned(),
+    };
+    let facts = [
+        ("service", did.to_owned()),
+        ("file", report.file.clone()),
+        ("state", running),
+        ("program", report.program.clone()),
+        ("configuration", report.config_file.clone()),
+        ("log", report.logs.clone()),
+    ];
+    output::facts(facts.map(|(name, value)| [name.to_owned(), value]))?;
+    for step in &report.next_steps {
+        out.note(step);
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! `mcpproxy service`: the daemon as a service of the person who is logged in, under systemd or launchd.
+//!
+//! Writes one file and tells the service manager. What runs is `mcpproxy serve`, as by hand.
+
+mod carried;
+mod definition;
+mod environment;
+mod install;
+mod launchd;
+mod places;
+mod state;
+mod status;
+mod steps;
+mod systemd;
+mod uninstall;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+use self::{
+    definition::{Installed, ServiceDefinition},
+    places::ServiceKind,
+};
+use super::{failure::CommandFailure, location::Location, output::Output};
+
+/// Run the daemon at login: install it as a service, take it away again, or say how it is
+#[derive(Debug, Subcommand)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) enum ServiceCommand {
+    Install(install::InstallService),
+    Uninstall(uninstall::UninstallService),
+    Status(status::ServiceStatus),
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy service install                             run at every login, and now
+  mcpproxy service install --listen 127.0.0.1:9090     the same on another port
+  mcpproxy service install --dry-run                   print what would be written and run
+  mcpproxy service status                              is it installed, does it run, is it up to date
+  mcpproxy service uninstall                           stop it, and remove what install wrote";
+
+impl ServiceCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        match self {
+            Self::Install(install) => install.run(location, out).await,
+            Self::Uninstall(uninstall) => uninstall.run(out).await,
+            Self::Status(status) => status.run(location, out).await,
+        }
+    }
+}
+
+/// Where a service is, or would be.
+struct ServiceFile {
+    kind: ServiceKind,
+    path: PathBuf,
+}
+
+/// What stands in the file of a service.
+enum Found {
+    Nothing,
+    /// It bears our mark.
+    Ours {
+        text: String,
+        /// What it starts, where that can still be read.
+        installed: Option<Installed>,
+    },
+    /// Somebody else wrote it.
+    Foreign,
+}
+
+impl ServiceFile {
+    fn of(asked: Option<ServiceKind>) -> Result<Self, CommandFailure> {
+        let kind = match asked {
+            Some(kind) => kind,
+            None => places::present().map_err(CommandFailure::failed)?,
+        };
+        let path = places::file(kind).map_err(CommandFailure::failed)?;
+        Ok(Self { kind, path })
+    }
+
+    fn read(&self) -> Result<Found, CommandFailure> {
+        match std::fs::read_to_string(&self.path) {
+            Ok(text) if text.contains(definition::MARK) => {
+                let installed = match self.kind {
+                    ServiceKind::Systemd => systemd::parse(&text),
+                    ServiceKind::Launchd => launchd::parse(&text),
+                };
+                Ok(Found::Ours { text, installed })
+            }
+            Ok(_) => Ok(Found::Foreign),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Found::Nothing),
+            Err(error) => Err(self.failed("read", &error)),
+        }
+    }
+
+    /// What the file says for this definition.
+    fn text(&self, definition: &ServiceDefinition) -> String {
+        match self.kind {
+            ServiceKind::Systemd => systemd::unit(definition),
+            ServiceKind::Launchd => launchd::agent(definition),
+        }
+    }
+
+    fn failed(&self, doing: &str, error: &std::io::Error) -> CommandFailure {
+        let what = format!("failed to {doing} {}: {error}", self.path.display());
+        CommandFailure::failed(what)
+    }
+
+    fn foreign(&self) -> CommandFailure {
+        let file = self.path.display();
+        CommandFailure::failed(format!(
+            "{file} was not written by `mcpproxy service install`"
+        ))
+        .next("look at it, and move it away if nobody needs it")
+    }
+}

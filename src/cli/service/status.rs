@@ -1,0 +1,201 @@
+//! `mcpproxy service status`: is it installed, does it run, what does it start, and is it what `install` would write.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{
+    Found, ServiceFile,
+    carried::CarriedOptions,
+    definition::{Installed, ServiceDefinition},
+    install,
+    places::ServiceKind,
+    state::ServiceState,
+};
+use crate::cli::{
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+};
+
+/// Say whether the service is installed and runs, what it starts, and whether `install` would write something else
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ServiceStatus {
+    /// The service manager, where it is not the one of this machine
+    #[arg(
+        long,
+        value_name = "systemd|launchd",
+        value_enum,
+        hide_possible_values = true
+    )]
+    manager: Option<ServiceKind>,
+}
+
+/// How the service is.
+#[derive(Serialize)]
+struct ServiceReport {
+    installed: bool,
+    file: String,
+    #[serde(flatten)]
+    state: ServiceState,
+    /// The program that it starts.
+    program: Option<String>,
+    config_file: Option<String>,
+    arguments: Vec<String>,
+    /// How to see the log.
+    logs: Option<String>,
+    /// In what the file differs from what `install` would write with the same options.
+    differences: Vec<String>,
+    /// What is wrong besides.
+    warnings: Vec<String>,
+}
+
+impl ServiceStatus {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let file = ServiceFile::of(self.manager)?;
+        let mut report = ServiceReport {
+            installed: false,
+            file: file.path.display().to_string(),
+            state: ServiceState::ask(file.kind).await,
+            program: None,
+            config_file: None,
+            arguments: Vec::new(),
+            logs: None,
+            differences: Vec::new(),
+            warnings: Vec::new(),
+        };
+        match file.read()? {
+            Found::Nothing => (),
+            Found::Foreign => report.warnings.push(format!(
+                "{} was not written by `mcpproxy service install`",
+                report.file
+            )),
+            Found::Ours { text, installed } => {
+                report.installed = true;
+                report.describe(&file, &text, installed, location)?;
+            }
+        }
+        if out.is_json() {
+            return output::json(&output::as_json(&report)?);
+        }
+        print(report, out)
+    }
+}
+
+impl ServiceReport {
+    fn describe(
+        &mut self,
+        file: &ServiceFile,
+        text: &str,
+        installed: Option<Installed>,
+        location: &Location,
+    ) -> Result<(), CommandFailure> {
+        let Some(installed) = installed else {
+            let what =
+                "it cannot be read what the file starts; `mcpproxy service install` writes it anew";
+            self.warnings.push(what.to_owned());
+            return Ok(());
+        };
+        let path = |option| installed.option(option).map(PathBuf::from);
+        let there = Location::named(path("--config"), path("--data-dir")).files()?;
+        let wanted = ServiceDefinition::new(&there, &CarriedOptions::default())?;
+        let wanted = wanted.with_arguments_of(&installed);
+        self.logs = Some(install::logs(file.kind, &wanted));
+        self.differences = differences(text, &file.text(&wanted));
+        if !Path::new(&installed.program).is_file() {
+            let program = &installed.program;
+            self.warnings.push(format!("the program {program} is not there any more; `mcpproxy service install` names this one"));
+        }
+        let meant = location.files()?;
+        if meant.config_file() != there.config_file() {
+            let meant = meant.config_file().display();
+            self.warnings.push(format!(
+                "the service serves another configuration than {meant}, which commands here mean"
+            ));
+        }
+        self.program = Some(installed.program);
+        self.config_file = Some(there.config_file().display().to_string());
+        self.arguments = installed.arguments;
+        Ok(())
+    }
+}
+
+/// The lines that only one of the two has.
+fn differences(installed: &str, wanted: &str) -> Vec<String> {
+    let only = |of: &str, other: &str, who: &str| {
+        let lines = of.lines().map(str::trim).filter(|line| !line.is_empty());
+        let lines = lines.filter(|line| !other.lines().any(|known| known.trim() == *line));
+        lines
+            .map(|line| format!("{who}: {line}"))
+            .collect::<Vec<_>>()
+    };
+    let mut all = only(installed, wanted, "installed");
+    all.extend(only(wanted, installed, "install would write"));
+    if all.is_empty() && installed != wanted {
+        all.push("the same lines stand in another order".to_owned());
+    }
+    all
+}
+
+fn print(report: ServiceReport, out: Output) -> Result<(), CommandFailure> {
+    let mut facts = vec![
+        (
+            "installed",
+            if report.installed { "yes" } else { "no" }.to_owned(),
+        ),
+        ("file", report.file),
+    ];
+    let state = report.state.state.unwrap_or_else(|| "not known".to_owned());
+    let pid = report.state.pid.map(|pid| format!(", process {pid}"));
+    let restarts = report.state.restarts.filter(|count| *count > 0);
+    let restarts = restarts.map(|count| format!(", restarted {count} times"));
+    let state = [Some(state), pid, restarts].into_iter().flatten().collect();
+    facts.push(("state", state));
+    if let Some(starts) = report.state.at_login {
+        facts.push((
+            "at login",
+            if starts { "starts" } else { "does not start" }.to_owned(),
+        ));
+    }
+    facts.extend(report.program.map(|program| ("program", program)));
+    facts.extend(report.config_file.map(|file| ("configuration", file)));
+    if !report.arguments.is_empty() {
+        facts.push(("arguments", report.arguments.join(" ")));
+    }
+    facts.extend(report.logs.map(|logs| ("log", logs)));
+    if report.installed {
+        let same = "it is what `mcpproxy service install` would write".to_owned();
+        let other = "`mcpproxy service install`, with the options that are meant, would write something else".to_owned();
+        let is_same = report.differences.is_empty();
+        facts.push(("up to date", if is_same { same } else { other }));
+    }
+    let differences = report.differences.into_iter();
+    facts.extend(differences.map(|line| ("difference", line)));
+    facts.extend(report.warnings.into_iter().map(|text| ("warning", text)));
+    output::facts(
+        facts
+            .into_iter()
+            .map(|(name, value)| [name.to_owned(), value]),
+    )?;
+    if let Some(reason) = report.state.unknown {
+        out.note(&format!(
+            "the service manager cannot be reached from here: {reason}"
+        ));
+    }
+    if !report.installed {
+        out.note("`mcpproxy service install` installs it");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn lines_that_differ_are_named_with_whose_they_are() {
+        let differences = super::differences("a\n\nb=1\n", "a\nb=2\n");
+        assert_eq!(differences, ["installed: b=1", "install would write: b=2"]);
+        assert_eq!(super::differences("a\nb\n", "b\na\n").len(), 1);
+        assert!(super::differences("a\n", "a\n").is_empty());
+    }
+}

@@ -1,0 +1,182 @@
+//! What a service manager is told: its programs with their arguments, run with a deadline or shown to be typed.
+
+use std::{fmt, io, process::Stdio, time::Duration};
+
+use tokio::process::Command;
+
+use super::{launchd, places::ServiceKind, systemd};
+use crate::cli::platform;
+
+/// Limit: `systemctl start` waits for the daemon, which has a minute.
+const DEADLINE: Duration = Duration::from_secs(90);
+
+/// One command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    program: &'static str,
+    arguments: Vec<String>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct StepOutcome {
+    pub(super) is_done: bool,
+    pub(super) stdout: String,
+    /// Why it failed, if it did.
+    pub(super) reason: String,
+}
+
+/// As it is typed.
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.program)?;
+        let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@+,".contains(c);
+        for argument in &self.arguments {
+            if !argument.is_empty() && argument.chars().all(is_plain) {
+                write!(f, " {argument}")?;
+            } else {
+                write!(f, " '{}'", argument.replace('\'', "'\\''"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    fn systemctl(arguments: &[&str]) -> Self {
+        Self::new("systemctl", &[&["--user"], arguments].concat())
+    }
+
+    fn launchctl(arguments: &[&str]) -> Self {
+        Self::new("launchctl", arguments)
+    }
+
+    fn new(program: &'static str, arguments: &[&str]) -> Self {
+        Self {
+            program,
+            arguments: arguments.iter().map(|&text| text.to_owned()).collect(),
+        }
+    }
+
+    /// Asks whether the service manager can be reached; it prints what it gives to services.
+    pub(super) fn reach(kind: ServiceKind) -> Self {
+        match kind {
+            ServiceKind::Systemd => Self::systemctl(&["show-environment"]),
+            ServiceKind::Launchd => Self::launchctl(&["print", &domain()]),
+        }
+    }
+
+    /// Asks how the service is.
+    pub(super) fn look(kind: ServiceKind) -> Self {
+        const PROPERTIES: &str = "--property=ActiveState,SubState,Result,MainPID,NRestarts,UnitFileState,NeedDaemonReload";
+        match kind {
+            ServiceKind::Systemd => Self::systemctl(&["show", systemd::UNIT, PROPERTIES]),
+            ServiceKind::Launchd => Self::launchctl(&["print", &service()]),
+        }
+    }
+
+    /// Has the service run from the next login on, and now if that is wanted.
+    pub(super) fn begin(kind: ServiceKind, file: &str, start: StartNow) -> Vec<Self> {
+        match kind {
+            ServiceKind::Systemd => {
+                let reload = Self::systemctl(&["daemon-reload"]);
+                let enable = Self::systemctl(&["enable", systemd::UNIT]);
+                let start = match start {
+                    StartNow::No => None,
+                    StartNow::Now => Some(Self::systemctl(&["start", systemd::UNIT])),
+                    StartNow::Anew => Some(Self::systemctl(&["restart", systemd::UNIT])),
+                };
+                [reload, enable].into_iter().chain(start).collect()
+            }
+            ServiceKind::Launchd => {
+                let stop = Self::launchctl(&["bootout", &service()]);
+                let enable = Self::launchctl(&["enable", &service()]);
+                let load = Self::launchctl(&["bootstrap", &domain(), file]);
+                match start {
+                    StartNow::No => vec![enable],
+                    StartNow::Now => vec![enable, load],
+                    StartNow::Anew => vec![stop, enable, load],
+                }
+            }
+        }
+    }
+
+    /// Stops the service, and has it run no more.
+    pub(super) fn end(kind: ServiceKind) -> Self {
+        match kind {
+            ServiceKind::Systemd => Self::systemctl(&["disable", "--now", systemd::UNIT]),
+            ServiceKind::Launchd => Self::launchctl(&["bootout", &service()]),
+        }
+    }
+
+    /// Has the manager notice that the file is gone.
+    pub(super) fn forget(kind: ServiceKind) -> Option<Self> {
+        match kind {
+            ServiceKind::Systemd => Some(Self::systemctl(&["daemon-reload"])),
+            ServiceKind::Launchd => None,
+        }
+    }
+
+    /// Runs it to its end.
+    pub(super) async fn run(&self) -> StepOutcome {
+        let mut command = Command::new(self.program);
+        command
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let failed = |reason: String| StepOutcome {
+            is_done: false,
+            stdout: String::new(),
+            reason,
+        };
+        match tokio::time::timeout(DEADLINE, command.output()).await {
+            Err(_) => failed(format!("no answer within {} s", DEADLINE.as_secs())),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+                failed(format!("there is no {} on PATH", self.program))
+            }
+            Ok(Err(error)) => failed(error.to_string()),
+            Ok(Ok(output)) => {
+                let said = String::from_utf8_lossy(&output.stderr);
+                let last = said.lines().map(str::trim).rfind(|line| !line.is_empty());
+                let ended = || output.status.to_string();
+                StepOutcome {
+                    is_done: output.status.success(),
+                    stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+                    reason: last.map_or_else(ended, str::to_owned),
+                }
+            }
+        }
+    }
+}
+
+/// Whether the service starts now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum StartNow {
+    No,
+    Now,
+    /// It runs already, as something else.
+    Anew,
+}
+
+/// Of whoever is logged in.
+fn domain() -> String {
+    format!("gui/{}", platform::user_id())
+}
+
+fn service() -> String {
+    format!("{}/{}", domain(), launchd::LABEL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Step;
+
+    #[test]
+    fn a_step_is_shown_as_it_is_typed() {
+        let step = Step::new("launchctl", &["bootstrap", "gui/501", "/Users/a b/it's"]);
+        assert_eq!(
+            step.to_string(),
+            r"launchctl bootstrap gui/501 '/Users/a b/it'\''s'"
+        );
+    }
+}

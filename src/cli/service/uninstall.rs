@@ -1,0 +1,121 @@
+//! `mcpproxy service uninstall`: stops the service and removes what install wrote, and nothing else.
+
+use std::{fs, path::Path};
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{Found, ServiceFile, places::ServiceKind, state::ServiceState, steps::Step, systemd};
+use crate::cli::{
+    failure::CommandFailure,
+    output::{self, Output},
+};
+
+/// Stop the service, and remove what `install` wrote
+///
+/// The configuration, the data folder, and settings of your own beside the unit stay. A file that `install` did not write is left
+/// alone.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct UninstallService {
+    /// Print what would be removed and run, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// The service manager, where it is not the one of this machine
+    #[arg(
+        long,
+        value_name = "systemd|launchd",
+        value_enum,
+        hide_possible_values = true
+    )]
+    manager: Option<ServiceKind>,
+}
+
+/// What uninstall did.
+#[derive(Serialize)]
+struct UninstallReport {
+    file: String,
+    /// Whether there was something to remove.
+    removed: bool,
+    next_steps: Vec<String>,
+}
+
+impl UninstallService {
+    pub(super) async fn run(self, out: Output) -> Result<(), CommandFailure> {
+        let file = ServiceFile::of(self.manager)?;
+        let path = file.path.display().to_string();
+        let mut report = UninstallReport {
+            file: path,
+            removed: false,
+            next_steps: Vec::new(),
+        };
+        match file.read()? {
+            Found::Foreign => return Err(file.foreign()),
+            Found::Nothing => {
+                return print(&report, "nothing is installed: there is no", out);
+            }
+            Found::Ours { .. } => (),
+        }
+        if self.dry_run {
+            report.next_steps = vec![Step::end(file.kind).to_string()];
+            return print(
+                &report,
+                "nothing was done; this would be run, and then removed:",
+                out,
+            );
+        }
+        let state = ServiceState::ask(file.kind).await;
+        let is_reachable = state.unknown.is_none();
+        let is_loaded = file.kind == ServiceKind::Systemd || state.at_login == Some(true);
+        if is_reachable && is_loaded {
+            let step = Step::end(file.kind);
+            let outcome = step.run().await;
+            if !outcome.is_done {
+                let what = format!("`{step}` failed: {}", outcome.reason);
+                return Err(CommandFailure::failed(what)
+                    .next(format!("{} was left as it is; try again", report.file)));
+            }
+        }
+        fs::remove_file(&file.path).map_err(|error| file.failed("remove", &error))?;
+        report.removed = true;
+        if file.kind == ServiceKind::Systemd {
+            remove_link(&file.path);
+        }
+        if let Some(step) = Step::forget(file.kind).filter(|_| is_reachable) {
+            let outcome = step.run().await;
+            if !outcome.is_done {
+                report.next_steps.push(step.to_string());
+            }
+        }
+        if let Some(reason) = state.unknown {
+            let how = match file.kind {
+                ServiceKind::Systemd => format!("systemctl --user stop {}", systemd::UNIT),
+                ServiceKind::Launchd => Step::end(file.kind).to_string(),
+            };
+            report.next_steps.push(format!(
+                "the service manager cannot be reached from here ({reason}); if the daemon still runs, end it where you are logged in: {how}"
+            ));
+        }
+        print(&report, "the service is gone, and with it", out)
+    }
+}
+
+/// The link by which systemd starts the unit at login, where it could not be asked to take it away.
+fn remove_link(unit: &Path) {
+    let Some(folder) = unit.parent() else { return };
+    let link = folder.join("default.target.wants").join(systemd::UNIT);
+    if fs::read_link(&link).is_ok_and(|target| target.ends_with(systemd::UNIT)) {
+        // Without its unit the link does nothing.
+        let _ = fs::remove_file(&link);
+    }
+}
+
+fn print(report: &UninstallReport, what: &str, out: Output) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        return output::json(&output::as_json(report)?);
+    }
+    out.note(&format!("{what} {}", report.file));
+    for step in &report.next_steps {
+        out.note(step);
+    }
+    Ok(())
+}

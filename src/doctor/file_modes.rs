@@ -1,0 +1,147 @@
+//! Whether others can read or change what is ours: the configuration, and what is in the data folder.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use super::{DoctorFinding, platform};
+
+const FILES: &str = "files";
+
+/// Others may write.
+const WRITABLE: u32 = 0o022;
+
+/// Others may read, write or enter.
+const OPEN: u32 = 0o077;
+
+/// Limit: how many files are looked at.
+const MOST: usize = 10_000;
+
+/// The configuration file. `has_secrets` says whether reading it gives anything away.
+pub(super) fn configuration(file: &Path, has_secrets: bool) -> Option<DoctorFinding> {
+    let found = fs::metadata(file).ok()?;
+    let access = platform::access_of(&found)?;
+    let place = file.display();
+    let fix = format!("chmod 600 {place}");
+    let finding = if access.mode & WRITABLE != 0 {
+        let what =
+            "other users can change the configuration, and with it what is started in your name";
+        DoctorFinding::fail(FILES, what, fix)
+    } else if access.mode & OPEN != 0 && has_secrets {
+        let what = "other users can read the configuration, which holds secrets";
+        DoctorFinding::warn(FILES, what, fix)
+    } else {
+        DoctorFinding::ok(FILES, "the configuration is yours alone to change")
+    };
+    Some(finding.at(place))
+}
+
+/// The data folder and what is in it.
+pub(super) fn data_folder(folder: &Path) -> Option<DoctorFinding> {
+    let found = fs::metadata(folder).ok()?;
+    let access = platform::access_of(&found)?;
+    let place = folder.display();
+    if !access.is_ours {
+        let fix = "name a folder of your own with `data_dir` or --data-dir, or make this one yours";
+        let what = "the data folder belongs to another user, so the daemon does not start";
+        return Some(DoctorFinding::fail(FILES, what, fix).at(place));
+    }
+    if access.mode & OPEN != 0 {
+        let what = format!(
+            "other users can open the data folder (mode {:o})",
+            access.mode
+        );
+        return Some(DoctorFinding::warn(FILES, what, format!("chmod 700 {place}")).at(place));
+    }
+    let open = open_files(folder);
+    Some(match &open[..] {
+        [] => DoctorFinding::ok(FILES, "the data folder is yours alone").at(place),
+        [first, others @ ..] => {
+            let more = match others.len() {
+                0 => String::new(),
+                n => format!(" and {n} more"),
+            };
+            let what = format!(
+                "the data folder is closed to others, but files in it are not: {}{more}",
+                first.display()
+            );
+            DoctorFinding::warn(FILES, what, format!("chmod -R go= {place}")).at(place)
+        }
+    })
+}
+
+/// The files in it, and in its folders, that others could open.
+fn open_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = |folder: &Path| {
+        fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .filter_map(Result::ok)
+    };
+    let outer: Vec<_> = entries(folder).take(MOST).collect();
+    let inner = outer.iter().flat_map(|entry| entries(&entry.path()));
+    let inner: Vec<_> = inner.take(MOST).collect();
+    let is_open = |file: &fs::DirEntry| {
+        // The target of a link has a mode of its own, and is not ours to judge.
+        let found = file.metadata().ok().filter(|found| !found.is_symlink())?;
+        Some(platform::access_of(&found)?.mode & OPEN != 0)
+    };
+    let all = outer.iter().chain(&inner);
+    let open = all.filter(|file| is_open(file).unwrap_or(false));
+    open.map(fs::DirEntry::path).collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+
+    use super::{configuration, data_folder};
+    use crate::doctor::DoctorSeverity;
+
+    fn set(path: &Path, mode: u32) {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("ours");
+    }
+
+    #[test]
+    fn a_configuration_that_others_can_change_fails() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("mcp_config.json");
+        assert_eq!(configuration(&file, true), None);
+        fs::write(&file, "{}").expect("ours");
+        for (mode, has_secrets, severity) in [
+            (0o600, true, DoctorSeverity::Ok),
+            (0o644, false, DoctorSeverity::Ok),
+            (0o644, true, DoctorSeverity::Warn),
+            (0o664, false, DoctorSeverity::Fail),
+            (0o606, false, DoctorSeverity::Fail),
+        ] {
+            set(&file, mode);
+            let found = configuration(&file, has_secrets).expect("it is there");
+            assert_eq!(found.severity, severity, "{mode:o} {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_data_folder_and_the_files_in_it_are_private() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let data = folder.path().join("data");
+        assert_eq!(data_folder(&data), None);
+        fs::create_dir_all(data.join("logs")).expect("ours");
+        let log = data.join("logs").join("a.log");
+        fs::write(&log, "x").expect("ours");
+        let check = |severity, says: &str| {
+            let found = data_folder(&data).expect("it is there");
+            assert_eq!(found.severity, severity, "{found:?}");
+            assert!(found.what.contains(says), "{found:?}");
+        };
+        set(&data, 0o755);
+        check(DoctorSeverity::Warn, "mode 755");
+        set(&data, 0o700);
+        set(&data.join("logs"), 0o700);
+        set(&log, 0o644);
+        check(DoctorSeverity::Warn, "a.log");
+        set(&log, 0o600);
+        check(DoctorSeverity::Ok, "yours alone");
+    }
+}

@@ -1,0 +1,151 @@
+//! Whether clients reach the daemon at its address: the port is free, ours, or somebody else's.
+
+use std::{
+    io,
+    net::{SocketAddr, TcpListener},
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{DoctorFinding, port_owner};
+use crate::{config::Listen, management::StatusReport};
+
+const PORT: &str = "port";
+
+/// Limit: who has not said by then that he is one of us is not.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+
+/// Limit: what is read of the answer.
+const LONGEST_ANSWER: u64 = 256 * 1024;
+
+/// The addresses, of a daemon that runs or of one that would be started.
+pub(super) async fn check(listen: Listen, status: Option<&StatusReport>) -> DoctorFinding {
+    match status {
+        Some(status) if !status.location.listen.is_empty() => {
+            let place = status.location.listen.join(", ");
+            DoctorFinding::ok(PORT, "the daemon listens").at(place)
+        }
+        Some(_) => {
+            let fix =
+                "end what has the port, or set `listen`, then `mcpproxy stop` and start it again";
+            let who = match listen.addresses().first() {
+                Some(address) => taken_by(*address).await,
+                None => String::new(),
+            };
+            let what =
+                format!("the daemon serves its local socket only, no clients over HTTP{who}");
+            DoctorFinding::warn(PORT, what, fix).at(listen)
+        }
+        None => free(listen).await,
+    }
+}
+
+async fn free(listen: Listen) -> DoctorFinding {
+    let Some(address) = listen.addresses().first().copied() else {
+        return DoctorFinding::ok(PORT, "no address is configured");
+    };
+    // Given back at once; no connection was made, so nothing lingers.
+    match TcpListener::bind(address) {
+        Ok(_) => DoctorFinding::ok(PORT, "it is free").at(address),
+        Err(error) if error.kind() == io::ErrorKind::AddrInUse => DoctorFinding::fail(
+            PORT,
+            format!("it is taken{}", taken_by(address).await),
+            "end that program, or set another `listen` in the configuration",
+        )
+        .at(address),
+        Err(error) => DoctorFinding::fail(
+            PORT,
+            format!("it cannot be listened on: {error}"),
+            "set another `listen` in the configuration",
+        )
+        .at(address),
+    }
+}
+
+/// ` by …`, as far as it can be told.
+async fn taken_by(address: SocketAddr) -> String {
+    let owner = port_owner::of(address.port()).await;
+    let owner = owner.map_or_else(String::new, |owner| format!(" by {owner}"));
+    match version_of(address).await {
+        Some(version) => format!(
+            "{owner}, which is mcpproxy {version} with another data folder or of another user"
+        ),
+        None => owner,
+    }
+}
+
+/// The version of the mcpproxy that answers there, if one does.
+async fn version_of(address: SocketAddr) -> Option<String> {
+    let asking = async {
+        let mut stream = TcpStream::connect(address).await.ok()?;
+        let request = format!("GET /health HTTP/1.0\r\nHost: {address}\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = Vec::new();
+        let mut answering = stream.take(LONGEST_ANSWER);
+        answering.read_to_end(&mut answer).await.ok()?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        let (_, body) = answer.split_once("\r\n\r\n")?;
+        let health: Value = serde_json::from_str(body).ok()?;
+        health.get("backends_configured")?;
+        Some(health.get("version")?.as_str()?.to_owned())
+    };
+    timeout(ANSWERS_WITHIN, asking).await.ok()?
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+    };
+
+    use super::{check, version_of};
+    use crate::{config::Listen, doctor::DoctorSeverity};
+
+    fn listen(port: u16) -> Listen {
+        format!("127.0.0.1:{port}").parse().expect("an address")
+    }
+
+    #[tokio::test]
+    async fn a_taken_port_fails_and_names_who_has_it() {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = taken.local_addr().expect("an address").port();
+        let found = check(listen(port), None).await;
+        assert_eq!(found.severity, DoctorSeverity::Fail, "{found:?}");
+        let us = format!("process {}", std::process::id());
+        if std::path::Path::new("/proc/net/tcp").exists() {
+            assert!(found.what.contains(&us), "{found:?}");
+        }
+        drop(taken);
+        let found = check(listen(port), None).await;
+        assert_eq!(found.severity, DoctorSeverity::Ok, "{found:?}");
+    }
+
+    #[tokio::test]
+    async fn another_mcpproxy_is_recognised_and_anybody_else_is_not() {
+        let serve = |answer: &'static str| {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+            let address = listener.local_addr().expect("an address");
+            let server = std::thread::spawn(move || {
+                let (mut stream, _) = listener.accept().expect("a client");
+                let asked = stream.read(&mut [0; 512]).expect("a request");
+                assert!(asked > 0, "a request");
+                let _ = stream.write_all(answer.as_bytes());
+            });
+            (address, server)
+        };
+        let ours = "HTTP/1.0 200 OK\r\n\r\n{\"version\":\"9.9.9\",\"backends_configured\":1}";
+        let (address, server) = serve(ours);
+        assert_eq!(version_of(address).await.as_deref(), Some("9.9.9"));
+        server.join().expect("it ends");
+        let (address, server) = serve("HTTP/1.0 200 OK\r\n\r\n{\"version\":\"9.9.9\"}");
+        assert_eq!(version_of(address).await, None);
+        server.join().expect("it ends");
+    }
+}

@@ -1,0 +1,147 @@
+//! Starts and contacts servers as a daemon does, and ends them again. What they list is not kept.
+
+use std::{
+    env, fs, io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use tokio::{
+    sync::watch,
+    time::{Instant, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::commands;
+use crate::{
+    activity::Activity,
+    catalog::{Catalog, KnownServer},
+    config::Settings,
+    gate,
+    names::ServerName,
+    process::{ChildLedger, LoginPath},
+    storage,
+    upstream::{ConnectContext, ConnectError, Supervisor, Upstream},
+};
+
+/// What it takes to try servers.
+pub(super) struct Trial<'a> {
+    pub(super) settings: &'a Settings,
+    pub(super) data_dir: &'a Path,
+    pub(super) login_path: LoginPath,
+    /// Limit: how long all of them may take.
+    pub(super) within: Duration,
+}
+
+/// What came of one.
+pub(super) enum TrialOutcome {
+    /// It was listed, with so many tools.
+    Answered(usize),
+    Failed(ConnectError),
+    /// Nothing came of it in time.
+    Late,
+}
+
+impl Trial<'_> {
+    /// Tries all that may be used, a few at a time, and returns when they have ended.
+    pub(super) async fn run(self) -> io::Result<Vec<(ServerName, TrialOutcome)>> {
+        let scratch = Scratch::new()?;
+        let settings = Arc::new(self.trusted());
+        let (_published, watched) = watch::channel(settings.clone());
+        // Logs of servers belong where `upstream logs` looks for them, and a ledger where the next daemon does.
+        let kept = if self.data_dir.is_dir() {
+            self.data_dir
+        } else {
+            &scratch.0
+        };
+        let ledger = ChildLedger::open(kept).map_err(io::Error::other)?;
+        let known = settings.servers.values().map(|entry| KnownServer {
+            name: entry.name.clone(),
+            entry: entry.fingerprint.clone(),
+            policy: gate::policy(entry),
+        });
+        let (catalog, catalog_task) = Catalog::open(&scratch.0, known.collect(), None);
+        let context = ConnectContext {
+            data_dir: kept.to_owned(),
+            ledger,
+            login_path: self.login_path,
+            activity: Activity::none(),
+        };
+        let (ending, hurry) = (CancellationToken::new(), CancellationToken::new());
+        let (upstreams, mut supervisor) =
+            Supervisor::new(watched, catalog.clone(), context, hurry.clone());
+        supervisor.begin();
+        let deadline = Instant::now() + self.within;
+        let asking = async {
+            let all = upstreams.all();
+            let tried = join_all(
+                all.iter()
+                    .map(|upstream| outcome(upstream, &catalog, deadline)),
+            );
+            let tried = tried.await;
+            ending.cancel();
+            tried
+        };
+        let ((), (), tried) = tokio::join!(
+            supervisor.run(ending.clone()),
+            catalog_task.run(ending.clone()),
+            asking
+        );
+        let mut tried = tried;
+        tried.sort_by(|(a, _), (b, _)| a.cmp(b));
+        Ok(tried)
+    }
+
+    /// The settings with nothing in them that must not be started.
+    fn trusted(&self) -> Settings {
+        let usable: Vec<ServerName> = commands::usable(self.settings)
+            .map(|entry| entry.name.clone())
+            .collect();
+        let mut settings = self.settings.clone();
+        settings.servers.retain(|name, _| usable.contains(name));
+        settings
+    }
+}
+
+async fn outcome(
+    upstream: &Upstream,
+    catalog: &Catalog,
+    deadline: Instant,
+) -> (ServerName, TrialOutcome) {
+    let name = upstream.name().clone();
+    if timeout_at(deadline, upstream.settled()).await.is_err() {
+        return (name, TrialOutcome::Late);
+    }
+    let listed = catalog
+        .glance()
+        .servers
+        .get(&name)
+        .map(|server| server.tools.len());
+    let outcome = match (listed, upstream.status().last_error) {
+        (Some(tools), _) => TrialOutcome::Answered(tools),
+        (None, Some(error)) => TrialOutcome::Failed(error),
+        (None, None) => TrialOutcome::Late,
+    };
+    (name, outcome)
+}
+
+/// A folder that goes with this value.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let name = format!("mcpproxy-doctor-{}", uuid::Uuid::new_v4().simple());
+        let folder = env::temp_dir().join(name);
+        storage::create_private_dir(&folder)?;
+        Ok(Self(folder))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // The system clears its temporary folder, too.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

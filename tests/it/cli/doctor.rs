@@ -1,0 +1,249 @@
+//! `mcpproxy doctor`, with and without a daemon, on machines where something is wrong.
+
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{Place, Ran, serving::Serving};
+use crate::support::{
+    behaviours::echo,
+    daemon::{DaemonProcess, TestDaemon},
+    fake_upstream::FakeUpstream,
+    patience::until,
+    processes,
+};
+
+/// What a check says of a thing: its severity, and all of it as text.
+#[track_caller]
+fn found(report: &Value, check: &str, place: &str) -> (String, String) {
+    let findings = report["findings"].as_array().expect("findings");
+    let finding = findings.iter().find(|finding| {
+        let at = finding["where"].as_str().unwrap_or_default();
+        finding["check"] == check && at.contains(place)
+    });
+    let finding = finding.unwrap_or_else(|| panic!("no {check} at {place:?} in {report:#}"));
+    let severity = finding["severity"].as_str().expect("text");
+    // Whatever is wrong has its fix.
+    assert_eq!(severity == "ok", finding["fix"].is_null(), "{finding:#}");
+    (severity.to_owned(), finding.to_string())
+}
+
+fn doctor(place: &Place, options: &[&str]) -> Ran {
+    place.run(&[&["doctor", "-o", "json"], options].concat())
+}
+
+/// An entry of the configuration whose address is free.
+fn free_address() -> String {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    free.local_addr().expect("an address").to_string()
+}
+
+fn configured(mut config: Value) -> Place {
+    config["listen"] = json!(free_address());
+    let place = Place::configured(&config.to_string());
+    fs::set_permissions(place.config_file(), fs::Permissions::from_mode(0o600)).expect("ours");
+    let data = place.folder().join("data");
+    fs::set_permissions(data, fs::Permissions::from_mode(0o700)).expect("ours");
+    place
+}
+
+/// A server that leaves a file in this folder when it is started.
+fn telling(folder: &Path, name: &str) -> Value {
+    let script = format!(
+        ": > '{}/started-{name}'; exec '{}' demo-server",
+        folder.display(),
+        env!("CARGO_BIN_EXE_mcpproxy")
+    );
+    json!({ "command": "/bin/sh", "args": ["-c", script] })
+}
+
+#[test]
+fn without_a_daemon_servers_are_tried_and_those_that_are_held_are_not() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let with = |name: &str, more: Value| {
+        let mut entry = telling(folder.path(), name);
+        entry
+            .as_object_mut()
+            .expect("an entry")
+            .extend(more.as_object().expect("keys").clone());
+        entry
+    };
+    let place = configured(json!({ "mcpServers": {
+        "good": with("good", json!({})),
+        "held": with("held", json!({ "quarantined": true })),
+        "agents": with("agents", json!({ "quarantined": true, "changed_by": "agent" })),
+        "off": with("off", json!({ "enabled": false })),
+        "ends": { "command": "/bin/sh", "args": ["-c", "exit 3"] },
+        "absent": { "command": "no-such-program-4711" },
+    } }));
+    let report = doctor(&place, &[]).ended(1).json();
+    assert_eq!(report["ok"], false);
+    let says = |check: &str, at: &str, severity: &str, part: &str| {
+        let (found, text) = found(&report, check, at);
+        assert!(
+            found == severity && text.contains(part),
+            "{check} {at}: {text}"
+        );
+    };
+    says("server", "good", "ok", "7 tools");
+    says("server", "held", "warn", "waits for approval");
+    says("server", "agents", "warn", "waits for approval");
+    says("server", "ends", "fail", "exit code 3");
+    says("server command", "absent", "fail", "is not on PATH");
+    says("daemon", "", "ok", "none runs");
+    says("port", "127.0.0.1", "ok", "it is free");
+    says("configuration", "mcp_config.json", "ok", "sound");
+    says("leftovers", "", "ok", "nothing");
+    let started = |name: &str| folder.path().join(format!("started-{name}")).exists();
+    assert!(started("good"));
+    for name in ["held", "agents", "off"] {
+        assert!(!started(name), "{name} was started");
+    }
+    let places = report["findings"].as_array().expect("findings");
+    assert!(
+        !places.iter().any(|finding| finding["where"] == "off"),
+        "{report:#}"
+    );
+    // Nothing of them is left, and nothing of what they listed.
+    assert!(processes::marked("HOME", &place.folder().display().to_string()).is_empty());
+    assert!(!place.folder().join("data/catalog").exists());
+}
+
+#[test]
+fn with_no_start_nothing_is_started_and_a_sound_machine_ends_with_0() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = configured(json!({ "mcpServers": { "good": telling(folder.path(), "good") } }));
+    let report = doctor(&place, &["--no-start"]).ended(0).json();
+    assert_eq!((&report["ok"], &report["tools"]), (&json!(true), &json!(0)));
+    assert!(!folder.path().join("started-good").exists());
+    // For people: a table, with what is found and what to do.
+    place
+        .run(&["doctor", "--no-start"])
+        .ended(0)
+        .shows(&["RESULT", "port", "it is free"])
+        .says(&["0 fail"]);
+}
+
+#[test]
+fn a_server_that_hangs_is_given_up_and_delays_no_other() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = configured(json!({ "mcpServers": {
+        "hangs": { "command": "/bin/sh", "args": ["-c", "while read -r line; do :; done"] },
+        "good": telling(folder.path(), "good"),
+    } }));
+    let report = doctor(&place, &["--wait", "15s"]).ended(1).json();
+    assert_eq!(found(&report, "server", "good").0, "ok");
+    let (severity, text) = found(&report, "server", "hangs");
+    assert!(severity == "fail" && text.contains("within 15s"), "{text}");
+}
+
+#[test]
+fn a_running_daemon_is_asked_and_its_port_is_its_own() {
+    let place =
+        configured(json!({ "mcpServers": { "absent": { "command": "no-such-program-4711" } } }));
+    let _daemon = Serving::start(&place);
+    place.run(&["upstream", "restart", "demo"]).ended(0);
+    place.run(&["upstream", "restart", "absent"]);
+    let report = doctor(&place, &[]).ended(1).json();
+    assert_eq!(report["daemon"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(report["tools"], 7);
+    assert_eq!(found(&report, "port", "127.0.0.1").0, "ok");
+    assert_eq!(found(&report, "server", "demo").0, "ok");
+    assert_eq!(found(&report, "server", "absent").0, "fail");
+    assert_eq!(found(&report, "leftovers", "").0, "ok");
+}
+
+#[test]
+fn a_port_that_somebody_else_has_is_named_with_who_it_is() {
+    let place = configured(json!({ "mcpServers": {} }));
+    let other = configured(json!({ "mcpServers": {} }));
+    let listen = serde_json::from_str::<Value>(&other.written()).expect("JSON")["listen"].clone();
+    let _other = Serving::start_with(&other, &["--listen", listen.as_str().expect("text")]);
+    fs::write(place.config_file(), json!({ "listen": listen }).to_string()).expect("ours");
+    let report = doctor(&place, &[]).ended(1).json();
+    let (severity, text) = found(&report, "port", listen.as_str().expect("text"));
+    let version = concat!("mcpproxy ", env!("CARGO_PKG_VERSION"));
+    assert!(severity == "fail" && text.contains(version), "{text}");
+}
+
+#[test]
+fn a_broken_configuration_is_told_and_the_rest_is_looked_at_all_the_same() {
+    let place = Place::configured(r#"{ "mcpServers": { "a": { "command": "x" "#);
+    let report = doctor(&place, &[]).ended(1).json();
+    assert_eq!(found(&report, "configuration", "mcp_config.json").0, "fail");
+    found(&report, "disk", "");
+    let place = configured(
+        json!({ "mcpServers": { "a": { "command": 7 }, "b": { "command": "sh", "comand": 1 } } }),
+    );
+    let report = doctor(&place, &["--no-start"]).ended(1).json();
+    let (severity, text) = found(&report, "configuration", "mcp_config.json");
+    assert!(
+        severity == "fail" && text.contains("the server a"),
+        "{text}"
+    );
+    assert!(
+        report.to_string().contains("`comand` is unknown"),
+        "{report:#}"
+    );
+}
+
+#[test]
+fn files_that_others_can_change_and_what_a_dead_daemon_left_are_found() {
+    let place = configured(json!({ "mcpServers": {} }));
+    fs::set_permissions(place.config_file(), fs::Permissions::from_mode(0o666)).expect("ours");
+    drop(std::os::unix::net::UnixListener::bind(place.socket()));
+    let report = doctor(&place, &[]).ended(1).json();
+    assert_eq!(found(&report, "files", "mcp_config.json").0, "fail");
+    assert_eq!(found(&report, "leftovers", "mcpproxy.sock").0, "warn");
+}
+
+#[test]
+fn clients_of_this_home_are_looked_at_and_left_alone() {
+    let place = configured(
+        json!({ "mcpServers": { "time": { "command": "sh", "args": ["-c", "exit"] } } }),
+    );
+    let listen = serde_json::from_str::<Value>(&place.written()).expect("JSON")["listen"].clone();
+    let url = format!("http://{}/mcp", listen.as_str().expect("text"));
+    let text = json!({ "mcpServers": { "mcp": { "type": "http", "url": url }, "clock": { "command": "sh", "args": ["-c", "exit"] } } });
+    let file = place.folder().join(".claude.json");
+    fs::write(&file, text.to_string()).expect("ours");
+    let report = doctor(&place, &["--no-start"]).ended(0).json();
+    let (_, text_of) = found(&report, "client", ".claude.json");
+    assert!(text_of.contains("Claude Code names us"), "{text_of}");
+    assert!(report.to_string().contains("run twice"), "{report:#}");
+    assert_eq!(
+        fs::read_to_string(file).expect("it is there"),
+        text.to_string()
+    );
+}
+
+#[tokio::test]
+async fn processes_that_a_killed_daemon_left_are_found() {
+    let stubborn = FakeUpstream::stdio().tool("echo", echo()).stubborn();
+    let stubborn = stubborn.start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("stubborn", &stubborn)
+        .config(json!({ "listen": free_address() }));
+    let daemon = daemon.spawn().await;
+    let client = daemon.client("/mcp/all").await;
+    client.call("stubborn__echo", "{}").await.result();
+    let place = Place {
+        home: daemon.kill().await,
+    };
+    let left = stubborn.pids()[0];
+    assert!(processes::runs(left), "it lives on");
+    let report = doctor(&place, &["--no-start"]).json();
+    let (severity, text) = found(&report, "leftovers", "stubborn");
+    assert!(
+        severity == "warn" && text.contains(&left.to_string()),
+        "{text}"
+    );
+    assert!(processes::runs(left), "it was only looked at");
+    // The next daemon ends it.
+    let daemon = DaemonProcess::spawn_in(place.home).await;
+    until("the process to be gone", || {
+        (!processes::runs(left)).then_some(())
+    })
+    .await;
+    drop(daemon);
+}
