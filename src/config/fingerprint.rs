@@ -1,6 +1,7 @@
 //! The fingerprint of an entry: it changes exactly when a running connection has to be replaced.
 
 use super::{
+    isolation::Named,
     server_entry::{ProtocolEra, Root, Transport},
     settings::{Environment, Inherit},
 };
@@ -26,6 +27,10 @@ pub(super) fn fingerprint(
                     .iter()
                     .map(|(name, value)| (name, value.reveal())),
             );
+            if let Some(isolation) = &stdio.isolation {
+                parts.add("isolation");
+                parts.list(isolation.run_arguments(&Named::default(), &[], &[]).iter());
+            }
             match &environment.inherit {
                 Inherit::All => parts.add("all"),
                 Inherit::None => parts.add("none"),

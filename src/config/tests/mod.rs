@@ -8,6 +8,7 @@ mod access;
 mod edit;
 mod edit_properties;
 mod entries;
+mod isolation;
 mod keeper;
 mod settings;
 mod write;

@@ -91,6 +91,7 @@ const SPAWNS: &[Exception] = &[
     ),
     ("management/activity.rs", 1, "waited for at once"),
     ("management/over_files.rs", 1, "waited for at once"),
+    ("process/container.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",
         1,
