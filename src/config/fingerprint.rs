@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{
+    isolation::Named,
     server_entry::{ProtocolEra, Root, Transport},
     settings::{Environment, Inherit},
 };
@@ -30,6 +31,10 @@ pub(super) fn fingerprint(
                     .iter()
                     .map(|(name, value)| (name, value.reveal())),
             );
+            if let Some(isolation) = &stdio.isolation {
+                parts.add("isolation");
+                parts.list(isolation.run_arguments(&Named::default(), &[], &[]).iter());
+            }
             match &environment.inherit {
                 Inherit::All => parts.add("all"),
                 Inherit::None => parts.add("none"),

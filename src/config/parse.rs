@@ -15,6 +15,7 @@ use super::{
     listen::{BadListen, Listen},
     profiles, rate_limit,
     read_entry::{Context, read_entry},
+    read_isolation::{self, ContainerDefaults},
     read_transport::is_variable,
     references::VariableLookup,
     rule_warnings, server_auth,
@@ -90,7 +91,7 @@ fn read(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigE
     settings.server_auth = server_auth.map(Arc::new);
     fields.value("serverAuth");
     fields.flag("require_mcp_auth")?;
-    let isolate_all = read_docker_isolation(&mut fields)?;
+    let containers = read_isolation::read_defaults(&mut fields, &mut settings.warnings)?;
     read_settings(&mut fields, surroundings, &mut settings)?;
     settings.warnings.extend(fields.unknown(KEYS));
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
@@ -98,7 +99,7 @@ fn read(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigE
         surroundings,
         environment: &settings.environment.clone(),
         init_timeout,
-        isolate_all,
+        containers,
     };
     read_servers(document.servers, &context, &mut settings);
     let unknown = unknown_servers::warnings(&settings);
@@ -106,14 +107,6 @@ fn read(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigE
     let idle = rule_warnings::warnings(&settings);
     settings.warnings.extend(idle);
     Ok(settings)
-}
-
-/// Whether the Go program's `docker_isolation` asks for every stdio server to run in a container.
-fn read_docker_isolation(fields: &mut ObjectFields<'_>) -> Result<bool, BadField> {
-    match fields.object("docker_isolation")? {
-        Some(mut isolation) => Ok(isolation.flag("enabled")?.unwrap_or(false)),
-        None => Ok(false),
-    }
 }
 
 fn read_settings(
@@ -333,7 +326,7 @@ pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<Stri
         },
         environment: &Environment::default(),
         init_timeout: None,
-        isolate_all: false,
+        containers: ContainerDefaults::default(),
     };
     let read = read_entry(name, &entry, &context);
     read.err().map(|bad| bad.to_string())

@@ -10,6 +10,7 @@ use super::{
     fields::{BadField, ObjectFields},
     fingerprint::{fingerprint, fingerprint_as_written},
     masking,
+    read_isolation::{self, ContainerDefaults, program_name},
     read_transport::{read_transport, without_effect},
     server_entry::{
         Author, IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, SessionScope, Start,
@@ -32,8 +33,8 @@ pub(super) struct Context<'a> {
     pub(super) environment: &'a Environment,
     /// `$MCP_TIMEOUT`, where it counts.
     pub(super) init_timeout: Option<Duration>,
-    /// Whether the Go program's `docker_isolation` asks for containers.
-    pub(super) isolate_all: bool,
+    /// What `docker_isolation` says.
+    pub(super) containers: ContainerDefaults,
 }
 
 /// Every key of an entry, for suggestions.
@@ -148,10 +149,16 @@ fn read_known(
         fields.value(note);
     }
 
-    let transport = read_transport(&mut fields, context.surroundings)?;
+    let mut transport = read_transport(&mut fields, context.surroundings)?;
     let is_stdio = matches!(transport, Transport::Stdio(_));
-    refuse_unsupported(&mut fields, is_stdio && context.isolate_all)?;
+    refuse_unsupported(&mut fields)?;
     let mut warnings = without_effect(&mut fields, &transport);
+    read_isolation::read(
+        &mut fields,
+        &mut transport,
+        &context.containers,
+        &mut warnings,
+    )?;
     let idle_timeout = read_idle_timeout(&mut fields, is_stdio, &mut warnings)?;
     let starts = [("on_demand", Start::OnDemand), ("eager", Start::Eager)];
     let start = fields.choice("start", &starts)?.unwrap_or(Start::OnDemand);
@@ -220,6 +227,9 @@ fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<Strin
     match transport {
         Transport::Stdio(stdio) => {
             texts.extend(masking::credentials_in_arguments(&stdio.args));
+            if let Some(isolation) = &stdio.isolation {
+                texts.extend(masking::credentials_in_arguments(&isolation.extra_args));
+            }
             texts.extend(stdio.env.iter().chain(&environment.set).flat_map(set));
         }
         Transport::Remote(remote) => {
@@ -262,17 +272,8 @@ fn read_protocol_era(
 }
 
 /// Refuses what this version cannot do, where going without would be less than was asked for.
-fn refuse_unsupported(fields: &mut ObjectFields<'_>, isolate_all: bool) -> Result<(), BadField> {
+fn refuse_unsupported(fields: &mut ObjectFields<'_>) -> Result<(), BadField> {
     const UNSUPPORTED: &str = "is not supported by this version";
-    let isolated = match fields.object("isolation")? {
-        Some(mut isolation) => isolation.flag("enabled")?,
-        None => None,
-    };
-    match isolated {
-        Some(true) => return Err(fields.bad("isolation.enabled", UNSUPPORTED)),
-        None if isolate_all => return Err(fields.bad("docker_isolation", UNSUPPORTED)),
-        _ => {}
-    }
     match fields.value("oauth") {
         Some(Value::Object(oauth)) if oauth.is_empty() => Ok(()),
         Some(_) => Err(fields.bad("oauth", UNSUPPORTED)),
@@ -331,6 +332,10 @@ fn read_init_timeout(
         return Ok((given, given));
     }
     let downloads = match transport {
+        // An image may be missing at any start, and packages are never kept in a container that is removed.
+        Transport::Stdio(stdio) if stdio.isolation.is_some() => {
+            return Ok((FIRST_INIT_TIMEOUT, FIRST_INIT_TIMEOUT));
+        }
         Transport::Stdio(stdio) => stdio.may_download(),
         Transport::Remote(_) => false,
     };

@@ -104,6 +104,8 @@ fn read_stdio(
         env,
         cwd: cwd.as_ref().map(|cwd| surroundings.path(&cwd.value)),
         shown_cwd: cwd.map(|cwd| cwd.shown),
+        isolation: None,
+        shown_isolation: None,
     })
 }
 

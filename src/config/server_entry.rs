@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     duration,
+    isolation::Isolation,
     tool_filter::{ToolAcl, ToolFilter},
 };
 use crate::{
@@ -84,6 +85,10 @@ pub struct Stdio {
     pub shown_args: Vec<String>,
     /// `cwd` with secrets masked.
     pub shown_cwd: Option<String>,
+    /// The container that it runs in, if it does.
+    pub isolation: Option<Isolation>,
+    /// `isolation` with secrets masked.
+    pub shown_isolation: Option<Isolation>,
 }
 
 /// Commands that may download a package or an image when they first run.
@@ -224,6 +229,9 @@ impl ServerEntry {
                 put("env", masked(stdio.env.keys()));
                 if let Some(cwd) = &stdio.shown_cwd {
                     put("cwd", json!(cwd));
+                }
+                if let Some(isolation) = &stdio.shown_isolation {
+                    put("isolation", isolation.as_json());
                 }
             }
             Transport::Remote(remote) => {

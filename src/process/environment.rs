@@ -109,6 +109,12 @@ impl BaseEnvironment {
         all.remove(OsStr::new("PATH")).unwrap_or_default()
     }
 
+    /// Variables of the settings that containers get too. What is about folders of this machine means nothing in them.
+    pub(super) fn set_for_containers(&self) -> impl Iterator<Item = &str> {
+        let names = self.set.iter().map(|(name, _)| name.as_str());
+        names.filter(|name| !is_path(OsStr::new(name)) && *name != "HOME")
+    }
+
     /// Everything that one child starts with.
     pub(super) fn for_child(&self, own: &[(String, Secret)]) -> BTreeMap<OsString, OsString> {
         let mut all = self.inherited.clone();

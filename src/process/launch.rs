@@ -1,7 +1,7 @@
 //! What to start: a program with arguments, an environment and a folder. Never a shell line.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env,
     ffi::{OsStr, OsString},
     fmt, io,
@@ -11,8 +11,9 @@ use std::{
 
 use tokio::process::Command;
 
-use super::BaseEnvironment;
+use super::{BaseEnvironment, container};
 use crate::{
+    config::Isolation,
     names::ServerName,
     secret::{Secret, Secrets},
 };
@@ -32,6 +33,8 @@ pub struct Launch {
     pub cwd: Option<PathBuf>,
     /// What is masked in what it writes to stderr.
     pub secrets: Secrets,
+    /// The container that it is to run in.
+    pub isolation: Option<Isolation>,
 }
 
 /// Arguments may hold credentials, so they are counted only.
@@ -60,6 +63,14 @@ pub enum SpawnError {
         command: String,
         /// The `PATH` that was searched.
         path: OsString,
+    },
+    /// It is to run in a container, and no program for that is on the `PATH`.
+    #[error(
+        "failed to start server {server:?}: it is to run in a container, and neither docker nor podman is on PATH"
+    )]
+    NoContainerRuntime {
+        /// The server.
+        server: ServerName,
     },
     /// The command is a path, and no program is there.
     #[error("failed to start server {server:?}: there is no program at {file:?}")]
@@ -102,6 +113,7 @@ impl SpawnError {
     pub fn outside(&self) -> &'static str {
         match self {
             Self::NotFound { .. } | Self::NoProgram { .. } => "its command was not found",
+            Self::NoContainerRuntime { .. } => "what runs its container was not found",
             Self::NotExecutable { .. } => "its command may not be executed",
             Self::NoFolder { .. } => "the folder to start it in does not exist",
             Self::Refused { .. } => "the system refused to run its command",
@@ -116,6 +128,9 @@ impl SpawnError {
             }
             Self::NotFound { .. } => {
                 "install it, write its full path as \"command\", or add its folder to PATH in \"environment\""
+            }
+            Self::NoContainerRuntime { .. } => {
+                "install docker or podman, or set \"enabled\" under \"isolation\" of its entry to false, which runs it without a container"
             }
             Self::NoProgram { .. } => "correct the path in \"command\"",
             Self::NotExecutable { .. } => {
@@ -132,22 +147,60 @@ impl SpawnError {
 impl Launch {
     /// The file that would be executed.
     pub fn resolve(&self, base: &BaseEnvironment) -> Result<PathBuf, SpawnError> {
+        if self.isolation.is_some() {
+            return self.container_runtime(base);
+        }
         self.locate(&base.for_child(&self.env))
     }
 
-    /// The command, ready to start in a clean environment with all three streams piped.
-    pub(super) fn command(&self, base: &BaseEnvironment) -> Result<Command, SpawnError> {
-        let environment = base.for_child(&self.env);
-        let mut command = Command::new(self.locate(&environment)?);
+    /// The command, ready to start in a clean environment with all three streams piped. That of a server in a container is the program
+    /// that runs it, which comes along, and still without its [`Launch::run_arguments`].
+    pub(super) fn command(
+        &self,
+        base: &BaseEnvironment,
+    ) -> Result<(Command, Option<PathBuf>), SpawnError> {
+        let mut environment = base.for_child(&self.env);
+        let program = self.resolve(base)?;
+        let mut command = Command::new(&program);
         command.current_dir(self.folder(&environment));
+        let runtime = self.isolation.as_ref().map(|_| program);
+        if runtime.is_some() {
+            for (name, value) in env::vars_os().filter(|(name, _)| container::is_for_engine(name)) {
+                environment.entry(name).or_insert(value);
+            }
+        } else {
+            command.args(&self.args);
+        }
         command
-            .args(&self.args)
             .env_clear()
             .envs(environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        Ok(command)
+        Ok((command, runtime))
+    }
+
+    /// The arguments with which the container is started that is to bear this mark; none without a container.
+    pub(super) fn run_arguments(&self, base: &BaseEnvironment, mark: &str) -> Vec<String> {
+        let named = container::named(&self.server, mark);
+        let own = self.env.iter().map(|(name, _)| name.as_str());
+        let variables: BTreeSet<&str> = base.set_for_containers().chain(own).collect();
+        let variables: Vec<&str> = variables.into_iter().collect();
+        self.isolation.as_ref().map_or_else(Vec::new, |isolation| {
+            isolation.run_arguments(&named, &variables, &self.args)
+        })
+    }
+
+    fn container_runtime(&self, base: &BaseEnvironment) -> Result<PathBuf, SpawnError> {
+        let path = base.path();
+        // Absolute, so where the search begins does not count.
+        let found = |name| which::which_in(name, Some(&path), Path::new("/")).ok();
+        let mut runtimes = container::RUNTIMES.into_iter().filter_map(found);
+        runtimes
+            .next()
+            .ok_or_else(|| SpawnError::NoContainerRuntime {
+                server: self.server.clone(),
+            })
     }
 
     /// The error for a program that was found and did not start.
@@ -202,4 +255,11 @@ impl Launch {
             SpawnError::NoProgram { server, file }
         }
     }
+}
+
+/// The variables that a command is started with, if they were all set by us.
+pub(super) fn environment_of(command: &Command) -> Vec<(OsString, OsString)> {
+    let set = command.as_std().get_envs();
+    set.filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())))
+        .collect()
 }

@@ -54,6 +54,9 @@ pub(super) struct Announced {
     #[serde(deserialize_with = "server_name")]
     pub(super) server: ServerName,
     pub(super) daemon: DaemonRecord,
+    /// The program that runs its container, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) container_runtime: Option<PathBuf>,
 }
 
 /// The second line of an entry.
@@ -101,13 +104,14 @@ impl ChildLedger {
 
     /// Enters a child that is about to start. A ledger that cannot be written does not stop servers from starting: the entry
     /// then protects from nothing, and the log says so.
-    pub(super) fn announce(&self, server: &ServerName) -> Entry {
+    pub(super) fn announce(&self, server: &ServerName, container_runtime: Option<&Path>) -> Entry {
         let number = self.shared.next.fetch_add(1, Ordering::Relaxed);
         let name = format!("{}-{number}", self.shared.run);
         let path = self.shared.folder.join(&name);
         let announced = Announced {
             server: server.clone(),
             daemon: self.shared.daemon.clone(),
+            container_runtime: container_runtime.map(Path::to_owned),
         };
         let mut options = File::options();
         options.append(true).create_new(true);

@@ -3,6 +3,7 @@
 //! Knows nothing of MCP: stdin and stdout go to the caller as they are, stderr into a log, and when to start again is the
 //! caller's decision.
 
+mod container;
 mod descriptors;
 mod environment;
 mod ladder;
@@ -38,7 +39,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::group::Group;
+use self::{container::ServerContainer, group::Group};
 pub use self::{
     descriptors::raise_descriptor_limit,
     environment::BaseEnvironment,
@@ -48,7 +49,7 @@ pub use self::{
     run_mark::is_run_mark,
     stderr_log::{StderrLog, remove_server_logs, server_log_file},
 };
-use crate::secret::Secrets;
+use crate::{names::ServerName, secret::Secrets};
 
 /// How long a dead child's stderr may stay open (a process that left the group can hold it) before we stop reading it.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -114,6 +115,8 @@ pub struct Process {
     stop_request: watch::Sender<Option<Grace>>,
     exit: watch::Receiver<Option<Exit>>,
     task: JoinHandle<()>,
+    /// How long removing its container may take.
+    removal: Duration,
 }
 
 /// Starts the child in a process group of its own, enters it in the ledger and begins to read its stderr.
@@ -126,8 +129,12 @@ pub fn spawn(
     ledger: &ChildLedger,
     stderr: &StderrLog,
 ) -> Result<(Process, ChildStdin, ChildStdout), SpawnError> {
-    let mut command = launch.command(base_env)?;
-    let mut entry = ledger.announce(&launch.server);
+    let (mut command, runtime) = launch.command(base_env)?;
+    let mut entry = ledger.announce(&launch.server, runtime.as_deref());
+    let container = runtime.map(|runtime| {
+        command.args(launch.run_arguments(base_env, entry.mark()));
+        ServerContainer::started(&runtime, entry.mark(), launch::environment_of(&command))
+    });
     command.env(ledger::MARK, entry.mark());
     let exit = watch::Sender::new(None);
     let watched = exit.subscribe();
@@ -152,12 +159,17 @@ pub fn spawn(
     let stop_requests = stop_request.subscribe();
     let (log, secrets) = (stderr.clone(), launch.secrets.clone());
     let server = launch.server.clone();
+    let removal = container
+        .as_ref()
+        .map_or(Duration::ZERO, |_| container::REMOVAL);
     let task = tokio::spawn(async move {
         let gone = CancellationToken::new();
         tokio::join!(
             async {
                 let exit = ladder::follow(&mut group, stop_requests).await;
-                entry.clear();
+                if remove(container, exit, &server).await {
+                    entry.clear();
+                }
                 tracing::debug!(%server, pid, %exit, "child process ended");
                 gone.cancel();
             },
@@ -169,8 +181,28 @@ pub fn spawn(
         stop_request,
         exit: watched,
         task,
+        removal,
     };
     Ok((process, stdin, stdout))
+}
+
+/// Removes the container behind a program that has ended. Says whether nothing is left: if something is, the ledger keeps its entry, and
+/// the next daemon tries again.
+async fn remove(container: Option<ServerContainer>, exit: Exit, server: &ServerName) -> bool {
+    let Some(container) = container else {
+        return true;
+    };
+    let settled = match exit {
+        Exit::Code(_) => Duration::ZERO,
+        Exit::Signal(_) | Exit::Unknown => container::LATE,
+    };
+    match container.removed(settled).await {
+        Ok(()) => true,
+        Err(reason) => {
+            tracing::warn!(%server, %reason, "the server's container could not be removed; the next start of the daemon tries again");
+            false
+        }
+    }
 }
 
 /// Reads stderr to its end, or a little beyond the end of the group: a process that left the group may hold it open for ever.
@@ -211,7 +243,7 @@ impl Process {
     /// A caller that drops this future has all of them killed at once.
     pub async fn stop(mut self, grace: Grace) {
         self.stop_request.send_replace(Some(grace));
-        let longest = grace.after_eof + grace.after_term + REAPING;
+        let longest = grace.after_eof + grace.after_term + REAPING + self.removal;
         if tokio::time::timeout(longest, &mut self.task).await.is_err() {
             tracing::warn!(
                 pid = self.pid,

@@ -10,6 +10,7 @@ use std::{
 };
 
 use super::{
+    container::{self, ServerContainer},
     ledger::{self, ChildLedger, DaemonRecord, Started},
     members::Running,
     process_table::{self, Seen, Signal},
@@ -33,6 +34,7 @@ struct Left {
     server: ServerName,
     /// Absent if the daemon was killed while it started the child.
     started: Option<Started>,
+    container: Option<ServerContainer>,
 }
 
 /// What the sweep does with a file.
@@ -46,7 +48,7 @@ impl ChildLedger {
     /// Ends every group that a dead daemon left in this ledger, and says how many there were of each server. Entries of living
     /// daemons and processes that only look like ours are left alone.
     ///
-    /// Blocks, up to 4 s if something is left: call it where blocking is allowed. Children may be started meanwhile.
+    /// Blocks, up to 4 s if something is left and 10 s more if containers are: call it where blocking is allowed. Children may be started meanwhile.
     pub fn sweep(&self) -> BTreeMap<ServerName, usize> {
         let left = self.left_behind(ledger::remove);
         let mut swept = BTreeMap::new();
@@ -68,8 +70,19 @@ impl ChildLedger {
         wait_until_gone(&left, AFTER_KILL, |process| {
             process_table::signal(process, Signal::Kill);
         });
+        let deadline = Instant::now() + container::REMOVAL;
         for entry in left {
-            ledger::remove(&entry.path);
+            match entry.remove_container(deadline) {
+                Ok(removed) => {
+                    if removed && !swept.contains_key(&entry.server) {
+                        swept.insert(entry.server.clone(), 1);
+                    }
+                    ledger::remove(&entry.path);
+                }
+                Err(reason) => {
+                    tracing::warn!(server = %entry.server, %reason, "the container that a dead daemon left could not be removed; the next start of the daemon tries again");
+                }
+            }
         }
         swept
     }
@@ -145,7 +158,9 @@ impl ChildLedger {
         if is_alive(&announced.daemon) {
             return Verdict::NotOurs;
         }
+        let runtime = announced.container_runtime;
         Verdict::Left(Left {
+            container: runtime.map(|runtime| ServerContainer::left(&runtime, &mark)),
             path,
             mark,
             server: announced.server,
@@ -190,6 +205,14 @@ fn wait_until_gone(left: &[Left], timeout: Duration, each: impl Fn(&Seen)) {
 }
 
 impl Left {
+    /// Says whether there was one.
+    fn remove_container(&self, deadline: Instant) -> Result<bool, String> {
+        let Some(container) = &self.container else {
+            return Ok(false);
+        };
+        container.remove(container::LATE, deadline)
+    }
+
     /// Those of the running processes that are certainly this child's.
     fn processes<'a>(&self, running: &'a Running) -> Vec<&'a Seen> {
         // As long as its leader exists, even as a zombie, the group is the one that we made. Afterwards its number can be a

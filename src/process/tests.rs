@@ -98,6 +98,7 @@ fn shell(script: &str) -> Launch {
         args: vec!["-c".into(), script.into()],
         env: Vec::new(),
         cwd: None,
+        isolation: None,
     }
 }
 

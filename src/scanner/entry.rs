@@ -14,13 +14,17 @@ use super::{
     phrase::{Hint, Meaning},
     phrases, terminal,
 };
-use crate::config::{ServerEntry, Transport};
+use crate::config::{Named, ServerEntry, Transport};
 
 /// Reads an entry.
 pub(super) fn read(entry: &ServerEntry, findings: &mut Findings) {
     match &entry.transport {
         Transport::Stdio(stdio) => {
             command(&stdio.shown_command, &stdio.shown_args, findings);
+            if let Some(isolation) = &stdio.shown_isolation {
+                let args = isolation.run_arguments(&Named::default(), &[], &[]);
+                command("docker", &args, findings);
+            }
             for name in stdio.env.keys() {
                 variable(name, findings);
             }

@@ -29,6 +29,7 @@ mod house;
 mod http_guard;
 mod http_messages;
 mod instructions;
+mod isolation;
 mod legacy_sse_clients;
 mod legacy_sse_servers;
 mod lifecycle;

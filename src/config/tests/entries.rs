@@ -276,10 +276,6 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         "accepted are \"auto\"",
     );
     check_fault(
-        r#"{"command": "x", "isolation": {"enabled": true}}"#,
-        "`isolation.enabled` is not supported by this version",
-    );
-    check_fault(
         r#"{"url": "http://h", "oauth": {"client_id": "x"}}"#,
         "`oauth` is not supported by this version",
     );

@@ -9,6 +9,7 @@ mod access_rules;
 mod edit;
 mod edit_properties;
 mod entries;
+mod isolation;
 mod keeper;
 mod patch;
 mod settings;

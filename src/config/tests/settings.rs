@@ -152,13 +152,6 @@ fn restrictions_of_the_go_program_hold() {
         management(r#"{"read_only_mode": true, "management": "off"}"#),
         AgentManagement::Off
     );
-    let isolated = read(
-        r#"{"docker_isolation": {"enabled": true}, "mcpServers": {"a": {"command": "x"},
-            "b": {"url": "http://h"}, "c": {"command": "x", "isolation": {"enabled": false}}}}"#,
-    );
-    assert_eq!(isolated.broken.len(), 1);
-    assert_eq!(isolated.broken[0].name, "a");
-    assert_eq!(isolated.servers.len(), 2);
 }
 
 #[test]

@@ -191,7 +191,7 @@ async fn a_recycled_process_number_is_not_touched() {
     let ground = Ground::new();
     let stranger = Stranger::start(None);
     let dead = ChildLedger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
-    let mut entry = dead.announce(&server());
+    let mut entry = dead.announce(&server(), None);
     entry.record(stranger.0.id());
     let path = ground.folder.path().join("children").join(entry.mark());
     let true_start = process_table::start_of(stranger.0.id()).expect("it runs");
@@ -209,7 +209,7 @@ async fn a_recycled_process_number_is_not_touched() {
 async fn a_child_whose_daemon_was_killed_while_it_started_is_found_by_its_mark() {
     let ground = Ground::new();
     let dead = ChildLedger::open_as(ground.folder.path(), dead_daemon()).expect("a ledger");
-    let entry = dead.announce(&server());
+    let entry = dead.announce(&server(), None);
     let child = Stranger::start(Some(entry.mark()));
     let stranger = Stranger::start(Some("another mark"));
     assert_eq!(ground.ledger.sweep().len(), 1);
@@ -237,7 +237,7 @@ async fn entries_that_mean_nothing_here_are_removed_and_harm_nobody() {
         ..dead_daemon()
     };
     let other = ChildLedger::open_as(ground.folder.path(), elsewhere).expect("a ledger");
-    other.announce(&server()).record(stranger.0.id());
+    other.announce(&server(), None).record(stranger.0.id());
     let children = ground.folder.path().join("children");
     for (name, text) in [
         ("cut", "{\"server\":\"te"),

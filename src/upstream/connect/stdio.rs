@@ -82,6 +82,7 @@ fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
         env: env.map(|(k, v)| (k.clone(), v.clone())).collect(),
         cwd: stdio.cwd.clone(),
         secrets: entry.secrets.clone(),
+        isolation: stdio.isolation.clone(),
     }
 }
 

@@ -97,6 +97,7 @@ const SPAWNS: &[Exception] = &[
         "waited for at once; goes to its end when whoever asked leaves",
     ),
     ("management/over_files.rs", 1, "waited for at once"),
+    ("process/container.rs", 1, "waited for at once"),
     (
         "process/log_file.rs",
         1,

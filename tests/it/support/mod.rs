@@ -7,6 +7,7 @@ mod control;
 mod cuttable;
 pub mod daemon;
 pub mod event_stream;
+pub mod fake_docker;
 mod fake_http;
 mod fake_sse;
 pub mod fake_upstream;

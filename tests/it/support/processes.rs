@@ -24,6 +24,13 @@ pub fn stop(pid: u32) {
     let _ = rustix::process::kill_process(pid, rustix::process::Signal::STOP);
 }
 
+/// Kills a process.
+pub fn kill(pid: u32) {
+    let pid = rustix_pid(pid).expect("a process id");
+    // It may have ended already.
+    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+}
+
 /// The running processes that were started with this in their environment, children of children included.
 /// Nothing where there is no `/proc`.
 pub fn marked(name: &str, value: &str) -> Vec<u32> {

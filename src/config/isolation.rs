@@ -1,0 +1,81 @@
+//! A stdio server in a container: which one, and the arguments of `docker run` that follow. Reading it from JSON is `read_isolation`'s work,
+//! starting it `process`'s.
+
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+/// The container of a stdio server.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Isolation {
+    /// The image.
+    pub image: String,
+    /// What runs in it.
+    pub command: String,
+    /// `--network`.
+    pub network_mode: Option<String>,
+    /// More arguments of `docker run`. They may hold secrets: listings have an `Isolation` of their own.
+    pub extra_args: Vec<String>,
+    /// The folder within the container.
+    pub working_dir: Option<String>,
+}
+
+/// Arguments may hold credentials, so they are counted only.
+impl fmt::Debug for Isolation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Isolation")
+            .field("image", &self.image)
+            .field("extra_args", &self.extra_args.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// How one container is found again.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Named {
+    /// Its name.
+    pub name: String,
+    /// Its label, `KEY=VALUE`.
+    pub label: String,
+}
+
+impl Isolation {
+    /// The arguments of `docker run`, or of `podman run`. Variables go by their names: their values are in the environment of the
+    /// program, where other users of the machine cannot read them.
+    pub fn run_arguments(&self, named: &Named, variables: &[&str], args: &[String]) -> Vec<String> {
+        let mut all: Vec<&str> = vec!["run", "--rm", "-i"];
+        all.extend(["--name", &named.name, "--label", &named.label]);
+        if let Some(mode) = &self.network_mode {
+            all.extend(["--network", mode]);
+        }
+        if let Some(folder) = &self.working_dir {
+            all.extend(["--workdir", folder]);
+        }
+        for name in variables {
+            all.extend(["-e", name]);
+        }
+        all.extend(self.extra_args.iter().map(String::as_str));
+        all.extend([self.image.as_str(), &self.command]);
+        all.extend(args.iter().map(String::as_str));
+        all.into_iter().map(str::to_owned).collect()
+    }
+
+    /// Under the configuration's own keys.
+    pub(super) fn as_json(&self) -> Value {
+        let mut keys = Map::from_iter([
+            ("enabled".to_owned(), json!(true)),
+            ("image".to_owned(), json!(self.image)),
+        ]);
+        let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
+        if let Some(mode) = &self.network_mode {
+            put("network_mode", json!(mode));
+        }
+        if !self.extra_args.is_empty() {
+            put("extra_args", json!(self.extra_args));
+        }
+        if let Some(folder) = &self.working_dir {
+            put("working_dir", json!(folder));
+        }
+        Value::Object(keys)
+    }
+}

@@ -1,0 +1,202 @@
+//! Servers in containers: how they are started, and that no container outlives its server, however that ends.
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    daemon::{Builder, DaemonProcess, TestDaemon},
+    fake_docker::FakeDocker,
+    fake_upstream::{FakeUpstream, Upstream},
+    patience::{until, until_async},
+    processes,
+};
+
+fn isolated() -> Value {
+    json!({"isolation": {"enabled": true, "image": "an-image"}})
+}
+
+fn builder(docker: &FakeDocker, upstream: &Upstream, more: Value) -> Builder {
+    TestDaemon::builder()
+        .config(json!({"environment": {"set": {"PATH": docker.path()}}}))
+        .upstream_with("up", upstream, more)
+}
+
+async fn meek() -> Upstream {
+    FakeUpstream::stdio().tool("echo", echo()).start().await
+}
+
+/// Ends neither with its input nor when it is asked.
+async fn stubborn() -> Upstream {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).stubborn();
+    upstream.start().await
+}
+
+async fn row(daemon: &TestDaemon) -> Value {
+    let answer = daemon.rest("GET", "/api/v1/servers", "").await.json();
+    answer["servers"][0].clone()
+}
+
+#[tokio::test]
+async fn a_server_runs_in_a_container_with_its_variables_by_name() {
+    let (docker, upstream) = (FakeDocker::new(), meek().await);
+    let more = json!({
+        "env": {"API_KEY": "s3cret-value"},
+        "isolation": {
+            "enabled": true, "image": "an-image", "network_mode": "none",
+            "extra_args": ["--memory", "1g"], "working_dir": "/work",
+        },
+    });
+    let daemon = builder(&docker, &upstream, more).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+
+    let args = docker.run_arguments();
+    let mark = args[5].strip_prefix("mcpproxy.child=").expect("our label");
+    let name = format!("mcpproxy-up-{mark}");
+    let label = format!("mcpproxy.child={mark}");
+    let (command, server_args) = upstream.command_line();
+    let mut expected = vec!["--rm", "-i", "--name", &name, "--label", &label];
+    expected.extend(["--network", "none", "--workdir", "/work", "-e", "API_KEY"]);
+    expected.extend(["--memory", "1g", "an-image"]);
+    expected.push(command.to_str().expect("a plain path"));
+    expected.extend(
+        server_args
+            .iter()
+            .map(|arg| arg.to_str().expect("a plain path")),
+    );
+    assert_eq!(args, expected);
+    assert!(docker.environment().contains("API_KEY=s3cret-value"));
+    assert_eq!(docker.containers(), [name]);
+
+    daemon.shutdown().await;
+    assert_eq!(docker.containers(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_container_that_does_not_end_is_removed_with_its_server() {
+    let (docker, upstream) = (FakeDocker::new(), stubborn().await);
+    let mut daemon = builder(&docker, &upstream, isolated()).spawn().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let within = upstream.pids()[0];
+    assert!(processes::runs(within));
+    daemon.terminate();
+    assert!(daemon.wait().await.success());
+    assert!(!processes::runs(within));
+    assert_eq!(docker.containers(), [""; 0]);
+}
+
+#[tokio::test]
+async fn a_container_whose_client_is_killed_is_removed_and_the_next_call_starts_another() {
+    let (docker, upstream) = (FakeDocker::new(), stubborn().await);
+    let daemon = builder(&docker, &upstream, isolated()).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let first = docker.containers();
+    let within = upstream.pids()[0];
+    processes::kill(docker.client());
+    until("the first container to be gone", || {
+        (!processes::runs(within) && docker.containers() != first).then_some(())
+    })
+    .await;
+    until_async("a call that works again", async || {
+        let reply = client.call("up__echo", "{}").await;
+        (reply.value()["isError"] != true).then_some(())
+    })
+    .await;
+    assert_eq!(docker.containers().len(), 1);
+    daemon.shutdown().await;
+    assert_eq!(docker.containers(), [""; 0]);
+}
+
+#[tokio::test]
+async fn the_container_that_a_killed_daemon_leaves_the_next_one_removes() {
+    let (docker, upstream) = (FakeDocker::new(), stubborn().await);
+    let daemon = builder(&docker, &upstream, isolated()).spawn().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let within = upstream.pids()[0];
+    let home = daemon.kill().await;
+    assert!(processes::runs(within) && docker.containers().len() == 1);
+
+    // An engine that cannot be reached keeps its container, and it is not forgotten.
+    docker.reachable(false);
+    let mut daemon = DaemonProcess::spawn_in(home).await;
+    until("the log to say so", || {
+        daemon
+            .log()
+            .contains("cannot connect to the engine")
+            .then_some(())
+    })
+    .await;
+    daemon.terminate();
+    daemon.wait().await;
+    assert!(processes::runs(within));
+    let left = docker.containers();
+    docker.reachable(true);
+
+    let daemon = DaemonProcess::spawn_in(daemon.into_home()).await;
+    until("the container to be gone", || {
+        (!processes::runs(within)).then_some(())
+    })
+    .await;
+    until("what was left to be removed", || {
+        let found = docker.containers();
+        (!left.iter().any(|name| found.contains(name))).then_some(())
+    })
+    .await;
+    drop(daemon);
+}
+
+#[tokio::test]
+async fn a_container_in_which_nothing_answers_is_removed() {
+    let docker = FakeDocker::new();
+    let mute = FakeUpstream::stdio().on("initialize", hang()).stubborn();
+    let upstream = mute.start().await;
+    let more = json!({
+        "init_timeout": "500ms",
+        "isolation": {"enabled": true, "image": "an-image"},
+    });
+    let daemon = builder(&docker, &upstream, more).start().await;
+    until_async("the attempt to fail", async || {
+        row(&daemon).await["last_error"].as_str().map(str::to_owned)
+    })
+    .await;
+    until("its container to be gone", || {
+        let within = upstream.pids();
+        (!processes::runs(*within.first()?)).then_some(())
+    })
+    .await;
+    daemon.shutdown().await;
+    assert_eq!(docker.containers(), [""; 0]);
+}
+
+#[tokio::test]
+async fn without_docker_and_podman_only_that_server_is_down_and_says_why() {
+    let nothing = tempfile::tempdir().expect("a temporary folder");
+    let (upstream, other) = (meek().await, meek().await);
+    let daemon = TestDaemon::builder()
+        .config(json!({"environment": {"set": {"PATH": nothing.path()}}}))
+        .upstream_with("up", &upstream, isolated())
+        .upstream("well", &other)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("well__echo").await;
+    client.call("well__echo", "{}").await.result();
+    let reason = until_async("the reason", async || {
+        row(&daemon).await["last_error"].as_str().map(str::to_owned)
+    })
+    .await;
+    assert!(
+        reason.contains("neither docker nor podman is on PATH"),
+        "{reason}"
+    );
+    let next_step = row(&daemon).await["next_step"].clone();
+    assert!(
+        next_step.to_string().contains("install docker or podman"),
+        "{next_step}"
+    );
+    assert_eq!(upstream.spawn_count(), 0, "it never runs outside");
+}
