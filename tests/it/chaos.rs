@@ -35,51 +35,59 @@ async fn one_seed() {
     let plan = Plan::draw(seed, Duration::from_secs(seconds));
     let n_faults: usize = plan.faults.iter().map(Vec::len).sum();
     let n_kills = plan.kills.len();
-    println!("seed {seed}, {seconds} s: {n_faults} faults, the daemon is killed {n_kills} times");
+    say(&format!(
+        "seed {seed}, {seconds} s: {n_faults} faults, the daemon is killed {n_kills} times"
+    ));
     let report = match run::run(plan, folder.path()).await {
         Ok(report) => report,
         Err(why) => panic!("seed {seed}: {why}; its files: {}", folder.keep().display()),
     };
-    println!("seed {seed}: {}", report.tally);
-    println!(
-        "seed {seed}: {:?}, and then {:?}",
-        report.before, report.after
-    );
+    say(&format!("seed {seed}: {}", report.tally));
+    let (before, after) = (report.before, report.after);
+    say(&format!("seed {seed}: {before:?}, and then {after:?}"));
     if report.violations.is_empty() {
         return;
     }
     for violation in report.violations.iter().take(20) {
-        println!("{}", told(seed, violation, &report));
+        say(&told(seed, violation, &report));
     }
-    let count = report.violations.len();
     panic!(
-        "seed {seed}: {count} violations; its files: {}",
+        "seed {seed}: {} violations; its files: {}",
+        report.violations.len(),
         folder.keep().display()
     );
 }
 
+/// Prints a line.
+fn say(text: &str) {
+    use std::io::Write;
+    // Nobody may be reading.
+    let _ = writeln!(std::io::stdout(), "{text}");
+}
+
 /// A violation, with what befell its server before.
 fn told(seed: u64, violation: &Violation, report: &Report) -> String {
-    let mut text = format!("seed {seed}, at {:?}: {}", violation.at, violation.what);
-    if let Some(server) = &violation.server {
-        text += &format!("\n  server {server}");
-    }
+    let mut lines = vec![format!(
+        "seed {seed}, at {:?}: {}",
+        violation.at, violation.what
+    )];
     if let Some(call) = &violation.call {
-        text += &format!(
-            "\n  {} called {} of {} with token {} at {:?}, until {:?}: {:?}",
+        lines.push(format!(
+            "  {} called {} of {} with token {} at {:?}, until {:?}: {:?}",
             call.client, call.tool, call.server, call.token, call.began, call.ended, call.end
-        );
+        ));
     }
-    let concerned = report
-        .history
-        .iter()
-        .filter(|trouble| trouble.server.is_none() || trouble.server == violation.server);
-    for trouble in concerned.filter(|trouble| trouble.began <= violation.at) {
+    let before = report.history.iter().filter(|trouble| {
+        trouble.began <= violation.at
+            && (trouble.server.is_none() || trouble.server == violation.server)
+    });
+    lines.extend(before.map(|trouble| {
         let server = trouble.server.as_deref().unwrap_or("all");
-        text += &format!(
-            "\n  {:?} to {:?}, {server}: {}",
-            trouble.began, trouble.ended, trouble.what
-        );
-    }
-    text
+        let ended = trouble.ended.unwrap_or_default();
+        format!(
+            "  {:?} to {ended:?}, {server}: {}",
+            trouble.began, trouble.what
+        )
+    }));
+    lines.join("\n")
 }

@@ -30,7 +30,7 @@ enum Naming {
 enum Face {
     Http(HttpFace),
     Stream(StreamFace),
-    Pipe(PipeFace),
+    Pipe(Box<PipeFace>),
 }
 
 /// One client.
@@ -53,7 +53,7 @@ pub fn all(places: &Places, bridge: impl Fn(&str) -> tokio::process::Command) ->
     let tcp = |path: &str, modern| Face::Http(HttpFace::over_tcp(places.port, path, modern));
     let local = |path: &str, modern| Face::Http(HttpFace::local(&places.socket, path, modern));
     let stream = |path: &str| Face::Stream(StreamFace::new(places.port, path));
-    let pipe = |path: &str, modern| Face::Pipe(PipeFace::start(bridge(path), modern));
+    let pipe = |path: &str, modern| Face::Pipe(Box::new(PipeFace::start(bridge(path), modern)));
     let faces = [
         ("http", Naming::Offered, tcp("/mcp/all", false)),
         ("http", Naming::Offered, tcp("/mcp/all", false)),

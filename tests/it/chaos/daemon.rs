@@ -18,7 +18,7 @@ use crate::support::{patience, processes};
 pub const MARK: &str = "MCPPROXY_CHAOS_RUN";
 
 /// How long a daemon may take to serve, and to end.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where a run lives, and the program that it is about.
 #[derive(Debug, Clone)]

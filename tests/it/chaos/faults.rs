@@ -94,15 +94,12 @@ impl Scene {
         let place = self
             .history
             .begin(Some(name), format!("{fault:?}"), harmless);
-        let over = match fault {
-            Fault::Approval { by_command } => {
-                self.history.only_of(place, CHANGING);
-                self.approval(server, place, by_command).await
-            }
-            _ => {
-                self.carry_out(server, fault).await;
-                true
-            }
+        let over = if let Fault::Approval { by_command } = fault {
+            self.history.only_of(place, CHANGING);
+            self.approval(server, place, by_command).await
+        } else {
+            self.carry_out(server, fault).await;
+            true
         };
         // What does not end is found by whoever judges.
         if over {

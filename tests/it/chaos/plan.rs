@@ -120,8 +120,11 @@ pub struct Plan {
 /// How much time is left at the end for the last fault.
 const LAST: Duration = Duration::from_secs(6);
 
+/// The servers of one transport: what each speaks, and whether faults befall it.
+type Eras = &'static [(Era, bool)];
+
 /// A transport, the eras of its servers, and which of them are left alone.
-const SERVERS: &[(Transport, &str, &[(Era, bool)])] = &[
+const SERVERS: &[(Transport, &str, Eras)] = &[
     (
         Transport::Stdio,
         "pipe",

@@ -1,4 +1,4 @@
-//! Numbers that a seed decides: SplitMix64.
+//! Numbers that a seed decides: `SplitMix64`.
 
 use std::time::Duration;
 

@@ -33,7 +33,7 @@ const HUGE_ONE_IN: u64 = 200;
 const HUGE: usize = 20 << 20;
 
 /// How long the machine may take to be quiet.
-const QUIET: Duration = Duration::from_secs(60);
+const QUIET: Duration = Duration::from_mins(1);
 
 /// What came of it.
 pub struct Report {

@@ -184,7 +184,8 @@ impl Config {
     pub async fn break_for(&self, time: std::time::Duration) {
         let mut state = self.state.lock().await;
         let text = state.text();
-        fs::write(&self.file, &text[..text.len() / 2]).expect("the folder is ours");
+        let half = &text.as_bytes()[..text.len() / 2];
+        fs::write(&self.file, half).expect("the folder is ours");
         tokio::time::sleep(time).await;
         state.n_writes += 1;
         self.write(&text, state.n_writes);

@@ -46,15 +46,12 @@ impl Waiting {
             let mut requests = self.requests.lock().expect("no panic under lock");
             requests.remove(&id)
         });
-        match waiting {
+        if let Some(waiting) = waiting {
             // Whoever waited has given up at its deadline.
-            Some(waiting) => drop(waiting.send(frame)),
-            None => {
-                let shown = text.chars().take(300).collect();
-                let mut strays = self.strays.lock().expect("no panic under lock");
-                strays.push(shown);
-            }
+            return drop(waiting.send(frame));
         }
+        let shown = text.chars().take(300).collect();
+        self.strays.lock().expect("no panic under lock").push(shown);
     }
 
     /// Nothing more comes.
