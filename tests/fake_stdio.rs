@@ -196,7 +196,9 @@ async fn obey(
             Command::Complain(lines) => {
                 let lines = (0..lines)
                     .map(|number| format!("complaint {number}, as long as such lines are"));
-                complain(&lines.collect::<Vec<_>>()).await;
+                // Beside everything else: whoever reads them may be slow.
+                let text = lines.collect::<Vec<_>>().join("\n");
+                tokio::spawn(async move { complain(&[text]).await });
             }
             Command::Exit(code) => std::process::exit(code),
         }

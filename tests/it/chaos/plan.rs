@@ -234,7 +234,7 @@ fn fault_for(transport: Transport, random: &mut Random) -> Fault {
     let short = random.time(Duration::from_millis(200), Duration::from_secs(3));
     // Sometimes longer than a call may take.
     let pause = if random.below(4) == 0 {
-        short + Duration::from_secs(9)
+        short + Duration::from_secs(13)
     } else {
         short
     };

@@ -212,7 +212,7 @@ impl ConfigState {
     pub fn enter(&mut self, server: &Server, mark: &str) {
         let mut entry = server.upstream.entry();
         // A touched one shall fail soon, the others are given time on a machine that is busy.
-        let patience = if server.plan.touched { "8s" } else { "40s" };
+        let patience = if server.plan.touched { "12s" } else { "40s" };
         entry["call_tool_timeout"] = patience.into();
         entry["init_timeout"] = patience.into();
         if server.plan.transport == Transport::Stdio {
