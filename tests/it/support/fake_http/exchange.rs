@@ -100,7 +100,7 @@ pub(super) async fn exchange(
             Some((answer, After::Nothing)) => {
                 return json(answer);
             }
-            Some((answer, After::Death)) => return half_of_json(exchange, answer),
+            Some((answer, After::Death)) => return half_of_json(exchange, &answer),
             first => first.map(|(frame, _)| frame),
         },
         HttpAnswers::Sse | HttpAnswers::SseInPieces(_) => None,
@@ -129,24 +129,21 @@ pub(super) async fn exchange(
 }
 
 /// An answer that ends in the middle.
-fn half_of_json(exchange: Exchange, answer: String) -> Response {
+fn half_of_json(exchange: Exchange, answer: &str) -> Response {
     let head = [
         (header::CONTENT_TYPE, "application/json".to_owned()),
         (header::CONTENT_LENGTH, answer.len().to_string()),
     ];
-    let half = answer[..answer.len() / 2].to_owned();
-    let body = stream::unfold(
-        (exchange, Some(half)),
-        async |(exchange, half)| match half {
-            Some(half) => Some((Ok(half), (exchange, None))),
-            None => {
-                exchange.die();
-                Some((
-                    Err(std::io::Error::other("the server died")),
-                    (exchange, None),
-                ))
-            }
-        },
-    );
+    let half = Bytes::copy_from_slice(&answer.as_bytes()[..answer.len() / 2]);
+    let body = stream::unfold((exchange, Some(half)), async |(exchange, half)| {
+        if let Some(half) = half {
+            return Some((Ok(half), (exchange, None)));
+        }
+        exchange.die();
+        Some((
+            Err(std::io::Error::other("the server died")),
+            (exchange, None),
+        ))
+    });
     (head, Body::from_stream(body)).into_response()
 }
