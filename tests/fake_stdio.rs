@@ -12,8 +12,12 @@ mod interpreter;
 mod modern;
 #[path = "it/support/presentation.rs"]
 mod presentation;
+#[path = "it/support/request.rs"]
+mod request;
 #[path = "it/support/script.rs"]
 mod script;
+#[path = "it/support/troubles.rs"]
+mod troubles;
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -90,6 +94,12 @@ async fn write(
     while let Some(output) = outputs.recv().await {
         match output {
             Output::Notice(frame) | Output::Answer(frame) => write_line(&mut stdout, &frame).await,
+            Output::Half(frame) => {
+                // A client that left is noticed on stdin.
+                let _ = stdout.write_all(&frame.as_bytes()[..frame.len() / 2]).await;
+                let _ = stdout.flush().await;
+                std::process::exit(DEATH_CODE)
+            }
             Output::Death => std::process::exit(DEATH_CODE),
         }
         if let Some(noise) = &interpreter.script().stdio.noise {
@@ -183,6 +193,13 @@ async fn obey(
             }
             Command::Tell(frame) => interpreter.tell(Word::Notice(frame)),
             Command::EndSubscriptions(ending) => interpreter.tell(Word::End(ending)),
+            Command::Complain(lines) => {
+                let lines = (0..lines)
+                    .map(|number| format!("complaint {number}, as long as such lines are"));
+                // Beside everything else: whoever reads them may be slow.
+                let text = lines.collect::<Vec<_>>().join("\n");
+                tokio::spawn(async move { complain(&[text]).await });
+            }
             Command::Exit(code) => std::process::exit(code),
         }
         send(&writer, &Report::Done).await;

@@ -11,7 +11,7 @@ use std::{io, pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf},
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt, WriteHalf},
     sync::{Notify, mpsc},
     time::{Instant, sleep, timeout},
 };
@@ -262,9 +262,13 @@ impl<H: BridgeHost> Bridge<H> {
 
 impl Shared {
     /// Carries what the daemon says, until it is gone.
-    async fn hear(&self, from_daemon: ReadHalf<DaemonConnection>) {
+    async fn hear(&self, from_daemon: impl AsyncRead + Unpin) {
         let mut lines = Lines::new(from_daemon, LARGEST_ANSWER);
         while let Ok(Some(line)) = lines.next().await {
+            if lines.is_over() {
+                // The daemon ends each line, so this is a part of one.
+                break;
+            }
             match line {
                 Line::Text(line) => {
                     let passes = self.state.lock().requests.answered(&line);
@@ -326,4 +330,32 @@ async fn write(to_daemon: &mut WriteHalf<DaemonConnection>, line: &Bytes) -> io:
     to_daemon.write_all(line).await?;
     to_daemon.write_all(b"\n").await?;
     to_daemon.flush().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn half_an_answer_of_a_daemon_that_is_gone_is_no_answer() {
+        let (out, mut frames) = mpsc::channel(WAITING);
+        let shared = Shared {
+            state: Guarded::default(),
+            lost: Notify::new(),
+            out,
+        };
+        shared.attach();
+        let line = Bytes::from_static(br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#);
+        let ClientLine::Requests(asked) = ClientLine::read(&line) else {
+            panic!("a request");
+        };
+        assert!(shared.note(asked, &line, false).is_ok());
+        shared
+            .hear(&br#"{"jsonrpc":"2.0","id":1,"result":{"con"#[..])
+            .await;
+        let told = frames.recv().await.expect("an answer");
+        let told = String::from_utf8_lossy(&told);
+        assert!(told.contains("connection_lost"), "{told}");
+        assert!(frames.try_recv().is_err(), "nothing else");
+    }
 }

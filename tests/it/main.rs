@@ -13,6 +13,8 @@ mod attribution;
 mod byte_identity;
 mod call_identity;
 mod call_variants;
+#[cfg(target_os = "linux")]
+mod chaos;
 #[cfg(unix)]
 mod cli;
 #[cfg(target_os = "linux")]

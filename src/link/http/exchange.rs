@@ -41,7 +41,7 @@ impl HttpExchange {
                     message = self.pull.next() => message,
                 }
             };
-            match shared.unless_closed(arrived).await {
+            match shared.until_closed(arrived).await {
                 // Some servers say on the stream of a call what concerns everybody.
                 Ok(Incoming::Notice(notice))
                     if !self.pull.is_stateless() && concerns_all(&notice.method) =>

@@ -92,7 +92,17 @@ impl HttpShared {
         }
         // Pinned here, it is kept once, not once more in the future around it.
         let done = self.closed.run_until_cancelled(pin!(work)).await;
-        done.unwrap_or_else(|| Err(LinkError::Lost("the link was closed".to_owned())))
+        done.unwrap_or_else(|| Err(closed_meanwhile()))
+    }
+
+    /// The same for what follows a request that was sent: whether it was processed is not known.
+    pub(super) async fn until_closed<T>(
+        &self,
+        work: impl Future<Output = Result<T, LinkError>>,
+    ) -> Result<T, LinkError> {
+        // As above.
+        let done = self.closed.run_until_cancelled(pin!(work)).await;
+        done.unwrap_or_else(|| Err(closed_meanwhile()))
     }
 
     /// Ends every task and waits for them. Whether this was the first time.
@@ -117,4 +127,8 @@ impl HttpShared {
         self.tasks.close();
         self.tasks.wait().await;
     }
+}
+
+fn closed_meanwhile() -> LinkError {
+    LinkError::Lost("the link was closed".to_owned())
 }

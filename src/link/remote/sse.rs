@@ -7,6 +7,9 @@ use bytes::{Buf, Bytes, BytesMut};
 /// Limit: longest event id that is remembered; it has to go into a header.
 const MAX_ID: usize = 4096;
 
+/// The room that a larger event took is let go with it: it would be kept for as long as the stream lasts.
+const KEPT_SIZE: usize = 256 << 10;
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event. An event without data is none.
@@ -224,6 +227,9 @@ impl Parser {
     fn take_data(&mut self) -> Bytes {
         let event = self.buffer.split_to(self.line).freeze();
         (self.line, self.searched) = (0, 0);
+        if event.len() > KEPT_SIZE {
+            self.buffer = BytesMut::from(&self.buffer[..]);
+        }
         let data = match &self.data[..] {
             [] => Bytes::new(),
             [one] => event.slice(one.clone()),
@@ -316,6 +322,24 @@ mod tests {
 
     fn text(bytes: &[u8]) -> String {
         String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    #[test]
+    fn the_room_of_a_large_event_goes_with_it() {
+        let mut parser = Parser::new(1 << 30);
+        let large = format!("data: {}\n\ndata: ", "x".repeat(8 * KEPT_SIZE));
+        for piece in large.as_bytes().chunks(1 << 14) {
+            parser.feed(piece);
+            let event = parser.next_event().expect("within the limit");
+            assert!(event.is_none_or(|event| event.data.len() == 8 * KEPT_SIZE));
+        }
+        parser.feed(b"small\n\n");
+        let event = parser.next_event().expect("within the limit");
+        assert_eq!(event.expect("a whole one").data, "small");
+        // What is taken in next finds no room that it could take up again.
+        parser.feed(b"data: more");
+        let room = parser.buffer.capacity();
+        assert!(room < KEPT_SIZE, "{room}");
     }
 
     fn read<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {

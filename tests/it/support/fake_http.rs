@@ -1,5 +1,7 @@
 //! A scripted MCP server over Streamable HTTP, inside the test's own process.
 
+mod exchange;
+
 use std::{
     collections::BTreeSet,
     convert::Infallible,
@@ -19,15 +21,18 @@ use futures_util::stream;
 use tokio::{
     net::TcpListener,
     sync::{broadcast, mpsc, watch},
+    task::AbortHandle,
 };
 
+use self::exchange::exchange;
 use super::{
     cuttable::{Cut, CuttableListener},
     fake_sse,
-    interpreter::{Interpreter, Output},
+    interpreter::Interpreter,
     modern::{self, Word},
+    patience,
     record::{How, Received, Record},
-    script::{HttpAnswers, Script},
+    script::{HttpAnswers, HttpTrouble, Script},
 };
 
 /// Largest body the fake reads.
@@ -35,8 +40,9 @@ const MAX_BODY: usize = 64 << 20;
 
 /// The running server. It stops with the test's runtime.
 pub struct FakeHttp {
-    pub address: SocketAddr,
     shared: Arc<Shared>,
+    /// Where it listens, or did, and the task that does.
+    serving: Mutex<(SocketAddr, AbortHandle)>,
 }
 
 pub struct Shared {
@@ -61,8 +67,6 @@ struct Sessions {
 impl FakeHttp {
     pub async fn start(script: Script, record: Record) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let address = listener.local_addr().expect("a bound socket");
-        let idle_close_ms = script.http.idle_close_ms;
         let shared = Arc::new(Shared {
             interpreter: Arc::new(Interpreter::new(script)),
             record,
@@ -71,15 +75,40 @@ impl FakeHttp {
             streams: fake_sse::Streams::default(),
             cut: watch::Sender::new(Cut::default()),
         });
-        let router = Router::new()
-            .route("/mcp", any(answer))
-            .route("/sse", on_get(fake_sse::open))
-            .route("/messages", on_post(fake_sse::message))
-            .layer(DefaultBodyLimit::max(MAX_BODY))
-            .with_state(shared.clone());
-        let listener = CuttableListener::new(listener, shared.cut.subscribe(), idle_close_ms);
-        tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { address, shared }
+        let serving = Mutex::new(shared.clone().serve(listener));
+        Self { shared, serving }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.serving.lock().expect("no panic under lock").0
+    }
+
+    /// Ends as a killed process does: nobody listens, every connection is cut, and the sessions are forgotten.
+    pub fn stop(&self) {
+        let serving = self.serving.lock().expect("no panic under lock");
+        serving.1.abort();
+        self.shared.forget_sessions(None);
+        self.shared.cut_connections();
+    }
+
+    /// Listens again after [`FakeHttp::stop`]; elsewhere if it has to be so, or if somebody else has the port by now.
+    pub async fn start_again(&self, elsewhere: bool) {
+        let address = self.address();
+        let mut same = TcpListener::bind(address).await;
+        for _ in 0..100 {
+            // The task that listened may not have ended yet.
+            if same.is_err() {
+                tokio::time::sleep(patience::LOOK_AGAIN).await;
+                same = TcpListener::bind(address).await;
+            }
+        }
+        let listener = match same {
+            Ok(listener) if !elsewhere => listener,
+            // Kept until the other one is bound, which is therefore another.
+            _kept => TcpListener::bind("127.0.0.1:0").await.expect("a free port"),
+        };
+        let serving = self.shared.clone().serve(listener);
+        *self.serving.lock().expect("no panic under lock") = serving;
     }
 
     pub fn follow(&self, script: Script) {
@@ -112,6 +141,36 @@ impl FakeHttp {
 }
 
 impl Shared {
+    fn serve(self: Arc<Self>, listener: TcpListener) -> (SocketAddr, AbortHandle) {
+        let address = listener.local_addr().expect("a bound socket");
+        let idle_close_ms = self.interpreter.script().http.idle_close_ms;
+        let listener = CuttableListener::new(listener, self.cut.subscribe(), idle_close_ms);
+        let router = Router::new()
+            .route("/mcp", any(answer))
+            .route("/sse", on_get(fake_sse::open))
+            .route("/messages", on_post(fake_sse::message))
+            .layer(DefaultBodyLimit::max(MAX_BODY))
+            .with_state(self);
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        (address, serving.abort_handle())
+    }
+
+    /// What a POST is answered with that is not read.
+    pub fn refusal(&self) -> Option<Response> {
+        match self.interpreter.script().http.trouble {
+            Some(HttpTrouble::Refused(status)) => Some(failure(status)),
+            _ => None,
+        }
+    }
+
+    /// What a POST is answered with, whatever came of it.
+    pub fn failure(&self) -> Option<Response> {
+        match self.interpreter.script().http.trouble {
+            Some(HttpTrouble::Failed(status)) => Some(failure(status)),
+            _ => None,
+        }
+    }
+
     pub fn forget_sessions(&self, refusal: Option<StatusCode>) {
         self.streams.forget();
         let mut sessions = self.sessions.lock().expect("no panic under lock");
@@ -172,6 +231,11 @@ impl Shared {
     }
 }
 
+fn failure(status: u16) -> Response {
+    let status = StatusCode::from_u16(status).expect("a status");
+    (status, "trouble").into_response()
+}
+
 async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let (head, body) = request.into_parts();
     match head.method {
@@ -179,7 +243,11 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
             let Ok(body) = axum::body::to_bytes(body, MAX_BODY).await else {
                 return StatusCode::PAYLOAD_TOO_LARGE.into_response();
             };
-            post(shared, head.headers, &body).await
+            if let Some(refusal) = shared.refusal() {
+                return refusal;
+            }
+            let answer = post(shared.clone(), head.headers, &body).await;
+            shared.failure().unwrap_or(answer)
         }
         _ if shared.interpreter.script().is_modern_only() => {
             StatusCode::METHOD_NOT_ALLOWED.into_response()
@@ -273,97 +341,6 @@ pub fn is_request(body: &str) -> bool {
     }
     serde_json::from_str::<Shape>(body)
         .map_or(true, |shape| shape.id.is_some() && shape.method.is_some())
-}
-
-/// A request on its way: what follows from it, and a note in the record if the client leaves early.
-struct Exchange {
-    outputs: mpsc::Receiver<Output>,
-    complete: bool,
-    shared: Arc<Shared>,
-    body: String,
-}
-
-impl Exchange {
-    fn start(shared: Arc<Shared>, body: String, words: broadcast::Receiver<Word>) -> Self {
-        let (out, outputs) = mpsc::channel(16);
-        let (interpreter, frame) = (shared.interpreter.clone(), body.clone());
-        tokio::spawn(async move { interpreter.receive(&frame, words, out).await });
-        Self {
-            outputs,
-            complete: false,
-            shared,
-            body,
-        }
-    }
-
-    /// The next frame, and whether it is the last.
-    async fn next(&mut self) -> Option<(String, bool)> {
-        if self.complete {
-            return None;
-        }
-        match self.outputs.recv().await {
-            Some(Output::Notice(frame)) => Some((frame, false)),
-            Some(Output::Answer(frame)) => {
-                self.complete = true;
-                Some((frame, true))
-            }
-            Some(Output::Death) => {
-                self.complete = true;
-                self.shared.forget_sessions(None);
-                self.shared.cut_connections();
-                std::future::pending().await
-            }
-            // A method that is never answered.
-            None => std::future::pending().await,
-        }
-    }
-}
-
-impl Drop for Exchange {
-    fn drop(&mut self) {
-        if !self.complete {
-            self.shared
-                .note(How::Abandoned, &HeaderMap::new(), &self.body);
-        }
-    }
-}
-
-async fn exchange(
-    shared: Arc<Shared>,
-    answers: HttpAnswers,
-    body: String,
-    words: broadcast::Receiver<Word>,
-) -> Response {
-    let mut exchange = Exchange::start(shared, body, words);
-    let piece = match answers {
-        HttpAnswers::SseInPieces(size) => size,
-        HttpAnswers::Json | HttpAnswers::Sse => usize::MAX,
-    };
-    let first = match answers {
-        HttpAnswers::Json => match exchange.next().await {
-            Some((answer, true)) => {
-                return json(answer);
-            }
-            first => first.map(|(frame, _)| frame),
-        },
-        HttpAnswers::Sse | HttpAnswers::SseInPieces(_) => None,
-    };
-    let first = first.map_or(Bytes::new(), |frame| event(&frame));
-    let chunks = stream::unfold(
-        (exchange, first),
-        move |(mut exchange, mut rest)| async move {
-            if rest.is_empty() {
-                let (frame, _) = exchange.next().await?;
-                rest = event(&frame);
-            } else {
-                // Lets the server write what it has, so that pieces leave as pieces.
-                tokio::task::yield_now().await;
-            }
-            let chunk = rest.split_to(piece.min(rest.len()));
-            Some((Ok::<_, Infallible>(chunk), (exchange, rest)))
-        },
-    );
-    event_stream(Body::from_stream(chunks))
 }
 
 fn get(shared: &Arc<Shared>, headers: &HeaderMap) -> Response {

@@ -101,6 +101,9 @@ pub async fn message(
     headers: HeaderMap,
     body: String,
 ) -> Response {
+    if let Some(refusal) = shared.refusal() {
+        return refusal;
+    }
     let words = shared.interpreter.words();
     shared.note(How::Frame, &headers, &body);
     let query = query.unwrap_or_default();
@@ -110,7 +113,7 @@ pub async fn message(
     };
     let (out, mut outputs) = mpsc::channel(16);
     if is_request(&body) {
-        let interpreter = shared.interpreter.clone();
+        let (interpreter, shared) = (shared.interpreter.clone(), shared.clone());
         tokio::spawn(async move { interpreter.receive(&body, words, out).await });
         tokio::spawn(async move {
             loop {
@@ -123,7 +126,7 @@ pub async fn message(
                     Some(Output::Notice(frame) | Output::Answer(frame)) => {
                         drop(sender.send(frame));
                     }
-                    Some(Output::Death) => {
+                    Some(Output::Half(_) | Output::Death) => {
                         shared.forget_sessions(None);
                         shared.cut_connections();
                     }
@@ -134,5 +137,6 @@ pub async fn message(
     } else {
         shared.interpreter.receive(&body, words, out).await;
     }
-    (StatusCode::ACCEPTED, "Accepted").into_response()
+    let accepted = || (StatusCode::ACCEPTED, "Accepted").into_response();
+    shared.failure().unwrap_or_else(accepted)
 }

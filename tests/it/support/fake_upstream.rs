@@ -2,6 +2,7 @@
 
 mod eras;
 mod program;
+mod trouble;
 mod waiting;
 
 use std::{collections::HashMap, net::SocketAddr, path::PathBuf, sync::Mutex};
@@ -252,7 +253,7 @@ impl Upstream {
     }
 
     pub fn address(&self) -> SocketAddr {
-        self.http().address
+        self.http().address()
     }
 
     /// The frames of this method that came in, exactly as they came.

@@ -1,12 +1,12 @@
 //! Plays a [`Script`]: frames in, frames out. Knows MCP, knows no transport.
 
 use std::{
-    borrow::Cow,
     collections::HashMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use serde::Deserialize;
@@ -15,6 +15,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::modern::{self, Word};
 use super::presentation::{discover_result, initialize_result};
+use super::request::{Frame, Request, json_string, send};
 use super::script::{Behaviour, Offer, Script, Step, UnknownMethods};
 
 /// What the interpreter wants written.
@@ -24,6 +25,8 @@ pub enum Output {
     Notice(String),
     /// The frame that ends the request.
     Answer(String),
+    /// Half of the frame that would end the request; then the server dies.
+    Half(String),
     /// The server dies.
     Death,
 }
@@ -39,36 +42,6 @@ pub struct Interpreter {
     able: Mutex<Value>,
     /// What subscriptions hear.
     words: broadcast::Sender<Word>,
-}
-
-#[derive(Deserialize)]
-struct Frame<'a> {
-    #[serde(borrow)]
-    id: Option<&'a RawValue>,
-    #[serde(borrow)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    params: Option<&'a RawValue>,
-}
-
-#[derive(Deserialize, Default)]
-struct Params<'a> {
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    uri: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    cursor: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    arguments: Option<&'a RawValue>,
-    #[serde(borrow, rename = "_meta")]
-    meta: Option<Meta<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Meta<'a> {
-    #[serde(borrow, rename = "progressToken")]
-    progress_token: Option<&'a RawValue>,
 }
 
 impl Interpreter {
@@ -152,6 +125,11 @@ impl Interpreter {
 
     async fn answer(&self, request: &Request<'_>, words: broadcast::Receiver<Word>) {
         let script = self.script();
+        if script.opening_delay_ms > 0
+            && ["initialize", "server/discover"].contains(&&*request.method)
+        {
+            tokio::time::sleep(Duration::from_millis(script.opening_delay_ms)).await;
+        }
         if request.method == "initialize" {
             let params = request.raw_params.unwrap_or("{}");
             let params: Value = serde_json::from_str(params).unwrap_or_default();
@@ -282,6 +260,9 @@ impl Interpreter {
                 Step::ReplyWithAnswer => return request.reply(&text_result(&answer)).await,
                 Step::Error(error) => return request.end("error", error).await,
                 Step::Echo => return request.echo().await,
+                Step::EchoAtLength => return request.echo_at_length().await,
+                Step::Journal(file) => request.journal(file),
+                Step::HalfEcho => return request.half_echo().await,
                 Step::Environment => return request.reply(&text_result(&environment())).await,
                 Step::Oversized(size) => {
                     return request.reply(&text_result(&"x".repeat(*size))).await;
@@ -324,116 +305,6 @@ impl Interpreter {
     }
 }
 
-struct Request<'a> {
-    id: &'a str,
-    method: Cow<'a, str>,
-    params: Params<'a>,
-    raw_params: Option<&'a str>,
-    out: mpsc::Sender<Output>,
-}
-
-impl<'a> Request<'a> {
-    fn speaks_for_itself(&self) -> bool {
-        modern::speaks_for_itself(self.raw_params)
-    }
-
-    fn new(
-        id: &'a RawValue,
-        method: &Cow<'a, str>,
-        params: Option<&'a RawValue>,
-        out: mpsc::Sender<Output>,
-    ) -> Self {
-        let raw_params = params.map(RawValue::get);
-        let params = raw_params
-            .and_then(|params| serde_json::from_str(params).ok())
-            .unwrap_or_default();
-        Self {
-            id: id.get(),
-            method: method.clone(),
-            params,
-            raw_params,
-            out,
-        }
-    }
-
-    async fn reply(&self, result: &str) {
-        self.end("result", result).await;
-    }
-
-    async fn refuse(&self, code: i32, message: &str) {
-        let message = json_string(message);
-        self.end(
-            "error",
-            &format!(r#"{{"code":{code},"message":{message}}}"#),
-        )
-        .await;
-    }
-
-    async fn end(&self, key: &str, value: &str) {
-        let frame = format!(r#"{{"jsonrpc":"2.0","id":{},"{key}":{value}}}"#, self.id);
-        send(&self.out, Output::Answer(frame)).await;
-    }
-
-    async fn echo(&self) {
-        let arguments = self.params.arguments.map_or("{}", RawValue::get);
-        let text = json_string(arguments);
-        self.reply(&format!(
-            r#"{{"content":[{{"type":"text","text":{text}}}],"structuredContent":{arguments}}}"#
-        ))
-        .await;
-    }
-
-    async fn send_progress(&self, times: u32) {
-        let Some(token) = self.params.meta.as_ref().and_then(|m| m.progress_token) else {
-            return;
-        };
-        for done in 1..=times {
-            let params = format!(
-                r#"{{"progressToken":{token},"progress":{done},"total":{times},"vendor":1.10}}"#
-            );
-            let frame = format!(
-                r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{params}}}"#
-            );
-            send(&self.out, Output::Notice(frame)).await;
-        }
-    }
-
-    /// Answers one page of a list. A cursor is the number of entries before the page.
-    async fn list(&self, key: &str, offers: &[Offer], script: &Script) {
-        let start = match self.params.cursor.as_deref().map(str::parse::<usize>) {
-            None => 0,
-            Some(Ok(start)) if start < offers.len() => start,
-            Some(_) => return self.refuse(-32602, "unknown cursor").await,
-        };
-        let size = script.page_size.unwrap_or(usize::MAX);
-        let end = start.saturating_add(size).min(offers.len());
-        let definitions: Vec<&str> = offers[start..end]
-            .iter()
-            .map(|offer| offer.definition.as_str())
-            .collect();
-        let next = match end < offers.len() {
-            true => format!(r#","nextCursor":"{end}""#),
-            false if script.cyclic_pages => r#","nextCursor":"0""#.to_owned(),
-            false => String::new(),
-        };
-        let modern = if script.is_modern() && self.speaks_for_itself() {
-            r#","resultType":"complete","ttlMs":0,"cacheScope":"private""#
-        } else {
-            ""
-        };
-        self.reply(&format!(
-            r#"{{"{key}":[{}]{next}{modern}}}"#,
-            definitions.join(",")
-        ))
-        .await;
-    }
-}
-
-async fn send(out: &mpsc::Sender<Output>, output: Output) {
-    // The other side may have left; then nobody waits for this.
-    let _ = out.send(output).await;
-}
-
 fn text_result(text: &str) -> String {
     let text = json_string(text);
     format!(r#"{{"content":[{{"type":"text","text":{text}}}]}}"#)
@@ -443,8 +314,4 @@ fn environment() -> String {
     let variables = std::env::vars_os()
         .map(|(name, value)| format!("{}={}", name.to_string_lossy(), value.to_string_lossy()));
     variables.collect::<Vec<_>>().join("\n")
-}
-
-fn json_string(text: &str) -> String {
-    Value::from(text).to_string()
 }

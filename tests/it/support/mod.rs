@@ -23,8 +23,10 @@ pub mod pipe_client;
 mod presentation;
 pub mod processes;
 pub mod record;
+mod request;
 pub mod script;
 pub mod sse;
+mod troubles;
 
 impl http::Reachable for fake_upstream::Upstream {
     fn address(&self) -> std::net::SocketAddr {

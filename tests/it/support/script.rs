@@ -2,7 +2,7 @@
 //!
 //! JSON that goes over the wire is kept as text and written as it stands, so odd numbers, key order and even broken JSON survive.
 
-use std::{collections::BTreeMap, net::SocketAddr};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,8 @@ pub struct Script {
     /// The last page points at the first again.
     pub cyclic_pages: bool,
     pub unknown_methods: UnknownMethods,
+    /// How long `initialize` and `server/discover` take.
+    pub opening_delay_ms: u64,
     /// The gates that let everybody through.
     pub open_gates: Vec<String>,
     pub stdio: StdioHabits,
@@ -54,6 +56,7 @@ impl Default for Script {
             page_size: None,
             cyclic_pages: false,
             unknown_methods: UnknownMethods::Refused,
+            opening_delay_ms: 0,
             open_gates: Vec::new(),
             stdio: StdioHabits::default(),
             http: HttpHabits::default(),
@@ -126,6 +129,12 @@ pub enum Step {
     Error(String),
     /// Ends with the arguments: as text, and as they came in `structuredContent`.
     Echo,
+    /// [`Step::Echo`], with a second text of as many characters as the arguments' `length` says, after as many `milliseconds`.
+    EchoAtLength,
+    /// Writes the arguments' `token` into this file, a line of its own, and goes on.
+    Journal(PathBuf),
+    /// Ends in the middle of what [`Step::Echo`] ends with: the server dies.
+    HalfEcho,
     /// Ends with who it is: process, folder, and how often it was asked, as JSON text.
     Itself,
     /// [`Step::Ask`], if the client declared this capability when it opened the connection.
@@ -175,6 +184,17 @@ pub struct HttpHabits {
     pub stream: bool,
     /// Closes a connection that was idle for so many milliseconds.
     pub idle_close_ms: Option<u64>,
+    /// What goes wrong with every POST.
+    pub trouble: Option<HttpTrouble>,
+}
+
+/// How POSTs fail over HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum HttpTrouble {
+    /// They are answered with this status and are not read.
+    Refused(u16),
+    /// What they ask for is done, and then they are answered with this status.
+    Failed(u16),
 }
 
 impl Default for HttpHabits {
@@ -184,6 +204,7 @@ impl Default for HttpHabits {
             sessions: true,
             stream: true,
             idle_close_ms: None,
+            trouble: None,
         }
     }
 }
@@ -212,6 +233,8 @@ pub enum Command {
     Tell(String),
     /// Ends every subscription.
     EndSubscriptions(Ending),
+    /// Writes so many lines to stderr.
+    Complain(usize),
     /// Ends the process with this code.
     Exit(i32),
 }

@@ -45,6 +45,16 @@ async fn closing_ends_every_task_every_call_and_the_session() {
 }
 
 #[tokio::test]
+async fn nobody_knows_of_a_request_that_was_sent_before_the_link_was_closed() {
+    let server = endless().await;
+    let client = Client::opened(&server.url).await;
+    let mut exchange = client.call(1, "x").await.expect("taken");
+    client.control.close().await;
+    let end = soon(exchange.next()).await;
+    assert!(matches!(end, Err(LinkError::Lost(_))), "{end:?}");
+}
+
+#[tokio::test]
 async fn the_last_clone_takes_the_tasks_with_it() {
     let mut server = endless().await;
     let client = Client::opened(&server.url).await;
