@@ -79,3 +79,9 @@ impl Isolation {
         Value::Object(keys)
     }
 }
+
+/// The name of a command's program, without its folder and ending.
+pub(super) fn program_name(command: &str) -> &str {
+    let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    program.split('.').next().unwrap_or_default()
+}

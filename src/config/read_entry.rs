@@ -10,7 +10,7 @@ use super::{
     fields::{BadField, ObjectFields},
     fingerprint::{fingerprint, fingerprint_as_written},
     masking,
-    read_isolation::{self, ContainerDefaults, program_name},
+    read_isolation::{self, ContainerDefaults},
     read_transport::{read_transport, without_effect},
     server_entry::{
         Author, IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, SessionScope, Start,

@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::{
     fields::{BadField, ObjectFields},
-    isolation::{Isolation, Named},
+    isolation::{Isolation, Named, program_name},
     masking,
     references::Text,
     server_entry::{Stdio, Transport},
@@ -64,12 +64,6 @@ const LOG_KEYS: &[&str] = &["log_driver", "log_max_size", "log_max_files"];
 
 /// Options of `docker run` that would take the container away from us.
 const REFUSED: &[&str] = &["-d", "--detach", "-t", "-it", "-ti", "--tty", "--name"];
-
-/// The name of a command's program, without its folder and ending.
-pub(super) fn program_name(command: &str) -> &str {
-    let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
-    program.split('.').next().unwrap_or_default()
-}
 
 /// Reads `docker_isolation`.
 pub(super) fn read_defaults(

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     duration,
-    isolation::Isolation,
+    isolation::{Isolation, program_name},
     tool_filter::{ToolAcl, ToolFilter},
 };
 use crate::{
@@ -97,9 +97,7 @@ const DOWNLOADERS: &[&str] = &["npx", "uvx", "docker", "bunx", "pipx", "podman"]
 impl Stdio {
     /// Whether its first start may download what it runs.
     pub fn may_download(&self) -> bool {
-        let program = self.command.rsplit(['/', '\\']).next().unwrap_or_default();
-        let program = program.split('.').next().unwrap_or_default();
-        DOWNLOADERS.contains(&program)
+        self.isolation.is_some() || DOWNLOADERS.contains(&program_name(&self.command))
     }
 }
 

@@ -56,6 +56,7 @@ fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
             .collect(),
         cwd: stdio.cwd.clone(),
         secrets: entry.secrets.clone(),
+        isolation: stdio.isolation.clone(),
     }
 }
 
