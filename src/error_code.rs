@@ -42,6 +42,8 @@ pub enum ErrorCode {
     UnknownProfile,
     /// The server could not be started or reached.
     ServerUnavailable,
+    /// A person has to log in to the server first, or again with more permissions.
+    LoginRequired,
     /// The connection ended while the call was in flight.
     ConnectionLost,
     /// A deadline passed.
@@ -117,6 +119,7 @@ impl ErrorCode {
         Self::RateLimited,
         Self::UnknownProfile,
         Self::ServerUnavailable,
+        Self::LoginRequired,
         Self::ConnectionLost,
         Self::TimedOut,
         Self::BadUpstreamAnswer,
@@ -148,6 +151,7 @@ impl ErrorCode {
             Self::RateLimited => ("rate_limited", 429, 1, RPC_INTERNAL),
             Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
+            Self::LoginRequired => ("login_required", 409, 1, RPC_INTERNAL),
             Self::ConnectionLost => ("connection_lost", 502, 1, RPC_INTERNAL),
             Self::TimedOut => ("timed_out", 504, 1, RPC_INTERNAL),
             Self::BadUpstreamAnswer => ("bad_upstream_answer", 502, 1, RPC_INTERNAL),

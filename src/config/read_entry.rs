@@ -150,10 +150,12 @@ fn read_known(
         fields.value(note);
     }
 
-    let transport = read_transport(&mut fields, context.surroundings)?;
+    let mut said_of_oauth = Vec::new();
+    let transport = read_transport(&mut fields, context.surroundings, &mut said_of_oauth)?;
     let is_stdio = matches!(transport, Transport::Stdio(_));
     refuse_unsupported(&mut fields, is_stdio && context.isolate_all)?;
     let mut warnings = without_effect(&mut fields, &transport);
+    warnings.extend(said_of_oauth);
     let idle_timeout = read_idle_timeout(&mut fields, is_stdio, &mut warnings)?;
     let starts = [("on_demand", Start::OnDemand), ("eager", Start::Eager)];
     let start = fields.choice("start", &starts)?.unwrap_or(Start::OnDemand);
@@ -227,6 +229,14 @@ fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<Strin
             texts.extend(masking::credentials_in_url(&remote.url));
             let values = remote.headers.iter().map(|(_, value)| value);
             texts.extend(values.map(|value| value.reveal().to_owned()));
+            let secret = remote.oauth.client_secret.iter();
+            texts.extend(secret.map(|secret| secret.reveal().to_owned()));
+            let extra = remote.oauth.extra_params.iter();
+            texts.extend(
+                extra.flat_map(|(name, value)| {
+                    masking::credentials_in_setting(name, value.reveal())
+                }),
+            );
         }
     }
     Secrets::new(texts)
@@ -274,11 +284,7 @@ fn refuse_unsupported(fields: &mut ObjectFields<'_>, isolate_all: bool) -> Resul
         None if isolate_all => return Err(fields.bad("docker_isolation", UNSUPPORTED)),
         _ => {}
     }
-    match fields.value("oauth") {
-        Some(Value::Object(oauth)) if oauth.is_empty() => Ok(()),
-        Some(_) => Err(fields.bad("oauth", UNSUPPORTED)),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 fn read_idle_timeout(

@@ -25,6 +25,7 @@ use crate::{
     activity::Activity,
     api::Api,
     approvals::Lock,
+    authorization::Logins,
     call_context::CallIds,
     catalog::{Catalog, CatalogTask, KnownServer},
     config::{Keeper, KeeperTask, Settings},
@@ -106,11 +107,13 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let ledger = ChildLedger::open(&data_dir)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
     let (activity, activity_task) = Activity::new(data_dir.clone(), keeper.subscribe());
+    let logins = Logins::new(&data_dir);
     let connect_context = ConnectContext {
         data_dir: data_dir.clone(),
         ledger: ledger.clone(),
         login_path: login_path.clone(),
         activity: activity.clone(),
+        logins: logins.clone(),
     };
 
     let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file, &activity);
@@ -134,6 +137,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         upstreams,
         data_dir.clone(),
         activity.clone(),
+        logins.clone(),
     );
     let (sessions, session_records) = sessions(&settings, &data_dir)?;
     let presence = sessions.presence().clone();
@@ -163,6 +167,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(catalog_task.run(ending.clone()));
     tasks.spawn(hide_secrets(keeper.subscribe(), ending.clone()));
     supervisor.begin();
+    tasks.spawn(end_logins(logins, ending.clone()));
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
@@ -333,6 +338,12 @@ async fn sweep(ledger: ChildLedger) {
             tracing::warn!(%error, "looking for processes of an earlier daemon was cut short");
         }
     }
+}
+
+/// Renewals of tokens are waited for: one that is torn off may cost the login.
+async fn end_logins(logins: Logins, ending: CancellationToken) {
+    ending.cancelled().await;
+    logins.end().await;
 }
 
 async fn until(ending: CancellationToken, work: impl Future<Output = ()>) {

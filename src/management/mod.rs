@@ -10,6 +10,7 @@ mod definition_diff;
 mod gated;
 mod health;
 mod inspection;
+mod login;
 mod operator_hints;
 mod over_daemon;
 mod over_files;
@@ -26,6 +27,7 @@ pub use self::{
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding},
+    login::{LoginProgress, LoginStarted},
     over_daemon::OverDaemon,
     over_files::{ConfigReport, Exposure, OverFiles},
     parameters::ShownParameter,

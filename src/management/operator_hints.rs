@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Management,
-    gated::{approve, call_variant, enable, inspect},
+    gated::{approve, call_variant, enable, inspect, login_step},
 };
 use crate::{
     error_code::{ErrorCode, Failure},
@@ -45,6 +45,7 @@ impl Management {
             )),
             (ErrorCode::ToolChanged | ErrorCode::ToolHeld, Some(server)) => Some(inspect(server)),
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
+            (ErrorCode::LoginRequired, Some(server)) => Some(login_step(server)),
             (ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost, Some(server)) => {
                 Some(self.repair(server))
             }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, Connections, Management,
-    gated::{configured, held_step, server_refusal},
+    gated::{configured, held_step, server_refusal, wants_more},
     operator_hints::correct_entry,
     server_logs::last_lines,
 };
@@ -153,7 +153,8 @@ impl ServerRow {
     /// Whether it should work and does not.
     pub fn is_failing(&self) -> bool {
         let is_trying = self.state == ServerState::Connecting && self.last_error.is_some();
-        self.standing().is_usable() && (self.state == ServerState::Error || is_trying)
+        let is_down = matches!(self.state, ServerState::Error | ServerState::Authenticating);
+        self.standing().is_usable() && (is_down || is_trying)
     }
 }
 
@@ -260,7 +261,8 @@ impl<B: Backing> Management<B> {
             Some((one.explained(&error.reason), error.next_step.clone()))
         });
         let state = state(&connections);
-        let (last_error, next_step) = match last_error {
+        let wanted = wants_more(&entry.name, &connections.missing_scopes);
+        let (last_error, next_step) = match last_error.or(wanted) {
             Some((reason, next_step)) => (Some(reason), Some(next_step)),
             None => (None, refusal.map(|failure| failure.hint)),
         };
@@ -419,10 +421,8 @@ fn not_written(error: &WriteError) -> Failure {
 }
 
 fn with_source(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
+    let source = error.source().map(|source| format!(": {source}"));
+    format!("{error}{}", source.unwrap_or_default())
 }
 
 /// A server that sleeps looks like one that does not work, so it says that it does.
@@ -440,8 +440,9 @@ fn state(connections: &Connections) -> ServerState {
     let shown = |status: &Status| match status.state {
         State::Asleep => (0, ServerState::Disconnected),
         State::Waiting { .. } | State::Failed { .. } => (1, ServerState::Error),
-        State::Connecting { .. } => (2, ServerState::Connecting),
-        State::Ready { .. } => (3, ServerState::Ready),
+        State::Authenticating { .. } => (2, ServerState::Authenticating),
+        State::Connecting { .. } => (3, ServerState::Connecting),
+        State::Ready { .. } => (4, ServerState::Ready),
     };
     let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
     best.map_or(ServerState::Disconnected, |(_, state)| state)

@@ -3,6 +3,7 @@
 
 mod attempt;
 mod log_level;
+mod login;
 mod news;
 mod schedule;
 pub(in crate::upstream) mod state;
@@ -31,6 +32,7 @@ use self::{
     subscriptions::SubscriptionAnswer,
 };
 use crate::{
+    authorization::LoginStatus,
     catalog::{Catalog, ServerCatalog},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     gate,
@@ -70,6 +72,8 @@ pub(in crate::upstream) struct Worker {
     pub(in crate::upstream) shared: Arc<UpstreamShared>,
     pub(in crate::upstream) context: Arc<WorkerContext>,
     pub(in crate::upstream) level_changes: watch::Receiver<()>,
+    /// How the login of a remote server is.
+    pub(in crate::upstream) login_changes: Option<watch::Receiver<LoginStatus>>,
     pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
     pub(in crate::upstream) stop: CancellationToken,
     pub(in crate::upstream) life: Life,
@@ -130,6 +134,7 @@ enum Step {
     LogLevelSubscribed,
     SubscriptionAnswer(SubscriptionAnswer),
     SettingsChanged,
+    LoginChanged,
     Tick,
 }
 
@@ -175,6 +180,7 @@ impl Worker {
                 Step::LogLevelSubscribed => self.sync_log_level(),
                 // The next wait is computed again.
                 Step::Answered | Step::SettingsChanged => (),
+                Step::LoginChanged => self.login_changed().await,
                 Step::Tick => self.tick().await,
             }
         }
@@ -201,6 +207,7 @@ impl Worker {
             Ok(()) = self.level_changes.changed() => Step::LogLevelSubscribed,
             () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
+            () = login::changed(&mut self.login_changes) => Step::LoginChanged,
             () = tokio::time::sleep_until(wake_at.into()) => Step::Tick,
         }
     }
@@ -387,6 +394,9 @@ impl Worker {
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
+        let Some(answer) = self.unless_login_is_wanted(answer) else {
+            return;
+        };
         self.add_waiter(answer);
         self.event(StateEvent::Wanted).await;
     }
