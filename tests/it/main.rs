@@ -37,6 +37,8 @@ mod logs;
 mod modern_clients;
 mod modern_upstreams;
 mod native;
+#[cfg(unix)]
+mod oauth;
 mod operator_log;
 mod order;
 mod progress;

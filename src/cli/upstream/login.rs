@@ -86,6 +86,8 @@ impl LogIn {
                 ..failure
             });
         }
+        // A question that was given up has left its connection unusable.
+        let mut daemon = DaemonClient::connect(&data_dir).await?;
         let server = outcome::wait_for(&mut daemon, &self.name, None).await?;
         if out.is_json() {
             return output::json(&output::as_json(&json!({ "server": server }))?);
