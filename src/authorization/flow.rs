@@ -13,7 +13,7 @@ use super::{
     LoginError,
     callback::Callback,
     callback_listener::{CallbackListener, Redirect},
-    kept::{Client, Grant, with_tokens},
+    kept::{ClientRegistration, Grant, with_tokens},
     login_state::LoginState,
     oauth_http::{OAuthHttp, pair},
     terms::is_safe,
@@ -143,7 +143,7 @@ impl LoginState {
         &self,
         found: &mut Discovered,
         redirect_uri: &str,
-    ) -> Result<Client, LoginError> {
+    ) -> Result<ClientRegistration, LoginError> {
         let scopes: Vec<&str> = found.scopes.iter().map(String::as_str).collect();
         let registered = found
             .manager
@@ -153,7 +153,7 @@ impl LoginState {
                 let error = self.terms.error(&error.to_string());
                 not_registered(&error, &found.issuer, found.is_guessed)
             })?;
-        let client = Client {
+        let client = ClientRegistration {
             issuer: found.issuer.clone(),
             client_id: registered.client_id,
             client_secret: registered.client_secret.map(Secret::new),
@@ -181,7 +181,7 @@ impl LoginState {
 
     /// What a person registered beforehand. The address of a document counts where the authorization server reads such
     /// (client id metadata documents).
-    fn configured_client(&self, metadata: &AuthorizationMetadata) -> Option<Client> {
+    fn configured_client(&self, metadata: &AuthorizationMetadata) -> Option<ClientRegistration> {
         let oauth = &self.terms.oauth;
         let client_id = oauth.client_id.clone()?;
         let is_document = client_id.starts_with("https://");
@@ -190,7 +190,7 @@ impl LoginState {
             .get("client_id_metadata_document_supported")
             .and_then(serde_json::Value::as_bool)
             .unwrap_or(false);
-        (!is_document || reads_documents).then(|| Client {
+        (!is_document || reads_documents).then(|| ClientRegistration {
             issuer: issuer(metadata),
             client_id,
             client_secret: oauth.client_secret.clone(),

@@ -31,14 +31,14 @@ pub(super) struct KeptLogin {
     /// The server's address, for which all of this was given.
     pub(super) url: String,
     #[serde(default)]
-    clients: Vec<Client>,
+    clients: Vec<ClientRegistration>,
     #[serde(default)]
     pub(super) grant: Option<Grant>,
 }
 
 /// What we are to one authorization server, given by it.
 #[derive(Clone, Serialize, Deserialize)]
-pub(super) struct Client {
+pub(super) struct ClientRegistration {
     pub(super) issuer: String,
     pub(super) client_id: String,
     #[serde(with = "text", default)]
@@ -106,7 +106,7 @@ impl KeptLogin {
     }
 
     /// The registration with an authorization server that is still good.
-    pub(super) fn client(&self, issuer: &str, now: u64) -> Option<&Client> {
+    pub(super) fn client(&self, issuer: &str, now: u64) -> Option<&ClientRegistration> {
         let mut clients = self.clients.iter();
         clients.find(|client| {
             let ends = client.secret_ends.filter(|ends| *ends > 0);
@@ -115,7 +115,7 @@ impl KeptLogin {
     }
 
     /// Remembers a registration in place of another with the same server.
-    pub(super) fn remember(&mut self, client: Client) {
+    pub(super) fn remember(&mut self, client: ClientRegistration) {
         self.forget_client(&client.issuer);
         self.clients.insert(0, client);
         self.clients.truncate(MOST_CLIENTS);
@@ -177,6 +177,7 @@ mod text {
 
     use crate::secret::Secret;
 
+    #[expect(clippy::ref_option, reason = "what serde wants")]
     pub(super) fn serialize<S: Serializer>(
         secret: &Option<Secret>,
         serializer: S,
@@ -219,8 +220,8 @@ mod whole_text {
 mod tests {
     use super::*;
 
-    fn client(issuer: &str, secret_ends: Option<u64>) -> Client {
-        Client {
+    fn client(issuer: &str, secret_ends: Option<u64>) -> ClientRegistration {
+        ClientRegistration {
             issuer: issuer.to_owned(),
             client_id: "c".to_owned(),
             client_secret: Some(Secret::new("hunter2")),

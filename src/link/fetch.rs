@@ -56,7 +56,7 @@ impl Fetching {
             .map_err(|error| LinkError::NotDelivered(error.to_string()))?;
         let (head, body) = request.into_parts();
         let mut sent = client.request(head.method, &uri, Bytes::from(body));
-        replace(sent.headers_mut(), head.headers);
+        replace(sent.headers_mut(), &head.headers);
         let (head, body) = client.send(sent).await?.into_parts();
         if is_event_stream(&head.headers) {
             return Ok(Response::from_parts(head, Vec::new()));
@@ -72,8 +72,8 @@ impl Fetching {
     }
 }
 
-fn replace(headers: &mut HeaderMap, with: HeaderMap) {
-    for (name, value) in &with {
+fn replace(headers: &mut HeaderMap, with: &HeaderMap) {
+    for (name, value) in with {
         if name != header::HOST {
             headers.insert(name, value.clone());
         }

@@ -113,11 +113,20 @@ impl HttpClient {
     /// once more where that changes anything.
     pub(crate) async fn send(
         &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<ServerBody>, LinkError> {
+        match &self.authorization {
+            None => self.submit_once(request).await,
+            // Boxed, because it is large.
+            Some(authorization) => Box::pin(self.send_authorized(&**authorization, request)).await,
+        }
+    }
+
+    async fn send_authorized(
+        &self,
+        authorization: &dyn Authorization,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<ServerBody>, LinkError> {
-        let Some(authorization) = &self.authorization else {
-            return self.submit_once(request).await;
-        };
         let sent = match authorization.supply() {
             Supply::Now(header) => header,
             Supply::Later(header) => header.await,
@@ -133,7 +142,7 @@ impl HttpClient {
             return Ok(response);
         };
         match authorization.refused(challenge, sent).await {
-            Some(header) => Box::pin(self.send_again(again, header)).await,
+            Some(header) => self.send_again(again, header).await,
             None => Ok(response),
         }
     }

@@ -102,14 +102,13 @@ fn of_v6(address: Ipv6Addr) -> AddressReach {
 
 /// The IPv4 address inside a mapped, compatible, translated (NAT64) or 6to4 one.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let [a, b, c, d, e, f, g, h] = address.segments();
+    let segments = address.segments();
     let pair = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
-    match [a, b, c, d, e, f] {
-        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(pair(g, h)),
-        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => {
-            Some(pair(g, h))
-        }
-        [0x2002, ..] => Some(pair(b, c)),
+    let last = pair(segments[6], segments[7]);
+    match segments[..6] {
+        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => Some(last),
+        [0, 0, 0, 0, 0, 0] if !address.is_loopback() && !address.is_unspecified() => Some(last),
+        [0x2002, high, low, ..] => Some(pair(high, low)),
         _ => None,
     }
 }

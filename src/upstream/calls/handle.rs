@@ -165,7 +165,6 @@ impl Status {
         let next = match (self.next_attempt_in(), self.state) {
             (Some(wait), _) => format!("the next attempt is in {}", duration::show(wait)),
             (None, State::Failed { .. }) => "the next call or a restart tries again".to_owned(),
-            (None, State::Authenticating { .. }) => return why.to_owned(),
             (None, State::Connecting { failures: 1.. }) => "it is being tried again".to_owned(),
             (None, _) => return why.to_owned(),
         };

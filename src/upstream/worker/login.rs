@@ -105,12 +105,12 @@ impl Worker {
 }
 
 /// The next change; for ever pending where there is nothing to change.
-pub(super) async fn changed(changes: &mut Option<watch::Receiver<LoginStatus>>) {
-    let changed = match changes {
-        Some(changes) => changes.changed().await.is_ok(),
+pub(super) async fn changed(login: &mut Option<watch::Receiver<LoginStatus>>) {
+    let has_changed = match login {
+        Some(login) => login.changed().await.is_ok(),
         None => false,
     };
-    if !changed {
+    if !has_changed {
         std::future::pending::<()>().await;
     }
 }
