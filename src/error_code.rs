@@ -44,6 +44,8 @@ pub enum ErrorCode {
     UnknownRecord,
     /// The server could not be started or reached.
     ServerUnavailable,
+    /// A person has to log in to the server first, or again with more permissions.
+    LoginRequired,
     /// The connection ended while the call was in flight.
     ConnectionLost,
     /// A deadline passed.
@@ -120,6 +122,7 @@ impl ErrorCode {
         Self::UnknownProfile,
         Self::UnknownRecord,
         Self::ServerUnavailable,
+        Self::LoginRequired,
         Self::ConnectionLost,
         Self::TimedOut,
         Self::BadUpstreamAnswer,
@@ -152,6 +155,7 @@ impl ErrorCode {
             Self::UnknownProfile => ("unknown_profile", 404, 1, RPC_INTERNAL),
             Self::UnknownRecord => ("unknown_record", 404, 1, RPC_INTERNAL),
             Self::ServerUnavailable => ("server_unavailable", 502, 1, RPC_INTERNAL),
+            Self::LoginRequired => ("login_required", 409, 1, RPC_INTERNAL),
             Self::ConnectionLost => ("connection_lost", 502, 1, RPC_INTERNAL),
             Self::TimedOut => ("timed_out", 504, 1, RPC_INTERNAL),
             Self::BadUpstreamAnswer => ("bad_upstream_answer", 502, 1, RPC_INTERNAL),

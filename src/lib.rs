@@ -36,7 +36,8 @@ pub mod process;
 pub mod scanner;
 pub mod session_records;
 
-// Floor 3: what the upstreams offer, and one request in flight.
+// Floor 3: what the upstreams offer, one request in flight, and logging in to servers.
+pub mod authorization;
 pub mod call_context;
 pub mod catalog;
 

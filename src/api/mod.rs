@@ -3,6 +3,7 @@
 
 mod activity;
 mod call;
+mod login;
 mod servers;
 mod status;
 mod telling;
@@ -81,6 +82,7 @@ impl Api {
     pub fn routes(&self) -> HttpRouter {
         status::routes()
             .merge(servers::routes())
+            .merge(login::routes())
             .merge(tools::routes())
             .merge(call::routes())
             .merge(activity::routes())

@@ -125,7 +125,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
     match arguments.command {
         Command::Serve(serve) => serve.run(location, out),
         Command::Stdio(stdio) => finish(stdio.run(location, out)),
-        Command::Upstream(upstream) => block_on(upstream.run(location, out)),
+        Command::Upstream(upstream) => finish(upstream.run(location, out)),
         Command::Tools(tools) => block_on(tools.run(location, out)),
         Command::Call(call) => block_on(call.run(location, out)),
         Command::Activity(activity) => block_on(activity.run(location, out)),

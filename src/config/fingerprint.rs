@@ -51,6 +51,11 @@ pub(super) fn fingerprint(
             );
             parts.list(remote.ca_file.iter().map(|file| file.to_string_lossy()));
             parts.list(remote.client_cert.iter().map(|file| file.to_string_lossy()));
+            // Absent in entries without it, so that their fingerprints are what they were.
+            if !remote.oauth.is_empty() {
+                let oauth = remote.oauth.parts();
+                parts.pairs(oauth.iter().map(|(name, value)| (name, *value)));
+            }
         }
     }
     match era {

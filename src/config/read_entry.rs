@@ -149,9 +149,9 @@ fn read_known(
         fields.value(note);
     }
 
-    let mut transport = read_transport(&mut fields, context.surroundings)?;
+    let mut said_of_oauth = Vec::new();
+    let mut transport = read_transport(&mut fields, context.surroundings, &mut said_of_oauth)?;
     let is_stdio = matches!(transport, Transport::Stdio(_));
-    refuse_unsupported(&mut fields)?;
     let mut warnings = without_effect(&mut fields, &transport);
     read_isolation::read(
         &mut fields,
@@ -159,6 +159,7 @@ fn read_known(
         &context.containers,
         &mut warnings,
     )?;
+    warnings.extend(said_of_oauth);
     let idle_timeout = read_idle_timeout(&mut fields, is_stdio, &mut warnings)?;
     let starts = [("on_demand", Start::OnDemand), ("eager", Start::Eager)];
     let start = fields.choice("start", &starts)?.unwrap_or(Start::OnDemand);
@@ -236,6 +237,14 @@ fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<Strin
             texts.extend(masking::credentials_in_url(&remote.url));
             let values = remote.headers.iter().map(|(_, value)| value);
             texts.extend(values.map(|value| value.reveal().to_owned()));
+            let secret = remote.oauth.client_secret.iter();
+            texts.extend(secret.map(|secret| secret.reveal().to_owned()));
+            let extra = remote.oauth.extra_params.iter();
+            texts.extend(
+                extra.flat_map(|(name, value)| {
+                    masking::credentials_in_setting(name, value.reveal())
+                }),
+            );
         }
     }
     Secrets::new(texts)
@@ -269,16 +278,6 @@ fn read_protocol_era(
         );
     }
     Ok(era.unwrap_or(ProtocolEra::Auto))
-}
-
-/// Refuses what this version cannot do, where going without would be less than was asked for.
-fn refuse_unsupported(fields: &mut ObjectFields<'_>) -> Result<(), BadField> {
-    const UNSUPPORTED: &str = "is not supported by this version";
-    match fields.value("oauth") {
-        Some(Value::Object(oauth)) if oauth.is_empty() => Ok(()),
-        Some(_) => Err(fields.bad("oauth", UNSUPPORTED)),
-        None => Ok(()),
-    }
 }
 
 fn read_idle_timeout(

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     fields::{BadField, ObjectFields},
     masking,
+    read_oauth::read_oauth,
     references::Text,
     server_entry::{Remote, RemoteKind, Stdio, Transport},
     surroundings::Surroundings,
@@ -35,6 +36,7 @@ const KINDS: &[(&str, Kind)] = &[
 pub(super) fn read_transport(
     fields: &mut ObjectFields<'_>,
     surroundings: &Surroundings<'_>,
+    warnings: &mut Vec<String>,
 ) -> Result<Transport, BadField> {
     let kind = match fields.spelling(&["type", "protocol", "transport"])? {
         Some(key) => fields.choice(key, KINDS)?,
@@ -51,10 +53,10 @@ pub(super) fn read_transport(
         }
         (None, None, Some(url)) => {
             let kind = kind_by_shape(&url.value);
-            read_remote(fields, surroundings, &url, kind).map(Transport::Remote)
+            read_remote(fields, surroundings, &url, kind, warnings).map(Transport::Remote)
         }
         (Some(Kind::Remote(kind)), None, Some(url)) => {
-            read_remote(fields, surroundings, &url, kind).map(Transport::Remote)
+            read_remote(fields, surroundings, &url, kind, warnings).map(Transport::Remote)
         }
         (Some(Kind::Remote(_)), ..) => Err(fields.bad("url", "is missing")),
         (Some(Kind::Stdio), ..) => Err(fields.bad("command", "is missing")),
@@ -119,6 +121,7 @@ fn read_remote(
     surroundings: &Surroundings<'_>,
     url: &Text,
     kind: RemoteKind,
+    warnings: &mut Vec<String>,
 ) -> Result<Remote, BadField> {
     if fields.resolves() {
         check_url(&url.value).map_err(|problem| fields.bad("url", problem))?;
@@ -135,7 +138,17 @@ fn read_remote(
     }
     let ca_file = fields.text("ca_file")?;
     let client_cert = fields.text("client_cert")?;
+    let oauth = read_oauth(fields, warnings)?;
+    let is_authorized = headers
+        .iter()
+        .any(|(name, _): &(String, Secret)| name.eq_ignore_ascii_case("authorization"));
+    if is_authorized && !oauth.is_empty() {
+        warnings
+            .push("`oauth` has no effect beside an `Authorization` header in `headers`".to_owned());
+    }
     Ok(Remote {
+        oauth,
+        is_authorized,
         url: url.value.clone(),
         shown_url: masking::mask_url(&url.shown),
         headers,
@@ -166,7 +179,7 @@ fn check_url(url: &str) -> Result<(), &'static str> {
 /// Takes the keys that mean nothing to this kind of server, and names those that say something.
 pub(super) fn without_effect(fields: &mut ObjectFields<'_>, transport: &Transport) -> Vec<String> {
     let (keys, kind): (&[&str], _) = match transport {
-        Transport::Stdio(_) => (&["headers", "ca_file", "client_cert"], "a stdio"),
+        Transport::Stdio(_) => (&["headers", "ca_file", "client_cert", "oauth"], "a stdio"),
         Transport::Remote(_) => (&["args", "env", "cwd", "working_dir"], "a remote"),
     };
     let said = keys

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{
     duration,
     isolation::{Isolation, program_name},
+    oauth::OAuth,
     tool_filter::{ToolAcl, ToolFilter},
 };
 use crate::{
@@ -116,6 +117,10 @@ pub struct Remote {
     pub client_cert: Option<PathBuf>,
     /// `ca_file` and `client_cert`, under these keys, with secrets masked.
     pub shown_files: Vec<(&'static str, String)>,
+    /// What is arranged for logging in.
+    pub oauth: OAuth,
+    /// Whether `headers` hold an `Authorization`, so that nobody has to log in.
+    pub is_authorized: bool,
     /// Which transport it speaks.
     pub kind: RemoteKind,
 }
@@ -240,6 +245,9 @@ impl ServerEntry {
                 );
                 for (key, file) in &remote.shown_files {
                     put(key, json!(file));
+                }
+                if !remote.oauth.is_empty() {
+                    put("oauth", remote.oauth.shown().clone());
                 }
             }
         }

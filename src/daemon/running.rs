@@ -26,6 +26,7 @@ use crate::{
     activity::Activity,
     api::Api,
     approvals::Lock,
+    authorization::Logins,
     call_context::CallIds,
     catalog::{Catalog, CatalogTask, KnownServer},
     config::{Keeper, KeeperTask, Settings},
@@ -107,12 +108,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let ledger = ChildLedger::open(&data_dir)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
     let (activity, activity_task) = Activity::new(data_dir.clone(), keeper.subscribe());
-    let connect_context = ConnectContext {
-        data_dir: data_dir.clone(),
-        ledger: ledger.clone(),
-        login_path: login_path.clone(),
-        activity: activity.clone(),
-    };
+    let logins = Logins::new(&data_dir);
+    let connect_context = connect_context(&data_dir, &ledger, &login_path, &activity, &logins);
 
     let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file, &activity);
     let (upstreams, mut supervisor) = Supervisor::new(
@@ -127,6 +124,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         upstreams.clone(),
         data_dir.clone(),
         activity.clone(),
+        logins.clone(),
     );
     let router = Router::new(
         keeper.subscribe(),
@@ -164,6 +162,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     tasks.spawn(catalog_task.run(ending.clone()));
     tasks.spawn(hide_secrets(keeper.subscribe(), ending.clone()));
     supervisor.begin();
+    tasks.spawn(end_logins(logins, ending.clone()));
     tasks.spawn(supervisor.run(ending.clone()));
     tasks.spawn(inbound.clone().announce_changes());
     tasks.spawn(housekeeping(sessions, ending.clone()));
@@ -334,6 +333,29 @@ async fn sweep(ledger: ChildLedger) {
             tracing::warn!(%error, "looking for processes of an earlier daemon was cut short");
         }
     }
+}
+
+/// What every connection to a server is made with.
+fn connect_context(
+    data_dir: &Path,
+    ledger: &ChildLedger,
+    login_path: &LoginPath,
+    activity: &Activity,
+    logins: &Logins,
+) -> ConnectContext {
+    ConnectContext {
+        data_dir: data_dir.to_owned(),
+        ledger: ledger.clone(),
+        login_path: login_path.clone(),
+        activity: activity.clone(),
+        logins: logins.clone(),
+    }
+}
+
+/// Renewals of tokens are waited for: one that is torn off may cost the login.
+async fn end_logins(logins: Logins, ending: CancellationToken) {
+    ending.cancelled().await;
+    logins.end().await;
 }
 
 async fn until(ending: CancellationToken, work: impl Future<Output = ()>) {

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::commands;
 use crate::{
     activity::Activity,
+    authorization::Logins,
     catalog::{Catalog, KnownServer},
     config::Settings,
     gate,
@@ -68,6 +69,7 @@ impl Trial<'_> {
             ledger,
             login_path: self.login_path,
             activity: Activity::none(),
+            logins: Logins::new(kept),
         };
         let (ending, hurry) = (CancellationToken::new(), CancellationToken::new());
         let (upstreams, mut supervisor) =

@@ -4,6 +4,8 @@
 //! A link knows nothing of tools, names or callers. It never reconnects by itself: when it is over, its worker makes a new one.
 
 mod attribution;
+mod authorization;
+mod fetch;
 pub mod http;
 mod in_flight;
 pub mod legacy_sse;
@@ -25,8 +27,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 pub use self::{
     attribution::{DOUBT, Requestor, Unattributed},
+    authorization::{Authorization, Challenge, Supply},
+    fetch::Fetching,
     news::{NEWS_CAPACITY, News, NewsSender},
-    remote::{Endpoint, EndpointError},
+    remote::{AddressReach, Endpoint, EndpointError},
     strays::Strays,
 };
 use self::{

@@ -69,6 +69,8 @@ pub struct Connections {
     pub base: Option<Status>,
     /// One for each client or workspace that has its own.
     pub instances: Vec<Status>,
+    /// Permissions that calls were refused for want of.
+    pub missing_scopes: Vec<String>,
 }
 
 impl Connections {

@@ -127,6 +127,20 @@ fn enable(server: &str) -> String {
     format!("`mcpproxy upstream enable {server}` switches it on")
 }
 
+/// What a person does about a server that wants a login.
+pub(super) fn login_step(server: impl std::fmt::Display) -> String {
+    format!("`mcpproxy upstream login {server}`")
+}
+
+/// What is wrong with a server that works and refused calls for want of these permissions, and what a person does about it.
+pub(super) fn wants_more(server: &ServerName, missing: &[String]) -> Option<(String, String)> {
+    (!missing.is_empty()).then(|| {
+        let scopes = missing.join(", ");
+        let error = format!("it refused calls for want of these permissions: {scopes}");
+        (error, login_step(server))
+    })
+}
+
 /// What a person does about a server that is held.
 fn approve(server: &str) -> String {
     format!(

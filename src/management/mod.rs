@@ -15,6 +15,7 @@ mod gated;
 mod health;
 mod inspection;
 mod loader_variables;
+mod login;
 mod operator_hints;
 mod over_daemon;
 mod over_files;
@@ -35,6 +36,7 @@ pub use self::{
     backing::{Backing, Connections},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
+    login::{LoginProgress, LoginStarted},
     over_daemon::OverDaemon,
     over_files::{ConfigReport, Exposure, OverFiles},
     parameters::ShownParameter,

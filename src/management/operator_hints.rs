@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     Management,
-    gated::{self, call_variant},
+    gated::{self, call_variant, login_step},
 };
 use crate::{
     error_code::{ErrorCode, Failure},
@@ -42,6 +42,7 @@ impl Management {
                 "change `enabled_tools` or `disabled_tools` of the server in {file}"
             )),
             (ErrorCode::WrongVariant, Some(server)) => self.right_variant(server, failure),
+            (ErrorCode::LoginRequired, Some(server)) => Some(login_step(server)),
             (ErrorCode::ServerUnavailable | ErrorCode::ConnectionLost, Some(server)) => {
                 Some(self.repair(server))
             }

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     activity::{Activity, ActivityReader, OperatorChange, TouchedThing, UnreadableActivity},
     approvals::{ThingKind, Which},
+    authorization::Logins,
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
     config::{Change, EditError, Keeper, Settings, WriteError},
     error_code::{ErrorCode, Failure},
@@ -33,6 +34,7 @@ pub struct OverDaemon {
     pub(super) upstreams: Upstreams,
     data_dir: PathBuf,
     pub(super) activity: Activity,
+    pub(super) logins: Logins,
     started: Instant,
 }
 
@@ -44,8 +46,10 @@ impl Management {
         upstreams: Upstreams,
         data_dir: PathBuf,
         activity: Activity,
+        logins: Logins,
     ) -> Self {
         Self(Arc::new(OverDaemon {
+            logins,
             keeper,
             catalog,
             upstreams,
@@ -66,7 +70,15 @@ impl Management {
         );
         let (keeper, _) = opened.expect("no file is no fault");
         let (upstreams, data_dir) = (Upstreams::default(), folder.to_owned());
-        Self::new(keeper, catalog, upstreams, data_dir, Activity::none())
+        let logins = Logins::new(folder);
+        Self::new(
+            keeper,
+            catalog,
+            upstreams,
+            data_dir,
+            Activity::none(),
+            logins,
+        )
     }
 
     /// How long the daemon runs.
@@ -189,6 +201,7 @@ impl Backing for OverDaemon {
     /// entry merely vanishes from the file, which may be a mistake.
     async fn forget(&self, server: &str) {
         if let Ok(name) = ServerName::parse(server) {
+            self.logins.forget(&name);
             self.catalog.forget_approvals(name).await;
         }
     }
@@ -215,7 +228,9 @@ impl Backing for OverDaemon {
 
     fn connections(&self, server: &str) -> Connections {
         let instances = self.upstreams.instances(server);
+        let base = self.upstreams.get(server);
         Connections {
+            missing_scopes: base.map_or_else(Vec::new, |base| base.missing_scopes()),
             base: self.upstreams.get(server).as_ref().map(Upstream::status),
             instances: instances.iter().map(Upstream::status).collect(),
         }

@@ -11,6 +11,7 @@ use super::{Backing, Connections, Management};
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     approvals::{self, Lock},
+    authorization::Logins,
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
     config::{self, BrokenEntry, Change, EditError, Places, Settings, Variables, WriteError},
     error_code::{ErrorCode, Failure},
@@ -225,6 +226,7 @@ impl Backing for OverFiles {
     async fn forget(&self, server: &str) {
         if let Ok(name) = ServerName::parse(server) {
             process::remove_server_logs(&self.data_dir, &name);
+            Logins::new(&self.data_dir).forget(&name);
             if let Err(error) = approvals::forget(&self.data_dir, &name) {
                 tracing::warn!(server, %error, "what was approved of the server could not be forgotten");
             }

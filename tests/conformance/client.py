@@ -10,10 +10,13 @@ import itertools
 import json
 import os
 import re
+import socket
 import sys
 import tempfile
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, build_opener
 
 import processes
 
@@ -29,14 +32,68 @@ NAMES = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 SAMPLES = {"string": "text", "number": 1.5, "integer": 1, "boolean": True, "array": [], "object": {}, "null": None}
 
 
+# The document that describes us to authorization servers that read such; the suite serves none and knows this address.
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
+
+# A person gives up after so many logins that bring nothing.
+LOGINS = 3
+
+
 class Refused(Exception):
     """A JSON-RPC error."""
+
+
+class Person:
+    """Somebody at the daemon's machine who logs in when a server wants it, and agrees to everything."""
+
+    def __init__(self, data: Path):
+        self.socket = data / "mcpproxy.sock"
+        self.logins = 0
+
+    def log_in(self) -> bool:
+        """Whether it was worth it."""
+        self.logins += 1
+        if self.logins > LOGINS:
+            return False
+        status, begun = self.rest("POST", "login")
+        if status != 200:
+            print(f"login refused: {begun}", file=sys.stderr)
+            return False
+        page = visit(visit(begun["url"]))
+        print(f"login: {page}", file=sys.stderr)
+        _, progress = self.rest("GET", "login?wait=20")
+        # The daemon connects anew by itself; asking for it makes it wait for that.
+        self.rest("POST", "restart")
+        return progress["state"] == "done"
+
+    def rest(self, method: str, verb: str) -> tuple[int, dict]:
+        connection = http.client.HTTPConnection("mcpproxy", timeout=60)
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection.sock.connect(str(self.socket))
+        connection.request(method, f"/api/v1/servers/it/{verb}", headers={"Content-Length": "0"})
+        response = connection.getresponse()
+        return response.status, json.loads(response.read())
+
+
+class Stay(HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+
+def visit(url: str) -> str:
+    """Where a browser is sent from this address, or what it shows."""
+    try:
+        with build_opener(Stay).open(url, timeout=60) as response:
+            return response.read().decode()
+    except HTTPError as answer:
+        return answer.headers.get("Location") or answer.read().decode()
 
 
 class Agent:
     """A client of the daemon."""
 
-    def __init__(self, url: str):
+    def __init__(self, url: str, person: Person):
+        self.person = person
         parts = urlsplit(url)
         self.address, self.path = parts.netloc, parts.path
         self.session: str | None = None
@@ -45,9 +102,16 @@ class Agent:
         self.headers: dict[str, dict[str, str]] = {}
 
     def request(self, method: str, **params) -> dict:
-        """A result, after all questions have been answered in the way of the era."""
+        """A result, after all questions have been answered in the way of the era, and after logins."""
         while True:
-            result = self.ask(method, params)
+            try:
+                result = self.ask(method, params)
+            except Refused as refused:
+                if "login_required" in str(refused) and self.person.log_in():
+                    continue
+                raise
+            if result.get("isError") and "login_required" in json.dumps(result) and self.person.log_in():
+                continue
             if result.get("resultType") != "input_required":
                 return result
             params |= {"inputResponses": {key: answer(question) for key, question in result["inputRequests"].items()}}
@@ -181,8 +245,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         try:
-            with processes.daemon_before({"it": {"type": "http", "url": sys.argv[1]}}, folder) as base:
-                use_everything(Agent(f"{base}/mcp/server/it"))
+            entry = {"type": "http", "url": sys.argv[1]}
+            if os.environ.get("MCP_CONFORMANCE_SCENARIO", "").startswith("auth/"):
+                client = {key: CONTEXT[key] for key in ("client_id", "client_secret") if key in CONTEXT}
+                entry["oauth"] = client or {"client_id": DOCUMENT}
+            with processes.daemon_before({"it": entry}, folder) as base:
+                use_everything(Agent(f"{base}/mcp/server/it", Person(folder / "data")))
         finally:
             print((folder / "daemon.log").read_text(), file=sys.stderr)
 

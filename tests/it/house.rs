@@ -54,7 +54,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("redb", &["activity"]),
     ("regex", &["scanner"]),
     ("ring", &["sealing", "link/remote/tls"]),
-    ("rmcp", &["upstream/connect/control"]),
+    ("rmcp", &["upstream/connect/control", "authorization"]),
     ("rustls", &["link"]),
     ("sd_notify", &["daemon"]),
     ("tantivy", &["catalog/index"]),

@@ -41,6 +41,8 @@ mod managing;
 mod modern_clients;
 mod modern_upstreams;
 mod native;
+#[cfg(unix)]
+mod oauth;
 mod operator_log;
 mod order;
 mod progress;

@@ -6,6 +6,7 @@ mod change;
 mod inspect;
 mod list;
 mod lock;
+mod login;
 mod logs;
 mod outcome;
 mod patch;
@@ -19,7 +20,7 @@ use super::{failure::CommandFailure, location::Location, output::Output};
 
 /// List, add, change, remove, switch, review and look into the servers behind mcpproxy
 ///
-/// With a daemon running these go through it and take effect at once. Without one, all but `restart` work on the files.
+/// With a daemon running these go through it and take effect at once. Without one, all but `restart`, `login` and `logout` work on the files.
 #[derive(Debug, Subcommand)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) enum UpstreamCommand {
@@ -43,6 +44,9 @@ pub(super) enum UpstreamCommand {
     /// Hold servers: nothing of them is executed until they are approved
     Quarantine(change::NamedServers),
     Lock(lock::WriteLock),
+    Login(login::LogIn),
+    /// Log out of servers: their tokens are forgotten and their connections ended
+    Logout(login::LogOut),
 }
 
 const EXAMPLES: &str = "\
@@ -56,7 +60,8 @@ Examples:
   mcpproxy upstream logs time --lines 200 --follow
   mcpproxy upstream inspect docs
   mcpproxy upstream approve docs search --seen 1f0c5a6b7d8e9f00
-  mcpproxy upstream lock mcp.lock.json";
+  mcpproxy upstream lock mcp.lock.json
+  mcpproxy upstream login docs";
 
 impl UpstreamCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
@@ -74,6 +79,8 @@ impl UpstreamCommand {
             Self::Approve(approve) => approve.run(location, out).await,
             Self::Quarantine(named) => named.run(change::Verb::Quarantine, location, out).await,
             Self::Lock(lock) => lock.run(location, out).await,
+            Self::Login(login) => login.run(location, out).await,
+            Self::Logout(logout) => logout.run(location, out).await,
         }
     }
 }

@@ -276,8 +276,20 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         "accepted are \"auto\"",
     );
     check_fault(
-        r#"{"url": "http://h", "oauth": {"client_id": "x"}}"#,
-        "`oauth` is not supported by this version",
+        r#"{"url": "http://h", "oauth": {"client_secret": "x"}}"#,
+        "`oauth.client_secret` stands there without `client_id`",
+    );
+    check_fault(
+        r#"{"url": "http://h", "oauth": {"scopes": ["a b"]}}"#,
+        "`oauth.scopes` has something in it that is no scope",
+    );
+    check_fault(
+        r#"{"url": "http://h", "oauth": {"redirect_uri": "urn:x"}}"#,
+        "`oauth.redirect_uri` is no address of a browser",
+    );
+    check_fault(
+        r#"{"url": "http://h", "oauth": {"extra_params": {"state": "x"}}}"#,
+        "`oauth.extra_params.state` is set for every login anew",
     );
     check_fault(
         r#"{"command": "x", "changed_by": "nobody"}"#,
@@ -352,4 +364,26 @@ fn the_fingerprint_changes_exactly_when_the_connection_must() {
         r#"{"environment": {"set": {"A": "1"}}, "mcpServers": {"s": {"command": "x", "args": ["a", "b"]}}}"#,
     );
     assert_ne!(base, with_environment.servers["s"].fingerprint);
+}
+
+#[test]
+fn what_is_arranged_for_a_login_is_read_and_shown_without_secrets() {
+    let entry = server(
+        r#"{"url": "https://h/mcp", "oauth": {"client_id": "id", "client_secret": "hunter2-hunter2", "scopes": ["a", "b:c"],
+            "redirect_uri": "http://127.0.0.1:7000/back", "extra_params": {"audience": "x"}}}"#,
+    );
+    let Transport::Remote(remote) = &entry.transport else {
+        panic!("a remote server");
+    };
+    assert_eq!(remote.oauth.client_id.as_deref(), Some("id"));
+    assert_eq!(remote.oauth.scopes, ["a", "b:c"]);
+    let shown = entry.shown()["oauth"].to_string();
+    let expected = r#"{"client_id":"id","client_secret":"***","scopes":["a","b:c"],"redirect_uri":"http://127.0.0.1:7000/back","extra_params":{"audience":"***"}}"#;
+    assert_eq!(shown, expected);
+    assert!(!format!("{entry:?}{:?}", remote.oauth).contains("hunter2"));
+    assert_eq!(entry.secrets.masked("x hunter2-hunter2"), "x ***");
+    let plain = server(r#"{"url": "https://h/mcp"}"#);
+    assert_ne!(plain.fingerprint, entry.fingerprint);
+    let empty = server(r#"{"url": "https://h/mcp", "oauth": {"client_id": ""}}"#);
+    assert_eq!(plain.fingerprint, empty.fingerprint);
 }

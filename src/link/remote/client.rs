@@ -12,10 +12,14 @@ use super::{
     connection::{Http1Connection, Unanswered},
     dial::Dialer,
     pool::Pool,
+    reach::AddressReach,
     reply::chain,
     tls,
 };
-use crate::{link::LinkError, secret::Secrets};
+use crate::{
+    link::{Authorization, Challenge, LinkError, Supply},
+    secret::Secrets,
+};
 
 /// Limit: characters of an error page that an operator gets to see.
 const EXCERPT: usize = 200;
@@ -27,6 +31,8 @@ pub(crate) struct HttpClient {
     headers: HeaderMap,
     /// What must not show in texts, should the server repeat it.
     secrets: Secrets,
+    /// Who supplies the `Authorization`, where it is not one of the headers.
+    authorization: Option<Arc<dyn Authorization>>,
 }
 
 impl HttpClient {
@@ -35,17 +41,30 @@ impl HttpClient {
         endpoint: &Endpoint,
         proxies: &Matcher,
     ) -> Result<(Self, Uri), EndpointError> {
+        Self::reaching(endpoint, proxies, AddressReach::Anywhere)
+    }
+
+    /// The same where connections must not lead further.
+    pub(crate) fn reaching(
+        endpoint: &Endpoint,
+        proxies: &Matcher,
+        reach: AddressReach,
+    ) -> Result<(Self, Uri), EndpointError> {
         let (uri, mut headers) = endpoint.parse()?;
-        let dialer = Dialer::new(endpoint, &uri, proxies)?;
+        let dialer = Dialer::new(endpoint, &uri, proxies, reach)?;
         if let Some(credentials) = dialer.proxy_credentials(&uri) {
             headers.insert(header::PROXY_AUTHORIZATION, credentials.clone());
         }
         headers.entry(header::HOST).or_insert(host(&uri)?);
+        let authorization = endpoint.authorization.clone();
+        // What a person configured counts, and is never replaced.
+        let authorization = authorization.filter(|_| !headers.contains_key(header::AUTHORIZATION));
         let client = Self {
             dialer,
             idle: Arc::default(),
             headers,
             secrets: endpoint.secrets.clone(),
+            authorization,
         };
         Ok((client, uri))
     }
@@ -90,8 +109,64 @@ impl HttpClient {
         Ok(Posted::Refused(refusal.await))
     }
 
-    /// Sends a request: over a connection that is open, if there is one.
+    /// Sends a request, with what whoever logs in to the server supplies for it. One that the server refuses for want of a login is sent
+    /// once more where that changes anything.
     pub(crate) async fn send(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<ServerBody>, LinkError> {
+        match &self.authorization {
+            None => self.submit_once(request).await,
+            // Boxed, because it is large.
+            Some(authorization) => Box::pin(self.send_authorized(&**authorization, request)).await,
+        }
+    }
+
+    async fn send_authorized(
+        &self,
+        authorization: &dyn Authorization,
+        mut request: Request<Full<Bytes>>,
+    ) -> Result<Response<ServerBody>, LinkError> {
+        let sent = match authorization.supply() {
+            Supply::Now(header) => header,
+            Supply::Later(header) => header.await,
+        };
+        if let Some(header) = &sent {
+            request
+                .headers_mut()
+                .insert(header::AUTHORIZATION, header.clone());
+        }
+        let again = request.clone();
+        let response = self.submit_once(request).await?;
+        let Some(challenge) = Challenge::of(response.status(), response.headers()) else {
+            return Ok(response);
+        };
+        match authorization.refused(challenge, sent).await {
+            Some(header) => self.send_again(again, header).await,
+            None => Ok(response),
+        }
+    }
+
+    async fn send_again(
+        &self,
+        mut request: Request<Full<Bytes>>,
+        header: HeaderValue,
+    ) -> Result<Response<ServerBody>, LinkError> {
+        let sent = Some(header.clone());
+        request.headers_mut().insert(header::AUTHORIZATION, header);
+        let response = self.submit_once(request).await?;
+        if let (Some(authorization), Some(challenge)) = (
+            &self.authorization,
+            Challenge::of(response.status(), response.headers()),
+        ) {
+            // It is only told: nothing is sent a third time.
+            let _ = authorization.refused(challenge, sent).await;
+        }
+        Ok(response)
+    }
+
+    /// Sends a request: over a connection that is open, if there is one.
+    async fn submit_once(
         &self,
         mut request: Request<Full<Bytes>>,
     ) -> Result<Response<ServerBody>, LinkError> {

@@ -22,7 +22,11 @@ use hyper_util::client::{
 use rustls::ClientConfig;
 use tower_service::Service;
 
-use super::{Endpoint, EndpointError, tls};
+use super::{
+    Endpoint, EndpointError,
+    reach::{AddressReach, OUT_OF_REACH, Resolver},
+    tls,
+};
 use crate::loopback::is_loopback;
 
 /// How long a connection may take to be made: name, TCP, proxy and TLS together.
@@ -39,7 +43,9 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 pub(super) struct Dialer(Arc<Route>);
 
 struct Route {
-    tcp: HttpConnector,
+    tcp: HttpConnector<Resolver>,
+    /// How far it leads where no proxy stands between.
+    reach: AddressReach,
     proxy: Option<Intercept>,
     /// There if the server or its proxy speaks TLS.
     tls: Option<Arc<ClientConfig>>,
@@ -51,6 +57,7 @@ impl Dialer {
         endpoint: &Endpoint,
         server: &Uri,
         proxies: &Matcher,
+        reach: AddressReach,
     ) -> Result<Self, EndpointError> {
         let proxy = proxies
             .intercept(server)
@@ -58,14 +65,25 @@ impl Dialer {
         let is_https = |uri: &Uri| uri.scheme() == Some(&Scheme::HTTPS);
         let needs_tls = is_https(server) || proxy.as_ref().is_some_and(|p| is_https(p.uri()));
         let tls = needs_tls.then(|| tls::settings(endpoint)).transpose()?;
-        let mut tcp = HttpConnector::new();
+        // A proxy stands where a person put it.
+        let within = if proxy.is_some() {
+            AddressReach::Anywhere
+        } else {
+            reach
+        };
+        let mut tcp = HttpConnector::new_with_resolver(Resolver::new(within));
         // Otherwise it would refuse to connect for https.
         tcp.enforce_http(false);
         tcp.set_nodelay(true);
         tcp.set_keepalive(Some(KEEPALIVE));
         tcp.set_keepalive_interval(Some(KEEPALIVE / 3));
         tcp.set_keepalive_retries(Some(3));
-        Ok(Self(Arc::new(Route { tcp, proxy, tls })))
+        Ok(Self(Arc::new(Route {
+            tcp,
+            reach,
+            proxy,
+            tls,
+        })))
     }
 
     /// What a proxy wants to see in every request, when requests and not only connections pass through it.
@@ -101,6 +119,9 @@ impl Dialer {
 
 impl Route {
     async fn dial(&self, server: Uri) -> Result<Stream, BoxError> {
+        if !self.reach.may_reach(server.host().unwrap_or_default()) {
+            return Err(OUT_OF_REACH.into());
+        }
         let tcp = self.tcp.clone();
         let Some(proxy) = &self.proxy else {
             return self.reach(tcp, server).await;

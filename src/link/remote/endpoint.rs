@@ -1,12 +1,15 @@
 //! Where a server is and how it is addressed: the settings of one remote upstream, checked.
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use base64::Engine;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
 use percent_encoding::percent_decode_str;
 
-use crate::secret::{Secret, Secrets};
+use crate::{
+    link::Authorization,
+    secret::{Secret, Secrets},
+};
 
 /// What the configuration says about a remote server.
 #[derive(Clone, Default)]
@@ -21,6 +24,8 @@ pub struct Endpoint {
     pub client_cert: Option<PathBuf>,
     /// What must not show in texts, should the server repeat it.
     pub secrets: Secrets,
+    /// Who supplies the `Authorization` of each request, where the headers above hold none.
+    pub authorization: Option<Arc<dyn Authorization>>,
 }
 
 impl fmt::Debug for Endpoint {

@@ -7,6 +7,7 @@ mod connection;
 mod dial;
 mod endpoint;
 mod pool;
+mod reach;
 mod refusal;
 mod reply;
 pub mod sse;
@@ -16,13 +17,16 @@ mod tls;
 
 use http::HeaderName;
 
-pub use self::endpoint::{Endpoint, EndpointError};
 pub(crate) use self::{
     body::ServerBody,
     client::HttpClient,
     refusal::{HttpRefusal, Posted, answers},
     reply::{End, Events, Reply, Whole, is_event_stream, linger},
     sse::Event,
+};
+pub use self::{
+    endpoint::{Endpoint, EndpointError},
+    reach::AddressReach,
 };
 
 /// Names a session in every request of Streamable HTTP after `initialize`.

@@ -17,6 +17,7 @@ use super::{
     request_slots::RequestSlots, subscriptions::Subscriptions,
 };
 use crate::{
+    authorization::{LoginStatus, ServerLogin},
     catalog::ServerCatalog,
     config::{SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
@@ -50,6 +51,8 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) stderr: StderrLog,
     pub(in crate::upstream) client_streams: ClientStreams,
     pub(in crate::upstream) numbers: RequestNumbers,
+    /// The login of a remote server, which all its connections share.
+    pub(in crate::upstream) login: Option<Arc<ServerLogin>>,
     /// Who shares a connection to this server.
     pub(in crate::upstream) scope: SessionScope,
     /// Whether it has been seen to ask clients something.
@@ -146,7 +149,10 @@ impl Status {
     pub fn is_failing(&self) -> bool {
         matches!(
             self.state,
-            State::Waiting { .. } | State::Failed { .. } | State::Connecting { failures: 1.. }
+            State::Waiting { .. }
+                | State::Failed { .. }
+                | State::Authenticating { .. }
+                | State::Connecting { failures: 1.. }
         )
     }
 
@@ -267,6 +273,7 @@ impl Upstream {
         self.0.commands.send(command).await.map_err(|_| gone())?;
         match answered.await {
             Ok(Ok(live)) => Ok(live),
+            Ok(Err(_)) if self.is_login_needed() => Err(self.login_required()),
             Ok(Err(error)) => {
                 let text = format!(
                     "the server {:?} is not available: {}",
@@ -278,6 +285,29 @@ impl Upstream {
             }
             Err(_) => Err(gone()),
         }
+    }
+
+    /// Whether the server takes no request before a person has logged in.
+    pub fn is_login_needed(&self) -> bool {
+        self.0.login.as_ref().is_some_and(|login| login.is_needed())
+    }
+
+    /// The scopes that calls were refused for want of.
+    pub fn missing_scopes(&self) -> Vec<String> {
+        let status = self.0.login.as_ref().map(|login| login.status());
+        match status.map(|status| status.borrow().clone()) {
+            Some(LoginStatus::MoreScopes(scopes)) => scopes,
+            _ => Vec::new(),
+        }
+    }
+
+    fn login_required(&self) -> Failure {
+        let text = format!(
+            "a person has to log in to the server {:?} first",
+            self.name()
+        );
+        let hint = "Tell the user, who can log in to it; use something else meanwhile.";
+        Failure::new(ErrorCode::LoginRequired, text, hint).of_server(self.name())
     }
 
     /// How long a call may go without a sign, and how many may be in flight.
@@ -320,6 +350,17 @@ impl Upstream {
                     "the server {name:?} finds that headers and body of the request do not match"
                 ),
                 "Look the tool up again; its definition may have changed.".to_owned(),
+            ),
+            LinkError::Status { status: 401, .. } if self.is_login_needed() => {
+                return self.login_required();
+            }
+            LinkError::Status { status: 403, .. } if !self.missing_scopes().is_empty() => (
+                ErrorCode::LoginRequired,
+                format!(
+                    "the server {name:?} wants more permissions for this: {}",
+                    self.missing_scopes().join(", ")
+                ),
+                "It was not done. Tell the user to log in to this server again and grant them; others of its tools may work.".to_owned(),
             ),
             LinkError::Status {
                 status: status @ (401 | 403),

@@ -179,8 +179,8 @@ pub(in crate::upstream) async fn open(
             Declared::Exactly(capabilities) => Some(capabilities.clone()),
         },
     };
-    let service = ourselves(declared)
-        .serve(transport)
+    // Boxed, because it is large.
+    let service = Box::pin(ourselves(declared).serve(transport))
         .await
         .map_err(|error| reason(&error))?;
     let revision = service

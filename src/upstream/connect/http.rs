@@ -1,6 +1,8 @@
 //! Reaches a remote server over the transport that it speaks, the configured one, or the newer one and then the older; and opens
 //! the connection with or without a handshake as it wants it.
 
+use std::sync::Arc;
+
 use super::{
     ConnectError, Ready,
     control::{self, Declared, Opened},
@@ -9,7 +11,8 @@ use super::{
 };
 use crate::{
     config::{ProtocolEra, Remote, RemoteKind, ServerEntry},
-    link::{self, Connection, Endpoint, LinkError, Strays},
+    link::{self, Authorization, Connection, Endpoint, LinkError, Strays},
+    upstream::calls::handle::UpstreamShared,
     wire::{RequestNumbers, Revision},
 };
 
@@ -19,9 +22,12 @@ pub(in crate::upstream) async fn reach(
     remote: &Remote,
     declared: &Declared,
     remembered: Option<Revision>,
-    numbers: &RequestNumbers,
+    shared: &UpstreamShared,
 ) -> Result<Ready, ConnectError> {
+    let numbers = &shared.numbers;
+    let login = shared.login.clone();
     let endpoint = Endpoint {
+        authorization: login.map(|login| login as Arc<dyn Authorization>),
         url: remote.url.clone(),
         headers: remote.headers.clone(),
         ca_file: remote.ca_file.clone(),

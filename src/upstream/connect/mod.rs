@@ -26,6 +26,7 @@ use self::{
 };
 use crate::{
     activity::Activity,
+    authorization::Logins,
     catalog::Listing,
     config::{ServerEntry, Settings, Transport},
     link::{Connection, Link, LinkError, News, Strays},
@@ -47,6 +48,8 @@ pub struct ConnectContext {
     pub login_path: LoginPath,
     /// Where it is recorded how servers are.
     pub activity: Activity,
+    /// The logins of remote servers.
+    pub logins: Logins,
 }
 
 /// A connection that is ready for calls.
@@ -121,7 +124,7 @@ async fn open(
                 Ok((ready, Some(process)))
             }
             Transport::Remote(remote) => {
-                let reaching = http::reach(entry, remote, declared, remembered, &shared.numbers);
+                let reaching = http::reach(entry, remote, declared, remembered, shared);
                 Ok((Box::pin(reaching).await?, None))
             }
         }

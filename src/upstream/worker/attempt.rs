@@ -87,6 +87,9 @@ impl Worker {
         };
         match outcome {
             Ok(live) => {
+                if let Some(login) = &self.shared.login {
+                    login.accepted();
+                }
                 self.event(StateEvent::Opened).await;
                 for waiter in self.life.waiters.drain(..) {
                     // A caller that left needs no answer.
@@ -97,6 +100,7 @@ impl Worker {
                     self.event(StateEvent::Unused).await;
                 }
             }
+            Err(error) if self.is_login_needed() => self.put_off_until_login(Some(error)).await,
             Err(error) => {
                 self.shared
                     .status

@@ -6,6 +6,7 @@ pub(in crate::upstream) mod call_history;
 mod jitter;
 mod liveness;
 mod log_level;
+mod login;
 mod news;
 mod schedule;
 pub(in crate::upstream) mod state;
@@ -35,6 +36,7 @@ use self::{
     subscriptions::SubscriptionAnswer,
 };
 use crate::{
+    authorization::LoginStatus,
     catalog::{Catalog, ServerCatalog},
     config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
     gate,
@@ -78,6 +80,8 @@ pub(in crate::upstream) struct Worker {
     pub(in crate::upstream) shared: Arc<UpstreamShared>,
     pub(in crate::upstream) context: Arc<WorkerContext>,
     pub(in crate::upstream) level_changes: watch::Receiver<()>,
+    /// How the login of a remote server is.
+    pub(in crate::upstream) login_changes: Option<watch::Receiver<LoginStatus>>,
     pub(in crate::upstream) inbox: mpsc::Receiver<Command>,
     pub(in crate::upstream) stop: CancellationToken,
     pub(in crate::upstream) life: Life,
@@ -141,6 +145,7 @@ enum Step {
     LogLevelSubscribed,
     SubscriptionAnswer(SubscriptionAnswer),
     SettingsChanged,
+    LoginChanged,
     Tick,
 }
 
@@ -187,6 +192,7 @@ impl Worker {
                 Step::LogLevelSubscribed => self.sync_log_level(),
                 // The next wait is computed again.
                 Step::Answered | Step::SettingsChanged => (),
+                Step::LoginChanged => self.login_changed().await,
                 Step::Tick => self.tick().await,
             }
         }
@@ -213,6 +219,7 @@ impl Worker {
             Ok(()) = self.level_changes.changed() => Step::LogLevelSubscribed,
             () = maybe(&mut life.levelling) => Step::LogLevelSubscribed,
             Ok(()) = self.settings.changed() => Step::SettingsChanged,
+            () = login::changed(&mut self.login_changes) => Step::LoginChanged,
             () = tokio::time::sleep_until(wake_at.into()) => Step::Tick,
         }
     }
@@ -400,6 +407,9 @@ impl Worker {
     }
 
     async fn wake(&mut self, answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>) {
+        let Some(answer) = self.unless_login_is_wanted(answer) else {
+            return;
+        };
         self.add_waiter(answer);
         self.event(StateEvent::Wanted).await;
     }

@@ -22,6 +22,11 @@ pub enum State {
         /// Attempts in a row that came to nothing.
         failures: u32,
     },
+    /// A person has to log in to it first. Seldom tried in between: the server may have changed its mind.
+    Authenticating {
+        /// Attempts in a row that came to nothing.
+        failures: u32,
+    },
     /// Given up until somebody asks; never so for a remote server.
     Failed {
         /// Attempts in a row that came to nothing.
@@ -44,6 +49,10 @@ pub(in crate::upstream) enum StateEvent {
     PauseOver,
     /// Nobody used it for its idle time.
     Unused,
+    /// The server takes no request before a person has logged in; what there was of a connection or an attempt is gone.
+    LoginNeeded,
+    /// A person has logged in.
+    LoggedIn,
     /// An operator wants it connected anew; what there was of a connection or an attempt is gone.
     Restarted,
 }
@@ -92,6 +101,9 @@ pub(in crate::upstream) enum Action {
 /// A connection that lasted this long has proved healthy.
 pub(in crate::upstream) const HEALTHY_AFTER: Duration = Duration::from_mins(1);
 
+/// How long a server that wants a login is left alone.
+const LOGIN_PAUSE: Duration = Duration::from_mins(10);
+
 /// Limit: failures in a row after which a program is not started by itself any more.
 const GIVE_UP_AFTER: u32 = 5;
 
@@ -103,6 +115,7 @@ impl State {
             Self::Connecting { failures }
             | Self::Ready { failures }
             | Self::Waiting { failures }
+            | Self::Authenticating { failures }
             | Self::Failed { failures } => failures,
         }
     }
@@ -116,10 +129,19 @@ impl State {
     #[must_use]
     pub(in crate::upstream) fn on(self, event: StateEvent) -> (Self, Action) {
         match (self, event) {
-            (Self::Asleep, StateEvent::Wanted) | (_, StateEvent::Restarted) => {
+            (_, StateEvent::LoginNeeded) => (
+                Self::Authenticating {
+                    failures: self.failures().saturating_add(1),
+                },
+                Action::Pause(LOGIN_PAUSE),
+            ),
+            (Self::Asleep, StateEvent::Wanted)
+            | (_, StateEvent::Restarted)
+            | (Self::Authenticating { .. }, StateEvent::LoggedIn) => {
                 (Self::Connecting { failures: 0 }, Action::Connect)
             }
             (Self::Waiting { failures }, StateEvent::Wanted | StateEvent::PauseOver)
+            | (Self::Authenticating { failures }, StateEvent::PauseOver)
             | (Self::Failed { failures }, StateEvent::Wanted) => {
                 (Self::Connecting { failures }, Action::Connect)
             }
@@ -259,6 +281,26 @@ mod tests {
                 Action::Pause(Duration::from_secs(1))
             )
         );
+    }
+
+    #[test]
+    fn a_server_that_wants_a_login_is_left_alone_until_there_is_one() {
+        let waiting = State::Authenticating { failures: 1 };
+        let connecting = State::Connecting { failures: 0 };
+        let pause = Action::Pause(LOGIN_PAUSE);
+        assert_eq!(connecting.on(StateEvent::LoginNeeded), (waiting, pause));
+        let ready = State::Ready { failures: 0 };
+        assert_eq!(ready.on(StateEvent::LoginNeeded), (waiting, pause));
+        assert_eq!(waiting.on(StateEvent::Wanted), (waiting, Action::Nothing));
+        for (event, failures) in [
+            (StateEvent::LoggedIn, 0),
+            (StateEvent::Restarted, 0),
+            (StateEvent::PauseOver, 1),
+        ] {
+            let expected = (State::Connecting { failures }, Action::Connect);
+            assert_eq!(waiting.on(event), expected, "{event:?}");
+        }
+        assert_eq!(ready.on(StateEvent::LoggedIn), (ready, Action::Nothing));
     }
 
     #[test]

@@ -78,7 +78,7 @@ const BESIDE: [&str; 4] = [
 ];
 
 /// REST of operators, on the local socket alone. Only `call` reaches a tool.
-const REST: [&str; 18] = [
+const REST: [&str; 20] = [
     "/api/v1/activity",
     "/api/v1/activity/export",
     "/api/v1/activity/{id}",
@@ -90,6 +90,8 @@ const REST: [&str; 18] = [
     "/api/v1/servers/{name}/disable",
     "/api/v1/servers/{name}/enable",
     "/api/v1/servers/{name}/inspect",
+    "/api/v1/servers/{name}/login",
+    "/api/v1/servers/{name}/logout",
     "/api/v1/servers/{name}/logs",
     "/api/v1/servers/{name}/quarantine",
     "/api/v1/servers/{name}/restart",

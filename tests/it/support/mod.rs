@@ -1,5 +1,6 @@
 //! The language of the tests: fake upstreams, a raw client, and waiting with a deadline.
 
+pub mod authorization_server;
 pub mod balancer;
 pub mod behaviours;
 pub mod client;

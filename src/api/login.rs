@@ -1,0 +1,72 @@
+//! `/api/v1/servers/NAME/login` and `…/logout`: a person logs in to a server. Tokens never pass here.
+
+use std::time::Duration;
+
+use axum::{
+    Router as HttpRouter,
+    extract::{
+        Path, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
+    routing::{get, post},
+};
+use bytes::Bytes;
+use serde::Deserialize;
+
+use super::{Answer, Api, ok, wrong};
+
+pub(super) fn routes() -> HttpRouter<Api> {
+    HttpRouter::new()
+        .route("/api/v1/servers/{name}/login", get(progress).post(login))
+        .route("/api/v1/servers/{name}/logout", post(logout))
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LoginBody {
+    /// The address that the browser ended at, which ends the login under way.
+    redirect_url: Option<String>,
+}
+
+/// Begins a login, or ends the one under way with a pasted address.
+async fn login(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body = body.map_err(wrong)?;
+    let body: LoginBody = if body.is_empty() {
+        LoginBody::default()
+    } else {
+        // The parser's own words may repeat the address.
+        serde_json::from_slice(&body).map_err(|_| wrong("it is not {\"redirect_url\": …}"))?
+    };
+    let management = &api.0.management;
+    match body.redirect_url {
+        Some(address) => ok(&management.finish_login(&name, &address).await?),
+        None => ok(&management.begin_login(&name).await?),
+    }
+}
+
+#[derive(Deserialize)]
+struct ProgressQuery {
+    /// Wait so many seconds for the login to end.
+    wait: Option<u64>,
+}
+
+/// Limit: seconds that a question for the progress waits.
+const LONGEST_WAIT: u64 = 600;
+
+async fn progress(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    query: Result<Query<ProgressQuery>, QueryRejection>,
+) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
+    let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
+    ok(&api.0.management.login_progress(&name, patience).await?)
+}
+
+async fn logout(State(api): State<Api>, Path(name): Path<String>) -> Answer {
+    ok(&api.0.management.log_out(&name)?)
+}

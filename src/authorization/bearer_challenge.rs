@@ -1,0 +1,127 @@
+//! What a `WWW-Authenticate` says that concerns tokens (RFC 6750, 3; RFC 9110, 11.6.1). Pure.
+
+/// The parts of a challenge that decide what is done.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct BearerChallenge {
+    /// Whether tokens are asked for.
+    pub(super) is_bearer: bool,
+    pub(super) error: Option<String>,
+    pub(super) scopes: Vec<String>,
+}
+
+/// Limit: scopes of a challenge that are taken.
+const MOST_SCOPES: usize = 64;
+
+impl BearerChallenge {
+    /// Reads all challenges of a response.
+    pub(super) fn read(text: &str) -> Self {
+        let mut challenge = Self::default();
+        for part in parts(text) {
+            let part = match part.split_once(' ') {
+                // A scheme stands before its first parameter.
+                Some((scheme, first)) if !scheme.contains('=') => {
+                    challenge.is_bearer |= scheme.eq_ignore_ascii_case("bearer");
+                    first.trim()
+                }
+                _ => part,
+            };
+            if !part.contains('=') {
+                challenge.is_bearer |= part.eq_ignore_ascii_case("bearer");
+                continue;
+            }
+            let Some((name, value)) = part.split_once('=') else {
+                continue;
+            };
+            let value = unquoted(value.trim());
+            match name.trim().to_ascii_lowercase().as_str() {
+                "error" => challenge.error = Some(value),
+                "scope" => {
+                    let scopes = value.split_ascii_whitespace().take(MOST_SCOPES);
+                    challenge.scopes = scopes.map(str::to_owned).collect();
+                }
+                _ => (),
+            }
+        }
+        challenge
+    }
+
+    /// Whether the token lacks a permission (RFC 6750, 3.1).
+    pub(super) fn wants_more(&self) -> bool {
+        self.error.as_deref() == Some("insufficient_scope")
+    }
+}
+
+/// What stands between commas, those in quotes apart.
+fn parts(text: &str) -> Vec<&str> {
+    let (mut parts, mut begin) = (Vec::new(), 0);
+    let (mut quoted, mut escaped) = (false, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if quoted => escaped = true,
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                parts.extend(text.get(begin..at));
+                begin = at + 1;
+            }
+            _ => (),
+        }
+    }
+    parts.extend(text.get(begin..));
+    let trimmed = parts.into_iter().map(str::trim);
+    trimmed.filter(|part| !part.is_empty()).collect()
+}
+
+fn unquoted(value: &str) -> String {
+    let inner = value
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    let Some(inner) = inner else {
+        return value.to_owned();
+    };
+    let mut text = String::with_capacity(inner.len());
+    let mut chars = inner.chars();
+    while let Some(c) = chars.next() {
+        text.extend(if c == '\\' { chars.next() } else { Some(c) });
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn challenges_are_read_however_they_are_written() {
+        let check = |text: &str, is_bearer: bool, error: Option<&str>, scopes: &[&str]| {
+            let read = BearerChallenge::read(text);
+            assert_eq!(read.is_bearer, is_bearer, "{text}");
+            assert_eq!(read.error.as_deref(), error, "{text}");
+            assert_eq!(read.scopes, scopes, "{text}");
+        };
+        check("Bearer", true, None, &[]);
+        check("bearer realm=\"a, b\"", true, None, &[]);
+        check("Basic realm=\"x\"", false, None, &[]);
+        check("Basic realm=\"x\", Bearer", true, None, &[]);
+        check(
+            "Bearer error=\"insufficient_scope\", scope=\"a b:c\", resource_metadata=\"https://h/x?a=1,2\"",
+            true,
+            Some("insufficient_scope"),
+            &["a", "b:c"],
+        );
+        check(
+            "Bearer error=invalid_token",
+            true,
+            Some("invalid_token"),
+            &[],
+        );
+        check(
+            "Bearer error_description=\"a \\\" scope=b\"",
+            true,
+            None,
+            &[],
+        );
+        check("", false, None, &[]);
+        check("\"", false, None, &[]);
+    }
+}

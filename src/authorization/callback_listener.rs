@@ -1,0 +1,262 @@
+//! Where the browser comes back to: a port of this machine that listens while one login waits, and tells the person what came of it.
+
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use http::Uri;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+};
+
+use super::{LoginError, callback::Callback};
+use crate::loopback::is_loopback;
+
+/// Limit: bytes of a request's head.
+const LARGEST: usize = 16 << 10;
+
+/// How long a browser may take to say what it wants. Some open connections in advance and say nothing.
+const HEAD: Duration = Duration::from_secs(10);
+
+/// Limit: connections at the same time.
+const CONNECTIONS: usize = 16;
+
+/// Where the browser is sent back to where nothing is configured.
+const PATH: &str = "/callback";
+
+/// Where the browser is sent back to.
+pub(super) enum Redirect {
+    /// To this machine.
+    Here {
+        host: String,
+        port: Option<u16>,
+        path: String,
+    },
+    /// To another: a person brings the address from there.
+    Elsewhere(String),
+}
+
+/// Who takes what the browser brings.
+pub(super) trait Expectant: Send + Sync + 'static {
+    /// Takes it, and says what comes of it.
+    fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>>;
+
+    /// Returns when nothing more is expected.
+    fn over(&self) -> BoxFuture<'_, ()>;
+
+    /// The server that one logs in to.
+    fn server(&self) -> &str;
+}
+
+/// A port that listens.
+pub(super) struct CallbackListener {
+    listener: TcpListener,
+    address: SocketAddr,
+    path: String,
+}
+
+impl Redirect {
+    pub(super) fn of(configured: Option<&str>) -> Self {
+        let Some(configured) = configured else {
+            return Self::Here {
+                host: Ipv4Addr::LOCALHOST.to_string(),
+                port: None,
+                path: PATH.to_owned(),
+            };
+        };
+        let uri: Uri = configured.parse().unwrap_or_default();
+        match (uri.scheme_str(), uri.host()) {
+            (Some("http"), Some(host)) if is_loopback(host) => Self::Here {
+                host: host.to_owned(),
+                port: uri.port_u16(),
+                path: uri.path().to_owned(),
+            },
+            _ => Self::Elsewhere(configured.to_owned()),
+        }
+    }
+
+    /// Listens, at the port of an earlier login if that is free: the authorization server may know that one only.
+    pub(super) async fn listen(
+        &self,
+        earlier: Option<&str>,
+    ) -> Result<Option<CallbackListener>, String> {
+        let Self::Here { host, port, path } = self else {
+            return Ok(None);
+        };
+        let bare = host.trim_matches(['[', ']']);
+        let ip: IpAddr = match bare.parse() {
+            Ok(IpAddr::V6(_)) => Ipv6Addr::LOCALHOST.into(),
+            Ok(IpAddr::V4(address)) => address.into(),
+            Err(_) => Ipv4Addr::LOCALHOST.into(),
+        };
+        let bound = match (port, earlier.and_then(port_of)) {
+            (Some(port), _) => TcpListener::bind((ip, *port)).await,
+            (None, None) => TcpListener::bind((ip, 0)).await,
+            (None, Some(earlier)) => match TcpListener::bind((ip, earlier)).await {
+                Ok(bound) => Ok(bound),
+                Err(_) => TcpListener::bind((ip, 0)).await,
+            },
+        };
+        let bound = bound.and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let (address, listener) = bound.map_err(|error| {
+            let port = port.unwrap_or_default();
+            format!(
+                "nothing can listen at {host}:{port}, where the browser is to come back to: {error}"
+            )
+        })?;
+        Ok(Some(CallbackListener {
+            listener,
+            address,
+            path: path.clone(),
+        }))
+    }
+
+    /// The address for the browser.
+    pub(super) fn address(&self, listener: Option<&CallbackListener>) -> String {
+        match (self, listener) {
+            (Self::Elsewhere(address), _) => address.clone(),
+            (Self::Here { host, port, path }, listener) => {
+                let bound = listener.map(|listener| listener.address.port());
+                let port = bound.or(*port).unwrap_or_default();
+                format!("http://{host}:{port}{path}")
+            }
+        }
+    }
+}
+
+fn port_of(address: &str) -> Option<u16> {
+    let uri: Uri = address.parse().ok()?;
+    uri.host().filter(|host| is_loopback(host))?;
+    uri.port_u16()
+}
+
+impl CallbackListener {
+    /// Takes requests until the login is over.
+    pub(super) async fn serve(self, login: Arc<dyn Expectant>) {
+        let path: Arc<str> = self.path.into();
+        let mut browsers = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = login.over() => break,
+                Some(_) = browsers.join_next() => (),
+                accepted = self.listener.accept(), if browsers.len() < CONNECTIONS => {
+                    // One that is gone already is none.
+                    if let Ok((stream, _)) = accepted {
+                        browsers.spawn(answer(stream, path.clone(), login.clone()));
+                    }
+                }
+            }
+        }
+        drop(self.listener);
+        // Who brought the end is told of it; who says nothing is not waited for.
+        let last_words = async { while browsers.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(Duration::from_secs(1), last_words).await;
+    }
+}
+
+async fn answer(mut stream: TcpStream, path: Arc<str>, login: Arc<dyn Expectant>) {
+    let head = tokio::time::timeout(HEAD, head(&mut stream)).await;
+    let Ok(Ok(head)) = head else { return };
+    let (status, text) = match asked(&head, &path) {
+        None => ("404 Not Found", "There is nothing here.".to_owned()),
+        Some(query) => match login.take(Callback::of_query(query)).await {
+            Ok(()) => (
+                "200 OK",
+                format!(
+                    "You are logged in to {}. You can close this page.",
+                    login.server()
+                ),
+            ),
+            Err(error) => ("400 Bad Request", format!("The login failed: {error}")),
+        },
+    };
+    // The login is what it is, whether the browser hears of it or not.
+    let _ = stream.write_all(page(status, &text).as_bytes()).await;
+    let _ = stream.shutdown().await;
+}
+
+async fn head(stream: &mut TcpStream) -> io::Result<String> {
+    let mut head = Vec::new();
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        if head.len() > LARGEST || stream.read_buf(&mut head).await? == 0 {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+    }
+    String::from_utf8(head).map_err(|_| io::ErrorKind::InvalidData.into())
+}
+
+/// The query of a request for the path.
+fn asked<'a>(head: &'a str, path: &str) -> Option<&'a str> {
+    let mut words = head.lines().next()?.split(' ');
+    let (method, target) = (words.next()?, words.next()?);
+    let (asked, query) = target.split_once('?')?;
+    (method == "GET" && asked == path).then_some(query)
+}
+
+fn page(status: &str, text: &str) -> String {
+    let escaped = text
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let body =
+        format!("<!doctype html><meta charset=\"utf-8\"><title>mcpproxy</title><p>{escaped}\n");
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\
+         Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nContent-Security-Policy: default-src 'none'\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_redirect_is_taken() {
+        let check = |line: &str, expected: Option<&str>| {
+            let head = format!("{line}\r\nHost: x\r\n\r\n");
+            assert_eq!(asked(&head, "/callback"), expected, "{line}");
+        };
+        check("GET /callback?code=1 HTTP/1.1", Some("code=1"));
+        check("GET /favicon.ico HTTP/1.1", None);
+        check("GET /callback HTTP/1.1", None);
+        check("POST /callback?code=1 HTTP/1.1", None);
+        check("GET /other?code=1 HTTP/1.1", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_page_runs_nothing() {
+        let page = page("200 OK", "<script>&");
+        assert!(page.contains("&lt;script&gt;&amp;") && page.contains("default-src 'none'"));
+    }
+
+    #[tokio::test]
+    async fn the_browser_comes_back_where_it_was_told_to() {
+        let check = async |configured: Option<&str>, expected: &str| {
+            let redirect = Redirect::of(configured);
+            let listener = redirect.listen(None).await.expect("a free port");
+            let address = redirect.address(listener.as_ref());
+            let port = listener.map(|listener| listener.address.port());
+            let expected = expected.replace("PORT", &port.unwrap_or_default().to_string());
+            assert_eq!(address, expected);
+        };
+        check(None, "http://127.0.0.1:PORT/callback").await;
+        check(Some("http://localhost/back"), "http://localhost:PORT/back").await;
+        check(Some("https://h/back"), "https://h/back").await;
+        let first = Redirect::of(None);
+        let listener = first.listen(None).await.expect("a free port");
+        let earlier = first.address(listener.as_ref());
+        let taken = first.listen(Some(&earlier)).await.expect("another port");
+        assert_ne!(first.address(taken.as_ref()), earlier);
+        drop(listener);
+        let again = first.listen(Some(&earlier)).await.expect("the same port");
+        assert_eq!(first.address(again.as_ref()), earlier);
+    }
+}

@@ -1,0 +1,306 @@
+//! The beginning and the end of a login: finding the authorization server, being somebody there, the address for the browser, and the
+//! exchange of what the browser brings back for tokens.
+
+use std::sync::Arc;
+
+use http::Uri;
+use rmcp::transport::auth::{
+    AuthorizationManager, AuthorizationMetadata, AuthorizationMetadataSource, AuthorizationRequest,
+    AuthorizationSession,
+};
+
+use super::{
+    LoginError,
+    callback::Callback,
+    callback_listener::{CallbackListener, Redirect},
+    kept::{ClientRegistration, Grant, with_tokens},
+    login_state::LoginState,
+    oauth_http::{OAuthHttp, pair},
+    terms::is_safe,
+    token::now,
+};
+use crate::secret::Secret;
+
+/// How we present ourselves where we register.
+const CLIENT_NAME: &str = "mcpproxy";
+
+/// A login that waits for the browser.
+pub(super) struct PreparedLogin {
+    session: AuthorizationSession,
+    http: Arc<OAuthHttp>,
+    /// What the tokens go into.
+    grant: Grant,
+    /// Where the browser goes.
+    pub(super) url: String,
+    /// What only this login's redirect bears.
+    pub(super) state: String,
+    pub(super) redirect_uri: String,
+    /// There unless the browser is sent elsewhere.
+    pub(super) listener: Option<CallbackListener>,
+}
+
+/// An authorization server that was found, before we are anybody there.
+struct Discovered {
+    manager: AuthorizationManager,
+    http: Arc<OAuthHttp>,
+    metadata: AuthorizationMetadata,
+    issuer: String,
+    scopes: Vec<String>,
+    /// Nothing says that it is there.
+    is_guessed: bool,
+}
+
+impl LoginState {
+    /// Asks the server where to log in, and prepares that.
+    pub(super) async fn prepare(&self) -> Result<PreparedLogin, LoginError> {
+        let terms = &self.terms;
+        let mut found = self.discover().await?;
+        let kept = self.kept();
+        let known = kept.client(&found.issuer, now());
+        let redirect = Redirect::of(terms.oauth.redirect_uri.as_deref());
+        let listener = redirect
+            .listen(known.map(|client| client.redirect_uri.as_str()))
+            .await
+            .map_err(LoginError)?;
+        let redirect_uri = redirect.address(listener.as_ref());
+        let known = known.filter(|client| client.redirect_uri == redirect_uri);
+        let client = match self.configured_client(&found.metadata).or(known.cloned()) {
+            Some(client) => client,
+            None => self.register(&mut found, &redirect_uri).await?,
+        };
+        let mut request = AuthorizationRequest::new(redirect_uri.as_str())
+            .with_initial_scope_selection()
+            .with_scopes(found.scopes)
+            .with_preregistered_client(client.client_id.as_str());
+        if let Some(secret) = &client.client_secret {
+            request = request.with_client_secret(secret.reveal());
+        }
+        let session = AuthorizationSession::new(found.manager, request).await;
+        let session = session.map_err(|(_, error)| terms.error(&error.to_string()))?;
+        let mut url = session.get_authorization_url().to_owned();
+        let state = parameter(&url, "state").unwrap_or_default();
+        let resource = parameter(&url, "resource").unwrap_or_default();
+        for (name, value) in &terms.oauth.extra_params {
+            url = with_parameter(&url, name, value.reveal());
+        }
+        if !url.parse().is_ok_and(|uri| is_safe(&uri)) {
+            let why = "its authorization server names an address for the browser that is neither https nor on this machine";
+            return Err(LoginError(why.to_owned()));
+        }
+        Ok(PreparedLogin {
+            session,
+            http: found.http,
+            grant: Grant {
+                issuer: found.issuer,
+                resource,
+                client_id: client.client_id,
+                client_secret: client.client_secret,
+                redirect_uri: redirect_uri.clone(),
+                metadata: serde_json::to_value(&found.metadata).unwrap_or_default(),
+                ..Grant::default()
+            },
+            url,
+            state,
+            redirect_uri,
+            listener,
+        })
+    }
+
+    async fn discover(&self) -> Result<Discovered, LoginError> {
+        let terms = &self.terms;
+        if !is_safe(&terms.uri()) {
+            let why =
+                "its address is neither https nor on this machine, so no token may be sent to it";
+            return Err(LoginError(why.to_owned()));
+        }
+        let http = Arc::new(OAuthHttp::new(terms, None).await);
+        let url = terms.url.as_str();
+        let manager = AuthorizationManager::new_with_oauth_http_client(url, http.clone()).await;
+        let mut manager = manager.map_err(|error| terms.error(&error.to_string()))?;
+        let challenge = self.challenge.lock().clone();
+        let found = manager.resolve_metadata_from_challenge(challenge.as_deref());
+        let found = found
+            .await
+            .map_err(|error| terms.error(&error.to_string()))?;
+        let metadata = found.metadata.clone();
+        manager.set_metadata(found.metadata);
+        let mut scopes = self.scopes();
+        if scopes.is_empty() {
+            scopes = manager.select_initial_scopes(&[]).await;
+        }
+        Ok(Discovered {
+            manager,
+            http,
+            issuer: issuer(&metadata),
+            metadata,
+            scopes,
+            is_guessed: found.source == AuthorizationMetadataSource::LegacyEndpointFallback,
+        })
+    }
+
+    /// Registers us with an authorization server, and remembers that.
+    async fn register(
+        &self,
+        found: &mut Discovered,
+        redirect_uri: &str,
+    ) -> Result<ClientRegistration, LoginError> {
+        let scopes: Vec<&str> = found.scopes.iter().map(String::as_str).collect();
+        let registered = found
+            .manager
+            .register_client(CLIENT_NAME, redirect_uri, &scopes)
+            .await
+            .map_err(|error| {
+                let error = self.terms.error(&error.to_string());
+                not_registered(&error, &found.issuer, found.is_guessed)
+            })?;
+        let client = ClientRegistration {
+            issuer: found.issuer.clone(),
+            client_id: registered.client_id,
+            client_secret: registered.client_secret.map(Secret::new),
+            redirect_uri: redirect_uri.to_owned(),
+            secret_ends: found.http.secret_ends(),
+        };
+        self.keep(|kept| kept.remember(client.clone()));
+        Ok(client)
+    }
+
+    /// The scopes to ask for; none where the server's own word counts.
+    fn scopes(&self) -> Vec<String> {
+        let wanted: Vec<String> = self.wanted.lock().iter().cloned().collect();
+        let mut scopes = self.terms.oauth.scopes.clone();
+        if !wanted.is_empty() {
+            // What was granted must not be lost by asking for more.
+            let granted = self.kept().grant.map(|grant| grant.scopes);
+            scopes.extend(granted.into_iter().flatten());
+            scopes.extend(wanted);
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        scopes.retain(|scope| seen.insert(scope.clone()));
+        scopes
+    }
+
+    /// What a person registered beforehand. The address of a document counts where the authorization server reads such
+    /// (client id metadata documents).
+    fn configured_client(&self, metadata: &AuthorizationMetadata) -> Option<ClientRegistration> {
+        let oauth = &self.terms.oauth;
+        let client_id = oauth.client_id.clone()?;
+        let is_document = client_id.starts_with("https://");
+        let reads_documents = metadata
+            .additional_fields
+            .get("client_id_metadata_document_supported")
+            .and_then(serde_json::Value::as_bool)
+            .unwrap_or(false);
+        (!is_document || reads_documents).then(|| ClientRegistration {
+            issuer: issuer(metadata),
+            client_id,
+            client_secret: oauth.client_secret.clone(),
+            redirect_uri: String::new(),
+            secret_ends: None,
+        })
+    }
+
+    /// Exchanges what the browser brought for tokens.
+    pub(super) async fn exchange(
+        &self,
+        prepared: PreparedLogin,
+        callback: Callback,
+    ) -> Result<Grant, LoginError> {
+        if let Some(code) = callback.error {
+            let said = callback.error_description.unwrap_or_default();
+            let why = format!("the authorization server refused: {code} {said}");
+            return Err(self.terms.error(why.trim()));
+        }
+        let code = callback
+            .code
+            .filter(|code| !code.is_empty())
+            .ok_or_else(|| LoginError("the authorization server sent no code".to_owned()))?;
+        let (session, mut grant) = (prepared.session, prepared.grant);
+        let exchanged = session
+            .handle_callback_with_issuer(&code, &prepared.state, callback.issuer.as_deref())
+            .await;
+        let token = match exchanged {
+            Ok(token) => token,
+            Err(error) => {
+                if prepared.http.refusal().as_deref() == Some("invalid_client") {
+                    self.keep(|kept| kept.forget_client(&grant.issuer));
+                }
+                let hidden = error.to_string().replace(&code, "***");
+                return Err(self.terms.error(&hidden));
+            }
+        };
+        grant.scopes = session.auth_manager.get_current_scopes().await;
+        let token = serde_json::to_value(&token).unwrap_or_default();
+        with_tokens(grant, &token, now()).ok_or_else(no_token)
+    }
+}
+
+/// What is said of an answer that is of no use.
+pub(super) fn no_token() -> LoginError {
+    LoginError("there is no bearer token in its answer".to_owned())
+}
+
+/// Who the authorization server says it is; where it says nothing, where it is.
+fn issuer(metadata: &AuthorizationMetadata) -> String {
+    metadata.issuer.clone().unwrap_or_else(|| {
+        let uri: Uri = metadata.token_endpoint.parse().unwrap_or_default();
+        match (uri.scheme_str(), uri.authority()) {
+            (Some(scheme), Some(authority)) => format!("{scheme}://{authority}"),
+            _ => String::new(),
+        }
+    })
+}
+
+fn not_registered(error: &LoginError, issuer: &str, is_guessed: bool) -> LoginError {
+    let what = if is_guessed {
+        "it does not say where to log in, and where that would be by custom nobody registers us; perhaps it wants a key in `headers` instead"
+            .to_owned()
+    } else {
+        format!(
+            "the authorization server {issuer} does not register us; register a client there by hand, and put its id into `oauth.client_id`"
+        )
+    };
+    LoginError(format!("{what} ({error})"))
+}
+
+/// The value of a parameter of an address.
+fn parameter(url: &str, name: &str) -> Option<String> {
+    let (_, query) = url.split_once('?')?;
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let mut values = pairs.filter(|(found, _)| *found == name);
+    let value = values.next()?.1.replace('+', " ");
+    let decoded = percent_encoding::percent_decode_str(&value);
+    Some(decoded.decode_utf8_lossy().into_owned())
+}
+
+/// The address with a parameter in place of any of that name.
+fn with_parameter(url: &str, name: &str, value: &str) -> String {
+    let (place, query) = url.split_once('?').unwrap_or((url, ""));
+    let others = query.split('&').filter(|pair| {
+        let found = pair.split('=').next().unwrap_or_default();
+        !pair.is_empty() && found != name
+    });
+    let mut pairs: Vec<String> = others.map(str::to_owned).collect();
+    pairs.push(pair(name, value));
+    format!("{place}?{}", pairs.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_an_address_are_read_and_set() {
+        let url = "https://h/a?state=x%2By&resource=https%3A%2F%2Fr%2Fmcp";
+        assert_eq!(parameter(url, "state").as_deref(), Some("x+y"));
+        assert_eq!(parameter(url, "resource").as_deref(), Some("https://r/mcp"));
+        assert_eq!(parameter(url, "code"), None);
+        assert_eq!(
+            with_parameter("https://h/a", "b", "c d"),
+            "https://h/a?b=c%20d"
+        );
+        assert_eq!(
+            with_parameter(url, "resource", "z"),
+            "https://h/a?state=x%2By&resource=z"
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! What is kept on disk of a server's login, in a private file of its own: with which authorization server we are registered as what, and
+//! the tokens that it gave. Every record names the issuer and the resource that it is for; under another address of the server the file
+//! does not count.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{names::ServerName, secret::Secret, storage};
+
+/// The folder of these files, in the data folder.
+const FOLDER: &str = "logins";
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// Limit: bytes of a file that are read.
+const LARGEST: u64 = 1 << 20;
+
+/// Limit: registrations that are kept of one server.
+const MOST_CLIENTS: usize = 8;
+
+/// All that is kept of one server.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct KeptLogin {
+    version: u32,
+    /// The server's address, for which all of this was given.
+    pub(super) url: String,
+    #[serde(default)]
+    clients: Vec<ClientRegistration>,
+    #[serde(default)]
+    pub(super) grant: Option<Grant>,
+}
+
+/// What we are to one authorization server, given by it.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct ClientRegistration {
+    pub(super) issuer: String,
+    pub(super) client_id: String,
+    #[serde(with = "text", default)]
+    pub(super) client_secret: Option<Secret>,
+    pub(super) redirect_uri: String,
+    /// When the secret ends, in seconds since 1970.
+    #[serde(default)]
+    pub(super) secret_ends: Option<u64>,
+}
+
+/// Tokens, and what is needed to renew them.
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(super) struct Grant {
+    pub(super) issuer: String,
+    pub(super) resource: String,
+    pub(super) client_id: String,
+    #[serde(with = "text", default)]
+    pub(super) client_secret: Option<Secret>,
+    pub(super) redirect_uri: String,
+    #[serde(with = "whole_text")]
+    pub(super) access_token: Secret,
+    #[serde(with = "text", default)]
+    pub(super) refresh_token: Option<Secret>,
+    #[serde(default)]
+    pub(super) scopes: Vec<String>,
+    /// In seconds since 1970.
+    pub(super) received: u64,
+    /// In seconds.
+    #[serde(default)]
+    pub(super) lifetime: Option<u64>,
+    /// What the authorization server says of itself.
+    pub(super) metadata: Value,
+}
+
+impl KeptLogin {
+    /// Nothing, for a server at this address.
+    pub(super) fn nothing(url: &str) -> Self {
+        Self {
+            version: VERSION,
+            url: url.to_owned(),
+            clients: Vec::new(),
+            grant: None,
+        }
+    }
+
+    /// What is kept of a server at this address. What cannot be read counts as nothing, and is logged.
+    pub(super) fn load(file: &Path, url: &str) -> Self {
+        match read(file) {
+            Ok(Some(kept)) if kept.version == VERSION && kept.url == url => kept,
+            Ok(_) => Self::nothing(url),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "what was kept of a login cannot be read; a person has to log in again");
+                Self::nothing(url)
+            }
+        }
+    }
+
+    /// Writes it, whole or not at all.
+    pub(super) fn save(&self, file: &Path) -> io::Result<()> {
+        if let Some(folder) = file.parent() {
+            storage::create_private_dir(folder)?;
+        }
+        let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
+        storage::write_atomically(file, &text)
+    }
+
+    /// The registration with an authorization server that is still good.
+    pub(super) fn client(&self, issuer: &str, now: u64) -> Option<&ClientRegistration> {
+        let mut clients = self.clients.iter();
+        clients.find(|client| {
+            let ends = client.secret_ends.filter(|ends| *ends > 0);
+            client.issuer == issuer && ends.is_none_or(|ends| now < ends)
+        })
+    }
+
+    /// Remembers a registration in place of another with the same server.
+    pub(super) fn remember(&mut self, client: ClientRegistration) {
+        self.forget_client(&client.issuer);
+        self.clients.insert(0, client);
+        self.clients.truncate(MOST_CLIENTS);
+    }
+
+    /// Forgets what we are to an authorization server.
+    pub(super) fn forget_client(&mut self, issuer: &str) {
+        self.clients.retain(|client| client.issuer != issuer);
+    }
+}
+
+/// A grant with the tokens of an answer (RFC 6749, 5.1); nothing if there is no bearer token in it.
+pub(super) fn with_tokens(mut grant: Grant, answer: &Value, received: u64) -> Option<Grant> {
+    let text = |name: &str| answer.get(name).and_then(Value::as_str);
+    let is_bearer = text("token_type").is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+    let access_token = text("access_token").filter(|token| !token.is_empty() && is_bearer)?;
+    grant.access_token = Secret::new(access_token);
+    if let Some(refresh) = text("refresh_token").filter(|token| !token.is_empty()) {
+        grant.refresh_token = Some(Secret::new(refresh));
+    }
+    if let Some(scope) = text("scope") {
+        grant.scopes = scope.split_ascii_whitespace().map(str::to_owned).collect();
+    }
+    grant.lifetime = answer.get("expires_in").and_then(Value::as_u64);
+    grant.received = received;
+    Some(grant)
+}
+
+/// Where it is kept.
+pub(super) fn file_of(data_dir: &Path, server: &ServerName) -> PathBuf {
+    data_dir.join(FOLDER).join(format!("{server}.json"))
+}
+
+/// Removes the file; one that is not there is removed.
+pub(super) fn remove(file: &Path) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn read(file: &Path) -> io::Result<Option<KeptLogin>> {
+    let opened = storage::open_private_file(file, fs::OpenOptions::new().read(true));
+    let opened = match opened {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut text = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(opened, LARGEST), &mut text)?;
+    // The error of the parser may quote the file.
+    let unreadable = |_| io::Error::new(io::ErrorKind::InvalidData, "it is not what was written");
+    serde_json::from_slice(&text).map(Some).map_err(unreadable)
+}
+
+/// A secret that may be absent. Only this file writes secrets.
+mod text {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::secret::Secret;
+
+    #[expect(clippy::ref_option, reason = "what serde wants")]
+    pub(super) fn serialize<S: Serializer>(
+        secret: &Option<Secret>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match secret {
+            Some(secret) => serializer.serialize_some(secret.reveal()),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Secret>, D::Error> {
+        let text = Option::<String>::deserialize(deserializer)?;
+        Ok(text.map(Secret::new))
+    }
+}
+
+/// A secret that is there.
+mod whole_text {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::secret::Secret;
+
+    pub(super) fn serialize<S: Serializer>(
+        secret: &Secret,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(secret.reveal())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Secret, D::Error> {
+        String::deserialize(deserializer).map(Secret::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(issuer: &str, secret_ends: Option<u64>) -> ClientRegistration {
+        ClientRegistration {
+            issuer: issuer.to_owned(),
+            client_id: "c".to_owned(),
+            client_secret: Some(Secret::new("hunter2")),
+            redirect_uri: "http://127.0.0.1:1/callback".to_owned(),
+            secret_ends,
+        }
+    }
+
+    #[test]
+    fn what_is_kept_comes_back_for_the_same_address_only() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = file_of(folder.path(), &ServerName::parse("a.b").expect("a name"));
+        let mut kept = KeptLogin::nothing("https://h/mcp");
+        kept.remember(client("https://i", Some(100)));
+        kept.grant = Some(Grant {
+            access_token: Secret::new("t"),
+            refresh_token: Some(Secret::new("r")),
+            ..Grant::default()
+        });
+        kept.save(&file).expect("it is written");
+        let again = KeptLogin::load(&file, "https://h/mcp");
+        let grant = again.grant.as_ref().expect("tokens");
+        assert_eq!(grant.access_token.reveal(), "t");
+        assert_eq!(grant.refresh_token.as_ref().map(Secret::reveal), Some("r"));
+        assert!(
+            again.client("https://i", 99).is_some() && again.client("https://i", 100).is_none()
+        );
+        assert!(again.client("https://other", 0).is_none());
+        assert!(KeptLogin::load(&file, "https://h/other").grant.is_none());
+        fs::write(&file, "{\"hunter2").expect("it is ours");
+        assert!(KeptLogin::load(&file, "https://h/mcp").grant.is_none());
+        remove(&file).expect("it is removed");
+        remove(&file).expect("it is gone");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_the_owner_can_read_it() {
+        use std::os::unix::fs::MetadataExt;
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = file_of(folder.path(), &ServerName::parse("a").expect("a name"));
+        KeptLogin::nothing("https://h")
+            .save(&file)
+            .expect("it is written");
+        let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o777;
+        assert_eq!(mode(&file), 0o600);
+        assert_eq!(mode(file.parent().expect("a folder")), 0o700);
+    }
+
+    #[test]
+    fn one_registration_is_kept_with_each_issuer() {
+        let mut kept = KeptLogin::nothing("u");
+        for n in 0..20 {
+            kept.remember(client(&format!("https://{}", n % 10), None));
+        }
+        assert_eq!(kept.clients.len(), MOST_CLIENTS);
+        kept.forget_client("https://9");
+        assert!(kept.client("https://9", 0).is_none() && kept.client("https://8", 0).is_some());
+    }
+}

@@ -1,0 +1,29 @@
+//! Logging in to remote servers with OAuth 2.1: how a login comes about, what is kept of it on disk, and how its tokens are renewed, by
+//! one task however many clients there are. Protocol and cryptography are rmcp's. Knows neither workers nor commands, and sends tokens
+//! to nobody but the server that they are for and the authorization server that issued them.
+
+mod bearer_challenge;
+mod callback;
+mod callback_listener;
+mod flow;
+mod kept;
+mod login_state;
+mod logins;
+mod oauth_http;
+mod pending;
+mod renewal;
+mod server_login;
+mod terms;
+mod token;
+
+pub use self::{
+    login_state::LoginStatus,
+    logins::Logins,
+    pending::{LoginProgress, LoginStarted},
+    server_login::ServerLogin,
+};
+
+/// Why a login or a renewal came to nothing, in words that hold no secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct LoginError(String);

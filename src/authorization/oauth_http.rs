@@ -1,0 +1,251 @@
+//! The requests of a login: where they may go, and what they say besides what rmcp has them say. What an authorization server refused
+//! with, and how it registered us, is remembered here, because rmcp tells neither.
+
+use std::{io, time::Duration};
+
+use http::{Request, Response, Uri, header};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use rmcp::transport::auth::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest};
+use serde_json::Value;
+
+use super::terms::{Terms, is_safe};
+use crate::{
+    link::{AddressReach, Fetching},
+    secret::Secret,
+    sync::Guarded,
+};
+
+/// How long one request may take.
+const DEADLINE: Duration = Duration::from_secs(15);
+
+/// Limit: bytes of an answer. Metadata and tokens have a few thousand.
+const LARGEST: usize = 1 << 20;
+
+/// What stands as it is in a form and in a query.
+pub(super) const FORM: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
+pub(super) struct OAuthHttp {
+    fetching: Fetching,
+    server: Uri,
+    reach: AddressReach,
+    extra_params: Vec<(String, Secret)>,
+    /// What a renewal names as its resource; what rmcp found where none is given.
+    resource: Option<String>,
+    heard: Guarded<Heard>,
+}
+
+/// What was heard of an authorization server besides what rmcp tells.
+#[derive(Default)]
+struct Heard {
+    refusal: Option<String>,
+    secret_ends: Option<u64>,
+}
+
+impl OAuthHttp {
+    pub(super) async fn new(terms: &Terms, resource: Option<String>) -> Self {
+        let server = terms.uri();
+        let own = AddressReach::of_host(server.host().unwrap_or_default()).await;
+        Self {
+            fetching: Fetching {
+                ca_file: terms.ca_file.clone(),
+                deadline: DEADLINE,
+                largest: LARGEST,
+            },
+            server,
+            // Whatever the server is, nothing that it names leads to what only this host may see.
+            reach: own.min(AddressReach::Loopback),
+            extra_params: terms.oauth.extra_params.clone(),
+            resource,
+            heard: Guarded::default(),
+        }
+    }
+
+    /// The `error` with which an authorization server refused the last request for tokens (RFC 6749, 5.2).
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.heard.lock().refusal.clone()
+    }
+
+    /// When the secret ends that came with the registration (RFC 7591, 3.2.1).
+    pub(super) fn secret_ends(&self) -> Option<u64> {
+        self.heard.lock().secret_ends
+    }
+
+    async fn request(&self, mut request: Request<Vec<u8>>) -> io::Result<Response<Vec<u8>>> {
+        let is_own = request.uri().authority() == self.server.authority();
+        if !is_safe(request.uri()) {
+            return Err(io::Error::other(
+                "its address is neither https nor on this machine, so nothing is sent there",
+            ));
+        }
+        let is_form = request
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|kind| {
+                kind.as_bytes()
+                    .starts_with(b"application/x-www-form-urlencoded")
+            });
+        if is_form {
+            let body = std::mem::take(request.body_mut());
+            *request.body_mut() = self.form(&body).into_bytes();
+        }
+        let reach = if is_own {
+            AddressReach::Anywhere
+        } else {
+            self.reach
+        };
+        let response = self.fetching.fetch(request, reach).await;
+        let response = response.map_err(|error| io::Error::other(error.to_string()))?;
+        self.hear(&response);
+        Ok(response)
+    }
+
+    /// A form with what this server wants besides. A renewal asks for no scopes: it is about those that were granted (RFC 6749, 6),
+    /// and some servers refuse one that names others.
+    fn form(&self, body: &[u8]) -> String {
+        let body = String::from_utf8_lossy(body);
+        let mut pairs: Vec<String> = body.split('&').map(str::to_owned).collect();
+        let is_renewal = pairs.iter().any(|pair| pair == "grant_type=refresh_token");
+        let mut set = |name: &str, value: &str| {
+            pairs.retain(|pair| name_of(pair) != name);
+            pairs.push(pair(name, value));
+        };
+        if let Some(resource) = &self.resource {
+            set("resource", resource);
+        }
+        for (name, value) in &self.extra_params {
+            set(name, value.reveal());
+        }
+        if is_renewal {
+            pairs.retain(|pair| name_of(pair) != "scope");
+        }
+        pairs.join("&")
+    }
+
+    fn hear(&self, response: &Response<Vec<u8>>) {
+        let Ok(Value::Object(said)) = serde_json::from_slice(response.body()) else {
+            return;
+        };
+        let mut heard = self.heard.lock();
+        let status = response.status();
+        // A server that is overloaded has refused nothing.
+        let is_refusal = status.is_client_error() && !matches!(status.as_u16(), 408 | 425 | 429);
+        let error = said.get("error").and_then(Value::as_str);
+        heard.refusal = error.filter(|_| is_refusal).map(str::to_owned);
+        if said.contains_key("client_id") {
+            let ends = said.get("client_secret_expires_at");
+            heard.secret_ends = ends.and_then(Value::as_u64).filter(|ends| *ends > 0);
+        }
+    }
+}
+
+impl OAuthHttpClient for OAuthHttp {
+    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
+        Box::pin(async move { Ok(self.request(request.request).await?) })
+    }
+}
+
+/// A parameter as it stands in a form.
+pub(super) fn pair(name: &str, value: &str) -> String {
+    format!(
+        "{}={}",
+        utf8_percent_encode(name, FORM),
+        utf8_percent_encode(value, FORM)
+    )
+}
+
+fn name_of(pair: &str) -> String {
+    let name = pair.split('=').next().unwrap_or_default();
+    percent_decode_str(name).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn http(extra: &[(&str, &str)], resource: Option<&str>) -> OAuthHttp {
+        let extra = extra.iter();
+        OAuthHttp {
+            fetching: Fetching {
+                ca_file: None,
+                deadline: DEADLINE,
+                largest: LARGEST,
+            },
+            server: Uri::default(),
+            reach: AddressReach::Public,
+            extra_params: extra
+                .map(|(name, value)| ((*name).to_owned(), Secret::new(*value)))
+                .collect(),
+            resource: resource.map(str::to_owned),
+            heard: Guarded::default(),
+        }
+    }
+
+    #[test]
+    fn forms_say_what_the_server_wants_besides() {
+        let check = |http: &OAuthHttp, form: &str, expected: &str| {
+            assert_eq!(http.form(form.as_bytes()), expected);
+        };
+        let plain = http(&[], None);
+        check(
+            &plain,
+            "grant_type=a&resource=r&scope=x",
+            "grant_type=a&resource=r&scope=x",
+        );
+        check(
+            &plain,
+            "grant_type=refresh_token&scope=x",
+            "grant_type=refresh_token",
+        );
+        let fixed = http(&[("audience", "a b")], Some("https://h/"));
+        check(
+            &fixed,
+            "grant_type=a&resource=r",
+            "grant_type=a&resource=https%3A%2F%2Fh%2F&audience=a%20b",
+        );
+        check(
+            &http(&[("resource", "z")], None),
+            "a=b&resource=r",
+            "a=b&resource=z",
+        );
+    }
+
+    #[test]
+    fn refusals_are_told_from_faults() {
+        let check = |status: u16, body: &str, expected: Option<&str>| {
+            let http = http(&[], None);
+            let mut response = Response::new(body.as_bytes().to_vec());
+            *response.status_mut() = http::StatusCode::from_u16(status).expect("a status");
+            http.hear(&response);
+            assert_eq!(http.refusal().as_deref(), expected, "{status} {body}");
+        };
+        check(400, r#"{"error":"invalid_grant"}"#, Some("invalid_grant"));
+        check(401, r#"{"error":"invalid_client"}"#, Some("invalid_client"));
+        check(429, r#"{"error":"slow_down"}"#, None);
+        check(503, r#"{"error":"invalid_grant"}"#, None);
+        check(400, "<html>", None);
+        check(200, r#"{"access_token":"t"}"#, None);
+    }
+
+    #[tokio::test]
+    async fn nothing_is_sent_in_clear_to_another_machine() {
+        let http = http(&[], None);
+        for url in ["http://example.com/token", "ftp://example.com/"] {
+            let request = Request::get(url).body(Vec::new()).expect("a request");
+            let error = http.request(request).await.expect_err(url);
+            assert!(error.to_string().contains("neither https"), "{error}");
+        }
+        for url in [
+            "https://127.0.0.1:1/x",
+            "https://169.254.169.254/",
+            "https://[fd00::1]/",
+        ] {
+            let request = Request::get(url).body(Vec::new()).expect("a request");
+            let error = http.request(request).await.expect_err(url);
+            assert!(error.to_string().contains("private network"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! A login that waits for its person: begun once, ended once, by the browser or by a pasted address, or by the clock.
+
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    LoginError,
+    callback::Callback,
+    callback_listener::Expectant,
+    flow::{PreparedLogin, no_token},
+    kept::Grant,
+    login_state::{LoginState, LoginStatus},
+};
+use crate::sync::Guarded;
+
+/// How long a person may take.
+const PATIENCE: Duration = Duration::from_mins(10);
+
+/// A login that was begun, as its person has to know it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LoginStarted {
+    /// The server.
+    pub server: String,
+    /// Where the browser goes.
+    pub url: String,
+    /// Where it comes back to.
+    pub redirect_uri: String,
+    /// Whether somebody listens there; if not, the address that the browser ends at has to be pasted.
+    pub listens: bool,
+    /// How many seconds there are.
+    pub expires_in: u64,
+}
+
+/// How a login is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum LoginProgress {
+    /// None is under way.
+    None,
+    /// It waits for its person.
+    Waiting,
+    /// It is done.
+    Done,
+    /// It came to nothing.
+    Failed {
+        /// Why.
+        error: String,
+    },
+}
+
+type Outcome = Option<Result<(), LoginError>>;
+
+/// A login under way.
+pub(super) struct PendingLogin {
+    login: Arc<LoginState>,
+    state: String,
+    /// Taken by the first answer that is meant for it.
+    prepared: Guarded<Option<PreparedLogin>>,
+    outcome: watch::Sender<Outcome>,
+    stop: CancellationToken,
+    tasks: TaskTracker,
+    me: Weak<Self>,
+}
+
+impl PendingLogin {
+    /// Ends it with what the browser or a person brought, and says what came of it. What is not meant for it leaves it as it is.
+    pub(super) async fn complete(&self, callback: Callback) -> Result<(), LoginError> {
+        if callback.state.as_deref() != Some(self.state.as_str()) {
+            let why = "this address belongs to no login that was begun here";
+            return Err(LoginError(why.to_owned()));
+        }
+        let Some(prepared) = self.prepared.lock().take() else {
+            return Err(LoginError("this login was used already".to_owned()));
+        };
+        let given_up = || LoginError("the login was given up".to_owned());
+        let this = self.me.upgrade().ok_or_else(given_up)?;
+        // Whoever brought it may leave: a code can be exchanged once only.
+        self.tasks.spawn(async move {
+            let exchanged = this.login.exchange(prepared, callback).await;
+            this.end(exchanged.and_then(|grant| this.accept(grant)));
+        });
+        let mut outcome = self.outcome.subscribe();
+        match outcome.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(outcome)) => outcome.clone(),
+            _ => Err(given_up()),
+        }
+    }
+
+    /// Takes the tokens into use, unless the login was given up meanwhile.
+    fn accept(&self, grant: Grant) -> Result<(), LoginError> {
+        if self.stop.is_cancelled() {
+            return Err(LoginError("the login was given up".to_owned()));
+        }
+        if !self.login.take(grant) {
+            return Err(no_token());
+        }
+        self.login.wanted.lock().clear();
+        Ok(())
+    }
+
+    /// The first end counts.
+    fn end(&self, outcome: Result<(), LoginError>) {
+        match &outcome {
+            Ok(()) => tracing::info!(server = %self.login.name, "a person logged in to the server"),
+            Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
+        }
+        let is_done = outcome.is_ok();
+        self.outcome.send_if_modified(|ended| {
+            let is_first = ended.is_none();
+            if is_first {
+                *ended = Some(outcome);
+            }
+            is_first
+        });
+        if is_done {
+            // Also where it was fine: whoever waits for more scopes has them now.
+            self.login.status.send_replace(LoginStatus::Fine);
+        }
+    }
+
+    fn give_up(&self, why: &str) {
+        *self.prepared.lock() = None;
+        self.outcome.send_if_modified(|ended| {
+            let is_first = ended.is_none();
+            if is_first {
+                *ended = Some(Err(LoginError(why.to_owned())));
+            }
+            is_first
+        });
+        self.stop.cancel();
+    }
+}
+
+impl Expectant for PendingLogin {
+    fn take(&self, callback: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
+        self.complete(callback).boxed()
+    }
+
+    fn over(&self) -> BoxFuture<'_, ()> {
+        let over = async {
+            let mut outcome = self.outcome.subscribe();
+            tokio::select! {
+                () = self.stop.cancelled() => (),
+                _ = outcome.wait_for(Option::is_some) => (),
+            }
+        };
+        over.boxed()
+    }
+
+    fn server(&self) -> &str {
+        self.login.name.as_str()
+    }
+}
+
+/// The login of one server that waits for its person, if one does.
+pub(super) struct PendingLogins {
+    login: Arc<LoginState>,
+    newest: Guarded<Option<Arc<PendingLogin>>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl PendingLogins {
+    pub(super) fn new(login: Arc<LoginState>, tasks: TaskTracker, stop: CancellationToken) -> Self {
+        Self {
+            login,
+            newest: Guarded::default(),
+            tasks,
+            stop,
+        }
+    }
+
+    /// Begins a login. One that is under way is given up.
+    pub(super) async fn begin(&self) -> Result<LoginStarted, LoginError> {
+        let mut prepared = Box::pin(self.login.prepare()).await?;
+        let listener = prepared.listener.take();
+        let started = LoginStarted {
+            server: self.login.name.to_string(),
+            url: prepared.url.clone(),
+            redirect_uri: prepared.redirect_uri.clone(),
+            listens: listener.is_some(),
+            expires_in: PATIENCE.as_secs(),
+        };
+        let pending = Arc::new_cyclic(|me| PendingLogin {
+            login: self.login.clone(),
+            state: prepared.state.clone(),
+            prepared: Guarded::new(Some(prepared)),
+            outcome: watch::Sender::new(None),
+            stop: self.stop.child_token(),
+            tasks: self.tasks.clone(),
+            me: me.clone(),
+        });
+        let before = self.newest.lock().replace(pending.clone());
+        if let Some(before) = before {
+            before.give_up("another login was begun");
+        }
+        self.tasks.spawn(async move {
+            let waiting = async {
+                match listener {
+                    Some(listener) => listener.serve(pending.clone()).await,
+                    None => pending.over().await,
+                }
+            };
+            let ended = tokio::time::timeout(PATIENCE, waiting).await;
+            if ended.is_err() {
+                pending.give_up("nobody logged in within 10 min");
+            }
+        });
+        Ok(started)
+    }
+
+    /// Ends the login under way with the address that the browser ended at.
+    pub(super) async fn finish(&self, address: &str) -> Result<(), LoginError> {
+        let pending = self.newest.lock().clone();
+        let pending = pending.ok_or_else(|| LoginError("no login is under way".to_owned()))?;
+        let callback = Callback::of_address(address).ok_or_else(|| {
+            let why = "that is not the address that the browser ended at, which has `code` and `state` in it";
+            LoginError(why.to_owned())
+        })?;
+        pending.complete(callback).await
+    }
+
+    /// How the login is that was begun last; waits for its end, but not longer than `patience`.
+    pub(super) async fn progress(&self, patience: Duration) -> LoginProgress {
+        let pending = self.newest.lock().clone();
+        let Some(pending) = pending else {
+            return LoginProgress::None;
+        };
+        let mut outcome = pending.outcome.subscribe();
+        let waiting = outcome.wait_for(Option::is_some);
+        let _ = tokio::time::timeout(patience, waiting).await;
+        match &*pending.outcome.borrow() {
+            None => LoginProgress::Waiting,
+            Some(Ok(())) => LoginProgress::Done,
+            Some(Err(error)) => LoginProgress::Failed {
+                error: error.to_string(),
+            },
+        }
+    }
+
+    /// Gives the login under way up.
+    pub(super) fn abandon(&self) {
+        let pending = self.newest.lock().take();
+        if let Some(pending) = pending {
+            pending.give_up("the server was changed or removed");
+        }
+    }
+}

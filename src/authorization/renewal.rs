@@ -1,0 +1,170 @@
+//! Renewing a token: once for all who find it old, in a task of its own, because a renewal that is torn off in the middle may have used
+//! up the only refresh token.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rmcp::transport::auth::{
+    AuthorizationManager, AuthorizationMetadata, CredentialStore, InMemoryCredentialStore,
+    OAuthClientConfig, StoredCredentials,
+};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+
+use super::{
+    LoginError,
+    kept::{Grant, with_tokens},
+    login_state::LoginState,
+    oauth_http::OAuthHttp,
+    token::{AccessToken, now},
+};
+use crate::{secret::Secret, sync::Guarded};
+
+/// What came of a renewal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Renewed {
+    /// There is a new token.
+    Done,
+    /// The authorization server refuses: a person has to log in.
+    Refused,
+    /// It could not be asked, or had no answer.
+    Failed,
+}
+
+/// A renewal that failed is not tried again before.
+const PAUSE: Duration = Duration::from_secs(15);
+
+/// The renewals of one server's tokens.
+pub(super) struct TokenRenewals {
+    state: Arc<LoginState>,
+    newest: Guarded<Option<Renewal>>,
+    tasks: TaskTracker,
+}
+
+/// A renewal under way or done.
+struct Renewal {
+    of: Arc<AccessToken>,
+    begun: Instant,
+    outcome: watch::Receiver<Option<Renewed>>,
+}
+
+impl TokenRenewals {
+    pub(super) fn new(state: Arc<LoginState>, tasks: TaskTracker) -> Self {
+        Self {
+            state,
+            newest: Guarded::default(),
+            tasks,
+        }
+    }
+
+    /// Renews a token and waits for that; whoever else renews it gets the same outcome.
+    pub(super) async fn renew(&self, token: &Arc<AccessToken>) -> Renewed {
+        let mut outcome = self.begin(token);
+        match outcome.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(outcome)) => *outcome,
+            _ => Renewed::Failed,
+        }
+    }
+
+    /// Begins to renew a token if nobody has yet.
+    pub(super) fn begin(&self, token: &Arc<AccessToken>) -> watch::Receiver<Option<Renewed>> {
+        let mut newest = self.newest.lock();
+        if let Some(renewal) = newest.as_ref().filter(|one| Arc::ptr_eq(&one.of, token)) {
+            let has_failed = *renewal.outcome.borrow() == Some(Renewed::Failed);
+            if !has_failed || renewal.begun.elapsed() < PAUSE {
+                return renewal.outcome.clone();
+            }
+        }
+        let (done, outcome) = watch::channel(None);
+        let current = self.state.token.load_full();
+        let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, token));
+        *newest = Some(Renewal {
+            of: token.clone(),
+            begun: Instant::now(),
+            outcome: outcome.clone(),
+        });
+        if is_current {
+            let state = self.state.clone();
+            self.tasks.spawn(async move {
+                done.send_replace(Some(renew(&state).await));
+            });
+        } else {
+            // Somebody has done so meanwhile.
+            done.send_replace(Some(Renewed::Done));
+        }
+        outcome
+    }
+}
+
+async fn renew(state: &LoginState) -> Renewed {
+    let Some(grant) = state.kept().grant else {
+        return Renewed::Refused;
+    };
+    let http = Arc::new(OAuthHttp::new(&state.terms, Some(grant.resource.clone())).await);
+    let renewed = ask(state, &grant, http.clone()).await;
+    let refusal = http.refusal();
+    match (renewed, refusal) {
+        (Ok(renewed), _) => {
+            if state.kept().grant.is_none() {
+                // Somebody logged out meanwhile.
+                return Renewed::Refused;
+            }
+            if state.take(renewed) {
+                tracing::debug!(server = %state.name, "the token was renewed");
+                return Renewed::Done;
+            }
+            Renewed::Failed
+        }
+        (Err(_), Some(code)) => {
+            let code = state.terms.error(&code);
+            tracing::warn!(server = %state.name, reason = %code, "the authorization server does not renew the login; a person has to log in again");
+            state.keep(|kept| {
+                kept.grant = None;
+                // It may not know us any more.
+                if matches!(code.0.as_str(), "invalid_client" | "unauthorized_client") {
+                    kept.forget_client(&grant.issuer);
+                }
+            });
+            state.token.store(None);
+            state.needs("its login has ended");
+            Renewed::Refused
+        }
+        (Err(error), None) => {
+            tracing::warn!(server = %state.name, %error, "the token could not be renewed; it is tried again");
+            Renewed::Failed
+        }
+    }
+}
+
+async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<Grant, LoginError> {
+    let error = |error: &dyn std::fmt::Display| state.terms.error(&error.to_string());
+    let manager =
+        AuthorizationManager::new_with_oauth_http_client(state.terms.url.as_str(), http).await;
+    let mut manager = manager.map_err(|e| error(&e))?;
+    let metadata: AuthorizationMetadata =
+        serde_json::from_value(grant.metadata.clone()).map_err(|e| error(&e))?;
+    manager.set_metadata(metadata);
+    let mut config = OAuthClientConfig::new(grant.client_id.as_str(), grant.redirect_uri.as_str());
+    if let Some(secret) = &grant.client_secret {
+        config = config.with_client_secret(secret.reveal());
+    }
+    manager.configure_client(config).map_err(|e| error(&e))?;
+    let store = InMemoryCredentialStore::new();
+    let had = json!({
+        "access_token": grant.access_token.reveal(),
+        "token_type": "bearer",
+        "refresh_token": grant.refresh_token.as_ref().map(Secret::reveal),
+    });
+    let had = serde_json::from_value(had).map_err(|e| error(&e))?;
+    let (client, scopes) = (grant.client_id.clone(), grant.scopes.clone());
+    let stored = StoredCredentials::new(client, Some(had), scopes, Some(grant.received));
+    store.save(stored).await.map_err(|e| error(&e))?;
+    manager.set_credential_store(store);
+    let token = manager.refresh_token().await.map_err(|e| error(&e))?;
+    let token = serde_json::to_value(&token).map_err(|e| error(&e))?;
+    let renewed = with_tokens(grant.clone(), &token, now());
+    renewed.ok_or_else(|| state.terms.error("there is no bearer token in its answer"))
+}

@@ -1,0 +1,222 @@
+//! The login of one server: what requests bear of it, what is done when the server refuses one, and how a person logs in. Shared by all
+//! connections to the server, whichever clients they are for.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use futures_util::future::{BoxFuture, FutureExt};
+use http::HeaderValue;
+use tokio::sync::watch;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    LoginError,
+    bearer_challenge::BearerChallenge,
+    login_state::{LoginState, LoginStatus},
+    pending::{LoginProgress, LoginStarted, PendingLogins},
+    renewal::{Renewed, TokenRenewals},
+    terms::Terms,
+    token::now,
+};
+use crate::{
+    link::{Authorization, Challenge, Supply},
+    names::ServerName,
+};
+
+/// Limit: scopes that are asked for because calls were refused for want of them.
+const MOST_SCOPES: usize = 64;
+
+/// The login of one server.
+pub struct ServerLogin {
+    state: Arc<LoginState>,
+    renewals: Arc<TokenRenewals>,
+    pending: PendingLogins,
+}
+
+impl ServerLogin {
+    /// Reads what is kept.
+    pub(super) fn load(
+        name: ServerName,
+        terms: Terms,
+        file: PathBuf,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        let state = Arc::new(LoginState::load(name, terms, file));
+        Self {
+            renewals: Arc::new(TokenRenewals::new(state.clone(), tasks.clone())),
+            pending: PendingLogins::new(state.clone(), tasks, stop),
+            state,
+        }
+    }
+
+    /// How it is, and whatever becomes of it.
+    pub fn status(&self) -> watch::Receiver<LoginStatus> {
+        self.state.status.subscribe()
+    }
+
+    /// Whether the server takes no request before a person has logged in.
+    pub fn is_needed(&self) -> bool {
+        matches!(*self.state.status.borrow(), LoginStatus::Needed(_))
+    }
+
+    /// Whether a token is there.
+    pub fn is_there(&self) -> bool {
+        self.state.token.load().is_some()
+    }
+
+    /// The server took a connection: whatever it wanted before, it does not want now.
+    pub fn accepted(&self) {
+        self.state.status.send_if_modified(|status| {
+            let was_needed = matches!(status, LoginStatus::Needed(_));
+            if was_needed {
+                *status = LoginStatus::Fine;
+            }
+            was_needed
+        });
+    }
+
+    /// Begins a login. One that is under way is given up.
+    pub async fn begin(&self) -> Result<LoginStarted, LoginError> {
+        self.pending.begin().await
+    }
+
+    /// Ends the login under way with the address that the browser ended at.
+    pub async fn finish(&self, address: &str) -> Result<(), LoginError> {
+        self.pending.finish(address).await
+    }
+
+    /// How the login is that was begun last; waits for its end, but not longer than `patience`.
+    pub async fn progress(&self, patience: Duration) -> LoginProgress {
+        self.pending.progress(patience).await
+    }
+
+    /// Forgets the tokens, here and on disk. What we are registered as is kept.
+    pub fn log_out(&self) -> Result<(), LoginError> {
+        self.pending.abandon();
+        self.state.log_out().map_err(|error| {
+            LoginError(format!(
+                "the file with the tokens cannot be changed: {error}"
+            ))
+        })
+    }
+
+    /// Whether it is about these terms.
+    pub(super) fn is_of(&self, terms: &Terms) -> bool {
+        self.state.terms == *terms
+    }
+
+    /// Gives the login under way up: the server is another, or gone.
+    pub(super) fn abandon(&self) {
+        self.pending.abandon();
+    }
+
+    /// Forgets everything, on disk too.
+    pub(super) fn forget(&self) -> std::io::Result<()> {
+        self.pending.abandon();
+        self.state.forget()
+    }
+
+    /// The token is not accepted, or there is none.
+    async fn unauthorized(
+        &self,
+        challenge: Challenge,
+        sent: Option<HeaderValue>,
+    ) -> Option<HeaderValue> {
+        let said = challenge.www_authenticate.unwrap_or_default();
+        let is_for_tokens = said.is_empty() || BearerChallenge::read(&said).is_bearer;
+        if !said.is_empty() {
+            *self.state.challenge.lock() = Some(said);
+        }
+        let Some(token) = self.state.token.load_full() else {
+            if is_for_tokens {
+                self.state.needs("it asks for a login");
+            }
+            return None;
+        };
+        if sent.as_ref() != Some(&token.header) {
+            // Another one came meanwhile.
+            return Some(token.header.clone());
+        }
+        if !token.is_renewable || token.is_fresh(now()) {
+            self.state.needs("it does not accept its login any more");
+            return None;
+        }
+        let renewed = self.renewals.renew(&token).await;
+        match renewed {
+            Renewed::Done => {
+                let token = self.state.token.load_full();
+                return token.map(|token| token.header.clone());
+            }
+            Renewed::Refused => self.state.needs("its login has ended"),
+            // It is asked again with the next request.
+            Renewed::Failed => (),
+        }
+        None
+    }
+
+    /// A permission is missing. The request has failed; others may go on.
+    fn forbidden(&self, challenge: &Challenge) {
+        let said = challenge.www_authenticate.as_deref().unwrap_or_default();
+        let read = BearerChallenge::read(said);
+        if !read.wants_more() {
+            return;
+        }
+        *self.state.challenge.lock() = Some(said.to_owned());
+        let wanted: Vec<String> = {
+            let mut wanted = self.state.wanted.lock();
+            wanted.extend(read.scopes);
+            while wanted.len() > MOST_SCOPES {
+                wanted.pop_last();
+            }
+            wanted.iter().cloned().collect()
+        };
+        self.state.status.send_if_modified(|status| {
+            let more = LoginStatus::MoreScopes(wanted);
+            let is_new = !matches!(status, LoginStatus::Needed(_)) && *status != more;
+            if is_new {
+                *status = more;
+            }
+            is_new
+        });
+    }
+}
+
+impl Authorization for ServerLogin {
+    fn supply(&self) -> Supply {
+        let token = self.state.token.load();
+        let Some(token) = &*token else {
+            return Supply::Now(None);
+        };
+        if !token.is_renewable {
+            return Supply::Now(Some(token.header.clone()));
+        }
+        let now = now();
+        if token.has_ended(now) {
+            let (token, renewals, state) =
+                (token.clone(), self.renewals.clone(), self.state.clone());
+            let renewing = async move {
+                // Where that fails, the server says what it makes of the old one.
+                let _ = renewals.renew(&token).await;
+                let token = state.token.load_full();
+                token.map(|token| token.header.clone())
+            };
+            return Supply::Later(renewing.boxed());
+        }
+        if token.is_due(now) {
+            self.renewals.begin(token);
+        }
+        Supply::Now(Some(token.header.clone()))
+    }
+
+    fn refused(
+        &self,
+        challenge: Challenge,
+        sent: Option<HeaderValue>,
+    ) -> BoxFuture<'_, Option<HeaderValue>> {
+        if challenge.status == 401 {
+            return self.unauthorized(challenge, sent).boxed();
+        }
+        self.forbidden(&challenge);
+        std::future::ready(None).boxed()
+    }
+}

@@ -1,0 +1,216 @@
+//! `mcpproxy upstream login|logout`: a person logs in to a server, in the browser of this machine or of another.
+
+use std::{
+    io::{self, IsTerminal},
+    process::Stdio,
+    time::Duration,
+};
+
+use clap::Args;
+use http::Method;
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use super::{
+    super::{
+        Location, connection,
+        failure::CommandFailure,
+        output::{self, Output},
+    },
+    outcome,
+};
+use crate::{
+    daemon_client::{self, AnswerDeadline, DaemonClient},
+    error_code::ErrorCode,
+    management::{LoginProgress, LoginStarted, ServerChange},
+};
+
+/// Log in to a server that wants it
+///
+/// Opens the browser at the server's authorization server, and waits until you are back. On a machine without a browser, or with
+/// --no-browser, the address is printed: open it anywhere. If the browser runs on another machine it ends at a page that it cannot load;
+/// copy the address of that page and paste it here.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct LogIn {
+    /// The server's name, as `upstream list` shows it
+    name: String,
+    /// Print the address instead of opening the browser
+    #[arg(long)]
+    no_browser: bool,
+}
+
+/// The servers that are meant.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct LogOut {
+    /// The server's name, as `upstream list` shows it
+    name: String,
+}
+
+/// How long one question for the progress waits at the daemon.
+const STEP: u64 = 20;
+
+/// Limit: bytes of a pasted line.
+const LONGEST_LINE: u64 = 16 << 10;
+
+impl LogIn {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let mut daemon = connection::open(&files, out).await?;
+        let path = path_of(&self.name, "login");
+        let answer = daemon
+            .send(Method::POST, &path, "", AnswerDeadline::Upstream)
+            .await?;
+        let started: LoginStarted = daemon_client::read(&path, &answer)?;
+        let opened = !self.no_browser && open_browser(&started.url).await;
+        self.say(&started, opened, out)?;
+
+        let pasting = !opened || !started.listens;
+        let data_dir = files.data_dir().to_owned();
+        let finished = if pasting {
+            let mut second = DaemonClient::connect(&data_dir).await?;
+            tokio::select! {
+                finished = waited_for(&mut daemon, &path) => finished?,
+                finished = self.pasted(&mut second, &path, out) => finished?,
+            }
+        } else {
+            waited_for(&mut daemon, &path).await?
+        };
+        if let LoginProgress::Failed { error } = finished {
+            let failure = CommandFailure::failed(format!("server {:?}: {error}", self.name));
+            let failure = failure.next(format!(
+                "`mcpproxy upstream login {}` tries again",
+                self.name
+            ));
+            return Err(CommandFailure {
+                code: Some(ErrorCode::LoginRequired),
+                ..failure
+            });
+        }
+        // A question that was given up has left its connection unusable.
+        let mut daemon = DaemonClient::connect(&data_dir).await?;
+        let server = outcome::wait_for(&mut daemon, &self.name, None).await?;
+        if out.is_json() {
+            return output::json(&output::as_json(&json!({ "server": server }))?);
+        }
+        outcome::say(out, "logged in to", &server);
+        Ok(())
+    }
+
+    /// Says where to go. For programs the address is a line of JSON of its own, before the one that says what came of it.
+    fn say(&self, started: &LoginStarted, opened: bool, out: Output) -> Result<(), CommandFailure> {
+        if out.is_json() {
+            return output::json(&output::as_json(started)?);
+        }
+        if opened {
+            out.note(&format!(
+                "the browser was opened; if it was not, go to {}",
+                started.url
+            ));
+            return Ok(());
+        }
+        output::exactly(&format!("{}\n", started.url))?;
+        out.note("open this address in a browser and log in");
+        if io::stdin().is_terminal() {
+            let name = &self.name;
+            out.note(&format!(
+                "if the browser ends at a page that it cannot load, paste that page's address here ({name:?} waits for 10 min)"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads pasted addresses until one ends the login. For ever pending when there is nothing more to read.
+    async fn pasted(
+        &self,
+        daemon: &mut DaemonClient,
+        path: &str,
+        out: Output,
+    ) -> Result<LoginProgress, CommandFailure> {
+        let mut lines = BufReader::new(tokio::io::stdin());
+        loop {
+            let mut line = String::new();
+            let mut limited = tokio::io::AsyncReadExt::take(&mut lines, LONGEST_LINE);
+            let read = limited.read_line(&mut line).await;
+            if !matches!(read, Ok(1..)) {
+                return std::future::pending().await;
+            }
+            if line.trim().is_empty() {
+                continue;
+            }
+            let body = output::as_json(&json!({ "redirect_url": line.trim() }))?;
+            let deadline = AnswerDeadline::Upstream;
+            match daemon.send(Method::POST, path, body, deadline).await {
+                Ok(answer) => return Ok(daemon_client::read(path, &answer)?),
+                // Whether it has ended all the same, the other question says.
+                Err(error) => out.note(&format!("that did not do it: {error}")),
+            }
+        }
+    }
+}
+
+impl LogOut {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let mut daemon = connection::open(&files, out).await?;
+        let path = path_of(&self.name, "logout");
+        let answer = daemon
+            .send(Method::POST, &path, "", AnswerDeadline::Daemon)
+            .await?;
+        let name = self.name;
+        out.answer(&path, &answer, |_: ServerChange| {
+            out.note(&format!("logged out of {name:?}: its tokens are forgotten"));
+            Ok(())
+        })
+    }
+}
+
+fn path_of(name: &str, verb: &str) -> String {
+    format!("/api/v1/servers/{}/{verb}", daemon_client::encoded(name))
+}
+
+/// Waits for the end of the login, wherever it comes from.
+async fn waited_for(
+    daemon: &mut DaemonClient,
+    path: &str,
+) -> Result<LoginProgress, CommandFailure> {
+    let question = format!("{path}?wait={STEP}");
+    loop {
+        let answer = daemon
+            .send(Method::GET, &question, "", AnswerDeadline::Upstream)
+            .await?;
+        let progress = daemon_client::read(&question, &answer)?;
+        if progress != LoginProgress::Waiting {
+            return Ok(progress);
+        }
+    }
+}
+
+/// How long the program that opens browsers may take to say that there is none.
+const OPENING: Duration = Duration::from_secs(3);
+
+/// Whether a browser was opened, as far as can be seen.
+async fn open_browser(url: &str) -> bool {
+    let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    if !cfg!(target_os = "macos") && !has_screen {
+        return false;
+    }
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let opening = tokio::process::Command::new(program)
+        .arg(url)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut opening) = opening else {
+        return false;
+    };
+    // Some stay as long as the browser does.
+    let ended = tokio::time::timeout(OPENING, opening.wait()).await;
+    ended.is_err() || matches!(ended, Ok(Ok(status)) if status.success())
+}

@@ -1,0 +1,103 @@
+//! Logging in to servers and out of them. A login is a person's: no tool for agents begins one.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{
+    Management, ServerChange,
+    gated::{login_step, server_refusal},
+};
+use crate::{
+    authorization::{LoginError, ServerLogin},
+    config::Transport,
+    error_code::{ErrorCode, Failure},
+};
+
+pub use crate::authorization::{LoginProgress, LoginStarted};
+
+/// How long a server may take to say that it wants a login.
+const ASKING: Duration = Duration::from_secs(20);
+
+impl Management {
+    /// Begins a login. One that is under way is given up.
+    pub async fn begin_login(&self, name: &str) -> Result<LoginStarted, Failure> {
+        let login = self.login_of(name)?;
+        if !login.is_there()
+            && let Some(upstream) = self.backing().upstreams.get(name)
+        {
+            // What the server says when it refuses names the place to log in. That it cannot be reached, the login says.
+            let _ = tokio::time::timeout(ASKING, upstream.wake()).await;
+        }
+        let begun = login.begin().await;
+        begun.map_err(|error| {
+            self.record_login(name, "login", Some(&error));
+            login_failed(name, &error)
+        })
+    }
+
+    /// Ends the login under way with the address that the browser ended at.
+    pub async fn finish_login(&self, name: &str, address: &str) -> Result<LoginProgress, Failure> {
+        let login = self.login_of(name)?;
+        let finished = login.finish(address).await;
+        finished.map_err(|error| login_failed(name, &error))?;
+        self.login_progress(name, Duration::ZERO).await
+    }
+
+    /// How the login is that was begun last. Waits for its end, but not longer than `patience`.
+    pub async fn login_progress(
+        &self,
+        name: &str,
+        patience: Duration,
+    ) -> Result<LoginProgress, Failure> {
+        Ok(self.login_of(name)?.progress(patience).await)
+    }
+
+    /// Forgets the tokens of a server, and ends its connections.
+    pub fn log_out(&self, name: &str) -> Result<ServerChange, Failure> {
+        let ended = self.login_of(name)?.log_out();
+        self.record_login(name, "logout", ended.as_ref().err());
+        ended.map_err(|error| {
+            let error = format!("failed to log out of {name:?}: {error}");
+            let hint = "Check that the data folder may be written, then try again.";
+            Failure::new(ErrorCode::Internal, error, hint).of_server(name)
+        })?;
+        Ok(ServerChange::of(self.server(name)?, &["logged_out"]))
+    }
+
+    /// The login of a server that may be contacted and that one can log in to.
+    fn login_of(&self, name: &str) -> Result<Arc<ServerLogin>, Failure> {
+        let settings = self.settings_in_force();
+        if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
+            let may_be = settings.servers.get(name);
+            let may_be = may_be.is_some_and(|entry| entry.may_be_contacted());
+            // A person may log in to what is held to see what it lists, but not to what an agent wrote.
+            if failure.code != ErrorCode::ServerQuarantined || !may_be {
+                return Err(failure);
+            }
+        }
+        let entry = settings.servers.get(name);
+        let login = entry.and_then(|entry| self.backing().logins.of(entry));
+        login.ok_or_else(|| {
+            let is_program =
+                entry.is_some_and(|entry| matches!(entry.transport, Transport::Stdio(_)));
+            let why = if is_program {
+                "it is a program on this machine, which gets its credentials in `env`"
+            } else {
+                "its entry has an `Authorization` in `headers`"
+            };
+            let error = format!("there is nothing to log in to at {name:?}: {why}");
+            let hint = "Change the entry if that is wrong.";
+            Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
+        })
+    }
+
+    fn record_login(&self, name: &str, action: &'static str, error: Option<&LoginError>) {
+        let error = error.map(ToString::to_string);
+        self.backing().activity.note_change(action, name, error);
+    }
+}
+
+fn login_failed(name: &str, error: &LoginError) -> Failure {
+    let text = format!("failed to log in to {name:?}: {error}");
+    let hint = format!("Try again: {}.", login_step(name));
+    Failure::new(ErrorCode::LoginRequired, text, hint).of_server(name)
+}

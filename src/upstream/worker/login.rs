@@ -1,0 +1,123 @@
+//! What a worker does when its server wants a login, and when a person has logged in.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::{oneshot, watch};
+
+use super::{
+    Worker,
+    state::{State, StateEvent},
+};
+use crate::{
+    authorization::LoginStatus,
+    upstream::{
+        calls::handle::{Live, UpstreamShared},
+        connect::ConnectError,
+    },
+};
+
+/// What a client may read. It says nothing that a model could do by itself.
+const OUTSIDE: &str = "a person has to log in to it first";
+
+/// How long calls in flight may take to end when the server takes no more.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether they have.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+impl Worker {
+    /// Whether the server takes no request before a person has logged in.
+    pub(super) fn is_login_needed(&self) -> bool {
+        let login = self.shared.login.as_ref();
+        login.is_some_and(|login| login.is_needed())
+    }
+
+    /// What callers get while a person has to log in.
+    pub(super) fn wants_login(&self) -> ConnectError {
+        let reason = match self.shared.login.as_ref().map(|login| login.status()) {
+            Some(status) => match &*status.borrow() {
+                LoginStatus::Needed(reason) => reason.clone(),
+                LoginStatus::Fine | LoginStatus::MoreScopes(_) => OUTSIDE.to_owned(),
+            },
+            None => OUTSIDE.to_owned(),
+        };
+        let next_step = format!(
+            "`mcpproxy upstream login {}`; a server that wants a key instead has it in \"headers\" of its entry",
+            self.entry.name
+        );
+        ConnectError {
+            outside: OUTSIDE.to_owned(),
+            ..ConnectError::plain(&reason, &next_step)
+        }
+    }
+
+    /// Whoever wants a connection, unless no attempt would bring anything before a person has logged in: that is told at once.
+    pub(super) fn unless_login_is_wanted(
+        &self,
+        answer: oneshot::Sender<Result<Arc<Live>, ConnectError>>,
+    ) -> Option<oneshot::Sender<Result<Arc<Live>, ConnectError>>> {
+        if !matches!(self.life.state, State::Authenticating { .. }) {
+            return Some(answer);
+        }
+        // The caller may be gone.
+        let _ = answer.send(Err(self.wants_login()));
+        None
+    }
+
+    /// An attempt ended with the server asking for a login: it is not tried again before there is one.
+    pub(super) async fn put_off_until_login(&mut self, failed: Option<ConnectError>) {
+        let mut error = self.wants_login();
+        if let Some(failed) = failed {
+            error.reason = format!("{} ({})", error.reason, failed.reason);
+        }
+        let (server, reason) = (&self.entry.name, &error.reason);
+        tracing::warn!(%server, %reason, "a person has to log in to the server");
+        self.record("login needed", Some(reason));
+        self.shared
+            .status
+            .send_modify(|status| status.last_error = Some(error.clone()));
+        self.event(StateEvent::LoginNeeded).await;
+        for waiter in self.life.waiters.drain(..) {
+            // A caller that left needs no answer.
+            let _ = waiter.send(Err(error.clone()));
+        }
+    }
+
+    /// The server takes no more requests, or takes them again.
+    pub(super) async fn login_changed(&mut self) {
+        match (self.is_login_needed(), self.life.state) {
+            (true, State::Ready { .. }) => {
+                // No new calls; those that were refused have their answers on the way.
+                self.shared.live.store(None);
+                let shared = self.shared.clone();
+                let _ = tokio::time::timeout(LAST_ANSWERS, unused(&shared)).await;
+                self.disconnect().await;
+                self.put_off_until_login(None).await;
+            }
+            (true, State::Waiting { .. } | State::Failed { .. }) => {
+                self.put_off_until_login(None).await;
+            }
+            (false, State::Authenticating { .. }) => self.event(StateEvent::LoggedIn).await,
+            // An attempt says by itself what comes of it, and who sleeps finds out.
+            _ => (),
+        }
+    }
+}
+
+/// The next change; for ever pending where there is nothing to change.
+pub(super) async fn changed(login: &mut Option<watch::Receiver<LoginStatus>>) {
+    let has_changed = match login {
+        Some(login) => login.changed().await.is_ok(),
+        None => false,
+    };
+    if !has_changed {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// Returns when no call is in flight.
+async fn unused(shared: &UpstreamShared) {
+    while shared.usage.in_flight() > 0 {
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}

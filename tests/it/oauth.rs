@@ -1,0 +1,86 @@
+//! Logging in to remote servers: every way to be somebody at an authorization server, what is kept, what is renewed, and that nobody else
+//! suffers.
+
+mod kept;
+mod refusals;
+mod renewal;
+mod ways;
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    authorization_server::{AuthorizationServer, browse, visit},
+    client::TestClient,
+    daemon::{Builder, TestDaemon},
+    http::HttpAnswer,
+    patience::until_async,
+};
+
+/// A daemon before this server, whose name is `up`.
+fn before(server: &AuthorizationServer) -> Builder {
+    TestDaemon::builder().entry("up", server.entry())
+}
+
+async fn row(daemon: &TestDaemon, name: &str) -> Value {
+    let path = format!("/api/v1/servers/{name}");
+    daemon.rest("GET", &path, "").await.json()["server"].clone()
+}
+
+async fn wait_for_state(daemon: &TestDaemon, state: &str) -> Value {
+    until_async(state, async || {
+        let row = row(daemon, "up").await;
+        (row["state"] == state).then_some(row)
+    })
+    .await
+}
+
+async fn begin(daemon: &TestDaemon) -> HttpAnswer {
+    daemon.rest("POST", "/api/v1/servers/up/login", "").await
+}
+
+/// Begins a login: where the browser goes.
+async fn begun(daemon: &TestDaemon) -> String {
+    let begun = begin(daemon).await;
+    assert_eq!(begun.status, 200, "{}", begun.text());
+    begun.json()["url"].as_str().expect("an address").to_owned()
+}
+
+/// How the login is that was begun.
+async fn progress(daemon: &TestDaemon) -> Value {
+    let path = "/api/v1/servers/up/login?wait=20";
+    daemon.rest("GET", path, "").await.json()
+}
+
+/// A person logs in, in the browser of this machine.
+async fn log_in(daemon: &TestDaemon) {
+    let back = browse(&begun(daemon).await).await;
+    let page = visit(&back).await;
+    assert_eq!(page.status, 200, "{}", page.text());
+    assert_eq!(progress(daemon).await, json!({"state": "done"}));
+}
+
+/// A daemon to whose server somebody has logged in, and a client that sees its tools.
+async fn logged_in(server: &AuthorizationServer) -> (TestDaemon, TestClient) {
+    let daemon = before(server).start().await;
+    log_in(&daemon).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    (daemon, client)
+}
+
+/// The same some minutes later, after a restart: a token that came just now is not renewed when it is refused.
+async fn logged_in_before(server: &AuthorizationServer) -> (TestDaemon, TestClient) {
+    let (daemon, _) = logged_in(server).await;
+    let home = daemon.shutdown().await;
+    let file = home.data_dir().join("logins/up.json");
+    let kept = std::fs::read_to_string(&file).expect("it is kept");
+    let mut kept: Value = serde_json::from_str(&kept).expect("JSON");
+    let received = kept["grant"]["received"].as_u64().expect("seconds");
+    kept["grant"]["received"] = json!(received - 300);
+    std::fs::write(&file, kept.to_string()).expect("it is ours");
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    (daemon, client)
+}

@@ -1,0 +1,165 @@
+//! What is kept of a login, for whom, and that nobody sees it.
+
+use std::{fs, os::unix::fs::MetadataExt};
+
+use serde_json::json;
+
+use super::{before, begin, log_in, logged_in, progress, wait_for_state};
+use crate::support::{
+    authorization_server::{AuthorizationServer, Habits, browse, visit},
+    daemon::{DaemonProcess, TestDaemon},
+    http::Reachable,
+    patience::until_async,
+};
+
+#[tokio::test]
+async fn a_login_outlives_the_daemon_in_a_private_file() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, _) = logged_in(&server).await;
+    let home = daemon.shutdown().await;
+    let folder = home.data_dir().join("logins");
+    let mode = |path: &std::path::Path| fs::metadata(path).expect("it is there").mode() & 0o777;
+    assert_eq!(
+        (mode(&folder), mode(&folder.join("up.json"))),
+        (0o700, 0o600)
+    );
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    assert_eq!(client.call("up__echo", "{}").await.text(), "done");
+    assert_eq!(server.asked("/authorize").len(), 1);
+    // Of the registration, too.
+    log_in(&daemon).await;
+    assert_eq!(server.asked("/register").len(), 1);
+}
+
+#[tokio::test]
+async fn who_logs_out_is_asked_again() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, client) = logged_in(&server).await;
+    let answer = daemon.rest("POST", "/api/v1/servers/up/logout", "").await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    wait_for_state(&daemon, "Authenticating").await;
+    let file = daemon.home().data_dir().join("logins/up.json");
+    let kept = fs::read_to_string(&file).expect("the registration is kept");
+    assert!(
+        !kept.contains("access-hunter2") && !kept.contains("refresh-hunter2"),
+        "{kept}"
+    );
+    assert_eq!(
+        client.call("up__echo", "{}").await.failure()["code"],
+        "login_required"
+    );
+    log_in(&daemon).await;
+    wait_for_state(&daemon, "Ready").await;
+    let removed = daemon.rest("DELETE", "/api/v1/servers/up", "").await;
+    assert_eq!(removed.status, 200, "{}", removed.text());
+    assert!(!file.exists());
+}
+
+#[tokio::test]
+async fn a_token_is_for_the_address_that_it_was_given_for() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, _) = logged_in(&server).await;
+    let thief = AuthorizationServer::start(Habits::default()).await;
+    daemon.home().write_config(&before(&thief).text());
+    wait_for_state(&daemon, "Authenticating").await;
+    let asked = thief.asked("/mcp");
+    assert!(!asked.is_empty());
+    assert!(
+        asked.iter().all(|asked| asked.authorization.is_empty()),
+        "{asked:?}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_of_a_login_shows() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let oauth = json!({"client_id": "mine", "client_secret": "hunter2-by-hand"});
+    let home = TestDaemon::builder()
+        .entry("up", server.entry_with(oauth))
+        .home();
+    let daemon = DaemonProcess::spawn_in(home).await;
+    let rest = async |method: &str, path: &str| {
+        let answer = daemon.home().rest(method, path, "").await;
+        answer.expect("it serves").text().to_owned()
+    };
+    let begun = rest("POST", "/api/v1/servers/up/login").await;
+    let begun: serde_json::Value = serde_json::from_str(&begun).expect("JSON");
+    let back = browse(begun["url"].as_str().expect("an address")).await;
+    let page = visit(&back).await;
+    let mut seen = vec![page.text().to_owned()];
+    seen.push(rest("GET", "/api/v1/servers/up/login?wait=20").await);
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    server.revoke_tokens();
+    seen.push(client.call("up__echo", "{}").await.text());
+    for path in ["servers", "servers/up", "status", "activity", "tools"] {
+        seen.push(rest("GET", &format!("/api/v1/{path}")).await);
+    }
+    let health = crate::support::http::send(daemon.address(), "GET", "/health", &[], "").await;
+    seen.extend([health.text().to_owned(), daemon.log()]);
+    assert!(seen.iter().any(|text| text.contains("login")));
+    let secrets = server.secrets();
+    assert!(secrets.len() >= 6, "{secrets:?}");
+    for text in seen {
+        for secret in secrets
+            .iter()
+            .map(String::as_str)
+            .chain(["hunter2-by-hand"])
+        {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_command_logs_in_and_out() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let daemon = before(&server).start().await;
+    let home = daemon.home();
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+    command
+        .args([
+            "upstream",
+            "login",
+            "up",
+            "--no-browser",
+            "-o",
+            "json",
+            "--config",
+        ])
+        .arg(home.config_file())
+        .arg("--data-dir")
+        .arg(home.data_dir())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .kill_on_drop(true);
+    let mut running = command.spawn().expect("the program starts");
+    let stdout = running.stdout.take().expect("a pipe");
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
+    let mut text = String::new();
+    let begun: serde_json::Value = until_async("the address", async || {
+        let line = lines.next_line().await.expect("a pipe").expect("a line");
+        text += &line;
+        serde_json::from_str(&text).ok()
+    })
+    .await;
+    let back = browse(begun["url"].as_str().expect("an address")).await;
+    let mut stdin = running.stdin.take().expect("a pipe");
+    let typed = format!("nonsense\n{back}\n");
+    tokio::io::AsyncWriteExt::write_all(&mut stdin, typed.as_bytes())
+        .await
+        .expect("it reads");
+    let mut text = String::new();
+    while let Some(line) = lines.next_line().await.expect("a pipe") {
+        text += &line;
+    }
+    let ended: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(ended["server"]["name"], "up", "{ended}");
+    assert!(running.wait().await.expect("our child").success());
+    wait_for_state(&daemon, "Ready").await;
+    assert_eq!(progress(&daemon).await, json!({"state": "done"}));
+    assert_eq!(begin(&daemon).await.status, 200);
+}

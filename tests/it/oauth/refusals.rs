@@ -1,0 +1,177 @@
+//! Logins that come to nothing, and permissions that are missing.
+
+use serde_json::json;
+
+use super::{before, begin, begun, log_in, logged_in, progress, row, wait_for_state};
+use crate::support::{
+    authorization_server::{AuthorizationServer, Habits, Published, browse, visit},
+    daemon::TestDaemon,
+};
+
+#[tokio::test]
+async fn an_address_with_another_state_leaves_the_login_as_it_is() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let daemon = before(&server).start().await;
+    let url = begun(&daemon).await;
+    let back = browse(&url).await;
+    let (place, _) = back.split_once('?').expect("a query");
+    let forged = visit(&format!("{place}?code=code-hunter2-1&state=forged")).await;
+    assert_eq!(forged.status, 400);
+    assert!(server.grants("authorization_code").is_empty());
+    assert_eq!(visit(&format!("{place}/other?code=1")).await.status, 404);
+    assert_eq!(visit(&back).await.status, 200);
+    wait_for_state(&daemon, "Ready").await;
+}
+
+#[tokio::test]
+async fn who_does_not_agree_is_not_logged_in() {
+    let habits = Habits {
+        agrees: false,
+        ..Habits::default()
+    };
+    let server = AuthorizationServer::start(habits).await;
+    let daemon = before(&server).start().await;
+    let page = visit(&browse(&begun(&daemon).await).await).await;
+    assert!(
+        page.text().contains("access_denied not today"),
+        "{}",
+        page.text()
+    );
+    let progress = progress(&daemon).await;
+    assert_eq!(progress["state"], "failed", "{progress}");
+    wait_for_state(&daemon, "Authenticating").await;
+}
+
+/// Beginning a login fails, and the error says so.
+async fn check(habits: Habits, said: &str) {
+    let server = AuthorizationServer::start(habits).await;
+    let daemon = before(&server).start().await;
+    let refused = begin(&daemon).await;
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    let refused = refused.json();
+    assert_eq!(refused["code"], "login_required");
+    let error = refused["error"].as_str().expect("a text");
+    assert!(error.contains(said), "{said}: {error}");
+}
+
+#[tokio::test]
+async fn what_is_missing_or_wrong_is_said() {
+    let habits = Habits::default;
+    check(
+        Habits {
+            registers: false,
+            ..habits()
+        },
+        "put its id into `oauth.client_id`",
+    )
+    .await;
+    let nowhere = Habits {
+        resource_metadata: Published::Nowhere,
+        server_metadata: "/nowhere",
+        registers: false,
+        ..habits()
+    };
+    check(nowhere, "perhaps it wants a key in `headers` instead").await;
+    check(
+        Habits {
+            server_metadata: "/nowhere",
+            ..habits()
+        },
+        "none published usable metadata",
+    )
+    .await;
+    let other = Some("https://elsewhere.example".to_owned());
+    check(
+        Habits {
+            issuer: other,
+            ..habits()
+        },
+        "issuer mismatch",
+    )
+    .await;
+    let plain = json!({"code_challenge_methods_supported": ["plain"]});
+    check(
+        Habits {
+            more_metadata: plain,
+            ..habits()
+        },
+        "S256",
+    )
+    .await;
+    let inward = json!({"registration_endpoint": "http://169.254.169.254/register"});
+    check(
+        Habits {
+            more_metadata: inward,
+            ..habits()
+        },
+        "neither https",
+    )
+    .await;
+    let inward = json!({"registration_endpoint": "https://169.254.169.254/register"});
+    check(
+        Habits {
+            more_metadata: inward,
+            ..habits()
+        },
+        "private network",
+    )
+    .await;
+    let script = json!({"authorization_endpoint": "javascript:alert(1)"});
+    check(
+        Habits {
+            more_metadata: script,
+            ..habits()
+        },
+        "neither https",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_log_in_to_at_some_servers() {
+    let daemon = TestDaemon::builder()
+        .entry("program", json!({"command": "true"}))
+        .entry("keyed", json!({"url": "http://127.0.0.1:1/mcp", "headers": {"Authorization": "Bearer hunter2-x"}}))
+        .entry("agents", json!({"url": "http://127.0.0.1:1/mcp", "quarantined": true, "changed_by": "agent"}))
+        .start()
+        .await;
+    for (name, status) in [
+        ("program", 400),
+        ("keyed", 400),
+        ("agents", 403),
+        ("nobody", 404),
+    ] {
+        for verb in ["login", "logout"] {
+            let path = format!("/api/v1/servers/{name}/{verb}");
+            let refused = daemon.rest("POST", &path, "").await;
+            assert_eq!(refused.status, status, "{name}: {}", refused.text());
+        }
+    }
+}
+
+#[tokio::test]
+async fn more_permissions_are_asked_for_when_a_call_needs_them() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, client) = logged_in(&server).await;
+    let refused = client.call("up__write", "{}").await.failure();
+    assert_eq!(refused["code"], "login_required", "{refused}");
+    assert!(
+        refused["error"].as_str().expect("a text").contains("write"),
+        "{refused}"
+    );
+    // Nothing else suffers.
+    assert_eq!(client.call("up__echo", "{}").await.text(), "done");
+    let shown = row(&daemon, "up").await;
+    assert_eq!(shown["state"], "Ready");
+    assert!(
+        shown["next_step"]
+            .as_str()
+            .expect("a step")
+            .contains("upstream login up"),
+        "{shown}"
+    );
+    log_in(&daemon).await;
+    assert_eq!(server.asked("/authorize")[1].fields["scope"], "basic write");
+    assert_eq!(client.call("up__write", "{}").await.text(), "done");
+    assert!(row(&daemon, "up").await["last_error"].is_null());
+}

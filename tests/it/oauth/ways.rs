@@ -1,0 +1,227 @@
+//! How a login comes about: where the authorization server is found, and as whom we come.
+
+use serde_json::json;
+
+use super::{before, begin, begun, log_in, logged_in, progress, row, wait_for_state};
+use crate::support::{
+    authorization_server::{AuthorizationServer, Habits, Iss, Published, browse, visit},
+    behaviours::echo,
+    daemon::TestDaemon,
+    fake_upstream::FakeUpstream,
+};
+
+#[tokio::test]
+async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let other = FakeUpstream::http().tool("echo", echo()).start().await;
+    let daemon = before(&server).upstream("other", &other).start().await;
+    let row = wait_for_state(&daemon, "Authenticating").await;
+    let step = row["next_step"].as_str().expect("a next step");
+    assert!(step.contains("mcpproxy upstream login up"), "{step}");
+    let status = daemon.rest("GET", "/api/v1/status", "").await.json();
+    assert_eq!(status["servers"]["authenticating"], 1, "{status}");
+    let health = daemon.get("/health").await.json();
+    assert_eq!(health["servers"][0]["name"], "up", "{health}");
+    let client = daemon.client("/mcp").await;
+    let found = client.call("retrieve_tools", r#"{"query":"echo"}"#).await;
+    assert!(
+        found.text().contains("a person has to log in"),
+        "{}",
+        found.text()
+    );
+    for _ in 0..5 {
+        let called = client
+            .call("call_tool_read", r#"{"name":"up:echo","args":{}}"#)
+            .await;
+        let failure = called.failure();
+        let hint = failure["hint"].as_str().unwrap_or_default();
+        assert!(!hint.contains("mcpproxy"), "{failure}");
+    }
+    // It is not asked again and again.
+    assert!(
+        server.asked("/mcp").len() <= 4,
+        "{:?}",
+        server.asked("/mcp")
+    );
+    let all = daemon.client("/mcp/all").await;
+    all.wait_for_tool("other__echo").await;
+    all.call("other__echo", r#"{"n":1}"#).await.result();
+}
+
+#[tokio::test]
+async fn one_registers_and_calls_work() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, client) = logged_in(&server).await;
+    assert_eq!(client.call("up__echo", "{}").await.text(), "done");
+    assert_eq!(row(&daemon, "up").await["state"], "Ready");
+    let registered = &server.asked("/register")[0];
+    assert!(
+        registered.body.contains("http://127.0.0.1:"),
+        "{}",
+        registered.body
+    );
+    let asked = &server.asked("/authorize")[0].fields;
+    assert_eq!(asked["code_challenge_method"], "S256");
+    assert_eq!(asked["resource"], format!("{}/mcp", server.url()));
+    let exchanged = &server.grants("authorization_code")[0].fields;
+    assert_eq!(exchanged["resource"], format!("{}/mcp", server.url()));
+    assert!(exchanged["code_verifier"].len() >= 43);
+    // A second login is as the same client, at the same address.
+    log_in(&daemon).await;
+    assert_eq!(server.asked("/register").len(), 1);
+}
+
+/// A login with these habits and this configuration works.
+async fn check(habits: Habits, oauth: serde_json::Value) -> AuthorizationServer {
+    let server = AuthorizationServer::start(habits).await;
+    let entry = server.entry_with(oauth);
+    let daemon = TestDaemon::builder().entry("up", entry).start().await;
+    log_in(&daemon).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    server
+}
+
+#[tokio::test]
+async fn metadata_is_found_where_it_may_be() {
+    let habits = Habits::default;
+    check(
+        Habits {
+            resource_metadata: Published::WellKnown,
+            ..habits()
+        },
+        json!({}),
+    )
+    .await;
+    check(
+        Habits {
+            resource_metadata: Published::Nowhere,
+            ..habits()
+        },
+        json!({}),
+    )
+    .await;
+    let openid = "/.well-known/openid-configuration";
+    check(
+        Habits {
+            server_metadata: openid,
+            ..habits()
+        },
+        json!({}),
+    )
+    .await;
+    // By the custom of 2025-03-26, with no metadata at all.
+    let custom = Habits {
+        resource_metadata: Published::Nowhere,
+        server_metadata: "/nowhere",
+        ..habits()
+    };
+    check(custom, json!({})).await;
+}
+
+#[tokio::test]
+async fn a_client_that_was_registered_by_hand_is_used() {
+    let habits = Habits {
+        registers: false,
+        ..Habits::default()
+    };
+    let oauth = json!({
+        "client_id": "mine", "client_secret": "hunter2-by-hand", "scopes": ["a", "b"],
+        "redirect_uri": "http://localhost/back", "extra_params": {"audience": "x y"},
+    });
+    let server = check(habits, oauth).await;
+    assert!(server.asked("/register").is_empty());
+    let asked = &server.asked("/authorize")[0].fields;
+    assert_eq!(
+        (asked["client_id"].as_str(), asked["scope"].as_str()),
+        ("mine", "a b")
+    );
+    assert_eq!(asked["audience"], "x y");
+    assert!(
+        asked["redirect_uri"].starts_with("http://localhost:"),
+        "{asked:?}"
+    );
+    let exchanged = &server.grants("authorization_code")[0];
+    assert!(
+        exchanged.authorization.starts_with("Basic "),
+        "{exchanged:?}"
+    );
+    assert_eq!(exchanged.fields["audience"], "x y");
+}
+
+#[tokio::test]
+async fn a_document_describes_us_where_such_are_read() {
+    let document = "https://example.com/mcpproxy.json";
+    let reads = json!({"client_id_metadata_document_supported": true});
+    let habits = Habits {
+        more_metadata: reads,
+        ..Habits::default()
+    };
+    let server = check(habits, json!({"client_id": document})).await;
+    assert_eq!(server.asked("/authorize")[0].fields["client_id"], document);
+    assert!(server.asked("/register").is_empty());
+    // Where they are not, one registers.
+    let server = check(Habits::default(), json!({"client_id": document})).await;
+    assert!(server.asked("/authorize")[0].fields["client_id"].starts_with("client-"));
+}
+
+#[tokio::test]
+async fn a_secret_of_the_registration_is_used() {
+    let habits = Habits {
+        client_secret: Some("hunter2-registered"),
+        more_metadata: json!({"token_endpoint_auth_methods_supported": ["client_secret_post"]}),
+        ..Habits::default()
+    };
+    let server = check(habits, json!({})).await;
+    let exchanged = &server.grants("authorization_code")[0].fields;
+    assert_eq!(exchanged["client_secret"], "hunter2-registered");
+}
+
+#[tokio::test]
+async fn the_issuer_of_the_answer_is_held_against_the_one_that_was_asked() {
+    let says = json!({"authorization_response_iss_parameter_supported": true});
+    let right = Habits {
+        iss: Iss::Right,
+        more_metadata: says.clone(),
+        ..Habits::default()
+    };
+    check(right, json!({})).await;
+    for iss in [Iss::Wrong, Iss::Absent] {
+        let habits = Habits {
+            iss,
+            more_metadata: says.clone(),
+            ..Habits::default()
+        };
+        let server = AuthorizationServer::start(habits).await;
+        let daemon = before(&server).start().await;
+        let back = browse(&begun(&daemon).await).await;
+        assert_eq!(visit(&back).await.status, 400);
+        assert_eq!(progress(&daemon).await["state"], "failed");
+        assert!(server.grants("authorization_code").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_pasted_address_ends_a_login() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let oauth = json!({"redirect_uri": "https://elsewhere.example/back"});
+    let daemon = TestDaemon::builder()
+        .entry("up", server.entry_with(oauth))
+        .start()
+        .await;
+    let begun = begin(&daemon).await.json();
+    assert_eq!(begun["listens"], false);
+    let back = browse(begun["url"].as_str().expect("an address")).await;
+    let paste = async |address: &str| {
+        let body = json!({"redirect_url": address}).to_string();
+        daemon.rest("POST", "/api/v1/servers/up/login", &body).await
+    };
+    let wrong = paste("https://elsewhere.example/back?code=x&state=y").await;
+    assert_eq!(wrong.status, 409, "{}", wrong.text());
+    assert_eq!(paste("nonsense").await.status, 409);
+    assert_eq!(paste(&back).await.json(), json!({"state": "done"}));
+    // It works once.
+    let again = paste(&back).await;
+    assert_eq!(again.status, 409, "{}", again.text());
+    wait_for_state(&daemon, "Ready").await;
+}
