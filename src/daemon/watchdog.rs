@@ -66,7 +66,7 @@ mod tests {
     async fn told(answers: impl AsyncFn() -> bool) -> usize {
         let count = Cell::new(0);
         let telling = tell_while(Duration::from_secs(30), answers, || {
-            count.set(count.get() + 1)
+            count.set(count.get() + 1);
         });
         let minute = tokio::time::timeout(Duration::from_secs(59), telling).await;
         assert!(minute.is_err(), "it never ends");

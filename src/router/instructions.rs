@@ -89,15 +89,14 @@ const MANAGE: &str = " upstream_servers shows how the servers are, and adds and 
 pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> String {
     let may_manage = now.settings().management == AgentManagement::Full
         && now.rules().permits_built_in(caller, "upstream_servers");
-    let own = match mode {
-        RoutingMode::Direct => DIRECT.to_owned(),
-        _ => {
-            let mut own = search(|tool| now.rules().permits_built_in(caller, tool));
-            if may_manage {
-                own.push_str(MANAGE);
-            }
-            own
+    let own = if mode == RoutingMode::Direct {
+        DIRECT.to_owned()
+    } else {
+        let mut own = search(|tool| now.rules().permits_built_in(caller, tool));
+        if may_manage {
+            own.push_str(MANAGE);
         }
+        own
     };
     let names = now.settings().servers.keys();
     let usable = names.filter(|name| now.rules().offers(caller, name.as_str()));

@@ -168,7 +168,7 @@ mod tests {
             "SystemCall",
         ] {
             let sets = |line: &&str| line.starts_with(harmful);
-            assert!(!lines.iter().any(|line| sets(&line)), "{harmful}");
+            assert!(!lines.iter().any(sets), "{harmful}");
         }
     }
 

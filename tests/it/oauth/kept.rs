@@ -77,7 +77,7 @@ async fn nothing_of_a_login_shows() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let oauth = json!({"client_id": "mine", "client_secret": "hunter2-by-hand"});
     let home = TestDaemon::builder()
-        .entry("up", server.entry_with(oauth))
+        .entry("up", server.entry_with(&oauth))
         .home();
     let daemon = DaemonProcess::spawn_in(home).await;
     let rest = async |method: &str, path: &str| {

@@ -74,7 +74,7 @@ async fn one_registers_and_calls_work() {
 /// A login with these habits and this configuration works.
 async fn check(habits: Habits, oauth: serde_json::Value) -> AuthorizationServer {
     let server = AuthorizationServer::start(habits).await;
-    let entry = server.entry_with(oauth);
+    let entry = server.entry_with(&oauth);
     let daemon = TestDaemon::builder().entry("up", entry).start().await;
     log_in(&daemon).await;
     let client = daemon.client("/mcp/all").await;
@@ -206,7 +206,7 @@ async fn a_pasted_address_ends_a_login() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let oauth = json!({"redirect_uri": "https://elsewhere.example/back"});
     let daemon = TestDaemon::builder()
-        .entry("up", server.entry_with(oauth))
+        .entry("up", server.entry_with(&oauth))
         .start()
         .await;
     let begun = begin(&daemon).await.json();

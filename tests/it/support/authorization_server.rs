@@ -44,7 +44,7 @@ struct Given {
     tokens: BTreeMap<String, String>,
     refresh_tokens: BTreeSet<String>,
     /// Numbers whatever is given out.
-    given: usize,
+    count: usize,
 }
 
 struct Shared {
@@ -76,7 +76,7 @@ impl AuthorizationServer {
         json!({"url": format!("{}/mcp", self.url())})
     }
 
-    pub fn entry_with(&self, oauth: Value) -> Value {
+    pub fn entry_with(&self, oauth: &Value) -> Value {
         json!({"url": format!("{}/mcp", self.url()), "oauth": oauth})
     }
 
@@ -128,7 +128,7 @@ impl AuthorizationServer {
     /// All secrets that were given out.
     pub fn secrets(&self) -> Vec<String> {
         let state = self.0.state();
-        let given = 1..=state.given;
+        let given = 1..=state.count;
         let all = given.flat_map(|n| ["access", "refresh", "code"].map(|kind| secret(kind, n)));
         all.collect()
     }
@@ -260,18 +260,19 @@ fn authorize(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
     let mut to = format!("{}?state={}", field("redirect_uri"), field("state"));
     if habits.agrees {
         let mut state = shared.state();
-        state.given += 1;
-        let code = secret("code", state.given);
+        state.count += 1;
+        let code = secret("code", state.count);
         state
             .codes
             .insert(code.clone(), (field("code_challenge"), field("scope")));
-        to += &format!("&code={code}");
+        to.push_str("&code=");
+        to.push_str(&code);
     } else {
         to += "&error=access_denied&error_description=not%20today";
     }
     match habits.iss {
         Iss::Absent => (),
-        Iss::Right => to += &format!("&iss={}", shared.url()),
+        Iss::Right => to.extend(["&iss=", &shared.url()]),
         Iss::Wrong => to += "&iss=https://elsewhere.example",
     }
     (StatusCode::FOUND, [(header::LOCATION, to)]).into_response()
@@ -318,10 +319,10 @@ async fn token(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
         scopes
     };
     let mut state = shared.state();
-    state.given += 1;
+    state.count += 1;
     let (access, refresh) = (
-        secret("access", state.given),
-        secret("refresh", state.given),
+        secret("access", state.count),
+        secret("refresh", state.count),
     );
     state.tokens.insert(access.clone(), scopes.clone());
     state.refresh_tokens.insert(refresh.clone());
@@ -347,9 +348,9 @@ fn register(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
         return json_answer(StatusCode::BAD_REQUEST, &refused);
     }
     let mut state = shared.state();
-    state.given += 1;
+    state.count += 1;
     let mut answer: Value = serde_json::from_str(&asked.body).expect("JSON");
-    answer["client_id"] = json!(format!("client-{}", state.given));
+    answer["client_id"] = json!(format!("client-{}", state.count));
     if let Some(secret) = habits.client_secret {
         answer["client_secret"] = json!(secret);
     }
@@ -365,7 +366,8 @@ fn mcp(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
     let Some(scopes) = shared.state().tokens.get(token).cloned() else {
         let mut challenge = "Bearer error=\"invalid_token\"".to_owned();
         if habits.resource_metadata == Published::InChallenge {
-            challenge += &format!(", resource_metadata=\"{}/resource-metadata\"", shared.url());
+            let at = shared.url();
+            challenge.extend([", resource_metadata=\"", &at, "/resource-metadata\""]);
         }
         return (
             StatusCode::UNAUTHORIZED,
