@@ -44,7 +44,7 @@ pub fn open_private_file(path: &Path, options: &mut OpenOptions) -> io::Result<F
 
 /// By what a file is known, whatever it is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileIdentity(ownership::Identity);
+pub struct FileIdentity(ownership::FileNumbers);
 
 impl FileIdentity {
     /// Of an open file.
@@ -169,9 +169,9 @@ mod ownership {
     }
 
     /// Device and number.
-    pub(super) type Identity = (u64, u64);
+    pub(super) type FileNumbers = (u64, u64);
 
-    pub(super) fn identity(found: &Metadata) -> Identity {
+    pub(super) fn identity(found: &Metadata) -> FileNumbers {
         (found.dev(), found.ino())
     }
 

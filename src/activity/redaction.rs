@@ -3,6 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
+use memchr::memmem::find;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -131,7 +132,15 @@ impl Redaction {
             Kept::Full => FULL,
         };
         let json = raw.as_bytes();
-        if json.len() <= SMALL && config::is_harmless_json(json) && self.has_no_secret(raw.as_str())
+        let has_holder = || {
+            HOLDERS
+                .iter()
+                .any(|name| find(json, name.as_bytes()).is_some())
+        };
+        if json.len() <= SMALL
+            && config::is_harmless_json(json)
+            && !has_holder()
+            && self.has_no_secret(raw.as_str())
         {
             return Some(raw.detached());
         }

@@ -6,9 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{
-    Backing, Inspection, Management,
-    gated::is_quarantined,
-    inspection::{awaits_contact, by_a_person},
+    Backing, Inspection, Management, gated::is_quarantined, inspection::awaits_contact,
+    trusting::by_a_person,
 };
 use crate::{
     config::Change,

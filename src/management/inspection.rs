@@ -10,16 +10,13 @@ use super::{
     definition_diff::{diff, lines_of},
     gated::{call_variant, is_quarantined},
     parameters::{ShownParameter, parameters},
-    patching::{Planned, not_edited},
     servers::{ServerChange, ServerRow},
+    trusting::by_a_person,
 };
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
-    config::{
-        self, Author, Change, OPERATOR, ServerEntry, Settings, fingerprint_as_written,
-        written_entry,
-    },
+    config::{self, Author, Change, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     scanner::{self, Finding, Severity},
 };
@@ -274,27 +271,6 @@ impl<B: Backing> Management<B> {
         written.or(in_force)
     }
 
-    /// Writes what gives an entry trust, if the file still says the same as the entry that a person decided about.
-    pub(super) async fn trust(
-        &self,
-        entry: &ServerEntry,
-        action: &'static str,
-        changes: Vec<Change>,
-    ) -> Result<(), Failure> {
-        let (name, as_written) = (entry.name.to_string(), entry.as_written.clone());
-        let decide = move |text: &str| {
-            let written = written_entry(text, &name).map_err(not_edited)?;
-            if fingerprint_as_written(&written) == as_written {
-                return Ok(Planned::of(changes));
-            }
-            let error = format!("the entry of the server {name:?} has just changed");
-            let hint = "Review it again; it is held as before.";
-            Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(&name))
-        };
-        let planned = self.change_seeing(action, entry.name.as_str(), decide);
-        planned.await.map(drop)
-    }
-
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what
     /// it says: nothing is approved beside it.
     pub fn lock_text(&self) -> Result<String, Failure> {
@@ -318,14 +294,6 @@ impl<B: Backing> Management<B> {
             format!("the entry of the server {name:?} cannot be used, so nothing can be approved");
         let hint = format!("Correct it in {}.", self.config_file().display());
         Failure::new(ErrorCode::ServerMisconfigured, error, hint).of_server(name)
-    }
-}
-
-/// Who wrote an entry is told by the last writer.
-pub(super) fn by_a_person(name: &str) -> Change {
-    Change::RemoveKey {
-        server: name.to_owned(),
-        path: vec!["changed_by".to_owned()],
     }
 }
 
@@ -361,7 +329,8 @@ fn check_extent(
     Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name))
 }
 
-fn listed<'a>(
+/// What a server lists by its entry as it is now.
+pub(super) fn listed<'a>(
     lists: &'a Snapshot,
     name: &str,
     entry: Option<&ServerEntry>,

@@ -26,6 +26,7 @@ mod server_state;
 mod servers;
 mod status;
 mod tools;
+mod trusting;
 mod writing;
 
 use std::{path::Path, sync::Arc};

@@ -35,7 +35,10 @@ async fn refused(client: &TestClient, arguments: &Value) -> Value {
         .await;
     let failure = reply.failure();
     let hint = failure["hint"].as_str().expect("a hint");
-    assert!(!hint.contains("mcpproxy "), "{arguments}: {hint}");
+    let has_command = ["`", "mcpproxy upstream", "mcpproxy serve"]
+        .iter()
+        .any(|word| hint.contains(word));
+    assert!(!has_command, "{arguments}: {hint}");
     failure
 }
 

@@ -3,6 +3,7 @@
 
 mod attempt;
 pub(in crate::upstream) mod call_history;
+mod facts;
 mod jitter;
 mod liveness;
 mod log_level;
@@ -37,9 +38,8 @@ use self::{
 };
 use crate::{
     authorization::LoginStatus,
-    catalog::{Catalog, ServerCatalog},
-    config::{IdleTimeout, ServerEntry, SessionScope, Settings, Start, Transport},
-    gate,
+    catalog::Catalog,
+    config::{ServerEntry, Settings, Start},
     link::News,
     log_limit::LogLimit,
     process::{Exit, Process},
@@ -55,7 +55,7 @@ use crate::{
             lists::ReadLists,
         },
     },
-    wire::{LogLevel, Revision},
+    wire::LogLevel,
 };
 
 /// How long the end of a program is waited for that takes no request any more.
@@ -267,57 +267,6 @@ impl Worker {
     /// Whether it is to be connected for as long as it is wanted at all.
     fn stays(&self) -> bool {
         self.entry.start == Start::Eager && !self.is_for_its_lists_only()
-    }
-
-    /// Whether this is an instance of the server that some clients have to themselves.
-    fn is_instance(&self) -> bool {
-        self.shared.instance_scope.is_some()
-    }
-
-    /// Whether the server waits for approval: nothing of it is executed then. This worker is replaced when that changes.
-    fn is_held(&self) -> bool {
-        !gate::standing(&self.entry).is_usable()
-    }
-
-    /// A server that waits for approval is not called, and of one that gives clients processes of their own, nobody uses this one.
-    fn is_for_its_lists_only(&self) -> bool {
-        let is_divided = self.shared.scope == SessionScope::Client || self.shared.has_asked();
-        let is_never_called = is_divided && !self.is_instance();
-        self.is_held() || (is_never_called && !self.is_remote())
-    }
-
-    /// Its last known lists, from this configuration of it.
-    fn known(&self) -> Option<Arc<ServerCatalog>> {
-        let snapshot = self.context.catalog.glance();
-        let known = snapshot.servers.get(&self.entry.name);
-        known
-            .filter(|known| *known.entry == *self.entry.fingerprint)
-            .cloned()
-    }
-
-    /// Whether there are such.
-    fn is_known(&self) -> bool {
-        self.known().is_some()
-    }
-
-    /// The revision of the last connection under this configuration; `None` if it may not hold any more.
-    fn remembered(&self) -> Option<Revision> {
-        if self.life.in_doubt || !matches!(self.life.state, State::Connecting { failures: 0 }) {
-            return None;
-        }
-        Some(self.known()?.listing.revision)
-    }
-
-    fn is_remote(&self) -> bool {
-        matches!(self.entry.transport, Transport::Remote(_))
-    }
-
-    fn never_idle(&self) -> bool {
-        matches!(self.policy(), IdleTimeout::Never)
-    }
-
-    fn policy(&self) -> IdleTimeout {
-        self.current_entry().idle_timeout
     }
 
     /// The entry as the settings have it now. They may change while we are connected.
