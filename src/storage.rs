@@ -202,9 +202,9 @@ mod ownership {
     }
 
     /// That there is one.
-    pub(super) type Identity = ();
+    pub(super) type FileNumbers = ();
 
-    pub(super) fn identity(_: &fs::Metadata) -> Identity {}
+    pub(super) fn identity(_: &fs::Metadata) -> FileNumbers {}
 }
 
 #[cfg(all(test, unix))]
