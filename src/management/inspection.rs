@@ -361,7 +361,8 @@ fn check_extent(
     Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name))
 }
 
-fn listed<'a>(
+/// What a server lists by its entry as it is now.
+pub(super) fn listed<'a>(
     lists: &'a Snapshot,
     name: &str,
     entry: Option<&ServerEntry>,
