@@ -2,6 +2,7 @@
 //! as others.
 
 pub mod letters;
+pub mod uris;
 
 /// Whether a character is not to be shown as it is: it steers a terminal, turns the direction of text, or stands between letters unseen.
 /// What scripts and emoji need to shape their neighbours may be shown.

@@ -3,7 +3,7 @@
 
 use crate::{
     config::{Acl, AclRule, Coverage, NamePattern, Policy},
-    visible::letters,
+    visible::{letters, uris},
 };
 
 /// What is asked about.
@@ -173,68 +173,14 @@ fn matches_folded(rule: &AclRule, asked: Asked<'_>) -> bool {
         Asked::Resource { server, uri } => match &rule.resources {
             Some(resources) => resources
                 .iter()
-                .any(|pattern| pattern.matches_folded(server, uri, fold_uri)),
+                .any(|pattern| pattern.matches_folded(server, uri, uris::folded)),
             None => of_tools(rule, |tools| {
                 tools
                     .iter()
-                    .any(|pattern| pattern.matches_folded(server, uri, fold_uri))
+                    .any(|pattern| pattern.matches_folded(server, uri, uris::folded))
             }),
         },
     }
-}
-
-/// A URI without what its readers differ on: without case, control characters, surrounding blanks, credentials, default ports, and the host
-/// of a file, with its percent-encodings decoded and doubled slashes made single (WHATWG URL, 4.4, and RFC 3986, 6.2).
-fn fold_uri(uri: &str) -> String {
-    let mut folded = with_plain_authority(&decoded_uri(uri));
-    while folded.contains("//") {
-        folded = folded.replace("//", "/");
-    }
-    folded
-}
-
-/// Schemes whose readers do not mind how many slashes follow, and the ports that need not be named.
-const FORGIVING: [(&str, &str); 6] = [
-    ("file", ""),
-    ("ftp", ":21"),
-    ("http", ":80"),
-    ("https", ":443"),
-    ("ws", ":80"),
-    ("wss", ":443"),
-];
-
-/// A decoded URI with its authority as short as it can be said.
-fn with_plain_authority(uri: &str) -> String {
-    let Some((scheme, rest)) = uri.split_once(':') else {
-        return uri.to_owned();
-    };
-    let forgiving = FORGIVING.iter().find(|(name, _)| *name == scheme);
-    let after = rest.trim_start_matches('/');
-    let slashes = rest.len() - after.len();
-    if scheme == "file" {
-        let path = match slashes {
-            2 => after.split_once('/').map_or("", |(_, path)| path),
-            _ => after,
-        };
-        return format!("file:/{path}");
-    }
-    if forgiving.is_none() && slashes != 2 {
-        return uri.to_owned();
-    }
-    let end = after.find(['/', '?', '#']).unwrap_or(after.len());
-    let (authority, path) = after.split_at(end);
-    let host = authority.rsplit('@').next().unwrap_or_default();
-    let port = forgiving.map_or("", |(_, port)| *port);
-    let host = host.strip_suffix(port).unwrap_or(host);
-    let host = host.trim_end_matches(['.', ':']);
-    format!("{scheme}://{host}{path}")
-}
-
-/// A URI without case and without characters that readers leave out, with its percent-encodings decoded.
-fn decoded_uri(uri: &str) -> String {
-    let text = letters::decoded(uri).replace('\\', "/");
-    let kept = text.trim().chars().filter(|c| !c.is_control());
-    kept.flat_map(char::to_lowercase).collect()
 }
 
 /// Whether a path that does not lead where it says, or a name that may be read as another, may lead to what a rule is about.
@@ -248,8 +194,7 @@ fn may_lead_to(rule: &AclRule, asked: Asked<'_>) -> bool {
     covered > Coverage::Nothing && !is_plain(asked)
 }
 
-/// Whether a name is nobody's but its own, and whether a URI leads where it says: an encoded or relative path may leave what a rule allows,
-/// and letters of a host that are none of ASCII may stand for others.
+/// Whether a name is nobody's but its own, and whether a URI leads where it says.
 fn is_plain(asked: Asked<'_>) -> bool {
     let uri = match asked {
         Asked::BuiltIn(_) => return true,
@@ -258,18 +203,7 @@ fn is_plain(asked: Asked<'_>) -> bool {
         }
         Asked::Resource { uri, .. } => uri,
     };
-    let decoded = decoded_uri(uri);
-    let authority = decoded.split_once(':').map_or("", |(_, rest)| rest);
-    let authority = authority.trim_start_matches('/');
-    let end = authority.find(['/', '?', '#']).unwrap_or(authority.len());
-    if !authority.split_at(end).0.is_ascii() {
-        return false;
-    }
-    let decoded = fold_uri(uri);
-    let path = decoded.split(['?', '#']).next().unwrap_or_default();
-    !path
-        .split('/')
-        .any(|segment| segment == ".." || segment == ".")
+    uris::leads_where_it_says(uri)
 }
 
 /// How much of a server a rule matches, of the kind of thing of which it matches least, and of that of which it matches most.

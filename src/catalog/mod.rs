@@ -29,4 +29,4 @@ pub use query::{Filter, LONGEST_QUERY, Query};
 pub use snapshot::{OfferedTemplate, Owner, Snapshot};
 pub use task::{Catalog, CatalogTask, Difference, KnownServer};
 pub use tokenizer::words_of;
-pub use uri_templates::{fits, literal_length, loosely};
+pub use uri_templates::{fits, fits_loosely, literal_length, loosely};

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Prompt, ServerCatalog, Tool};
+use super::{Prompt, ServerCatalog, Tool, uri_templates::fits};
 use crate::{
     approvals::{Hold, Lock, Pins, ThingKind},
     names::ServerName,
@@ -211,6 +211,26 @@ impl Snapshot {
         free_alias(server, uri, taken).offered.into()
     }
 
+    /// What a URI or template of a server is offered as, where that is not what the server calls it: one that it lists, or one that an
+    /// offered template of its own describes.
+    pub fn other_offered(&self, server: &str, own: &str) -> Option<String> {
+        if self.aliases.is_empty() {
+            return None;
+        }
+        let (server, known) = self.servers.get_key_value(server)?;
+        if let Some(alias) = self.alias(server, own) {
+            return Some(alias.offered.to_string());
+        }
+        let templates = known.templates.iter();
+        let mut aliases = templates.filter(|template| fits(&template.uri_template, own));
+        let alias = aliases.find_map(|template| self.alias(server, &template.uri_template))?;
+        let mut offered = own.to_owned();
+        for _ in 0..alias.times {
+            offered = displaced_uri(server, &offered);
+        }
+        Some(offered)
+    }
+
     /// The URI template under which a server's is offered, by the same rule.
     pub fn offered_template<'a>(&self, server: &ServerName, template: &'a str) -> Cow<'a, str> {
         match self.alias(server, template) {
@@ -408,6 +428,11 @@ mod tests {
         let b = ServerName::parse("b").expect("a name");
         assert_eq!(snapshot.offered_uri(&b, "file:///x"), "file://b//x");
         assert_eq!(snapshot.offered_uri(&b, "b://y"), "b://y");
+        let other = |server: &str, uri: &str| snapshot.other_offered(server, uri);
+        assert_eq!(other("b", "file:///x").as_deref(), Some("file://b//x"));
+        assert_eq!(other("b", "b://y"), None);
+        assert_eq!(other("a", "file:///x"), None);
+        assert_eq!(other("z", "file:///x"), None);
     }
 
     #[test]

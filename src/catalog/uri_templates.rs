@@ -1,6 +1,6 @@
 //! Which URIs a template describes, and which spellings of a URI a server may take for one. Pure; guesses, where it must, that they fit.
 
-use percent_encoding::percent_decode_str;
+use crate::visible::uris;
 
 /// The literal parts of a URI template, between its expressions.
 fn literals(template: &str) -> impl Iterator<Item = &str> {
@@ -40,11 +40,26 @@ pub fn fits(template: &str, uri: &str) -> bool {
     true
 }
 
-/// What is left of a URI without the differences that servers are lenient about: case, escapes, a fragment, a slash at the end.
+/// What is left of a URI, or of a template, without the differences that servers are lenient about: those of [`uris::folded`], a fragment, a
+/// slash at the end.
 pub fn loosely(uri: &str) -> String {
     let address = uri.split('#').next().unwrap_or_default();
-    let plain = percent_decode_str(address.trim()).decode_utf8_lossy();
-    plain.trim_end_matches('/').to_lowercase()
+    let folded = uris::folded(address);
+    folded.trim_end_matches('/').to_owned()
+}
+
+/// Whether a URI may be an expansion of a template to a server that is lenient about its spelling.
+pub fn fits_loosely(template: &str, uri: &str) -> bool {
+    // Without a host before it, what stands in place of one is the path.
+    let path = |(scheme, rest): (&str, &str)| {
+        let is_file = scheme.eq_ignore_ascii_case("file");
+        is_file.then(|| format!("file:///{{{rest}"))
+    };
+    let whole = template.split_once("://{").and_then(path);
+    let folded = loosely(whole.as_deref().unwrap_or(template));
+    fits(template, uri)
+        || fits(&uris::decoded(template), &uris::decoded(uri))
+        || fits(&folded, &loosely(uri))
 }
 
 #[cfg(test)]
@@ -66,6 +81,20 @@ mod tests {
     }
 
     #[test]
+    fn other_spellings_of_an_expansion_fit() {
+        for (template, uri) in [
+            ("http://h/a/{id}", "HTTP://u@H.:80//a/%62"),
+            ("file://{+path}", "file:/held/x"),
+            ("file:///held/{x}", "file://localhost/held/x"),
+            ("http://h:{port}/x", "HTTP://h:80/x"),
+            ("note://{id}/", "NOTE://7"),
+        ] {
+            assert!(fits_loosely(template, uri), "{template} {uri}");
+        }
+        assert!(!fits_loosely("http://h/a/{id}", "http://h/b/7"));
+    }
+
+    #[test]
     fn spellings_of_one_uri_are_alike() {
         for uri in [
             "NOTE://X",
@@ -74,8 +103,9 @@ mod tests {
             "note://x/",
             " note://x",
         ] {
-            assert_eq!(loosely(uri), "note://x", "{uri}");
+            assert_eq!(loosely(uri), "note:/x", "{uri}");
         }
-        assert_ne!(loosely("note://y"), "note://x");
+        assert_ne!(loosely("note://y"), "note:/x");
+        assert_eq!(loosely("http://h/{id}/"), "http:/h/{id}");
     }
 }

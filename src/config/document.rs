@@ -28,6 +28,8 @@ pub(super) struct WrittenServer {
     /// The name as written; nothing where an array's entry has none.
     pub(super) name: Option<String>,
     pub(super) entry: Value,
+    /// Paths inside the entry of keys that stand twice in one object.
+    pub(super) repeated: Vec<String>,
 }
 
 /// JSON with comments and trailing commas, and nothing else that other programs would not read.
@@ -106,21 +108,27 @@ impl Document {
             ast::Value::Object(map) => {
                 for property in &map.properties {
                     let name = property.name.as_str();
-                    let entry = self.value(&property.value, &format!("{SERVERS}.{name}"));
+                    let (entry, repeated) =
+                        self.entry(&property.value, &format!("{SERVERS}.{name}"));
                     self.servers.push(WrittenServer {
                         name: Some(name.to_owned()),
                         entry,
+                        repeated,
                     });
                 }
             }
             ast::Value::Array(array) => {
                 for (index, element) in array.elements.iter().enumerate() {
-                    let mut entry = self.value(element, &format!("{SERVERS}[{index}]"));
+                    let (mut entry, repeated) = self.entry(element, &format!("{SERVERS}[{index}]"));
                     let name = entry
                         .as_object_mut()
                         .and_then(|entry| entry.shift_remove("name"))
                         .and_then(|name| name.as_str().map(str::to_owned));
-                    self.servers.push(WrittenServer { name, entry });
+                    self.servers.push(WrittenServer {
+                        name,
+                        entry,
+                        repeated,
+                    });
                 }
             }
             ast::Value::NullKeyword(_) => {}
@@ -133,6 +141,17 @@ impl Document {
             }
         }
         Ok(())
+    }
+
+    /// An entry, and which of its keys stand twice.
+    fn entry(&mut self, entry: &ast::Value<'_>, path: &str) -> (Value, Vec<String>) {
+        let before = self.repeated.len();
+        let entry = self.value(entry, path);
+        let found = self.repeated.get(before..).unwrap_or_default();
+        let inside = found
+            .iter()
+            .filter_map(|repeated| repeated.strip_prefix(path)?.strip_prefix('.'));
+        (entry, inside.map(str::to_owned).collect())
     }
 
     fn value(&mut self, value: &ast::Value<'_>, path: &str) -> Value {

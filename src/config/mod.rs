@@ -14,6 +14,7 @@ mod isolation;
 mod keeper;
 mod line_column;
 mod listen;
+mod lock_key;
 mod masked_values;
 mod masking;
 mod mistakes;

@@ -13,7 +13,7 @@ use super::{
     document::{self, SERVERS, WrittenServer},
     fields::{BadField, ObjectFields},
     listen::{BadListen, Listen},
-    profiles, rate_limit,
+    lock_key, profiles, rate_limit,
     read_entry::{Context, read_entry},
     read_isolation::{self, ContainerDefaults},
     read_transport::is_variable,
@@ -22,7 +22,7 @@ use super::{
     server_entry::ServerEntry,
     settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
     surroundings::Surroundings,
-    unknown_servers,
+    unknown_keys, unknown_servers,
 };
 use crate::{names::ServerName, secret::Secret};
 
@@ -90,6 +90,7 @@ fn read(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigE
     let server_auth = server_auth::read(text, KEYS, surroundings.lookup, &mut settings.warnings)?;
     settings.server_auth = server_auth.map(Arc::new);
     fields.value("serverAuth");
+    lock_key::check(text, KEYS)?;
     fields.flag("require_mcp_auth")?;
     let containers = read_isolation::read_defaults(&mut fields, &mut settings.warnings)?;
     read_settings(&mut fields, surroundings, &mut settings)?;
@@ -125,9 +126,12 @@ fn read_settings(
     settings.data_dir = fields
         .text("data_dir")?
         .map(|written| surroundings.path(&written.value));
-    settings.lock_file = fields
-        .text("lock_file")?
-        .map(|written| surroundings.path(&written.value));
+    if let Some(written) = fields.text("lock_file")? {
+        if written.value.trim().is_empty() {
+            return Err(fields.bad("lock_file", "is empty once its references are filled in"));
+        }
+        settings.lock_file = Some(surroundings.path(&written.value));
+    }
     if let Some(mode) = fields.choice("routing_mode", &RoutingMode::ALL)? {
         settings.routing_mode = mode;
         settings.warnings.extend(mode.unsupported("`routing_mode`"));
@@ -335,9 +339,19 @@ pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<Stri
 fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &mut Settings) {
     // Names without regard to case, with the spelling that came first.
     let mut taken: HashMap<String, String> = HashMap::new();
-    for (index, WrittenServer { name, entry }) in servers.into_iter().enumerate() {
+    for (index, written) in servers.into_iter().enumerate() {
+        let WrittenServer {
+            name,
+            entry,
+            repeated,
+        } = written;
         let place = name.unwrap_or_else(|| format!("{SERVERS}[{index}]"));
-        match read_server(&place, entry, context, &mut taken) {
+        let read = read_server(&place, entry, context, &mut taken);
+        let read = match unknown_keys::repeated_guard(&repeated) {
+            Some(why) => read.and(Err(why)),
+            None => read,
+        };
+        match read {
             Ok((entry, warnings)) => {
                 let warnings = warnings
                     .iter()

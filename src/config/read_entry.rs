@@ -117,6 +117,11 @@ pub(super) fn read_entry(
     Err(BadField::new(key, problem))
 }
 
+/// Whether a value is one of those that count as absent.
+fn says_nothing(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(str::is_empty)
+}
+
 fn read_known(
     name: ServerName,
     entry: Map<String, Value>,
@@ -126,6 +131,9 @@ fn read_known(
     let mut state = ObjectFields::new(entry.clone(), None);
     let enabled = read_enabled(&mut state)?;
     let quarantined = state.flag("quarantined")?.unwrap_or(false);
+    if state.peek("changed_by").is_some_and(says_nothing) {
+        return Err(state.bad("changed_by", "must be \"person\" or \"agent\""));
+    }
     let authors = [("person", Author::Person), ("agent", Author::Agent)];
     let changed_by = state
         .choice("changed_by", &authors)?

@@ -74,6 +74,7 @@ fn quoted(keys: &[&str]) -> String {
 /// Keys of an entry that keep something from being used.
 const GUARDS: &[&str] = &[
     "quarantined",
+    "changed_by",
     "enabled",
     "disabled",
     "enabled_tools",
@@ -99,10 +100,20 @@ pub(super) fn misspelt_guard<'e, 'k>(
     guards.next()
 }
 
+/// What is said of an entry in which a key that guards it stands twice, or one inside of it: which of the two was meant nobody can tell.
+pub(super) fn repeated_guard(repeated: &[String]) -> Option<String> {
+    let guards = |path: &&String| GUARDS.contains(&path.split(['.', '[']).next().unwrap_or(path));
+    let twice = repeated.iter().find(guards)?;
+    Some(format!(
+        "`{twice}` stands twice, and the server would be guarded by the last one only; take one out"
+    ))
+}
+
 /// Whether a guard with this value keeps nothing from being used.
 fn is_open(guard: &str, value: &Value) -> bool {
     match guard {
         "enabled" => *value == Value::Bool(true),
+        "changed_by" => *value == Value::String("person".to_owned()),
         "quarantined" | "disabled" => *value == Value::Bool(false),
         "enabled_tools" => *value == serde_json::json!(["*"]),
         _ => false,
@@ -157,6 +168,10 @@ mod tests {
             ("quarantin", "true", Some("quarantined")),
             ("quarantin", "false", None),
             ("quarantin", "null", None),
+            ("changedBy", "\"agent\"", Some("changed_by")),
+            ("changed-by", "\"agent\"", Some("changed_by")),
+            ("CHANGED_BY", "\"agent\"", Some("changed_by")),
+            ("changedBy", "\"person\"", None),
             ("disable", "true", Some("disabled")),
             ("enable", "false", Some("enabled")),
             ("active", "true", None),

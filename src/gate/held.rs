@@ -2,9 +2,10 @@
 
 use crate::{
     approvals::{Hold, HoldReason, Pins, ThingKind},
-    catalog::{Snapshot, fits, literal_length, loosely},
+    catalog::{Snapshot, fits_loosely, literal_length, loosely},
     config::{ServerEntry, ToolChanges},
     error_code::{ErrorCode, Failure},
+    visible::uris,
     wire::Thing,
 };
 
@@ -48,14 +49,16 @@ fn unlisted(
     if known.resources.iter().any(|resource| *resource.uri == *uri) {
         return None;
     }
+    if !uris::leads_where_it_says(uri) {
+        return may_be_any(pins);
+    }
     let spelling = loosely(uri);
     let mut resources = pins.names(ThingKind::Resource);
     if let Some((_, hold)) = resources.find(|(held, _)| loosely(held) == spelling) {
         return Some((ThingKind::Resource, *hold));
     }
     let fitting = known.templates.iter().map(|known| &*known.uri_template);
-    let fitting =
-        fitting.filter(|template| fits(template, uri) || fits(&loosely(template), &spelling));
+    let fitting = fitting.filter(|template| fits_loosely(template, uri));
     // Of two that are equally close the held one counts.
     let closest = fitting.max_by_key(|template| {
         let is_held = pins.hold(ThingKind::Template, template).is_some();
@@ -63,6 +66,15 @@ fn unlisted(
     })?;
     let hold = pins.hold(ThingKind::Template, closest)?;
     Some((ThingKind::Template, *hold))
+}
+
+/// What a URI may lead to that does not say where it leads: anything that is held. The first by name.
+fn may_be_any(pins: &Pins) -> Option<(ThingKind, Hold)> {
+    let kinds = [ThingKind::Resource, ThingKind::Template];
+    kinds.into_iter().find_map(|kind| {
+        let first = pins.names(kind).min_by_key(|(name, _)| *name)?;
+        Some((kind, *first.1))
+    })
 }
 
 /// Whether a call of a tool is bound to the definition that is known.
@@ -131,8 +143,90 @@ pub fn is_plain(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::{path::Path, sync::Arc};
+
+    use serde_json::json;
+
     use super::*;
-    use crate::fingerprint::Fingerprint;
+    use crate::{
+        approvals::{Ledger, Listed, PinPolicy},
+        catalog::{Listing, ServerCatalog},
+        config::{self, Surroundings},
+        fingerprint::Fingerprint,
+        names::ServerName,
+        wire::{Raw, Revision},
+    };
+
+    /// Whether reading this of a server is refused that has a held resource of this URI, and a template for everything.
+    fn is_held(held: &str, asked: &str) -> bool {
+        let surroundings = Surroundings {
+            lookup: &|_| None,
+            folder: Path::new("/"),
+        };
+        let text = r#"{"mcpServers": {"s": {"command": "c"}}}"#;
+        let settings = config::parse(text, &surroundings).expect("a configuration");
+        let server = ServerName::parse("s").expect("a name");
+        let resource = Raw::author(&json!({ "uri": held, "name": "x" }));
+        let listing = Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools: vec![],
+            prompts: vec![],
+            resources: vec![resource.clone()],
+            templates: vec![Raw::author(
+                &json!({ "uriTemplate": "{+any}", "name": "t" }),
+            )],
+        };
+        let known = Arc::new(ServerCatalog::ingest(&server, "e", listing));
+        let listed = [Listed {
+            kind: ThingKind::Resource,
+            name: held,
+            fingerprint: Fingerprint::of_value(&resource),
+            definition: resource.as_str(),
+        }];
+        let ledger = Arc::new(Ledger::default());
+        let pins = ledger.follow(&server, &listed, PinPolicy::Hold, None, &mut |_| true, 7);
+        let snapshot = Snapshot::new(1, [(server.clone(), known)].into())
+            .with_pins([(server, Arc::new(pins))].into(), None);
+        let entry = settings.servers.get("s").expect("the entry");
+        hold(&snapshot, entry, &Thing::Resource(asked.into())).is_some()
+    }
+
+    #[test]
+    fn no_spelling_of_a_held_resource_passes_for_an_expansion_of_a_wide_template() {
+        for uri in [
+            "http://h/a/b",
+            "http://H:80/a/b",
+            "http://h/a/./b",
+            "http://h/x/../a/b",
+            "http://u@h/a/b",
+            "http://h./a/b",
+            "http://h//a/b",
+            "http://h/a/b/",
+            "http://h/a/b#x",
+            "http://h/a/\u{200b}b",
+            "http://h/a/\u{ff42}",
+            "http://h/%61/b",
+        ] {
+            assert!(is_held("http://h/a/b", uri), "{uri}");
+        }
+        for uri in [
+            "file:/held/x",
+            "file://localhost/held/x",
+            "file:////held/x",
+            "FILE:///held/x",
+        ] {
+            assert!(is_held("file:///held/x", uri), "{uri}");
+        }
+        for uri in [
+            "http://h/a/c",
+            "http://h:8080/a/b",
+            "http://h/a/b?q=1",
+            "note:x",
+        ] {
+            assert!(!is_held("http://h/a/b", uri), "{uri}");
+        }
+    }
 
     #[test]
     fn a_refusal_repeats_plain_names_only() {

@@ -86,7 +86,13 @@ impl Gate {
     ) -> Result<Admitted, Failure> {
         self.with_rules(|rules| {
             let (name, fingerprint) = rules.admit(caller, server, &target)?;
-            Ok(Admitted::new(caller, name, target, fingerprint))
+            Ok(Admitted::new(
+                caller,
+                name,
+                target,
+                fingerprint,
+                rules.snapshot.is_locked(),
+            ))
         })
     }
 
@@ -102,7 +108,13 @@ impl Gate {
             let target = Target::tool(tool);
             let (name, fingerprint) = rules.admit(caller, server, &target)?;
             rules.check_variant(variant, server, tool)?;
-            Ok(Admitted::new(caller, name, target, fingerprint))
+            Ok(Admitted::new(
+                caller,
+                name,
+                target,
+                fingerprint,
+                rules.snapshot.is_locked(),
+            ))
         })
     }
 

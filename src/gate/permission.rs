@@ -144,7 +144,7 @@ impl<'a> Rules<'a> {
             Thing::Nothing => return rules.may_have_all(server),
         };
         let reading = self.reading(server, target);
-        rules.decide(asked, reading).policy == Policy::Allow
+        self.ruled(rules, asked, reading).policy == Policy::Allow
             && (reading == Reading::Exact || !self.is_denied_in_other_letters(rules, asked))
     }
 
@@ -161,8 +161,38 @@ impl<'a> Rules<'a> {
         };
         let roles = caller.roles(self.settings);
         auth.acl.as_ref().map_or(allowed, |acl| {
-            RulesFor::new(acl, caller.subject(), roles).decide(asked, reading)
+            self.ruled(RulesFor::new(acl, caller.subject(), roles), asked, reading)
         })
+    }
+
+    /// What the rules say of a thing. A resource that is offered under another URI than its server's is denied by what denies either.
+    fn ruled(self, rules: RulesFor<'_>, asked: Asked<'_>, reading: Reading) -> Decision {
+        let decision = rules.decide(asked, reading);
+        let Asked::Resource { server, uri } = asked else {
+            return decision;
+        };
+        if decision.policy == Policy::Deny {
+            return decision;
+        }
+        let Some(offered) = self.snapshot.other_offered(server, uri) else {
+            return decision;
+        };
+        let as_offered = Asked::Resource {
+            server,
+            uri: &offered,
+        };
+        let of_offered = rules.decide(as_offered, reading);
+        // Among the rules the first decides, as ever.
+        let is_earlier = match (of_offered.rule, decision.rule) {
+            (Some(deny), Some(allow)) => deny < allow,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        if of_offered.policy == Policy::Deny && is_earlier {
+            of_offered
+        } else {
+            decision
+        }
     }
 
     fn is_configured(self, server: &str) -> bool {
@@ -219,7 +249,7 @@ impl<'a> Rules<'a> {
 
     /// Whether something of a server is for the caller: something that it lists, where that is known.
     fn has_some(self, rules: RulesFor<'_>, server: &str) -> bool {
-        let allows = |asked| rules.decide(asked, Reading::Exact).policy == Policy::Allow;
+        let allows = |asked| self.ruled(rules, asked, Reading::Exact).policy == Policy::Allow;
         if !rules.may_have_some(server) {
             return false;
         }
@@ -277,4 +307,68 @@ fn names_nothing(name: &str) -> bool {
             | method::TEMPLATES_LIST
             | method::TASKS_LIST
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{path::Path, sync::Arc};
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        access::Access,
+        catalog::{Listing, ServerCatalog, Snapshot},
+        config::{self, Surroundings},
+        names::ServerName,
+        wire::{Raw, Revision},
+    };
+
+    fn listing(name: &str) -> (ServerName, Arc<ServerCatalog>) {
+        let server = ServerName::parse(name).expect("a name");
+        let listing = Listing {
+            initialize: Raw::empty_object(),
+            revision: Revision::NEWEST_LEGACY,
+            tools: vec![],
+            prompts: vec![],
+            resources: vec![Raw::author(&json!({ "uri": "doc://plan", "name": "x" }))],
+            templates: vec![Raw::author(
+                &json!({ "uriTemplate": "page://{n}", "name": "t" }),
+            )],
+        };
+        let known = ServerCatalog::ingest(&server, "e", listing);
+        (server, Arc::new(known))
+    }
+
+    #[test]
+    fn what_denies_an_offered_uri_denies_the_resource() {
+        let snapshot = Snapshot::new(1, [listing("docs"), listing("files")].into());
+        let check = |rules: &str, server: &str, uri: &str, expected: bool| {
+            let text = format!(
+                r#"{{"mcpServers": {{"docs": {{"command": "c"}}, "files": {{"command": "c"}}}},
+                    "serverAuth": {{"acl": {{"default": "allow", "rules": [{rules}]}}}}}}"#
+            );
+            let surroundings = Surroundings {
+                lookup: &|_| None,
+                folder: Path::new("/"),
+            };
+            let settings = config::parse(&text, &surroundings).expect("a configuration");
+            let caller = Access::imagined("ada", Vec::new());
+            let rules_now = Rules::new(&settings, &snapshot);
+            let allowed = rules_now.allows(&caller, server, &Target::resource(uri));
+            assert_eq!(allowed, expected, "{rules} {server} {uri}");
+        };
+        let offered = r#"{"resources": ["doc://files/*", "page://files/*"], "policy": "deny"}"#;
+        check(offered, "files", "doc://plan", false);
+        check(offered, "files", "page://{n}", false);
+        check(offered, "files", "page://7", false);
+        check(offered, "docs", "doc://plan", true);
+        check(offered, "docs", "page://7", true);
+        let own = r#"{"resources": ["files__doc://plan"], "policy": "deny"}"#;
+        check(own, "files", "doc://plan", false);
+        check(own, "docs", "doc://plan", true);
+        let first = r#"{"resources": ["files__doc://plan"], "policy": "allow"}"#;
+        check(&format!("{first}, {offered}"), "files", "doc://plan", true);
+        check(&format!("{offered}, {first}"), "files", "doc://plan", false);
+    }
 }

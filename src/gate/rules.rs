@@ -142,7 +142,9 @@ impl<'a> Rules<'a> {
         let known = self.snapshot.servers.get(&entry.name);
         let mut listed = known.iter().flat_map(|known| known.tools.iter());
         let letters = letters::loosely(tool);
+        let is_any_off = entry.tools.enabled.is_some() || !entry.tools.disabled.is_empty();
         entry.tools.disabled.matches_loosely(tool)
+            || (is_any_off && letters::leads_elsewhere(tool))
             || listed.any(|other| {
                 !entry.tools.allows(&other.name) && letters::loosely(&other.name) == letters
             })
@@ -444,6 +446,8 @@ mod tests {
             ("a\u{200b}", Err(ErrorCode::ToolDisabled)),
             ("d%65l_b", Err(ErrorCode::ToolDisabled)),
             ("d\u{435}l_b", Err(ErrorCode::ToolDisabled)),
+            ("x/../del_b", Err(ErrorCode::ToolDisabled)),
+            ("x/../b", Err(ErrorCode::ToolDisabled)),
             ("delb", Ok(())),
             ("B", Ok(())),
         ] {

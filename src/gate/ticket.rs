@@ -1,8 +1,11 @@
 //! The ticket of what was let through, and the message that is made from it. Only [`Gate`](super::Gate) makes tickets, only a
 //! ticket makes messages, and an upstream sends nothing else on a caller's behalf.
 
+use super::held;
 use crate::{
     access::Caller,
+    approvals::{Hold, HoldReason, ThingKind},
+    error_code::Failure,
     fingerprint::Fingerprint,
     names::ServerName,
     wire::{Edit, Raw, RpcError, Target, Thing},
@@ -15,6 +18,7 @@ pub struct Admitted {
     server: ServerName,
     target: Target<'static>,
     fingerprint: Option<Fingerprint>,
+    is_locked: bool,
 }
 
 /// A message as it is sent: the admitted method, and params with the admitted name in them.
@@ -30,12 +34,14 @@ impl Admitted {
         server: &ServerName,
         target: Target<'_>,
         fingerprint: Option<Fingerprint>,
+        is_locked: bool,
     ) -> Self {
         Self {
             caller: caller.clone(),
             server: server.clone(),
             target: target.into_owned(),
             fingerprint,
+            is_locked,
         }
     }
 
@@ -70,6 +76,22 @@ impl Admitted {
     /// The definition that was admitted; `None` where changes are allowed.
     pub fn fingerprint(&self) -> Option<Fingerprint> {
         self.fingerprint
+    }
+
+    /// The refusal of a tool whose definition is another one than was admitted: in the words of the next call, before which it is held.
+    pub fn refusal_of_another(&self, admitted: Fingerprint) -> Failure {
+        let reason = if self.is_locked {
+            HoldReason::NotLocked
+        } else {
+            HoldReason::Changed
+        };
+        let hold = Hold {
+            reason,
+            fingerprint: admitted,
+        };
+        let server = self.server.as_str();
+        let refusal = held::refusal(server, self.target.thing(), ThingKind::Tool, hold);
+        refusal.of_server(server)
     }
 
     /// The message to send: `params` with the admitted name in place of the client's and with `edits`, everything else as the

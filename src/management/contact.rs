@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::{
-    Backing, Inspection, Management, gated::is_quarantined, inspection::awaits_contact,
+    Backing, Inspection, Management,
+    gated::is_quarantined,
+    inspection::{awaits_contact, listed},
     trusting::by_a_person,
 };
 use crate::{
@@ -38,17 +40,38 @@ impl Management {
         self.trust(entry, "permit_contact", changes).await?;
         let settled = self.settled_server(name, patience).await;
         let seen = settled.and_then(|_| self.inspect(name));
-        if seen.as_ref().is_ok_and(|seen| seen.inspected) {
+        if seen.is_ok() && self.lists_something(name).unwrap_or(false) {
             return seen;
         }
         self.mark_again(name).await?;
         let attempt = seen?;
         let why = attempt.server.last_error.clone();
-        let why = why.unwrap_or_else(|| "it has not listed anything in time".to_owned());
+        let why = why.unwrap_or_else(|| {
+            let why = if attempt.inspected {
+                "it lists nothing"
+            } else {
+                "it has not listed anything in time"
+            };
+            why.to_owned()
+        });
         Ok(Inspection {
             contact_error: Some(why),
             ..self.inspect(name)?
         })
+    }
+
+    /// Whether there is anything of a server that a person could look at.
+    fn lists_something(&self, name: &str) -> Result<bool, Failure> {
+        let settings = self.settings()?;
+        let lists = self.lists(&settings);
+        let entry = settings.servers.get(name);
+        let listed = listed(&lists, name, entry.map(AsRef::as_ref));
+        Ok(listed.is_some_and(|listed| {
+            !(listed.tools.is_empty()
+                && listed.prompts.is_empty()
+                && listed.resources.is_empty()
+                && listed.templates.is_empty())
+        }))
     }
 
     /// Says again that an agent wrote the entry, unless somebody has decided about it meanwhile.

@@ -44,11 +44,20 @@ fn is_mark(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36F}')
 }
 
-/// Whether every reader takes a name for the same: it is made of letters and digits of ASCII and of what joins words, encoded or not.
+/// Whether every reader takes a name for the same: it is made of letters and digits of ASCII and of what joins words, encoded or not, and
+/// nothing in it leads elsewhere.
 pub fn is_plain_name(name: &str) -> bool {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | ':' | ' ');
-    decoded(name).chars().all(is_plain)
+    decoded(name).chars().all(is_plain) && !leads_elsewhere(name)
+}
+
+/// Whether a reader who takes a name for a path may arrive at another one: between its separators, or at the end of a part, stand dots
+/// that mean this folder or the one above.
+pub fn leads_elsewhere(name: &str) -> bool {
+    let name = in_ascii(name);
+    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    name.contains("..") || parts.any(|part| part == ".")
 }
 
 /// A text without its percent-encodings.
@@ -198,8 +207,34 @@ mod tests {
             "&#100;elete",
             "a%ff",
             "100%",
+            "x/../delete",
+            "x/./delete",
+            "get_../delete",
+            "x/%2e%2e/delete",
+            "x/.%2E",
+            "./x",
         ] {
             assert!(!is_plain_name(name), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn dots_between_separators_lead_elsewhere() {
+        for name in [
+            "x/../y",
+            "x/./y",
+            "..",
+            ".",
+            "get_../y",
+            "x\\..\\y",
+            "x%2F%2e%2e%2Fy",
+            "x:../y",
+            "x/．．/y",
+        ] {
+            assert!(leads_elsewhere(name), "{name:?}");
+        }
+        for name in ["a.b", "v1.2/x", ".hidden", "a.b.", "x_y-z", ""] {
+            assert!(!leads_elsewhere(name), "{name:?}");
         }
     }
 }

@@ -156,6 +156,15 @@ fn no_spelling_passes_for_what_is_denied() {
         "tool s del\\u0065te_x",
         "tool s wave\u{0}x",
         "tool s wave%00x",
+        "tool s x/../delete_y",
+        "tool s x/./../delete_y",
+        "tool s x/y/../../delete_y",
+        "tool s x/..//delete_y",
+        "tool s x/../DELETE_Y",
+        "tool s x\\..\\delete_y",
+        "tool s x/%2e%2e/delete_y",
+        "prompt s x/../delete_y",
+        "prompt s x_../delete_y",
         "prompt s %64elete_x",
         "prompt s w\u{430}ve",
         "resource s file:///secret/a",
@@ -210,6 +219,9 @@ fn a_name_that_may_be_read_otherwise_is_allowed_by_no_rule_unless_it_is_listed()
         ("tool s get_\u{200b}x", Deny),
         ("tool s get_ｘ", Deny),
         ("tool s get_x\u{430}", Deny),
+        ("tool s get_../del_x", Deny),
+        ("tool s get_x/../del_x", Deny),
+        ("tool s get_x/y.z", Allow),
     ] {
         let decide = |reading| {
             let rules = RulesFor::new(&acl, "ada", &[]);

@@ -11,6 +11,7 @@ mod edit_properties;
 mod entries;
 mod isolation;
 mod keeper;
+mod lock_key;
 mod patch;
 mod settings;
 mod write;

@@ -49,7 +49,8 @@ fn unknown_subject(subject: &str, settings: &Settings) -> Option<String> {
     Some(format!("no token has the subject {subject:?}{close}"))
 }
 
-/// Which tool of ours is needed as well, where servers' tools are not listed, and denied.
+/// Which tool of ours is denied though models reach the tool with it where servers' tools are not listed; its own name is answered all the
+/// same.
 fn also_needed(
     question: &AccessQuestion,
     settings: &Settings,
@@ -84,8 +85,10 @@ fn also_needed(
         Some(profile) => format!("/mcp/p/{profile}"),
         None => "/mcp".to_owned(),
     };
+    let (server, _) = settings.servers.get_key_value(server)?;
+    let offered = names::offered(server, &question.name);
     Some(format!(
-        "at {endpoint} this also needs `{tool}`, which is denied by {by}"
+        "a model that searches at {endpoint} also needs `{tool}`, which is denied by {by}; the name `{offered}` works there without it"
     ))
 }
 

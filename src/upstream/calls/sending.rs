@@ -199,15 +199,7 @@ impl Upstream {
                 .of_server(self.name())
                 .of_tool(tool));
         }
-        let error = format!(
-            "the tool {tool:?} of server {:?} is held: its definition changed since it was approved",
-            self.name()
-        );
-        let hint =
-            "Use something else until the user has reviewed it; only the user can approve it.";
-        Err(Failure::new(ErrorCode::ToolChanged, error, hint)
-            .of_server(self.name())
-            .of_tool(tool))
+        Err(admitted.refusal_of_another(fingerprint))
     }
 
     /// Nothing is started that a client takes for something else: what goes on with a question that this server never asked, or

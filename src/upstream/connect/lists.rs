@@ -73,6 +73,14 @@ pub(in crate::upstream) enum ListError {
         /// What it says it is.
         kind: String,
     },
+    /// What should be the list is something else.
+    #[error("the answer to {method} has something else than a list under {key:?}")]
+    NoList {
+        /// The list that was asked for.
+        method: &'static str,
+        /// Where it should stand.
+        key: &'static str,
+    },
 }
 
 impl ListError {
@@ -82,7 +90,9 @@ impl ListError {
             Self::Link { method, source } => format!("{method}: {}", source.outside()),
             Self::Refused { method, .. } => format!("it answered {method} with an error"),
             Self::Slow { .. } | Self::Cut { .. } => self.to_string(),
-            Self::Unusable { method, .. } => format!("its answer to {method} is unusable"),
+            Self::Unusable { method, .. } | Self::NoList { method, .. } => {
+                format!("its answer to {method} is unusable")
+            }
         }
     }
 
@@ -96,7 +106,8 @@ impl ListError {
             | Self::Refused { method, .. }
             | Self::Slow { method }
             | Self::Cut { method, .. }
-            | Self::Unusable { method, .. } => method,
+            | Self::Unusable { method, .. }
+            | Self::NoList { method, .. } => method,
         }
     }
 }
@@ -203,6 +214,15 @@ fn can_be_called_with_headers(tool: &Raw) -> bool {
     false
 }
 
+/// The list of a page. Some programs write null, or nothing, for one without elements.
+fn list_in(page: &Raw, key: &str) -> Option<Raw> {
+    match page.get(key) {
+        Some(list) if list.as_bytes().starts_with(b"[") => Some(list),
+        Some(other) if !other.is_null() => None,
+        _ => Some(Raw::array(&[])),
+    }
+}
+
 #[derive(serde::Deserialize)]
 struct ErrorView {
     #[serde(default)]
@@ -246,7 +266,7 @@ impl ListReader<'_> {
         &self,
         promised: bool,
         method: &'static str,
-        key: &str,
+        key: &'static str,
     ) -> Result<Vec<Raw>, ListError> {
         if !promised {
             return Ok(Vec::new());
@@ -260,12 +280,12 @@ impl ListReader<'_> {
         &self,
         promised: bool,
         method: &'static str,
-        key: &str,
+        key: &'static str,
     ) -> Result<Result<Vec<Raw>, ListError>, ListError> {
         Ok(self.list_if(promised, method, key).await)
     }
 
-    async fn list(&self, method: &'static str, key: &str) -> Result<Vec<Raw>, ListError> {
+    async fn list(&self, method: &'static str, key: &'static str) -> Result<Vec<Raw>, ListError> {
         let mut items = Vec::new();
         let mut cursor: Option<String> = None;
         let mut seen = HashSet::new();
@@ -280,7 +300,7 @@ impl ListReader<'_> {
                 }) => return Ok(items),
                 Err(error) => return Err(error),
             };
-            let found = page.get(key).unwrap_or_else(Raw::empty_object);
+            let found = list_in(&page, key).ok_or(ListError::NoList { method, key })?;
             let length = page.as_bytes().len();
             let (room, reached) = self.taken.lock().count(found.elements().count(), length);
             // Detached: the catalog outlives the frame.
@@ -379,6 +399,25 @@ mod tests {
             reason.contains("prompts/list was cut after 7 pages"),
             "{reason}"
         );
+    }
+
+    #[test]
+    fn what_is_no_list_is_not_taken_for_an_empty_one() {
+        let count = |page: &serde_json::Value| {
+            let list = list_in(&Raw::author(page), "tools");
+            list.map(|list| list.elements().count())
+        };
+        for (page, expected) in [
+            (serde_json::json!({"tools": [{}, {}]}), Some(2)),
+            (serde_json::json!({"tools": []}), Some(0)),
+            (serde_json::json!({"tools": null}), Some(0)),
+            (serde_json::json!({}), Some(0)),
+            (serde_json::json!({"tools": "no"}), None),
+            (serde_json::json!({"tools": {}}), None),
+            (serde_json::json!({"tools": 7}), None),
+        ] {
+            assert_eq!(count(&page), expected, "{page}");
+        }
     }
 
     #[test]

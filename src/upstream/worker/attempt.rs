@@ -31,6 +31,7 @@ const TURN: Duration = Duration::from_secs(3);
 impl Worker {
     pub(super) fn start_attempt(&mut self) {
         self.life.paused_until = None;
+        self.life.had_no_login = self.is_login_needed();
         let (shared, context) = (self.shared.clone(), self.context.clone());
         let urgent = self.life.urgent.clone();
         let (known, remembered) = (self.is_known(), self.remembered());
@@ -87,7 +88,9 @@ impl Worker {
         };
         match outcome {
             Ok(live) => {
-                if let Some(login) = &self.shared.login {
+                // What was asked for meanwhile, by a logout, still counts.
+                let login = self.shared.login.as_ref();
+                if let Some(login) = login.filter(|_| self.life.had_no_login) {
                     login.accepted();
                 }
                 self.event(StateEvent::Opened).await;

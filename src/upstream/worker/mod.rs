@@ -114,6 +114,8 @@ pub(in crate::upstream) struct Life {
     refusals: LogLimit,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
+    /// The attempt began although a login was needed.
+    had_no_login: bool,
     incarnation: u64,
 }
 
@@ -168,6 +170,7 @@ impl Life {
             paused_until: None,
             refusals: LogLimit::default(),
             in_doubt: false,
+            had_no_login: false,
             incarnation: 0,
         }
     }

@@ -80,9 +80,14 @@ async fn access_check_says_which_rule_decides() {
         (
             &["bob", "up:echo"][..],
             "note",
-            "at /mcp this also needs `call_tool_",
+            "a model that searches at /mcp also needs `call_tool_",
         ),
         (&["bob", "up:echo"], "note", "which is denied by default"),
+        (
+            &["bob", "up:echo"],
+            "note",
+            "the name `up__echo` works there without it",
+        ),
         (
             &["Bob", "up:echo"],
             "note",

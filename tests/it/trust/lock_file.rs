@@ -150,6 +150,34 @@ fn name_lock_file(home: &Home, name: &str) {
 }
 
 #[tokio::test]
+async fn what_changed_before_a_restart_is_refused_in_the_same_words_from_the_first_call_on() {
+    let (server, home, _) = locked_home().await;
+    server
+        .offer_silently(&[
+            (saying("echo", "Other words"), echo()),
+            (plain_tool("wave"), echo()),
+        ])
+        .await;
+    let mut bridge = PipeClient::start(&home, &["stdio"]);
+    bridge.open().await;
+    let mut failures = Vec::new();
+    for _ in 0..3 {
+        let refused = bridge.call("call_tool_read", r#"{"name":"up:echo"}"#).await;
+        let failure: Value = serde_json::from_str(&refused.text()).expect("JSON");
+        failures.push([
+            failure["code"].clone(),
+            failure["error"].clone(),
+            failure["hint"].clone(),
+        ]);
+    }
+    assert_eq!(failures[0], failures[1]);
+    assert_eq!(failures[1], failures[2]);
+    assert_eq!(failures[0][0], "tool_held");
+    let error = failures[0][1].as_str().expect("an error");
+    assert!(error.contains("not in the lock file"), "{error}");
+}
+
+#[tokio::test]
 async fn a_lock_file_of_the_configuration_holds_for_every_daemon_and_nothing_offers_to_approve() {
     let (server, home, file) = locked_home().await;
     server

@@ -253,6 +253,38 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
 }
 
 #[tokio::test]
+async fn a_server_that_lists_nothing_stays_the_agent_s() {
+    for (listed, why) in [
+        (r#"{"tools":[]}"#, "it lists nothing"),
+        (r#"{"tools":"no"}"#, "tools/list"),
+    ] {
+        let server = FakeUpstream::stdio()
+            .tool("echo", echo())
+            .on("tools/list", reply(listed))
+            .start()
+            .await;
+        let entry = json!({ "quarantined": true, "changed_by": "agent" });
+        let daemon = TestDaemon::builder()
+            .upstream_with("up", &server, entry)
+            .start()
+            .await;
+        let (code, said, error) = daemon
+            .home()
+            .cli(&["upstream", "inspect", "up", "--connect"])
+            .await;
+        assert_eq!(code, 1, "{listed}: {said}{error}");
+        assert!(
+            error.contains(why) && error.contains("stays an agent's"),
+            "{listed}: {error}"
+        );
+        let file = std::fs::read_to_string(daemon.home().config_file()).expect("the file");
+        let file: Value = serde_json::from_str(&file).expect("JSON");
+        assert_eq!(file["mcpServers"]["up"]["changed_by"], "agent", "{listed}");
+        assert_eq!(inspected(&daemon, "up").await["awaits_contact"], true);
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_was_never_listed_is_refused_alike_by_every_name() {
     let server = server().await;
     let daemon = TestDaemon::builder()
