@@ -232,6 +232,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
     let (server, tool) = split(&call, &name).await?;
     let declared = DeclaredCall {
         variant,
+        is_stated: true,
         server: &server,
         tool: &tool,
         arguments,
@@ -291,6 +292,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     }
     let declared = DeclaredCall {
         variant: variant.unwrap_or(Variant::Write),
+        is_stated: false,
         server,
         tool,
         arguments,
