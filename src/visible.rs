@@ -4,6 +4,8 @@
 pub mod letters;
 pub mod uris;
 
+use std::fmt::Write;
+
 /// Whether a character is not to be shown as it is: it steers a terminal, turns the direction of text, or stands between letters unseen.
 /// What scripts and emoji need to shape their neighbours may be shown.
 pub fn is_invisible(character: char) -> bool {
@@ -34,6 +36,28 @@ pub fn is_tag(character: char) -> bool {
 fn shapes_neighbours(character: char) -> bool {
     matches!(character,
         '\u{34F}' | '\u{180B}'..='\u{180F}' | '\u{200C}' | '\u{200D}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+/// JSON text that says the same, with such characters inside its strings as JSON escapes.
+pub fn visible_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for character in json.chars() {
+        push_json(character, &mut shown);
+    }
+    shown
+}
+
+/// Adds a character of JSON text.
+pub fn push_json(character: char, json: &mut String) {
+    let is_layout = matches!(character, '\n' | '\r' | '\t');
+    if is_layout || !is_invisible(character) {
+        json.push(character);
+        return;
+    }
+    for unit in character.encode_utf16(&mut [0; 2]) {
+        // Writing into memory does not fail.
+        let _ = write!(json, "\\u{unit:04x}");
+    }
 }
 
 #[cfg(test)]

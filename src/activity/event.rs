@@ -3,6 +3,7 @@
 
 use std::{
     borrow::Cow,
+    fmt,
     sync::Arc,
     time::{Instant, SystemTime},
 };
@@ -103,6 +104,16 @@ pub enum CallEntrance {
     Profile(Arc<str>),
     /// At that of one server.
     Server(ServerName),
+}
+
+impl fmt::Display for CallEntrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => f.write_str(path),
+            Self::Profile(profile) => write!(f, "/mcp/p/{profile}"),
+            Self::Server(server) => write!(f, "/mcp/server/{server}"),
+        }
+    }
 }
 
 /// What a caller said that its call is for.

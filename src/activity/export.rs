@@ -1,7 +1,10 @@
 //! Records as lines of a file: JSON Lines, or CSV for spreadsheets.
 
 use super::record::ActivityRecord;
-use crate::wire::Raw;
+use crate::{
+    visible::{push_json, visible_json},
+    wire::Raw,
+};
 
 /// The form of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +68,7 @@ impl ExportFormat {
     pub fn line(self, record: &ActivityRecord) -> String {
         match self {
             Self::Jsonl => {
-                let mut line = serde_json::to_string(record).unwrap_or_default();
+                let mut line = visible_json(&serde_json::to_string(record).unwrap_or_default());
                 line.push('\n');
                 line
             }
@@ -116,11 +119,26 @@ fn cells(record: &ActivityRecord) -> [String; COLUMNS.len()] {
     ]
 }
 
+/// A cell on one line: what ends a line, steers a terminal or hides from the eye is escaped as in JSON.
+fn on_one_line(cell: &str) -> String {
+    let mut shown = String::with_capacity(cell.len());
+    for character in cell.chars() {
+        match character {
+            '\n' => shown.push_str("\\n"),
+            '\r' => shown.push_str("\\r"),
+            '\t' => shown.push_str("\\t"),
+            other => push_json(other, &mut shown),
+        }
+    }
+    shown
+}
+
 /// A cell. What a spreadsheet would take for a formula is made text by an apostrophe.
 fn quoted(cell: &str) -> String {
-    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let cell = &on_one_line(cell);
+    let is_formula = cell.starts_with(['=', '+', '-', '@']);
     let guard = if is_formula { "'" } else { "" };
-    if is_formula || cell.contains([',', '"', '\n', '\r']) {
+    if is_formula || cell.contains([',', '"']) {
         format!("\"{guard}{}\"", cell.replace('"', "\"\""))
     } else {
         cell.to_owned()
@@ -151,7 +169,7 @@ mod tests {
         let csv = ExportFormat::Csv.line(&record);
         assert!(csv.starts_with("7,,call,0,"), "{csv}");
         assert!(
-            csv.contains("\"up:a\"\"b,c\nd\"") && csv.contains("\"'=1+1\""),
+            csv.contains(r#""up:a""b,c\nd""#) && csv.contains("\"'=1+1\""),
             "{csv}"
         );
         assert!(csv.contains(r#","{""content"":[1,2]}","#), "{csv}");
@@ -160,5 +178,30 @@ mod tests {
         for (name, format) in ExportFormat::ALL {
             assert_eq!(ExportFormat::parse(name), Some(format));
         }
+    }
+
+    #[test]
+    fn nothing_in_an_export_ends_a_line_or_steers_a_terminal() {
+        let text = "a\u{1b}[2J\u{7}\u{85}\u{9b}\u{202e}\u{2028}\u{2029}\n\r\tü";
+        let record = ActivityRecord {
+            error: Some(text.to_owned()),
+            result: Some(Raw::author(&[text])),
+            ..ActivityRecord::default()
+        };
+        for (name, format) in ExportFormat::ALL {
+            let line = format.line(&record);
+            let line = line.trim_end_matches(['\r', '\n']);
+            assert!(
+                !line.chars().any(crate::visible::is_invisible),
+                "{name}: {line}"
+            );
+            assert!(
+                line.contains(r"a\u001b[2J\u0007\u0085\u009b\u202e\u2028\u2029\n\r\tü"),
+                "{line}"
+            );
+        }
+        let line = ExportFormat::Jsonl.line(&record);
+        let read: ActivityRecord = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(read.error.as_deref(), Some(text));
     }
 }

@@ -71,7 +71,10 @@ fn line_of(record: &ActivityRecord) {
     let (kind, outcome) = (record.kind.as_str(), record.outcome.as_str());
     let (id, parent) = (record.call.as_deref(), record.parent.as_deref());
     let (caller, method) = (record.caller.as_deref(), record.method.as_deref());
+    let (client, endpoint) = (record.client.as_deref(), record.endpoint.as_deref());
     let (server, tool) = (record.server.as_deref(), record.tool.as_deref());
+    let (prompt, resource) = (record.prompt.as_deref(), record.resource.as_deref());
+    let task = record.task.as_deref();
     let (code, duration_us, times) = (record.code.as_deref(), record.duration_us, record.times);
     match (kind, outcome) {
         ("change", _) => {
@@ -80,10 +83,10 @@ fn line_of(record: &ActivityRecord) {
             tracing::info!(target: TARGET, kind, caller, action, server, detail, outcome, error, "the operator changed something");
         }
         (_, "refused") => {
-            tracing::info!(target: TARGET, kind, id, parent, caller, method, server, tool, outcome, code, duration_us, times, "a request was refused");
+            tracing::info!(target: TARGET, kind, id, parent, caller, client, endpoint, method, server, tool, prompt, resource, task, outcome, code, duration_us, times, "a request was refused");
         }
         _ => {
-            tracing::info!(target: TARGET, kind, id, parent, caller, method, server, tool, outcome, code, duration_us, "a call ended");
+            tracing::info!(target: TARGET, kind, id, parent, caller, client, endpoint, method, server, tool, prompt, resource, task, outcome, code, duration_us, "a call ended");
         }
     }
 }

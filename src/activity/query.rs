@@ -103,6 +103,9 @@ pub enum BadQuery {
     /// Two directions at once.
     #[error("`cursor` and `after` do not go together")]
     Directions,
+    /// A page without records.
+    #[error("`limit` is 0; it is at least 1")]
+    Limit,
 }
 
 impl RecordQuery {
@@ -124,6 +127,9 @@ impl RecordQuery {
         }
         if let Some(outcome) = self.outcome.as_ref().filter(|text| !is_outcome(text)) {
             return Err(BadQuery::Outcome(repeated(outcome)));
+        }
+        if self.limit == Some(0) {
+            return Err(BadQuery::Limit);
         }
         let order = match (self.cursor, self.after) {
             (Some(_), Some(_)) => return Err(BadQuery::Directions),
@@ -256,6 +262,7 @@ mod tests {
             [6_399_999, 6_400_000, 7_199_999, 7_200_000].map(|time| some.is_in_time(time));
         assert_eq!(in_time, [false, true, true, false]);
         assert_eq!(read(r#"{"cursor":1,"after":1}"#), Err(BadQuery::Directions));
+        assert_eq!(read(r#"{"limit":0}"#), Err(BadQuery::Limit));
         for good in [
             "kind=gap",
             "outcome=asked",

@@ -184,11 +184,7 @@ impl RecordMaker<'_> {
             parent: call.parent.map(|parent| format!("c{parent}")),
             caller: name(&call.caller),
             client: redaction.client(&call.client),
-            endpoint: call.endpoint.as_ref().map(|endpoint| match endpoint {
-                CallEntrance::Path(path) => (*path).to_owned(),
-                CallEntrance::Profile(profile) => format!("/mcp/p/{profile}"),
-                CallEntrance::Server(server) => format!("/mcp/server/{server}"),
-            }),
+            endpoint: call.endpoint.as_ref().map(CallEntrance::to_string),
             method: name(&call.method),
             server: call.server.as_deref().and_then(name),
             variant: call.variant.map(str::to_owned),
@@ -356,13 +352,36 @@ fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// What our rules forbid is refused; what did not work has failed.
+/// What our rules forbid is refused; what names nothing that there is, or says nothing that makes sense, is invalid; what did not work
+/// has failed.
 fn outcome_of(code: ErrorCode) -> &'static str {
     /// The exit code of the command line for what a policy refuses.
     const BY_POLICY: u8 = 4;
-    if code.exit_code() == BY_POLICY {
-        "refused"
-    } else {
-        "failed"
+    match code {
+        ErrorCode::InvalidArguments
+        | ErrorCode::UnknownServer
+        | ErrorCode::UnknownTool
+        | ErrorCode::UnknownPrompt
+        | ErrorCode::UnknownResource
+        | ErrorCode::UnknownProfile
+        | ErrorCode::UnknownRecord => "invalid",
+        _ if code.exit_code() == BY_POLICY => "refused",
+        _ => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_request_is_invalid_and_no_failure() {
+        for code in ErrorCode::ALL {
+            let name = code.as_str();
+            let is_wrong = name.starts_with("unknown_") || name == "invalid_arguments";
+            assert_eq!(outcome_of(*code) == "invalid", is_wrong, "{name}");
+        }
+        assert_eq!(outcome_of(ErrorCode::ToolHeld), "refused");
+        assert_eq!(outcome_of(ErrorCode::TimedOut), "failed");
     }
 }

@@ -39,6 +39,9 @@ const DEPTH: usize = 24;
 /// Members whose own members are variables or headers, which may be secret whatever their names are.
 const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
 
+/// A name whose value is masked in all its parts.
+const SECRET: &str = "secret";
+
 /// Stands for what is left out.
 const LEFT_OUT: &str = "…";
 
@@ -120,7 +123,7 @@ impl Redaction {
         // What is cut first can no longer be found as a whole, so that is done last; but nobody searches megabytes for nothing.
         let looked_at = beginning(text, longest.saturating_mul(4));
         let known = self.secrets.masked(looked_at);
-        let masked = config::mask_text_of_strangers(&known);
+        let masked = config::mask_text_for_records(&known);
         cut(&masked, longest, looked_at.len() < text.len())
     }
 
@@ -201,15 +204,20 @@ impl Walk<'_> {
             let is_secret = match &element {
                 Value::String(text) => texts.is_secret(text),
                 Value::Number(number) => texts.is_secret(&number.to_string()),
-                Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => {
+                Value::Array(_) | Value::Object(_) => texts.is_secret_value(),
+                Value::Null => false,
+                Value::Bool(_) => {
                     texts.pass();
                     false
                 }
             };
-            if is_secret && self.masks_guesses() {
+            let is_secret = is_secret && self.masks_guesses();
+            if is_secret && !matches!(element, Value::Array(_) | Value::Object(_)) {
                 shown.push(MASK.into());
             } else {
-                shown.push(self.value(key, element, depth - 1));
+                // What stands in it is masked as the value of such a name is.
+                let called = if is_secret { SECRET } else { key };
+                shown.push(self.value(called, element, depth - 1));
             }
         }
         shown
@@ -269,7 +277,7 @@ impl Walk<'_> {
     fn text_of(&self, key: &str, text: &str) -> String {
         let known = self.redaction.secrets.masked(text);
         if self.masks_guesses() {
-            config::mask_value(key, &known).into_owned()
+            config::mask_value_for_records(key, &known).into_owned()
         } else {
             known.into_owned()
         }
@@ -323,7 +331,7 @@ fn beginning(text: &str, longest: usize) -> &str {
 /// A resource by its URI, which may carry credentials as an address does.
 pub(super) fn uri(redaction: &Redaction, uri: &str) -> String {
     let known: Cow<'_, str> = redaction.secrets.masked(uri);
-    let masked = config::mask_text_of_strangers(&known);
+    let masked = config::mask_text_for_records(&known);
     cut(&masked, 4 * NAME, false)
 }
 
@@ -403,6 +411,18 @@ mod tests {
             r#"{"key":"***","value":["***","***"]}"#,
         );
         check(
+            r#"["--password",["S",1],"Bearer",{"a":["S"]},"x"]"#,
+            r#"["--password",["***","***"],"Bearer",{"a":["***"]},"x"]"#,
+        );
+        check(
+            r#"["--password",null,"S",["Authorization",{"v":"S"}]]"#,
+            r#"["--password",null,"***",["Authorization",{"v":"***"}]]"#,
+        );
+        check(
+            r#"{"args":["curl","-u","bob:S"],"u":"/x?sig=S","otp":1}"#,
+            r#"{"args":["curl","-u","***"],"u":"/x?sig=***","otp":"***"}"#,
+        );
+        check(
             r#"[["Authorization","x y"],["Accept","z"]]"#,
             r#"[["Authorization","***"],["Accept","z"]]"#,
         );
@@ -443,6 +463,10 @@ mod tests {
         check(Kept::Off, &value, "nothing");
         let name = redaction().name("a hunter2-hunter2 b");
         assert_eq!(name, "a *** b");
+        let address = uri(&redaction(), "lib://h/x?code=S&n=1");
+        assert_eq!(address, "lib://h/x?code=***&n=***");
+        let error = redaction().sentence("failed to get /x?state=S: no");
+        assert_eq!(error, "failed to get /x?state=*** no");
     }
 
     #[test]

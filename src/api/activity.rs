@@ -15,7 +15,7 @@ use futures_util::stream;
 use http::{HeaderValue, header};
 use serde::Deserialize;
 
-use super::{Answer, Api, FailureResponse, ok, wrong};
+use super::{Answer, Api, Said, check_parameters, ok, wrong};
 use crate::{
     activity::{ExportFormat, PAGE, PARAMETERS, RecordPage, RecordQuery},
     error_code::Failure,
@@ -34,7 +34,7 @@ async fn list(
     said: Result<Query<Said>, QueryRejection>,
     query: Result<Query<RecordQuery>, QueryRejection>,
 ) -> Answer {
-    check(said, &[])?;
+    check_parameters(said, &PARAMETERS)?;
     let Query(query) = query.map_err(wrong)?;
     ok(&api.0.management.activity(query).await?)
 }
@@ -42,25 +42,6 @@ async fn list(
 async fn show(State(api): State<Api>, id: Result<Path<u64>, PathRejection>) -> Answer {
     let Path(id) = id.map_err(wrong)?;
     ok(&api.0.management.activity_record(id).await?)
-}
-
-/// The parameters of an address as they are.
-type Said = Vec<(String, String)>;
-
-/// Refuses parameters that there are not: with a filter that is misspelt, everything would be found.
-fn check(said: Result<Query<Said>, QueryRejection>, more: &[&str]) -> Result<(), FailureResponse> {
-    /// Limit: characters of it that are repeated.
-    const REPEATED: usize = 100;
-    let Query(said) = said.map_err(wrong)?;
-    let known = [&PARAMETERS[..], more].concat();
-    let unknown = said.iter().find(|(key, _)| !known.contains(&key.as_str()));
-    unknown.map_or(Ok(()), |(key, _)| {
-        let key: String = key.chars().take(REPEATED).collect();
-        let known = known.join(", ");
-        Err(wrong(format!(
-            "there is no parameter {key:?}: there are {known}"
-        )))
-    })
 }
 
 #[derive(Deserialize)]
@@ -75,7 +56,7 @@ async fn export(
     query: Result<Query<RecordQuery>, QueryRejection>,
     format: Result<Query<FormatQuery>, QueryRejection>,
 ) -> Answer {
-    check(said, &["format"])?;
+    check_parameters(said, &[&PARAMETERS[..], &["format"]].concat())?;
     let (Query(query), Query(format)) = (query.map_err(wrong)?, format.map_err(wrong)?);
     let format = match format.format.as_deref() {
         None => ExportFormat::default(),

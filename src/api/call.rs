@@ -7,8 +7,6 @@ use axum::{
 };
 use bytes::Bytes;
 use http::HeaderMap;
-use serde::Deserialize;
-use serde_json::value::RawValue;
 use tracing::Instrument;
 
 use super::{Answer, Api, json_response, telling, wrong};
@@ -17,19 +15,12 @@ use crate::{
     call_context::CallContext,
     error_code::Failure,
     gate::Variant,
+    router::ToolRequest,
     wire::{Outcome, Raw, method},
 };
 
 pub(super) fn routes() -> HttpRouter<Api> {
     HttpRouter::new().route("/api/v1/call", post(call))
-}
-
-#[derive(Deserialize)]
-struct CallBody<'a> {
-    variant: String,
-    name: String,
-    #[serde(borrow)]
-    args: Option<&'a RawValue>,
 }
 
 async fn call(
@@ -39,7 +30,8 @@ async fn call(
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
     let body = body.map_err(wrong)?;
-    let request: CallBody<'_> = serde_json::from_slice(&body).map_err(wrong)?;
+    let request = Raw::parse(&body).map_err(wrong)?;
+    let request = ToolRequest::read(&request).map_err(wrong)?;
     let management = &api.0.management;
     let name = if request.name.contains(':') {
         request.name
@@ -48,13 +40,6 @@ async fn call(
         management.tool(&request.name)?.name
     };
     let (server, tool) = name.split_once(':').unwrap_or((&name, ""));
-    let args = request.args.map(Raw::from);
-    if args.as_ref().is_some_and(|args| !args.is_object()) {
-        return Err(wrong("`args` is not an object"));
-    }
-    if args.as_ref().is_some_and(Raw::is_too_deep) {
-        return Err(wrong("`args` nests deeper than 512 levels"));
-    }
     let variant = Variant::parse(&request.variant).ok_or_else(|| {
         wrong(format!(
             "the variant {:?} is not read, write or destructive",
@@ -66,7 +51,7 @@ async fn call(
         variant,
         server: server.to_owned(),
         tool: tool.to_owned(),
-        args,
+        args: request.arguments,
     };
     if !telling::is_wanted(&headers) {
         return Ok(json_response(made(&api, &context, call, None).await?));

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use axum::{
     Router as HttpRouter,
     body::Body,
-    extract::{DefaultBodyLimit, State},
+    extract::{DefaultBodyLimit, Query, State, rejection::QueryRejection},
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -157,6 +157,27 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
         format!("the request is wrong: {why}"),
         "Correct the request.",
     ))
+}
+
+/// The parameters of an address as they are.
+type Said = Vec<(String, String)>;
+
+/// Refuses parameters that there are not: with a filter that is misspelt, everything would be found.
+fn check_parameters(
+    said: Result<Query<Said>, QueryRejection>,
+    known: &[&str],
+) -> Result<(), FailureResponse> {
+    /// Limit: characters of it that are repeated.
+    const REPEATED: usize = 100;
+    let Query(said) = said.map_err(wrong)?;
+    let unknown = said.iter().find(|(key, _)| !known.contains(&key.as_str()));
+    unknown.map_or(Ok(()), |(key, _)| {
+        let key: String = key.chars().take(REPEATED).collect();
+        let known = known.join(", ");
+        Err(wrong(format!(
+            "there is no parameter {key:?}: there are {known}"
+        )))
+    })
 }
 
 async fn unknown_path() -> Response {

@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::{Answer, Api, ok, wrong};
+use super::{Answer, Api, Said, check_parameters, ok, wrong};
 use crate::{
     access::Caller,
     catalog::Matching,
@@ -20,6 +20,9 @@ pub(super) fn routes() -> HttpRouter<Api> {
         .route("/api/v1/tools", get(list_or_search))
         .route("/api/v1/tools/show", get(show))
 }
+
+/// What can be said of a list or a search.
+const PARAMETERS: [&str; 5] = ["server", "q", "limit", "match", "detail"];
 
 #[derive(Deserialize)]
 struct ToolsQuery {
@@ -34,9 +37,14 @@ struct ToolsQuery {
 async fn list_or_search(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
+    said: Result<Query<Said>, QueryRejection>,
     query: Result<Query<ToolsQuery>, QueryRejection>,
 ) -> Answer {
+    check_parameters(said, &PARAMETERS)?;
     let Query(query) = query.map_err(wrong)?;
+    if query.limit == Some(0) {
+        return Err(wrong("`limit` is 0; it is at least 1"));
+    }
     let Some(text) = query.q else {
         return ok(&api.0.management.tools(query.server.as_deref())?);
     };
@@ -67,7 +75,12 @@ struct ShowQuery {
     name: String,
 }
 
-async fn show(State(api): State<Api>, query: Result<Query<ShowQuery>, QueryRejection>) -> Answer {
+async fn show(
+    State(api): State<Api>,
+    said: Result<Query<Said>, QueryRejection>,
+    query: Result<Query<ShowQuery>, QueryRejection>,
+) -> Answer {
+    check_parameters(said, &["name"])?;
     let Query(query) = query.map_err(wrong)?;
     ok(&api.0.management.tool(&query.name)?)
 }

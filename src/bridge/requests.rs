@@ -262,6 +262,9 @@ pub(super) fn unreachable(asked: &ClientRequest, absent: &NoDaemon) -> Bytes {
         ErrorCode::Internal => {
             "`mcpproxy status` and `mcpproxy config check` in a terminal say more."
         }
+        ErrorCode::Unauthorized => {
+            "Correct the --token that mcpproxy was started with, or $MCPPROXY_TOKEN."
+        }
         _ => {
             "Correct the --endpoint that mcpproxy was started with; `mcpproxy upstream list` in a terminal shows the servers."
         }

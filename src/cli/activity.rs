@@ -148,17 +148,20 @@ impl ListActivity {
             return Err(mistake.next("leave --follow out, or start the daemon"));
         }
         let query = self.filter.query();
-        let mut found = source.records(query.clone(), self.limit.into()).await?;
+        let most = usize::from(self.limit);
         let shows_all = out.is_verbose();
         if out.is_json() {
+            let found = source.records(query, most).await?;
             return output::json(&output::as_json(&found)?);
         }
+        let reading = source.records_for_rows(query.clone(), most, shows_all);
+        let mut found = reading.await?;
         if !self.follow {
             if found.records.is_empty() {
                 out.note(&nothing_found(&query, &source));
                 return Ok(());
             }
-            return print(&found.records, shows_all);
+            return print(&found.records, shows_all, most);
         }
         let mut last = match found.records.first() {
             Some(newest) => newest.id,
@@ -172,6 +175,8 @@ impl ListActivity {
                 .first()
                 .map_or(0, |newest| newest.id),
         };
+        let newest = shown(&found.records, shows_all).take(most).cloned();
+        found.records = newest.collect();
         found.records.reverse();
         loop {
             last = found
@@ -211,7 +216,7 @@ fn nothing_found(query: &RecordQuery, source: &RecordSource) -> String {
     text
 }
 
-fn print(records: &[ActivityRecord], all: bool) -> Result<(), CommandFailure> {
+fn print(records: &[ActivityRecord], all: bool, most: usize) -> Result<(), CommandFailure> {
     let columns = [
         name("ID"),
         name("TIME"),
@@ -223,7 +228,9 @@ fn print(records: &[ActivityRecord], all: bool) -> Result<(), CommandFailure> {
     let today = utc(SystemTime::now());
     output::table(
         columns,
-        shown(records, all).map(|record| row(record, &today)),
+        shown(records, all)
+            .take(most)
+            .map(|record| row(record, &today)),
     )
 }
 
@@ -315,7 +322,21 @@ mod tests {
         };
         assert_eq!(what(&inner), "call_tool_read → up:echo");
         assert_eq!(what(&outer), "call_tool_read → up:echo");
+        let plain = ActivityRecord {
+            variant: None,
+            ..inner.clone()
+        };
+        assert_eq!(what(&plain), "call_tool → up:echo");
+        let apart = ActivityRecord {
+            tool: text("call_tool"),
+            arguments: Some(crate::wire::Raw::author(
+                &serde_json::json!({ "server": "up", "tool": "echo" }),
+            )),
+            ..outer.clone()
+        };
+        assert_eq!(what(&apart), "call_tool → up:echo");
         let count = |records: &[ActivityRecord], all| shown(records, all).count();
+        assert_eq!(count(&[apart, plain], false), 1);
         assert_eq!(count(&[outer.clone(), inner.clone()], false), 1);
         assert_eq!(count(&[outer.clone(), inner.clone()], true), 2);
         assert_eq!(count(std::slice::from_ref(&outer), false), 1);

@@ -10,7 +10,9 @@ use super::{
     output::{self, Output},
     table::{name, text},
 };
-use crate::management::{ConfigReport, Exposure, Management, OverFiles, StatusReport};
+use crate::management::{
+    COUNTS_AFTER_RESTART, ConfigReport, Exposure, Management, OverFiles, StatusReport,
+};
 
 /// Say which configuration file counts, or check it
 #[derive(Debug, Subcommand)]
@@ -76,10 +78,17 @@ impl ConfigCheck {
         };
         let mut report = files.check(exposure);
         if report.error.is_none()
-            && let Some(error) = not_in_force(files, out).await
+            && let Some(status) = running(files, out).await
         {
-            report.ok = false;
-            report.faults.push(error);
+            if let Some(error) = status.config_error {
+                report.ok = false;
+                report.faults.push(format!(
+                    "the daemon that runs does not take the file as it stands: {error}"
+                ));
+            }
+            let waits = status.warnings.into_iter();
+            let waits = waits.filter(|warning| warning.ends_with(COUNTS_AFTER_RESTART));
+            report.warnings.extend(waits);
         }
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
@@ -90,14 +99,12 @@ impl ConfigCheck {
     }
 }
 
-/// Why the daemon that runs does not use the file as it stands.
-async fn not_in_force(files: &Management<OverFiles>, out: Output) -> Option<String> {
+/// How the daemon is that runs on the file.
+async fn running(files: &Management<OverFiles>, out: Output) -> Option<StatusReport> {
     // Whoever cannot be asked has no objections.
     let daemon = connection::open(files, out).await.ok()?;
     let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
-    let error = status.config_error?;
-    (status.config_file == files.config_file())
-        .then(|| format!("the daemon that runs does not take the file as it stands: {error}"))
+    (status.config_file == files.config_file()).then_some(status)
 }
 
 fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {

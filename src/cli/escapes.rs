@@ -1,6 +1,6 @@
 //! Strangers' text, made harmless for a terminal: what could steer it, or hides from the eye, is shown escaped.
 
-use std::fmt::Write;
+pub(super) use crate::visible::{push_json, visible_json};
 
 use crate::visible::is_invisible;
 
@@ -16,28 +16,6 @@ pub(super) fn visible(text: &str) -> String {
         }
     }
     shown
-}
-
-/// JSON text that says the same, with such characters inside its strings as JSON escapes.
-pub(super) fn visible_json(json: &str) -> String {
-    let mut shown = String::with_capacity(json.len());
-    for character in json.chars() {
-        push_json(character, &mut shown);
-    }
-    shown
-}
-
-/// Adds a character of JSON text.
-pub(super) fn push_json(character: char, json: &mut String) {
-    let is_layout = matches!(character, '\n' | '\r' | '\t');
-    if is_layout || !is_invisible(character) {
-        json.push(character);
-        return;
-    }
-    for unit in character.encode_utf16(&mut [0; 2]) {
-        // Writing into memory does not fail.
-        let _ = write!(json, "\\u{unit:04x}");
-    }
 }
 
 #[cfg(test)]

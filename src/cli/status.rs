@@ -167,7 +167,7 @@ fn servers(counts: ServerCounts) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, state)| format!("{count} {state}"))
         .collect();
-    format!("{total} configured: {}", parts.join(", "))
+    format!("{total} in the configuration: {}", parts.join(", "))
 }
 
 /// A time span in its two largest units.

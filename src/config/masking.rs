@@ -24,6 +24,8 @@ pub(super) const SECRET_NAMES: &[&str] = &[
     "cookie",
     "webhook",
     "connectionstring",
+    "sessionid",
+    "sessid",
 ];
 
 /// Words that say so only where they stand alone: "pat" and "auth" inside others ("path", "author") say nothing.
@@ -36,6 +38,9 @@ pub(super) const SECRET_WORDS: &[&str] = &[
     "key",
     "pass",
     "pwd",
+    "otp",
+    "totp",
+    "jwt",
 ];
 
 /// What stands before a credential in a header.
@@ -93,7 +98,6 @@ pub(super) fn is_secret_name(name: &str) -> bool {
         || name
             .split(|c: char| !c.is_ascii_alphanumeric())
             .any(|word| is_one_of(word, SECRET_WORDS))
-        || folded == "key"
 }
 
 pub(super) fn is_one_of(word: &str, words: &[&str]) -> bool {

@@ -3,6 +3,7 @@
 //! The only door to the JSONC parser, globs, the platform's folders and file watching. It decides nothing about running servers.
 
 mod activity;
+mod addresses;
 mod document;
 pub mod duration;
 mod edit;
@@ -82,7 +83,8 @@ pub use server_entry::{
 pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
 pub use source::{LoadError, Overrides, Variables, load, process_environment};
 pub use strangers_text::{
-    TextsOfList, is_named_value, mask_text_of_strangers, mask_value, names_a_secret, says_secret,
+    TextsOfList, is_named_value, mask_text_for_records, mask_text_of_strangers, mask_value,
+    mask_value_for_records, names_a_secret, says_secret,
 };
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};

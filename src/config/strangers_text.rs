@@ -3,9 +3,12 @@
 
 use std::{borrow::Cow, ops::Range};
 
-use super::masking::{
-    SECRET_PREFIXES, SECRET_SCHEMES, SHORTEST_CREDENTIAL, hidden_in, is_one_of, is_secret_flag,
-    is_secret_name,
+use super::{
+    addresses::{self, Parameters},
+    masking::{
+        SECRET_PREFIXES, SECRET_SCHEMES, SHORTEST_CREDENTIAL, hidden_in, is_one_of, is_secret_flag,
+        is_secret_name,
+    },
 };
 use crate::secret::MASK;
 
@@ -49,10 +52,19 @@ pub fn names_a_secret(name: &str) -> bool {
 /// The value of a member of this name in text that a stranger wrote: nothing of it where the name says that it is a secret, else what
 /// [`mask_text_of_strangers`] leaves.
 pub fn mask_value<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
+    masked_value(name, value, Parameters::Secret)
+}
+
+/// The same for what is kept: else what [`mask_text_for_records`] leaves.
+pub fn mask_value_for_records<'a>(name: &str, value: &'a str) -> Cow<'a, str> {
+    masked_value(name, value, Parameters::All)
+}
+
+fn masked_value<'a>(name: &str, value: &'a str, parameters: Parameters) -> Cow<'a, str> {
     if is_secret_name(name) && !value.is_empty() {
         Cow::Borrowed(MASK)
     } else {
-        mask_text_of_strangers(value)
+        masked(value, parameters)
     }
 }
 
@@ -70,16 +82,19 @@ pub fn is_named_value(key: &str) -> bool {
 #[derive(Debug, Default)]
 pub struct TextsOfList {
     follows_name: bool,
+    follows_user_flag: bool,
     in_block: bool,
 }
 
 impl TextsOfList {
     /// Whether the next text is a secret because of those before it.
     pub fn is_secret(&mut self, text: &str) -> bool {
-        let is_secret = self.follows_name || self.in_block;
+        let is_login = self.follows_user_flag && is_login(text);
+        let is_secret = self.follows_name || self.in_block || is_login;
         self.follows_name = is_secret_flag(text) || is_bare_name(text) || is_scheme(text);
-        let begins = text.rfind(BLOCK);
-        let ends = text.rfind(BLOCK_END);
+        self.follows_user_flag = is_user_flag(text);
+        let begins = places(text, BLOCK).next_back();
+        let ends = places(text, BLOCK_END).next_back();
         self.in_block = match (begins, ends) {
             (None, None) => self.in_block,
             (begins, ends) => begins > ends,
@@ -87,9 +102,17 @@ impl TextsOfList {
         is_secret
     }
 
-    /// Something that is no text comes next.
+    /// Whether a list or an object, which comes next, is a secret in all its parts.
+    pub fn is_secret_value(&mut self) -> bool {
+        let is_secret = self.follows_name || self.in_block;
+        self.pass();
+        is_secret
+    }
+
+    /// Something that can be no secret comes next. A null stands for nothing, and what comes after it is still looked at.
     pub fn pass(&mut self) {
         self.follows_name = false;
+        self.follows_user_flag = false;
     }
 }
 
@@ -105,10 +128,20 @@ fn is_of_name(c: char) -> bool {
 
 /// Text of a stranger, prose or not: what looks like a credential in it, or is introduced as one, is masked.
 pub fn mask_text_of_strangers(text: &str) -> Cow<'_, str> {
+    masked(text, Parameters::Secret)
+}
+
+/// The same for what is kept: of addresses no parameter is left, because codes and signatures have names of all kinds.
+pub fn mask_text_for_records(text: &str) -> Cow<'_, str> {
+    masked(text, Parameters::All)
+}
+
+fn masked(text: &str, parameters: Parameters) -> Cow<'_, str> {
     let mut hidden = Vec::new();
     blocks(text, &mut hidden);
-    credentials_of_urls(text, &mut hidden);
+    addresses::hide(text, parameters, &mut hidden);
     declared(text, &mut hidden);
+    elements(text, &mut hidden);
     headers(text, &mut hidden);
     words(text, &mut hidden);
     if hidden.is_empty() {
@@ -143,29 +176,39 @@ fn blocks(text: &str, hidden: &mut Ranges) {
 }
 
 fn find(text: &str, from: usize, what: &str) -> Option<usize> {
-    Some(from + text.get(from..)?.find(what)?)
+    Some(from + places(text.get(from..)?, what).next()?)
 }
 
-/// `user:password` before the host, whatever characters the password has.
-fn credentials_of_urls(text: &str, hidden: &mut Ranges) {
-    for (at, separator) in text.match_indices("://") {
-        let start = at + separator.len();
+/// Where something stands that begins with a dash, in either case.
+fn places(text: &str, what: &str) -> impl DoubleEndedIterator<Item = usize> {
+    let dashes = text.match_indices('-').map(|(at, _)| at);
+    dashes.filter(move |at| {
+        let found = text.get(*at..at + what.len());
+        found.is_some_and(|found| found.eq_ignore_ascii_case(what))
+    })
+}
+
+/// Elements whose names say that they are secret: `<password>…</password>`.
+fn elements(text: &str, hidden: &mut Ranges) {
+    let mut from = 0;
+    while let Some(open) = text.get(from..).and_then(|rest| rest.find('<')) {
+        let start = from + open + 1;
+        from = start;
         let rest = text.get(start..).unwrap_or_default();
-        let is_end = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>');
-        let url = rest.split(is_end).next().unwrap_or_default();
-        let authority = url.split(['/', '?', '#']).next().unwrap_or_default();
-        let has_password = authority.split_once(':').is_some_and(|(user, port)| {
-            !user.starts_with('[') && !port.is_empty() && !port.bytes().all(|b| b.is_ascii_digit())
-        });
-        let user = match authority.rfind('@') {
-            // A password in which a slash stands as it is.
-            None if has_password => url.rfind('@'),
-            found => found,
-        };
-        hidden.extend(
-            user.filter(|user| *user > 0)
-                .map(|user| start..start + user),
-        );
+        let name = rest.split(|c: char| !is_of_name(c) && c != ':').next();
+        let name = name.unwrap_or_default();
+        if name.is_empty() || name.len() > LONGEST_NAME || !is_secret_name(name) {
+            continue;
+        }
+        let inside = rest.split_once('>').map(|(_, inside)| inside);
+        let value = inside.and_then(|inside| inside.split_once("</"));
+        if let Some((value, after)) =
+            value.filter(|(value, _)| !value.trim().is_empty() && !value.contains('<'))
+        {
+            let end = text.len() - after.len() - "</".len();
+            hidden.push(end - value.len()..end);
+            from = end;
+        }
     }
 }
 
@@ -244,7 +287,8 @@ fn words(text: &str, hidden: &mut Ranges) {
             continue;
         }
         let is_announcing = announces(word);
-        if is_announced && !is_announcing {
+        let is_login = is_user_flag(before) && is_login(word);
+        if is_announced && !is_announcing || is_login {
             hidden.push(start..end_of_value(text, start, word));
         } else if has_credential_inside(word) {
             hidden.push(start..start + word.len());
@@ -312,6 +356,20 @@ fn announces(word: &str) -> bool {
     }
 }
 
+/// Whether user and password follow, as programs that fetch addresses take them.
+fn is_user_flag(word: &str) -> bool {
+    matches!(word, "-u" | "-U" | "--user" | "--proxy-user")
+}
+
+/// Whether a text is user and password: not so the numbers of a user and a group.
+fn is_login(text: &str) -> bool {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = text.split_once(':');
+    parts.is_some_and(|(user, password)| {
+        !password.is_empty() && !(is_number(user) && is_number(password))
+    })
+}
+
 /// Whether what follows is a credential of this scheme.
 fn is_scheme(word: &str) -> bool {
     is_one_of(word, SECRET_SCHEMES)
@@ -347,24 +405,6 @@ mod tests {
         check("", "");
         assert_eq!(mask_value("token", "abc"), "***");
         assert_eq!(mask_value("path", "abc"), "abc");
-    }
-
-    #[test]
-    fn addresses_lose_user_and_password_whatever_characters_they_have() {
-        let check = |text: &str, expected: &str| assert_eq!(mask_text_of_strangers(text), expected);
-        check(
-            "see https://u:p@h/x?token=1&a=2 now",
-            "see https://***@h/x?token=***&a=2 now",
-        );
-        check("db postgres://u:p,s;s(1)@h/db", "db postgres://***@h/db");
-        check(
-            "db postgres://u:p@ss@h:5432/db",
-            "db postgres://***@h:5432/db",
-        );
-        check("db=mysql://u:p/w@h/db", "db=mysql://***@h/db");
-        check("redis://:hunter2@h:6379/0", "redis://***@h:6379/0");
-        check("http://[::1]:8080/a@b", "http://[::1]:8080/a@b");
-        check("http://h:8080/a@b", "http://h:8080/a@b");
     }
 
     #[test]
@@ -419,5 +459,35 @@ mod tests {
         check(&["my token is", "x"], &[false, false]);
         assert!(says_secret("Name", "DB_PASSWORD") && !says_secret("name", "path"));
         assert!(!says_secret("title", "password") && is_named_value("value"));
+    }
+
+    #[test]
+    fn a_list_or_an_object_after_a_name_is_a_secret_too() {
+        let mut list = TextsOfList::default();
+        assert!(!list.is_secret_value() && !list.is_secret("--password"));
+        assert!(list.is_secret_value() && !list.is_secret_value());
+        assert!(!list.is_secret("-u") && list.is_secret("bob:S"));
+        assert!(!list.is_secret("-u") && !list.is_secret("1000:1000"));
+    }
+
+    #[test]
+    fn logins_elements_and_keys_in_small_letters_are_masked() {
+        let check = |text: &str, expected: &str| assert_eq!(mask_text_of_strangers(text), expected);
+        check("curl -u bob:S https://h/", "curl -u *** https://h/");
+        check("curl --user 'bob:S x' h", "curl --user '***' h");
+        check("docker run -u 1000:1000 x", "docker run -u 1000:1000 x");
+        check(
+            "a <password>S x</password> b",
+            "a <password>***</password> b",
+        );
+        check("<o:Key id=\"1\">S</o:Key>", "<o:Key id=\"1\">***</o:Key>");
+        check("say <token> and <name>", "say <token> and <name>");
+        check(
+            "a -----begin private key-----\nmii\n-----end private key----- b",
+            "a *** b",
+        );
+        check("otp=123 x", "otp=***");
+        assert_eq!(mask_value("jwt", "a"), "***");
+        assert_eq!(mask_value("PHPSESSID", "a"), "***");
     }
 }

@@ -322,7 +322,7 @@ impl ServedClient {
             if session.kept().capabilities.is_some() {
                 client.inbound.keep(&session).await;
             }
-            tracing::info!(parent: &span, client = shown, %revision, endpoint = ?view, "session opened");
+            tracing::info!(parent: &span, client = shown, %revision, endpoint = %view, "session opened");
             Some(Answer::opening(&request.id, &opening.result, session))
         })
     }

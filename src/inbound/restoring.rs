@@ -75,7 +75,7 @@ impl Inbound {
         let (shown, revision) = (agreed.client.shown(), agreed.revision);
         let session = sessions.continue_session(id, caller, view, agreed, &claimed);
         let session = session.ok_or(NoSession::Busy)?;
-        tracing::info!(client = shown, %revision, endpoint = ?view, "session continued");
+        tracing::info!(client = shown, %revision, endpoint = %view, "session continued");
         self.resume_notices(&session, kept);
         Ok(session)
     }

@@ -41,8 +41,7 @@ fn failed(error: &UnreadableActivity) -> Failure {
             "`mcpproxy activity list --help` says what can be asked for.",
         ),
         UnreadableActivity::File(_) => {
-            let hint =
-                "`mcpproxy status` says how the log is; a file that is no good can be moved away.";
+            let hint = "Start the daemon, which sets a damaged file aside and begins a new one, or move the file away.";
             Failure::new(ErrorCode::Internal, error.to_string(), hint)
         }
     }

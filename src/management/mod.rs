@@ -38,7 +38,7 @@ pub use self::{
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
     login::{LoginProgress, LoginStarted},
-    over_daemon::OverDaemon,
+    over_daemon::{COUNTS_AFTER_RESTART, OverDaemon},
     over_files::{ConfigReport, Exposure, OverFiles},
     parameters::ShownParameter,
     server_logs::{last_lines, last_lines_before},

@@ -7,6 +7,7 @@ use super::{
     gated::{self, call_variant, login_step},
 };
 use crate::{
+    config::Settings,
     error_code::{ErrorCode, Failure},
     names::{self, ServerName},
 };
@@ -30,7 +31,10 @@ impl Management {
         let file = self.config_file().display();
         let server = failure.server.as_deref();
         let step = match (failure.code, server) {
-            (ErrorCode::UnknownServer, _) => Some(self.closest_server(server)),
+            (ErrorCode::UnknownServer, _) => Some(closest_server(
+                &self.settings_in_force(),
+                server.unwrap_or_default(),
+            )),
             (ErrorCode::UnknownTool, Some(server)) => Some(self.closest_tool(server, failure)),
             (ErrorCode::ServerMisconfigured, _) => {
                 Some(correct_entry(&failure.error, self.config_file()))
@@ -53,15 +57,6 @@ impl Management {
             _ => None,
         };
         step.unwrap_or_else(|| to_the_user_itself(&failure.hint))
-    }
-
-    fn closest_server(&self, wanted: Option<&str>) -> String {
-        let settings = self.settings_in_force();
-        let known = settings.servers.keys().map(ServerName::as_str);
-        match wanted.and_then(|wanted| names::closest(wanted, known)) {
-            Some(close) => format!("the closest configured name is {close:?}"),
-            None => "`mcpproxy upstream list` shows the configured servers".to_owned(),
-        }
     }
 
     fn closest_tool(&self, server: &str, failure: &Failure) -> String {
@@ -99,6 +94,18 @@ impl Management {
             format!("`mcpproxy upstream show {server}` says how it is; try again")
         })
     }
+}
+
+/// Where a person finds the servers, and which one may be meant.
+pub(super) fn closest_server(settings: &Settings, wanted: &str) -> String {
+    let known = settings.servers.keys().map(ServerName::as_str);
+    let known = known.chain(settings.broken.iter().map(|broken| &*broken.name));
+    let close = names::closest(wanted, known)
+        .map(|close| format!("; the closest configured name is {close:?}"));
+    format!(
+        "`mcpproxy upstream list` shows the configured servers{}",
+        close.unwrap_or_default()
+    )
 }
 
 /// What a model is to ask of the user, the user does.

@@ -27,6 +27,9 @@ use crate::{
 /// How often it is looked whether a server has settled.
 const SETTLING: Duration = Duration::from_millis(50);
 
+/// How a warning ends of what was changed in the file and cannot come into force now.
+pub const COUNTS_AFTER_RESTART: &str = "counts after a restart of the daemon";
+
 /// The parts of a running daemon.
 pub struct OverDaemon {
     keeper: Keeper,
@@ -94,9 +97,7 @@ impl Management {
     /// What of the file counts only after a restart, each in a sentence.
     pub(super) fn restart_needed(&self) -> Vec<String> {
         let keys = self.0.keeper.needs_restart();
-        let warning = |key| {
-            format!("`{key}` was changed; the new value counts after a restart of the daemon")
-        };
+        let warning = |key| format!("`{key}` was changed; the new value {COUNTS_AFTER_RESTART}");
         keys.into_iter().map(warning).collect()
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::{
     Backing, Management,
     gated::{configured, held_step, server_refusal, wants_more},
-    operator_hints::correct_entry,
+    operator_hints::{closest_server, correct_entry},
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
     writing::bad_name,
@@ -214,7 +214,14 @@ impl<B: Backing> Management<B> {
             Ok(entry) => Ok(self.row(&settings, &lists, entry)),
             Err(failure) => {
                 let broken = settings.broken.iter().find(|broken| broken.name == name);
-                broken.map(|broken| self.broken_row(broken)).ok_or(failure)
+                let row = broken.map(|broken| self.broken_row(broken));
+                row.ok_or_else(|| match failure.code {
+                    ErrorCode::UnknownServer => Failure {
+                        hint: closest_server(&settings, name),
+                        ..failure
+                    },
+                    _ => failure,
+                })
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Records of what callers ask of servers and of the tools of our own: each request has one, from where it is known what it wants to its
 //! end, whatever that is. A future that is dropped ends its record with it.
 
+use std::fmt;
+
 use super::{Reply, RequestError, Router, View};
 use crate::{
     access::Caller,
@@ -103,6 +105,13 @@ fn end_in_vain(record: OpenCall, error: &RequestError) {
     match error {
         RequestError::Failed(failure) => record.failed(failure),
         RequestError::Rpc(error) => record.was_wrong(error),
+    }
+}
+
+impl fmt::Display for View {
+    /// As the address that shows it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", entrance(self))
     }
 }
 

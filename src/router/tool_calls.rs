@@ -21,6 +21,8 @@ pub(super) struct ToolCalls<'a>(&'a Router);
 /// What is called, and as what.
 pub(super) struct DeclaredCall<'a> {
     pub(super) variant: Variant,
+    /// Whether the caller said so, and it was not found out for it.
+    pub(super) is_stated: bool,
     pub(super) server: &'a str,
     /// The server's own name for it.
     pub(super) tool: &'a str,
@@ -83,6 +85,7 @@ impl Router {
     ) -> Result<Outcome, Failure> {
         let declared = DeclaredCall {
             variant,
+            is_stated: true,
             server,
             tool,
             arguments: args.cloned(),
@@ -111,7 +114,9 @@ impl Router {
         let body = CallBody::Arguments(declared.arguments.as_ref());
         let mut record = self.begin(context, entrance, method::TOOLS_CALL, body);
         record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
-        record.is_declared(declared.variant.as_str(), declared.intent.take());
+        if declared.is_stated {
+            record.is_declared(declared.variant.as_str(), declared.intent.take());
+        }
         let called = self.call_declared(context, declared, params).await;
         recording::end_with(record, &called);
         called
@@ -125,6 +130,7 @@ impl Router {
     ) -> Result<Outcome, RequestError> {
         let DeclaredCall {
             variant,
+            is_stated: _,
             server,
             tool,
             arguments,

@@ -190,6 +190,7 @@ async fn a_token_says_who_it_is_in_both_eras_and_over_every_transport() {
         refused.to_string().contains("token is not known"),
         "{refused}"
     );
+    assert!(refused.to_string().contains("$MCPPROXY_TOKEN"), "{refused}");
 }
 
 #[tokio::test]

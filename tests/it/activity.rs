@@ -95,7 +95,7 @@ async fn a_call_is_recorded_however_it_ends() {
         ("refuse", "rpc_error", "-32001"),
         ("fail", "tool_error", "-"),
         ("up__nothing", "invalid", "-32602"),
-        ("call_tool_read", "failed", "invalid_arguments"),
+        ("call_tool_read", "invalid", "invalid_arguments"),
         ("hang", "failed", "timed_out"),
         ("hang", "withdrawn", "-"),
         ("die", "failed", "connection_lost"),

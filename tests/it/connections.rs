@@ -244,6 +244,11 @@ async fn a_server_that_was_asked_too_much_is_left_alone_as_long_as_it_asks() {
     let error = row["last_error"].as_str().unwrap_or_default();
     let is_late = ["in 25m", "in 24m"].iter().any(|late| error.contains(late));
     assert!(is_late && error.contains("HTTP 429"), "{error}");
+    let step = row["next_step"].as_str().unwrap_or_default();
+    assert!(
+        step.contains("fewer requests") && !step.contains("URL"),
+        "{step}"
+    );
     busy.abort();
 }
 

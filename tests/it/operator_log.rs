@@ -34,7 +34,17 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
     let client = TestClient::speaking("2025-06-18")
         .connect(&daemon, "/mcp/call")
         .await;
-    line(&daemon, &["INFO", "session opened", "test 1", "2025-06-18"]).await;
+    line(
+        &daemon,
+        &[
+            "INFO",
+            "session opened",
+            "test 1",
+            "2025-06-18",
+            "endpoint=/mcp/call",
+        ],
+    )
+    .await;
     client.wait_for_tool("call_tool_read").await;
     line(
         &daemon,
@@ -48,6 +58,17 @@ async fn the_operator_sees_who_came_and_what_was_refused() {
         &["INFO", "a request was refused", "server=\"off\"", "code="],
     )
     .await;
+    let params = r#"{"uri":"lib://nowhere/x?code=Secret"}"#;
+    client.request("resources/read", params).await;
+    let parts = ["a call ended", "resource=\"lib://nowhere/x?code=***\""];
+    let said = line(&daemon, &parts).await;
+    assert!(
+        said.contains("endpoint=\"/mcp/call\"") && said.contains("client=\"test 1\""),
+        "{said}"
+    );
+    let params = r#"{"name":"nobody"}"#;
+    client.request("prompts/get", params).await;
+    line(&daemon, &["a call ended", "prompt=\"nobody\"", "invalid"]).await;
 
     let send = async |headers: &[(&str, &str)], body: &str| {
         let headers = [&[JSON, BOTH], headers].concat();

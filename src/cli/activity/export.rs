@@ -95,6 +95,10 @@ impl ExportActivity {
             page = source.page(query.clone()).await?;
             count += page.records.len();
         }
+        if let Some(file) = self.file.filter(|_| out.is_json()) {
+            let written = serde_json::json!({ "file": file, "records": count });
+            return output::json(&output::as_json(&written)?);
+        }
         out.note(&format!("{count} records were written"));
         Ok(())
     }

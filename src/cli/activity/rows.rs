@@ -11,7 +11,7 @@ pub(super) fn shown(
 ) -> impl Iterator<Item = &ActivityRecord> {
     let made = records.iter().filter_map(|record| {
         let parent = record.parent.as_deref()?;
-        record.variant.as_ref()?;
+        is_made_by_tool(record).then_some(())?;
         Some((record.run, parent, record.outcome.as_str()))
     });
     let made: HashSet<(u64, &str, &str)> = if all { HashSet::new() } else { made.collect() };
@@ -21,10 +21,17 @@ pub(super) fn shown(
     })
 }
 
+/// Whether it is the call that a tool of ours made.
+fn is_made_by_tool(record: &ActivityRecord) -> bool {
+    record.parent.is_some() && record.server.is_some() && record.tool.is_some()
+}
+
 pub(super) fn row(record: &ActivityRecord, today: &str) -> [String; 6] {
     let absent = || "-".to_owned();
     let outcome = match (&record.code, record.outcome.as_str()) {
         (Some(code), "refused" | "failed") => code.clone(),
+        // The number of a JSON-RPC error says less than the word.
+        (Some(code), "invalid") if !code.starts_with('-') => code.clone(),
         (_, outcome) => outcome.to_owned(),
     };
     [
@@ -61,13 +68,17 @@ pub(super) fn what(record: &ActivityRecord) -> String {
         "call" => None,
         kind => Some(kind),
     };
-    let thing = record.thing().map(|thing| match &record.variant {
-        // It came through a tool of ours, by its variant.
-        Some(variant) if record.parent.is_some() => format!("call_tool_{variant} → {thing}"),
-        _ => match target(record) {
+    let thing = record.thing().map(|thing| {
+        if is_made_by_tool(record) {
+            // A call without a variant came through the tool that takes none.
+            let variant = record.variant.as_ref();
+            let variant = variant.map_or_else(String::new, |variant| format!("_{variant}"));
+            return format!("call_tool{variant} → {thing}");
+        }
+        match target(record) {
             Some(target) => format!("{thing} → {target}"),
             None => thing,
-        },
+        }
     });
     let times = record.times.filter(|times| *times > 1);
     let times = times.map(|times| format!("({times} times)"));
@@ -92,7 +103,9 @@ pub(super) fn what(record: &ActivityRecord) -> String {
 fn target(record: &ActivityRecord) -> Option<String> {
     let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with("call_tool");
     let arguments = record.arguments.as_ref().filter(|_| is_caller)?;
-    arguments.get("name")?.string()
+    let text = |key| arguments.get(key).and_then(|text| text.string());
+    let apart = || Some(format!("{}:{}", text("server")?, text("tool")?));
+    text("name").or_else(apart)
 }
 
 pub(super) fn took(micros: u64) -> String {

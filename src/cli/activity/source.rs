@@ -2,8 +2,9 @@
 
 use http::Method;
 
+use super::rows::shown;
 use crate::{
-    activity::{PAGE, RecordPage, RecordQuery},
+    activity::{ActivityRecord, PAGE, RecordPage, RecordQuery},
     cli::{failure::CommandFailure, output},
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{Management, OverFiles},
@@ -40,17 +41,48 @@ impl RecordSource {
     /// As many of the records as are wanted: a page may have looked at many and found few.
     pub(super) async fn records(
         &mut self,
-        mut query: RecordQuery,
+        query: RecordQuery,
         most: usize,
+    ) -> Result<RecordPage, CommandFailure> {
+        self.until_enough(query, |found| most.saturating_sub(found.len()))
+            .await
+    }
+
+    /// Records for as many rows as are wanted, or a few more.
+    pub(super) async fn records_for_rows(
+        &mut self,
+        query: RecordQuery,
+        most: usize,
+        all: bool,
+    ) -> Result<RecordPage, CommandFailure> {
+        /// Limit: records between a call of a tool of ours and the call that it made. With more both have a row.
+        const BETWEEN: usize = 20;
+        self.until_enough(query, |found| {
+            let rows = shown(found, all).count();
+            let missing = (most + 1).saturating_sub(rows);
+            if missing == 0 {
+                0
+            } else {
+                2 * missing + BETWEEN
+            }
+        })
+        .await
+    }
+
+    /// Reads on until no more are wanted, or there are none.
+    async fn until_enough(
+        &mut self,
+        mut query: RecordQuery,
+        wanted: impl Fn(&[ActivityRecord]) -> usize,
     ) -> Result<RecordPage, CommandFailure> {
         let mut found = RecordPage::default();
         loop {
-            query.limit = Some((most - found.records.len()).min(PAGE.0));
+            query.limit = Some(wanted(&found.records).clamp(1, PAGE.0));
             let page = self.page(query.clone()).await?;
             found.records.extend(page.records);
             found.next = page.next;
             match page.next {
-                Some(next) if found.records.len() < most => go_on(&mut query, next),
+                Some(next) if wanted(&found.records) > 0 => go_on(&mut query, next),
                 _ => return Ok(found),
             }
         }

@@ -15,6 +15,8 @@ use super::{
 use crate::{
     config::OPERATOR,
     daemon_client::{self, AnswerDeadline},
+    error_code::ErrorCode,
+    gate::Standing,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange, approver},
 };
 
@@ -50,6 +52,17 @@ impl ApproveServer {
         let mut daemon = connection::open_if_running(&files, out).await?;
         let shown = inspection(&files, daemon.as_mut(), &self.name).await?;
         check_unlocked(&shown)?;
+        if self.has_nothing_to_approve(&shown) {
+            if out.is_json() {
+                let change = ServerChange {
+                    server: shown.server,
+                    changed: Vec::new(),
+                };
+                return output::json(&output::as_json(&change)?);
+            }
+            out.note(&format!("nothing of {:?} is held", self.name));
+            return Ok(());
+        }
         if self.seen.is_none() {
             self.show(&shown, out)?;
         }
@@ -88,6 +101,17 @@ impl ApproveServer {
         };
         out.note(&format!("approved {:?}{approved}: {left}", self.name));
         Ok(())
+    }
+
+    /// Whether everything that waits is meant, and nothing waits.
+    fn has_nothing_to_approve(&self, shown: &Inspection) -> bool {
+        let is_everything = self.things.is_empty() && !self.instructions && !self.all;
+        let is_quarantined = shown.server.standing() == Standing::Quarantined;
+        is_everything
+            && self.seen.is_none()
+            && !is_quarantined
+            && !shown.awaits_contact
+            && !shown.things.iter().any(|thing| thing.held)
     }
 
     /// Shows what is to be approved, and asks about what looks dangerous.
@@ -154,7 +178,10 @@ fn check_unlocked(shown: &Inspection) -> Result<(), CommandFailure> {
     };
     let file = file.display();
     let what = format!("nothing can be approved while the lock file {file} is in force");
-    let failure = CommandFailure::refused(what);
+    let failure = CommandFailure {
+        code: Some(ErrorCode::ToolHeld),
+        ..CommandFailure::refused(what)
+    };
     Err(match &shown.lock_step {
         Some(step) => failure.next(step.clone()),
         None => failure,

@@ -70,7 +70,7 @@ fn contacted(inspection: &Inspection) -> Result<(), CommandFailure> {
     };
     let name = &inspection.server.name;
     let what = format!(
-        "the server {name:?} could not be listed, so its entry stays an agent's, not contacted and not filled in: {}",
+        "the server {name:?} could not be listed, so its entry stays an agent's and is not filled in: {}",
         visible(why)
     );
     Err(CommandFailure::failed(what).next(format!(
@@ -107,7 +107,7 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
     };
     let facts = [
         ("name", server.name.clone()),
-        ("state", server.state.as_str().to_owned()),
+        ("state", state(inspection)),
         ("tools", tools),
         ("held", held(inspection).to_string()),
         ("seen", inspection.seen.clone()),
@@ -123,6 +123,16 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
         output::exactly(&summary(&inspection.things))?;
     }
     output::exactly(&next_step(inspection))
+}
+
+/// How the server is, and that it waits for approval.
+fn state(inspection: &Inspection) -> String {
+    let server = &inspection.server;
+    let quarantined = match server.standing() {
+        Standing::Quarantined => " (quarantined)",
+        _ => "",
+    };
+    format!("{}{quarantined}", server.state.as_str())
 }
 
 /// Shows what has to be decided: of a quarantined server everything, of others what is held or looks dangerous.
@@ -256,8 +266,12 @@ fn next_step(inspection: &Inspection) -> String {
         return locked_step(inspection, file, is_quarantined);
     }
     if inspection.awaits_contact {
+        let contact = match &inspection.contact_error {
+            None => "so the server was not contacted",
+            Some(_) => "and the server could not be listed",
+        };
         return format!(
-            "an agent wrote this entry, so the server was not contacted; `mcpproxy upstream inspect {name} --connect` reads what it lists, \
+            "an agent wrote this entry, {contact}; `mcpproxy upstream inspect {name} --connect` reads what it lists, \
              and `mcpproxy upstream approve {name} --seen {seen}` trusts it as it is"
         );
     }

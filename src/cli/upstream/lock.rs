@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::{
     Location, connection,
@@ -59,9 +59,12 @@ impl WriteLock {
         if !changes.lost.is_empty() && !self.force {
             return Err(would_lose(&file, &changes.lost));
         }
-        std::fs::write(&file, text).map_err(|error| {
+        std::fs::write(&file, &text).map_err(|error| {
             CommandFailure::failed(format!("failed to write {}: {error}", file.display()))
         })?;
+        if out.is_json() {
+            return output::json(&output::as_json(&written(&file, &text, &changes))?);
+        }
         let file = file.display();
         out.note(&format!("wrote {file}: {said}"));
         for (what, tools) in [
@@ -78,6 +81,26 @@ impl WriteLock {
         ));
         Ok(())
     }
+}
+
+/// What was written, for programs.
+fn written(file: &Path, text: &str, changes: &LockChanges) -> Value {
+    let (tools, servers) = counted(text);
+    json!({
+        "file": file,
+        "tools": tools,
+        "servers": servers,
+        "lost": changes.lost,
+        "changed": changes.changed,
+    })
+}
+
+/// How many tools a lock file has, and of how many servers.
+fn counted(text: &str) -> (usize, usize) {
+    let locked: Value = serde_json::from_str(text).unwrap_or_default();
+    let tools = locked["tools"].as_array().map_or(&[][..], Vec::as_slice);
+    let servers = tools.iter().filter_map(|tool| tool["server"].as_str());
+    (tools.len(), servers.collect::<BTreeSet<&str>>().len())
 }
 
 /// What becomes of the file that is there.

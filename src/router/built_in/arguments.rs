@@ -85,6 +85,78 @@ pub(super) fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
     }
 }
 
+/// Under what the arguments for the upstream may stand, as an object or as JSON text of one.
+const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
+
+/// The arguments for the upstream, as they stand there. Where it cannot be told what is meant, nothing is called.
+pub(super) fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
+    let found = call.look_up(SPELLINGS).map(|found| found.value);
+    let given = SPELLINGS.iter().zip(&found);
+    let given = given.filter_map(|(key, value)| Some((*key, value.as_ref()?)));
+    // What a model leaves out it may fill with null.
+    let (nulls, values): (Vec<_>, Vec<_>) = given.partition(|(_, value)| value.is_null());
+    match (&values[..], &nulls[..]) {
+        ([], []) => Ok(None),
+        ([], [(key, _), ..]) => Err(format!("`{key}` is null")),
+        ([(key, value)], _) => object(key, value).map(Some),
+        ([(first, _), (second, _), ..], _) => {
+            Err(format!("`{first}` and `{second}` are both there; give one"))
+        }
+    }
+}
+
+fn object(key: &str, value: &Raw) -> Result<Raw, String> {
+    let object = match value.string() {
+        Some(text) if text.trim().is_empty() => return Err(format!("`{key}` is empty")),
+        Some(text) => {
+            Raw::parse_str(&text).map_err(|error| format!("the text in `{key}` is {error}"))?
+        }
+        None if key == "args_json" => {
+            return Err("`args_json` is not a string; an object goes into `args`".to_owned());
+        }
+        None => value.clone(),
+    };
+    if !object.is_object() {
+        return Err(format!("`{key}` is not an object"));
+    }
+    // As text it was not looked at with the message.
+    if object.is_too_deep() {
+        return Err(format!("`{key}` nests deeper than 512 levels"));
+    }
+    Ok(object)
+}
+
+/// A call of a tool that comes in by another way than MCP, and says there what those of `call_tool_*` say.
+#[derive(Debug)]
+pub struct ToolRequest {
+    /// `read`, `write` or `destructive`, if it says one of them.
+    pub variant: String,
+    /// The tool, as it was written.
+    pub name: String,
+    /// The arguments for the upstream.
+    pub arguments: Option<Raw>,
+}
+
+impl ToolRequest {
+    /// Reads one, by the same rules: what is not known, or stands there twice, is an error that names it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn read(request: &Raw) -> Result<Self, String> {
+        if !request.is_object() {
+            return Err("it is not an object".to_owned());
+        }
+        let known = ["variant", "name", "args", "args_json"];
+        check_keys(request, "in the request", &known, &["arguments"])?;
+        Ok(Self {
+            variant: required(request, "variant")?,
+            name: required(request, "name")?,
+            arguments: passed_on(request)?,
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,5 +179,31 @@ mod tests {
         let long = format!(r#"{{"{}":1}}"#, "ä".repeat(1000));
         let shown = format!("`{}` is not known here", "ä".repeat(32));
         check(&long, Err(&shown));
+    }
+
+    #[test]
+    fn a_request_that_may_mean_something_else_is_none() {
+        let check = |more: &str, expected: Result<Option<&str>, &str>| {
+            let request = format!(r#"{{"name":"a:b","variant":"read"{more}}}"#);
+            let request = Raw::parse_str(&request).expect("JSON");
+            let read = ToolRequest::read(&request).map(|read| read.arguments);
+            let read = read.as_ref().map(|read| read.as_ref().map(Raw::as_str));
+            assert_eq!(read.map_err(String::as_str), expected, "{more}");
+        };
+        check("", Ok(None));
+        check(r#","args":{"d":1.0}"#, Ok(Some(r#"{"d":1.0}"#)));
+        check(r#","arguments":{"d":1.0}"#, Ok(Some(r#"{"d":1.0}"#)));
+        check(r#","args_json":"{\"d\":1.0}""#, Ok(Some(r#"{"d":1.0}"#)));
+        check(r#","args":"{\"d\":1.0}""#, Ok(Some(r#"{"d":1.0}"#)));
+        check(r#","args":null"#, Err("`args` is null"));
+        check(r#","args":1"#, Err("`args` is not an object"));
+        let both = "`args` and `arguments` are both there; give one";
+        check(r#","args":{},"arguments":{}"#, Err(both));
+        check(
+            r#","args":{},"args":{}"#,
+            Err("`args` stands in the request twice"),
+        );
+        let near = "`argz` is not known in the request; the closest name is `args`";
+        check(r#","argz":{}"#, Err(near));
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{check_keys, required, string},
+    arguments::{check_keys, passed_on, required, string},
 };
 use crate::{
     activity::StatedIntent,
@@ -220,47 +220,6 @@ fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
     Ok(())
 }
 
-/// Under what the arguments for the upstream may stand, as an object or as JSON text of one.
-const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
-
-/// The arguments for the upstream, as they stand there. Where it cannot be told what is meant, nothing is called.
-fn arguments_of(call: &Call<'_>) -> Result<Option<Raw>, String> {
-    let found = call.arguments.look_up(SPELLINGS).map(|found| found.value);
-    let given = SPELLINGS.iter().zip(&found);
-    let given = given.filter_map(|(key, value)| Some((*key, value.as_ref()?)));
-    // What a model leaves out it may fill with null.
-    let (nulls, values): (Vec<_>, Vec<_>) = given.partition(|(_, value)| value.is_null());
-    match (&values[..], &nulls[..]) {
-        ([], []) => Ok(None),
-        ([], [(key, _), ..]) => Err(format!("`{key}` is null")),
-        ([(key, value)], _) => object(key, value).map(Some),
-        ([(first, _), (second, _), ..], _) => {
-            Err(format!("`{first}` and `{second}` are both there; give one"))
-        }
-    }
-}
-
-fn object(key: &str, value: &Raw) -> Result<Raw, String> {
-    let object = match value.string() {
-        Some(text) if text.trim().is_empty() => return Err(format!("`{key}` is empty")),
-        Some(text) => {
-            Raw::parse_str(&text).map_err(|error| format!("the text in `{key}` is {error}"))?
-        }
-        None if key == "args_json" => {
-            return Err("`args_json` is not a string; an object goes into `args`".to_owned());
-        }
-        None => value.clone(),
-    };
-    if !object.is_object() {
-        return Err(format!("`{key}` is not an object"));
-    }
-    // As text it was not looked at with the message.
-    if object.is_too_deep() {
-        return Err(format!("`{key}` nests deeper than 512 levels"));
-    }
-    Ok(object)
-}
-
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let name = required(&call.arguments, "name").map_err(wrong)?;
@@ -269,10 +228,11 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         Ok(asked)
     });
     let asked = asked.map_err(|why| wrong_intent(&call, variant, &why))?;
-    let arguments = arguments_of(&call).map_err(wrong)?;
+    let arguments = passed_on(&call.arguments).map_err(wrong)?;
     let (server, tool) = split(&call, &name).await?;
     let declared = DeclaredCall {
         variant,
+        is_stated: true,
         server: &server,
         tool: &tool,
         arguments,
@@ -316,7 +276,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
-    let arguments = arguments_of(&call).map_err(wrong)?;
+    let arguments = passed_on(&call.arguments).map_err(wrong)?;
     let caller = &call.context.caller;
     let variant = call.calls.call_with(caller, server, tool).await?;
     if variant == Some(Variant::Destructive) {
@@ -332,6 +292,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     }
     let declared = DeclaredCall {
         variant: variant.unwrap_or(Variant::Write),
+        is_stated: false,
         server,
         tool,
         arguments,

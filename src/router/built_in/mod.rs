@@ -8,6 +8,8 @@ mod quarantine_security;
 mod retrieve_tools;
 mod upstream_servers;
 
+pub use self::arguments::ToolRequest;
+
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 

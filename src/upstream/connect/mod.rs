@@ -254,6 +254,10 @@ fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
         OpenError::Link(LinkError::Status {
             status: 404 | 405, ..
         }) => "check the path of its URL, which mostly ends in /mcp or /sse".to_owned(),
+        OpenError::Link(LinkError::Status { status: 429, .. }) => format!(
+            "the server wants fewer requests: wait, then `mcpproxy upstream restart {}`",
+            entry.name
+        ),
         _ => logs_hint(entry),
     }
 }

@@ -186,6 +186,16 @@ async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
         2,
         "{whole}"
     );
+    let three = json!({ "server": "up", "tool": "echo" }).to_string();
+    for _ in 0..3 {
+        client.call("call_tool", &three).await;
+    }
+    for (most, rows) in [("2", 2), ("4", 4)] {
+        let asked = [&list[..], &["-n", most]].concat();
+        let (_, table, _) = home.cli(&asked).await;
+        assert_eq!(table.lines().count(), 1 + rows, "{table}");
+        assert!(table.contains("call_tool → up:echo"), "{table}");
+    }
     let file = home.folder().join("kept.jsonl");
     std::fs::write(&file, "mine").expect("writable");
     let file_name = file.to_str().expect("text");
@@ -193,9 +203,27 @@ async fn what_is_asked_for_wrongly_is_said_and_no_file_is_lost() {
     assert_eq!(std::fs::read_to_string(&file).expect("there"), "mine");
     let forced = ["activity", "export", file_name, "--force"];
     assert_eq!(home.cli(&forced).await.0, 0);
+    let (_, told, _) = home.cli(&[&forced[..], &["-o", "json"]].concat()).await;
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["file"], file_name);
+    assert!(
+        told["records"].as_u64().is_some_and(|count| count > 0),
+        "{told}"
+    );
     assert!(
         std::fs::read_to_string(&file)
             .expect("there")
             .contains("up")
     );
+}
+
+#[tokio::test]
+async fn a_damaged_file_without_a_daemon_says_what_to_do() {
+    let home = TestDaemon::builder().home();
+    std::fs::create_dir_all(home.data_dir()).expect("writable");
+    let file = home.data_dir().join("activity.redb");
+    std::fs::write(file, "no database".repeat(1000)).expect("writable");
+    let (code, _, said) = home.cli(&["activity", "list"]).await;
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("Start the daemon, which sets"), "{said}");
 }

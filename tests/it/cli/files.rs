@@ -186,14 +186,26 @@ fn an_added_server_that_cannot_be_used_is_pointed_out() {
 #[test]
 fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
     let place = Place::configured(SERVERS);
+    for asked in [
+        &["upstream", "logs", "tme"][..],
+        &["upstream", "inspect", "tme"],
+        &["upstream", "show", "tme"],
+        &["tools", "list", "--server", "tme"],
+    ] {
+        let list = "`mcpproxy upstream list` shows the configured servers";
+        place
+            .run(asked)
+            .ended(1)
+            .says(&[list, "closest configured name is \"time\""]);
+    }
     place
         .run(&["upstream", "remove", "tme"])
         .ended(1)
         .says(&["\"tme\"", "closest configured name is \"time\""]);
-    place
-        .run(&["upstream", "enable", "zebra"])
-        .ended(1)
-        .says(&["\"zebra\"", "only server that can be used is time"]);
+    place.run(&["upstream", "enable", "zebra"]).ended(1).says(&[
+        "\"zebra\"",
+        "`mcpproxy upstream list` shows the configured servers",
+    ]);
     place
         .run(&["upstream", "add", "TIME", "--", "x"])
         .ended(1)

@@ -228,12 +228,15 @@ fn the_status_tells_on_one_screen_what_is_wrong() {
     place.run(&["upstream", "disable", "off"]).ended(0);
     let status = place.run(&["status"]).ended(0);
     status.shows(&[
-        "4 configured: 1 ready, ",
+        "4 in the configuration: 1 ready, ",
         "1 disabled",
         "`comand` is unknown, did you mean `command`?",
         "bad",
         "`listen` was changed; the new value counts after a restart",
     ]);
+    place
+        .run(&["config", "check"])
+        .shows(&["`listen` was changed; the new value counts after a restart"]);
     let told = place.run(&["status", "-o", "json"]).ended(0).json();
     let problems = told["problems"].as_array().expect("an array");
     let names: Vec<&Value> = problems.iter().map(|row| &row["name"]).collect();

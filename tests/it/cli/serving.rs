@@ -66,7 +66,7 @@ fn the_demo_server_is_used_from_the_command_line() {
     place
         .run(&["status"])
         .ended(0)
-        .shows(&["http://127.0.0.1:", "1 configured"]);
+        .shows(&["http://127.0.0.1:", "1 in the configuration"]);
     // Waits until the server is up, so that its tools are known.
     place
         .run(&["upstream", "restart", "demo"])

@@ -48,6 +48,13 @@ async fn exactly_what_the_file_has_is_accepted() {
     let home = daemon.shutdown().await;
     let (_, again, _) = home.cli(&["upstream", "lock"]).await;
     assert_eq!(again, first, "without a daemon it says the same");
+    let told = ["upstream", "lock", file, "-o", "json"];
+    let (_, told, _) = home.cli(&told).await;
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(
+        told,
+        json!({ "file": file, "tools": 2, "servers": 1, "lost": [], "changed": [] })
+    );
 
     server
         .offer_silently(&[
@@ -78,6 +85,9 @@ async fn exactly_what_the_file_has_is_accepted() {
         .cli(&["upstream", "approve", "up", "--all"])
         .await;
     assert_eq!(code, 4, "{said}");
+    let asked = ["upstream", "approve", "up", "--all", "-o", "json"];
+    let (_, told, _) = daemon.home().cli(&asked).await;
+    assert!(told.contains("\"tool_held\""), "{told}");
     assert_eq!(held(&daemon, "up").await.len(), 2);
     let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
     assert!(

@@ -232,7 +232,9 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
             .await;
         assert_eq!(code, 1, "{said}{error}");
         assert!(
-            error.contains(why) && error.contains("stays an agent's"),
+            error.contains(why)
+                && error.contains("stays an agent's")
+                && !format!("{error}{said}").contains("not contacted"),
             "{error}"
         );
         let reference = more["env"]["KEY"].as_str().expect("text");

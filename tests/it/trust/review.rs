@@ -113,10 +113,15 @@ async fn without_a_daemon_the_files_are_reviewed_and_approved() {
         .await;
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("approved \"up\" (echo)"), "{said}");
+    let (code, _, said) = home.cli(&["upstream", "approve", "up"]).await;
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("nothing of \"up\" is held"), "{said}");
     let (code, _, said) = home.cli(&["upstream", "inspect", "up", "--connect"]).await;
     assert_eq!(code, 3, "{said}");
     let (code, _, said) = home.cli(&["upstream", "quarantine", "up"]).await;
     assert_eq!(code, 0, "{said}");
+    let (_, said, _) = home.cli(&["upstream", "inspect", "up"]).await;
+    assert!(said.contains("(quarantined)"), "{said}");
     let daemon = TestDaemon::start_in(home).await;
     let client = daemon.client("/mcp/all").await;
     let failure = client.call("up__echo", "{}").await.failure();
