@@ -9,7 +9,7 @@ const MOST: usize = 10_000;
 const MOST_BYTES: usize = 16 << 20;
 
 /// From so many on, or so many bytes, the writer is not let wait for more.
-const ENOUGH: usize = 512;
+const ENOUGH: usize = 2_048;
 const ENOUGH_BYTES: usize = 1 << 20;
 
 #[derive(Debug, Default)]

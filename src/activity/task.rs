@@ -20,7 +20,7 @@ const GATHER: Duration = Duration::from_millis(50);
 const COMMIT: Duration = Duration::from_secs(1);
 
 /// Limit: so many records wait for nothing.
-const ENOUGH: usize = 512;
+const ENOUGH: usize = 4_096;
 
 /// How often old records are looked for while nothing happens.
 const UPKEEP: Duration = Duration::from_mins(10);

@@ -366,7 +366,7 @@ fn is_login(text: &str) -> bool {
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let parts = text.split_once(':');
     parts.is_some_and(|(user, password)| {
-        !password.is_empty() && !(is_number(user) && is_number(password))
+        !(password.is_empty() || is_number(user) && is_number(password))
     })
 }
 

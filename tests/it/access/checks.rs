@@ -13,6 +13,20 @@ async fn check(daemon: &TestDaemon, arguments: &[&str]) -> (Option<i32>, Value) 
     (output.status.code(), verdict)
 }
 
+/// What `bob` may not have, as a table says it.
+async fn a_person_reads_why_once(daemon: &TestDaemon) {
+    let arguments = ["access", "check", "bob", "up:wave"];
+    let denied = within(
+        "the command to end",
+        program(daemon.home(), &arguments).output(),
+    )
+    .await;
+    let denied = denied.expect("it runs");
+    assert_eq!(denied.status.code(), Some(4));
+    assert!(String::from_utf8_lossy(&denied.stdout).contains("no rule matches"));
+    assert_eq!(String::from_utf8_lossy(&denied.stderr), "");
+}
+
 #[tokio::test]
 async fn access_check_says_which_rule_decides() {
     let upstream = upstream().await;
@@ -105,17 +119,7 @@ async fn access_check_says_which_rule_decides() {
     }
     let (_, verdict) = check(&daemon, &["ada", "up:echo"]).await;
     assert_eq!(verdict["note"], Value::Null, "{verdict}");
-    // A person reads why once.
-    let arguments = ["access", "check", "bob", "up:wave"];
-    let denied = within(
-        "the command to end",
-        program(daemon.home(), &arguments).output(),
-    )
-    .await;
-    let denied = denied.expect("it runs");
-    assert_eq!(denied.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&denied.stdout).contains("no rule matches"));
-    assert_eq!(String::from_utf8_lossy(&denied.stderr), "");
+    a_person_reads_why_once(&daemon).await;
     let (code, wrong) = check(&daemon, &["ada", "nonsense"]).await;
     assert_eq!((code, wrong["exit_code"].clone()), (Some(2), json!(2)));
     let (code, _) = check(&daemon, &["ada", "up:echo", "--profile", "absent"]).await;
