@@ -1,5 +1,6 @@
 //! What people trust of servers: baselines, quarantine, reviews, and the lock file of a team.
 
+mod held_resources;
 mod lock_file;
 mod pinning;
 mod quarantine;
