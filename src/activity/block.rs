@@ -2,15 +2,50 @@
 //!
 //! For each record: the time in milliseconds and the length of its JSON (both little endian, eight and four bytes), then that.
 
+use super::record::ActivityRecord;
+
 /// Limit: records of one row. Rows are removed as a whole.
 const MOST: usize = 64;
+
+/// Bytes before the JSON of a record.
+const HEAD: usize = 12;
 
 /// A record that waits to be written.
 #[derive(Debug)]
 pub(super) struct NewRecord {
     pub(super) millis: u64,
+    /// The run of the daemon that stands in it.
+    run: u64,
     /// As JSON.
     pub(super) json: Vec<u8>,
+}
+
+/// How long the JSON of most records is, in bytes.
+const USUAL: usize = 640;
+
+impl NewRecord {
+    /// None of what is no JSON.
+    pub(super) fn of(millis: u64, record: ActivityRecord) -> Option<Self> {
+        let mut json = Vec::with_capacity(USUAL);
+        serde_json::to_writer(&mut json, &record).ok()?;
+        Some(Self {
+            millis,
+            run: record.run,
+            json,
+        })
+    }
+
+    /// Has it be one of this run: which that is, is known once the file is open.
+    pub(super) fn set_run(&mut self, run: u64) {
+        if self.run == run {
+            return;
+        }
+        let record = serde_json::from_slice(&self.json).ok();
+        let anew = record.and_then(|of| Self::of(self.millis, ActivityRecord { run, ..of }));
+        if let Some(anew) = anew {
+            *self = anew;
+        }
+    }
 }
 
 /// The records as rows, each with how many records it has. Where few records are kept in all, a row has one.
@@ -20,7 +55,8 @@ pub(super) fn rows(
 ) -> impl Iterator<Item = (usize, Vec<u8>)> {
     let size = (kept_in_all / 100).clamp(1, MOST);
     records.chunks(size).map(|records| {
-        let mut row = Vec::new();
+        let length = records.iter().map(|record| HEAD + record.json.len()).sum();
+        let mut row = Vec::with_capacity(length);
         for record in records {
             let length = u32::try_from(record.json.len()).unwrap_or(u32::MAX);
             row.extend(record.millis.to_le_bytes());
@@ -55,6 +91,7 @@ mod tests {
     fn rows_have_the_records_that_were_put_into_them() {
         let record = |millis: u64| NewRecord {
             millis,
+            run: 0,
             json: millis.to_string().into_bytes(),
         };
         let records: Vec<NewRecord> = (0..150).map(record).collect();
@@ -77,6 +114,15 @@ mod tests {
                 .collect();
             assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn a_record_becomes_one_of_the_run_that_the_file_counts() {
+        let record = ActivityRecord::of_daemon("start", "version 1".to_owned(), 5);
+        let mut new = NewRecord::of(5, record.clone()).expect("it is JSON");
+        new.set_run(7);
+        let read: ActivityRecord = serde_json::from_slice(&new.json).expect("a record");
+        assert_eq!(read, ActivityRecord { run: 7, ..record });
     }
 
     proptest! {

@@ -1,5 +1,5 @@
-//! What is told to the log: typed, cheap to make, holding what is there already. Nothing is formatted, masked or copied here; that is
-//! done where records are made.
+//! What is told to the log: typed, cheap to make, holding what is there already, and copies of what is small. Nothing is formatted or
+//! masked here; that is done where records are made.
 
 use std::{
     borrow::Cow,
@@ -21,6 +21,9 @@ pub(super) const LARGEST_BODY: usize = 64 << 10;
 
 /// Who changes servers and settings.
 pub(super) const OPERATOR: &str = "operator";
+
+/// Limit: bytes that are copied at once. A part of a message keeps the whole of it, whose memory the next call could use.
+const COPIED: usize = 1 << 10;
 
 /// Limit: bytes of a name or an address that a client made up, of the error of a server, and of what a client says of itself. A record
 /// shows less of them.
@@ -333,7 +336,7 @@ impl OpenCall {
         let is_small = size <= LARGEST_BODY;
         // Of a large one it is looked here, so that it is not held.
         let is_error = !is_small && says_error(result);
-        let kept = is_small.then(|| result.clone());
+        let kept = is_small.then(|| held(result));
         self.end(CallEnd::Result {
             size,
             kept,
@@ -402,7 +405,16 @@ fn kept(activity: &Activity, raw: Option<&Raw>, body: fn(Raw) -> SeenBody) -> (S
     let size = raw.map_or(0, |raw| raw.as_bytes().len());
     let is_wanted = activity.keeps_arguments() && size <= LARGEST_BODY;
     let raw = raw.filter(|_| is_wanted);
-    (raw.map_or(SeenBody::Nothing, |raw| body(raw.clone())), size)
+    (raw.map_or(SeenBody::Nothing, |raw| body(held(raw))), size)
+}
+
+/// A part of a message until its record is made.
+fn held(raw: &Raw) -> Raw {
+    if raw.as_bytes().len() <= COPIED {
+        raw.detached()
+    } else {
+        raw.clone()
+    }
 }
 
 /// Whether a tool's result says that the tool failed.
@@ -456,7 +468,11 @@ mod tests {
         let long = "x".repeat(1 << 20);
         let error = Raw::author(&serde_json::json!({ "code": -3, "message": long, "data": long }));
         let client = Raw::author(&serde_json::json!({ "name": "n", "version": long }));
-        let frame = Raw::author(&serde_json::json!({ "arguments": { "a": 1 }, "junk": long }));
+        let some = "y".repeat(2 * COPIED);
+        let frame = Raw::author(&serde_json::json!({ "arguments": { "a": some }, "junk": long }));
+        let few = Raw::author(&serde_json::json!({ "arguments": { "a": 1 }, "junk": long }));
+        let small = held(&few.get("arguments").expect("it is there"));
+        assert!(few.bytes().is_unique(), "a part of it is held: {small:?}");
         let arguments = frame.get("arguments").expect("it is there");
         let mut call = OpenCall::new(
             Activity::none(),

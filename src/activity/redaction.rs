@@ -1,9 +1,13 @@
 //! What of values that strangers wrote may stand in a record: secrets of the configuration never, what looks like a credential only
 //! where everything is wanted; and of everything only so much.
 
-use std::{borrow::Cow, collections::HashMap, sync::Arc};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    sync::{Arc, LazyLock},
+};
 
-use memchr::memmem::find;
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
 use crate::{
@@ -38,6 +42,9 @@ const DEPTH: usize = 24;
 
 /// Members whose own members are variables or headers, which may be secret whatever their names are.
 const HOLDERS: [&str; 4] = ["env", "env_json", "headers", "headers_json"];
+
+/// What their names begin with.
+static HOLDER: LazyLock<[Finder<'_>; 2]> = LazyLock::new(|| ["env", "headers"].map(Finder::new));
 
 /// A name whose value is masked in all its parts.
 const SECRET: &str = "secret";
@@ -135,11 +142,7 @@ impl Redaction {
             Kept::Full => FULL,
         };
         let json = raw.as_bytes();
-        let has_holder = || {
-            HOLDERS
-                .iter()
-                .any(|name| find(json, name.as_bytes()).is_some())
-        };
+        let has_holder = || HOLDER.iter().any(|name| name.find(json).is_some());
         if json.len() <= SMALL
             && config::is_harmless_json(json)
             && !has_holder()

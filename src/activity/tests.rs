@@ -342,12 +342,8 @@ impl File {
             detail: Some("x".repeat(filler)),
             ..ActivityRecord::default()
         };
-        let record = serde_json::to_vec(&record).expect("JSON");
-        let new = || NewRecord {
-            millis,
-            json: record.clone(),
-        };
-        let rows: Vec<NewRecord> = std::iter::repeat_with(new).take(count).collect();
+        let new = || NewRecord::of(millis, record.clone());
+        let rows: Vec<NewRecord> = std::iter::repeat_with(new).take(count).flatten().collect();
         self.store
             .append(&rows, &self.bounds, millis)
             .expect("written");

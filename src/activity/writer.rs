@@ -19,7 +19,7 @@ use super::{
     queue::Waiting,
     record::{ActivityRecord, RecordMaker},
     redaction::Redaction,
-    store::ActivityStore,
+    store::{ActivityStore, Totals},
     time,
 };
 use crate::{
@@ -54,7 +54,10 @@ pub(super) struct RecordWriter {
     settings: Arc<Settings>,
     redaction: Redaction,
     file: FileState,
-    pending: Vec<(u64, ActivityRecord)>,
+    /// The run of the daemon, as the file counts it.
+    run: u64,
+    /// What waits to be written. As JSON at once: it is less than a record, and what was made a moment ago is near.
+    pending: Vec<NewRecord>,
     /// The bytes of those that came while the file could not be written.
     pending_bytes: usize,
     /// How many are missing before the next one.
@@ -87,6 +90,7 @@ impl RecordWriter {
             file: FileState::Closed {
                 again: Instant::now(),
             },
+            run: 0,
             pending: Vec::new(),
             pending_bytes: 0,
             missing: 0,
@@ -177,17 +181,21 @@ impl RecordWriter {
         if !self.is_wanted() {
             return;
         }
-        let size = match self.file {
-            FileState::Open(_) => 0,
-            FileState::Closed { .. } => serde_json::to_vec(&record).map_or(0, |json| json.len()),
+        let (run, is_open) = match &self.file {
+            FileState::Open(_) => (self.run, true),
+            FileState::Closed { .. } => (0, false),
             FileState::Unusable => return self.miss(1),
         };
+        let Some(new) = NewRecord::of(millis, ActivityRecord { run, ..record }) else {
+            return self.miss(1);
+        };
+        let size = if is_open { 0 } else { new.json.len() };
         let bytes = self.pending_bytes.saturating_add(size);
         if self.pending.len() >= MOST_PENDING || bytes > MOST_PENDING_BYTES {
             self.miss(1);
         } else {
             self.pending_bytes = bytes;
-            self.pending.push((millis, record));
+            self.pending.push(new);
         }
     }
 
@@ -229,25 +237,21 @@ impl RecordWriter {
     }
 
     fn write_to(&mut self, store: &ActivityStore) -> Result<(), StoreError> {
-        let run = store.run();
         let now = time::millis(SystemTime::now());
-        for (_, record) in &mut self.pending {
-            record.run = run;
+        for pending in &mut self.pending {
+            pending.set_run(self.run);
         }
-        let missing = (self.missing > 0).then(|| ActivityRecord::of_gap(self.missing, now));
-        let gap = missing.map(|gap| (now, ActivityRecord { run, ..gap }));
-        let rows = self.pending.iter().chain(gap.as_ref());
-        let new = |(millis, record): &(u64, ActivityRecord)| {
-            let json = serde_json::to_vec(record).ok()?;
-            Some(NewRecord {
-                millis: *millis,
-                json,
-            })
-        };
-        let new: Vec<NewRecord> = rows.filter_map(new).collect();
-        store.check_place()?;
-        let totals = store.append(&new, &self.settings.activity, now)?;
-        store.check_place()?;
+        let n_pending = self.pending.len();
+        if self.missing > 0 {
+            let run = self.run;
+            let gap = ActivityRecord::of_gap(self.missing, now);
+            self.pending
+                .extend(NewRecord::of(now, ActivityRecord { run, ..gap }));
+        }
+        let appended = self.append_to(store, now);
+        // What says how many are missing is made anew each time.
+        self.pending.truncate(n_pending);
+        let totals = appended?;
         self.pending.clear();
         self.pending_bytes = 0;
         self.lost += mem::take(&mut self.missing);
@@ -260,6 +264,13 @@ impl RecordWriter {
         status.size_bytes = totals.file_bytes;
         status.problem = None;
         Ok(())
+    }
+
+    fn append_to(&self, store: &ActivityStore, now: u64) -> Result<Totals, StoreError> {
+        store.check_place()?;
+        let totals = store.append(&self.pending, &self.settings.activity, now)?;
+        store.check_place()?;
+        Ok(totals)
     }
 
     /// The file, if it can be had now.
@@ -280,6 +291,7 @@ impl RecordWriter {
             Ok(store) => {
                 let store = Arc::new(store);
                 self.shared.publish(Some(store.clone()));
+                self.run = store.run();
                 self.file = FileState::Open(store.clone());
                 Some(store)
             }
