@@ -174,9 +174,12 @@ pub(super) fn handle_in(
     params: Option<&Raw>,
 ) -> Result<Option<String>, RpcError> {
     let asks_by_requests = client.has_server_requests() && bridge::may_ask(method);
-    let state = params.and_then(|params| params.get(input_required::STATE));
-    let Some(state) = state.filter(|state| !state.is_null()) else {
-        return if asks_by_requests && input_required::has_responses(params) {
+    let keys = [input_required::STATE, input_required::RESPONSES];
+    let Some([state, responses]) = params.map(|params| params.look_up(keys)) else {
+        return Ok(None);
+    };
+    let Some(state) = state.value.filter(|state| !state.is_null()) else {
+        return if asks_by_requests && input_required::are_responses(responses.value.as_ref()) {
             Err(RpcError::invalid_params(input_required::UNASKED))
         } else {
             Ok(None)

@@ -134,14 +134,16 @@ impl Link {
                     Purpose::of(requestor, method, params),
                 )
                 .map(Exchange::Stdio),
-            Self::Http(link) => link
-                .call(number, method, params, mirrored, requestor)
-                .await
-                .map(|exchange| Exchange::Http(Box::new(exchange))),
-            Self::LegacySse(link) => link
-                .call(number, method, params, requestor)
-                .await
-                .map(Exchange::LegacySse),
+            // Boxed, because each future around these would be as large, and is moved when it begins.
+            Self::Http(link) => {
+                let called = Box::pin(link.call(number, method, params, mirrored, requestor));
+                let exchange = called.await?;
+                Ok(Exchange::Http(Box::new(exchange)))
+            }
+            Self::LegacySse(link) => {
+                let called = Box::pin(link.call(number, method, params, requestor));
+                called.await.map(Exchange::LegacySse)
+            }
         }
     }
 

@@ -1,27 +1,90 @@
 //! The fields of a log line for people. Values come from clients, servers and files: whatever they hold, they stay within their line,
 //! and steer no terminal. This is the one place that sees to it.
 
-use std::fmt::{self, Write};
+use std::fmt::{self, Debug, Write};
 
+use tracing::field::{Field, Visit};
 use tracing_subscriber::{
-    field::MakeExt,
-    fmt::{
-        FormatFields,
-        format::{self, Writer},
-    },
+    field::RecordFields,
+    fmt::{FormatFields, format::Writer},
 };
 
 use crate::visible::is_invisible;
 
 /// Writes the fields of events and spans.
 pub(super) fn escaped() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
-    format::debug_fn(|writer: &mut Writer<'_>, field, value| {
-        if field.name() != "message" {
-            write!(writer, "{}=", field.name())?;
+    EscapedFields
+}
+
+struct EscapedFields;
+
+impl<'writer> FormatFields<'writer> for EscapedFields {
+    fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut fields_writer = FieldsWriter {
+            writer,
+            is_first: true,
+            written: Ok(()),
+        };
+        fields.record(&mut fields_writer);
+        fields_writer.written
+    }
+}
+
+/// Writes one field after the other.
+struct FieldsWriter<'writer> {
+    writer: Writer<'writer>,
+    is_first: bool,
+    written: fmt::Result,
+}
+
+impl FieldsWriter<'_> {
+    fn begin(&mut self, field: &Field) -> fmt::Result {
+        if !self.is_first {
+            self.writer.write_char(' ')?;
         }
-        write!(Escaping(writer), "{value:?}")
-    })
-    .delimited(" ")
+        self.is_first = false;
+        if field.name() == "message" {
+            return Ok(());
+        }
+        self.writer.write_str(field.name())?;
+        self.writer.write_char('=')
+    }
+
+    fn debug(&mut self, field: &Field, value: &dyn Debug) -> fmt::Result {
+        self.begin(field)?;
+        write!(Escaping(&mut self.writer), "{value:?}")
+    }
+
+    /// As [`Debug`] shows a text in which it escapes nothing. Most are such: every call has a span with some of them.
+    fn plain(&mut self, field: &Field, text: &str) -> fmt::Result {
+        self.begin(field)?;
+        self.writer.write_char('"')?;
+        self.writer.write_str(text)?;
+        self.writer.write_char('"')
+    }
+}
+
+impl Visit for FieldsWriter<'_> {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let is_escaped = |byte: u8| !is_plain(byte) || matches!(byte, b'"' | b'\\');
+        if value.bytes().any(is_escaped) {
+            return self.record_debug(field, &value);
+        }
+        if self.written.is_ok() {
+            self.written = self.plain(field, value);
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if self.written.is_ok() {
+            self.written = self.debug(field, value);
+        }
+    }
+}
+
+/// Whether this is a character that everybody sees.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~')
 }
 
 /// Text in which nothing is invisible.
@@ -29,7 +92,7 @@ struct Escaping<'a, 'writer>(&'a mut Writer<'writer>);
 
 impl Write for Escaping<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if !text.chars().any(is_invisible) {
+        if text.bytes().all(is_plain) || !text.chars().any(is_invisible) {
             return self.0.write_str(text);
         }
         for character in text.chars() {
@@ -86,10 +149,11 @@ mod tests {
             let span = tracing::info_span!("call", method = evil);
             let _inside = span.enter();
             tracing::info!(shown = %evil, debugged = ?evil, text = evil, number = 7, "it says {evil}");
+            tracing::info!(plain = "all is well", quoted = r#"a "b" \c"#, "again");
         });
         let log = log.0.lock().expect("nobody panicked").clone();
         let log = String::from_utf8(log).expect("text");
-        assert_eq!(log.lines().count(), 1, "{log}");
+        assert_eq!(log.lines().count(), 2, "{log}");
         assert!(
             log.contains(r"it says a\nINFO forged\r\u{1b}[2J\u{9b}\u{202e}ö"),
             "{log}"
@@ -102,7 +166,9 @@ mod tests {
             log.contains(r#"text="a\nINFO forged"#) && log.contains("number=7"),
             "{log}"
         );
-        let line = log.trim_end_matches('\n');
-        assert!(!line.chars().any(super::is_invisible), "{log}");
+        let plain = r#"again plain="all is well" quoted="a \"b\" \\c""#;
+        assert!(log.trim_end().ends_with(plain), "{log}");
+        let invisible = |line: &str| line.chars().any(super::is_invisible);
+        assert!(!log.lines().any(invisible), "{log}");
     }
 }

@@ -360,10 +360,12 @@ fn first_page_only(request: &Request) -> Result<(), RpcError> {
         method::RESOURCES_LIST,
         method::TEMPLATES_LIST,
     ];
+    if !lists.contains(&&*request.method) {
+        return Ok(());
+    }
     let params = request.params.as_ref();
     let cursor = params.and_then(|params| params.get("cursor"));
-    let is_ours = cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"");
-    if is_ours || !lists.contains(&&*request.method) {
+    if cursor.is_none_or(|cursor| cursor.is_null() || cursor.as_bytes() == b"\"\"") {
         return Ok(());
     }
     let error = format!("{}: the cursor is not one of ours", request.method);

@@ -26,8 +26,13 @@ pub const UNASKED: &str =
 /// Whether params hold answers.
 pub fn has_responses(params: Option<&Raw>) -> bool {
     let responses = params.and_then(|params| params.get(RESPONSES));
+    are_responses(responses.as_ref())
+}
+
+/// Whether what stands there answers anything.
+pub fn are_responses(responses: Option<&Raw>) -> bool {
     let is_empty = |all: &Raw| all.is_null() || (all.is_object() && all.members().next().is_none());
-    responses.is_some_and(|all| !is_empty(&all))
+    responses.is_some_and(|all| !is_empty(all))
 }
 
 /// Limit: questions of one result. No user can read more.

@@ -28,8 +28,8 @@ impl HttpControl {
     pub async fn send(&self, frame: Bytes) -> Result<(), LinkError> {
         let shared = &self.0.shared;
         // Boxed, because it is large and seldom.
-        let sent = Box::pin(dispatch(shared, frame));
-        shared.unless_closed(sent).await
+        let mut sent = Box::pin(dispatch(shared, frame));
+        shared.unless_closed(sent.as_mut()).await
     }
 
     /// Ends every task of the link, and the session if there is one. Requests in flight fail.

@@ -1,6 +1,6 @@
 //! One forwarded request: the stream of what comes back for it, and its withdrawal when the caller leaves before the answer.
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use tracing::Instrument;
@@ -41,7 +41,8 @@ impl HttpExchange {
                     message = self.pull.next() => message,
                 }
             };
-            match shared.until_closed(arrived).await {
+            let arrived = shared.until_closed(pin!(arrived)).await;
+            match arrived {
                 // Some servers say on the stream of a call what concerns everybody.
                 Ok(Incoming::Notice(notice))
                     if !self.pull.is_stateless() && concerns_all(&notice.method) =>

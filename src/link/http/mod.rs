@@ -17,7 +17,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{pin::pin, sync::Arc};
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -106,10 +106,12 @@ impl HttpLink {
             (HeaderMap::new(), Some(slot))
         };
         let mut withdrawal = Withdrawal::new(self.clone(), number, slot);
-        let request = self
-            .shared
-            .request(&id, frame, &headers, &mut withdrawal.sent_in);
-        match self.shared.unless_closed(request).await {
+        let sent = {
+            let sent_in = &mut withdrawal.sent_in;
+            let request = pin!(self.shared.request(&id, frame, &headers, sent_in));
+            self.shared.unless_closed(request).await
+        };
+        match sent {
             Ok(pull) => Ok(HttpExchange::new(pull, withdrawal)),
             Err(error) => {
                 withdrawal.failed(&error);
@@ -121,7 +123,8 @@ impl HttpLink {
     /// Sends a notification; comes back when the server has taken it.
     pub async fn notify(&self, method: &str, params: Option<&Raw>) -> Result<(), LinkError> {
         let frame = notification_frame(method, params);
-        self.shared.unless_closed(self.shared.notify(frame)).await
+        let notified = pin!(self.shared.notify(frame));
+        self.shared.unless_closed(notified).await
     }
 
     /// See [`super::Link::next_number`].
@@ -158,6 +161,6 @@ impl HttpLink {
         };
         let session = self.shared.session();
         let told = self.shared.tell(&session, frame);
-        self.shared.unless_closed(told).await
+        self.shared.unless_closed(pin!(told)).await
     }
 }

@@ -1,6 +1,6 @@
 //! What both lanes of a link stand on: the server, the session, and the tasks that run beside the calls.
 
-use std::{pin::pin, sync::Arc};
+use std::{pin::Pin, sync::Arc};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -82,26 +82,24 @@ impl HttpShared {
         Some(self.tasks.spawn_on(task, &runtime).abort_handle())
     }
 
-    /// Does something that must not outlive the link.
+    /// Does something that must not outlive the link. Pinned where it begins: taken by value it would be kept twice.
     pub(super) async fn unless_closed<T>(
         &self,
-        work: impl Future<Output = Result<T, LinkError>>,
+        work: Pin<&mut impl Future<Output = Result<T, LinkError>>>,
     ) -> Result<T, LinkError> {
         if self.closed.is_cancelled() {
             return Err(LinkError::NotDelivered("the link is closed".to_owned()));
         }
-        // Pinned here, it is kept once, not once more in the future around it.
-        let done = self.closed.run_until_cancelled(pin!(work)).await;
+        let done = self.closed.run_until_cancelled(work).await;
         done.unwrap_or_else(|| Err(closed_meanwhile()))
     }
 
     /// The same for what follows a request that was sent: whether it was processed is not known.
     pub(super) async fn until_closed<T>(
         &self,
-        work: impl Future<Output = Result<T, LinkError>>,
+        work: Pin<&mut impl Future<Output = Result<T, LinkError>>>,
     ) -> Result<T, LinkError> {
-        // As above.
-        let done = self.closed.run_until_cancelled(pin!(work)).await;
+        let done = self.closed.run_until_cancelled(work).await;
         done.unwrap_or_else(|| Err(closed_meanwhile()))
     }
 

@@ -1,6 +1,6 @@
 //! Posting messages, and what the server makes of it: most only take a message; some answer in the response, or refuse.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http::{Response, StatusCode, header};
@@ -33,7 +33,7 @@ impl LegacySseShared {
             self.pass_over(posted?);
             Ok(())
         };
-        self.unless_closed(telling).await
+        self.unless_closed(pin!(telling)).await
     }
 
     /// Posts a request of the control lane; comes back when the server has taken it.
@@ -45,7 +45,7 @@ impl LegacySseShared {
             }
             Ok(())
         };
-        self.unless_closed(asking).await
+        self.unless_closed(pin!(asking)).await
     }
 
     /// Posts a request of the raw lane for as long as anybody waits for its answer. What goes wrong is told to the request;

@@ -1,6 +1,9 @@
 //! What the reader and the callers of a link stand on: the server and its addresses, the requests in flight, and the end.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    pin::Pin,
+    sync::{Arc, OnceLock},
+};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -96,7 +99,7 @@ impl LegacySseShared {
     /// Does something that must not outlive the link.
     pub(super) async fn unless_closed<T>(
         &self,
-        work: impl Future<Output = Result<T, LinkError>>,
+        work: Pin<&mut impl Future<Output = Result<T, LinkError>>>,
     ) -> Result<T, LinkError> {
         if self.closed.is_cancelled() {
             return Err(LinkError::NotDelivered(self.reason()));
