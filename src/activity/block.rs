@@ -25,9 +25,9 @@ const USUAL: usize = 640;
 
 impl NewRecord {
     /// None of what is no JSON.
-    pub(super) fn of(millis: u64, record: ActivityRecord) -> Option<Self> {
+    pub(super) fn of(millis: u64, record: &ActivityRecord) -> Option<Self> {
         let mut json = Vec::with_capacity(USUAL);
-        serde_json::to_writer(&mut json, &record).ok()?;
+        serde_json::to_writer(&mut json, record).ok()?;
         Some(Self {
             millis,
             run: record.run,
@@ -41,7 +41,7 @@ impl NewRecord {
             return;
         }
         let record = serde_json::from_slice(&self.json).ok();
-        let anew = record.and_then(|of| Self::of(self.millis, ActivityRecord { run, ..of }));
+        let anew = record.and_then(|of| Self::of(self.millis, &ActivityRecord { run, ..of }));
         if let Some(anew) = anew {
             *self = anew;
         }
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_record_becomes_one_of_the_run_that_the_file_counts() {
         let record = ActivityRecord::of_daemon("start", "version 1".to_owned(), 5);
-        let mut new = NewRecord::of(5, record.clone()).expect("it is JSON");
+        let mut new = NewRecord::of(5, &record).expect("it is JSON");
         new.set_run(7);
         let read: ActivityRecord = serde_json::from_slice(&new.json).expect("a record");
         assert_eq!(read, ActivityRecord { run: 7, ..record });

@@ -418,10 +418,15 @@ fn held(raw: &Raw) -> Raw {
 }
 
 /// Whether a tool's result says that the tool failed.
-pub(super) fn says_error(result: &Raw) -> bool {
-    result
-        .get("isError")
-        .is_some_and(|value| value.as_bytes() == b"true")
+fn says_error(result: &Raw) -> bool {
+    result.get(IS_ERROR).is_some_and(|value| is_true(&value))
+}
+
+/// The member that says so.
+pub(super) const IS_ERROR: &str = "isError";
+
+pub(super) fn is_true(value: &Raw) -> bool {
+    value.as_bytes() == b"true"
 }
 
 fn well_known(method: &str) -> Cow<'static, str> {

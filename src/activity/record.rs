@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 
 use super::{
     event::{
-        ActivityEvent, CallEnd, CallEntrance, EventKind, OperatorChange, RefusedNotice, SeenBody,
-        SeenCall, ServerNews, ThingCalled, TouchedThing, says_error,
+        ActivityEvent, CallEnd, CallEntrance, EventKind, IS_ERROR, OperatorChange, RefusedNotice,
+        SeenBody, SeenCall, ServerNews, ThingCalled, TouchedThing, is_true,
     },
     redaction::{Redaction, uri},
     time,
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     config::{ActivitySettings, Kept},
     error_code::ErrorCode,
-    wire::{Raw, input_required},
+    wire::{Raw, result_type},
 };
 
 /// One record. What does not apply is left out.
@@ -221,9 +221,8 @@ impl RecordMaker<'_> {
                     kept.and_then(|raw| self.redaction.value(raw, self.settings.results));
                 match kept {
                     _ if *is_error => "tool_error",
-                    Some(raw) if says_error(raw) => "tool_error",
-                    Some(raw) if input_required::is_input_required(raw) => "asked",
-                    _ => "ok",
+                    Some(raw) => outcome_of_result(raw),
+                    None => "ok",
                 }
             }
             CallEnd::RpcError { size, kept: raw } => {
@@ -344,6 +343,18 @@ impl RecordMaker<'_> {
                 (!members.is_empty()).then(|| Raw::author(&members))
             }
         }
+    }
+}
+
+fn outcome_of_result(result: &Raw) -> &'static str {
+    let [is_error, kind] = result.look_up([IS_ERROR, result_type::KEY]);
+    let kind = kind.value.and_then(|kind| kind.string());
+    if is_error.value.is_some_and(|value| is_true(&value)) {
+        "tool_error"
+    } else if kind.as_deref() == Some(result_type::INPUT_REQUIRED) {
+        "asked"
+    } else {
+        "ok"
     }
 }
 

@@ -186,7 +186,7 @@ impl RecordWriter {
             FileState::Closed { .. } => (0, false),
             FileState::Unusable => return self.miss(1),
         };
-        let Some(new) = NewRecord::of(millis, ActivityRecord { run, ..record }) else {
+        let Some(new) = NewRecord::of(millis, &ActivityRecord { run, ..record }) else {
             return self.miss(1);
         };
         let size = if is_open { 0 } else { new.json.len() };
@@ -246,7 +246,7 @@ impl RecordWriter {
             let run = self.run;
             let gap = ActivityRecord::of_gap(self.missing, now);
             self.pending
-                .extend(NewRecord::of(now, ActivityRecord { run, ..gap }));
+                .extend(NewRecord::of(now, &ActivityRecord { run, ..gap }));
         }
         let appended = self.append_to(store, now);
         // What says how many are missing is made anew each time.

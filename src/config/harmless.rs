@@ -27,8 +27,8 @@ const UUID_START: usize = 8;
 struct Tables {
     /// The beginnings of parts of secret names, as numbers, sorted.
     stems: Vec<u64>,
-    /// Which of them there may be, by a hash.
-    maybe: [u64; 64],
+    /// Which pairs of letters end one of them.
+    ends: [u64; 16],
     /// Beginnings of credentials by their first byte.
     prefixes: [Vec<&'static [u8]>; 128],
 }
@@ -40,10 +40,10 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     };
     let mut stems: Vec<u64> = SECRET_NAMES.iter().map(|part| number(part)).collect();
     stems.sort_unstable();
-    let mut maybe = [0; 64];
+    let mut ends = [0; 16];
     for stem in &stems {
-        let (at, bit) = place(*stem);
-        maybe[at] |= bit;
+        let (at, bit) = end_of(*stem);
+        ends[at] |= bit;
     }
     let mut prefixes = [const { Vec::new() }; 128];
     for prefix in SECRET_PREFIXES.iter().map(|prefix| prefix.as_bytes()) {
@@ -56,15 +56,16 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     }
     Tables {
         stems,
-        maybe,
+        ends,
         prefixes,
     }
 });
 
 impl Tables {
-    fn is_stem(&self, letters: u64) -> bool {
-        let (at, bit) = place(letters);
-        self.maybe[at] & bit != 0 && self.stems.binary_search(&letters).is_ok()
+    /// Whether the last of these letters are a stem. Few pairs of letters end one, so few are looked for.
+    fn end_in_stem(&self, letters: u64) -> bool {
+        let (at, bit) = end_of(letters);
+        self.ends[at] & bit != 0 && self.stems.binary_search(&(letters & STEM_BITS)).is_ok()
     }
 
     fn begins_credential(&self, text: &[u8]) -> bool {
@@ -75,14 +76,25 @@ impl Tables {
     }
 }
 
-/// Where a stem is in the table: word and bit.
-fn place(letters: u64) -> (usize, u64) {
-    /// Spreads the letters over the upper bits (Fibonacci hashing).
-    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    let hash = letters.wrapping_mul(SPREAD) >> 52;
-    let at = usize::try_from(hash >> 6).unwrap_or(0);
-    (at, 1 << (hash & 63))
+/// Where the last two letters are in the table: word and bit.
+fn end_of(letters: u64) -> (usize, u64) {
+    // Five bits tell small letters apart; digits look like some of them, which costs a search.
+    let pair = letters >> 3 & 0x3e0 | letters & 0x1f;
+    (usize::try_from(pair >> 6).unwrap_or(0), 1 << (pair & 63))
 }
+
+/// Letters and digits.
+static IS_ALPHANUMERIC: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        #[expect(clippy::cast_possible_truncation, reason = "it is below 128")]
+        let is_one = (byte as u8).is_ascii_alphanumeric();
+        table[byte] = is_one;
+        byte += 1;
+    }
+    table
+};
 
 /// Whether there is certainly nothing in a text that would be masked, whatever it is the value of and whatever stands beside it.
 pub fn is_harmless(text: &str) -> bool {
@@ -143,7 +155,7 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
     let mut run = Run::default();
     let mut letters = 0;
     for (at, &byte) in text.iter().enumerate() {
-        if !byte.is_ascii_alphanumeric() {
+        if !IS_ALPHANUMERIC[usize::from(byte)] {
             let is_flag = byte == b'-' && text.get(at + 1) == Some(&b'-');
             let is_sign = matches!(byte, b':' | b'=' | b'<' | b'\\' | 0..b' ');
             let is_escape = byte == b'%' && text.get(at + 1) == Some(&b'3');
@@ -158,9 +170,10 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
             return false;
         }
         run.length += 1;
-        run.digits += usize::from(byte.is_ascii_digit());
-        letters = (letters << 8 | u64::from(byte.to_ascii_lowercase())) & STEM_BITS;
-        if tables.is_stem(letters) {
+        run.digits += usize::from(byte <= b'9');
+        // As a small letter; digits have that bit anyhow.
+        letters = letters << 8 | u64::from(byte | 0x20);
+        if tables.end_in_stem(letters) {
             return false;
         }
     }

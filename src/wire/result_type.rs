@@ -2,6 +2,9 @@
 
 use super::Raw;
 
+/// The member that says which.
+pub const KEY: &str = "resultType";
+
 /// A result that is whole.
 pub const COMPLETE: &str = "complete";
 /// One that asks something first.
@@ -11,12 +14,12 @@ pub const TASK: &str = "task";
 
 /// The `resultType` of a result; absent means complete.
 pub fn of(result: &Raw) -> Option<String> {
-    result.get("resultType")?.string()
+    result.get(KEY)?.string()
 }
 
 /// Whether a result is of a type that the protocol, or an extension that passes, knows.
 pub fn is_known(result: &Raw) -> bool {
-    match result.get("resultType") {
+    match result.get(KEY) {
         None => true,
         Some(kind) => kind
             .string()
