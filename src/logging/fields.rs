@@ -19,66 +19,59 @@ pub(super) fn escaped() -> impl for<'writer> FormatFields<'writer> + Send + Sync
 struct EscapedFields;
 
 impl<'writer> FormatFields<'writer> for EscapedFields {
-    fn format_fields<R: RecordFields>(&self, writer: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut fields_writer = FieldsWriter {
-            writer,
-            is_first: true,
-            written: Ok(()),
-        };
-        fields.record(&mut fields_writer);
-        fields_writer.written
-    }
-}
-
-/// Writes one field after the other.
-struct FieldsWriter<'writer> {
-    writer: Writer<'writer>,
-    is_first: bool,
-    written: fmt::Result,
-}
-
-impl FieldsWriter<'_> {
-    fn begin(&mut self, field: &Field) -> fmt::Result {
-        if !self.is_first {
-            self.writer.write_char(' ')?;
+    fn format_fields<R: RecordFields>(
+        &self,
+        mut writer: Writer<'writer>,
+        fields: R,
+    ) -> fmt::Result {
+        let mut shown = ShownFields::default();
+        fields.record(&mut shown);
+        match shown.error {
+            Some(error) => Err(error),
+            None => writer.write_str(&shown.text),
         }
-        self.is_first = false;
-        if field.name() == "message" {
-            return Ok(());
-        }
-        self.writer.write_str(field.name())?;
-        self.writer.write_char('=')
-    }
-
-    fn debug(&mut self, field: &Field, value: &dyn Debug) -> fmt::Result {
-        self.begin(field)?;
-        write!(Escaping(&mut self.writer), "{value:?}")
-    }
-
-    /// As [`Debug`] shows a text in which it escapes nothing. Most are such: every call has a span with some of them.
-    fn plain(&mut self, field: &Field, text: &str) -> fmt::Result {
-        self.begin(field)?;
-        self.writer.write_char('"')?;
-        self.writer.write_str(text)?;
-        self.writer.write_char('"')
     }
 }
 
-impl Visit for FieldsWriter<'_> {
+/// One field after the other.
+#[derive(Default)]
+struct ShownFields {
+    text: String,
+    error: Option<fmt::Error>,
+}
+
+impl ShownFields {
+    fn begin(&mut self, field: &Field) {
+        if self.text.is_empty() {
+            // Most need less.
+            self.text.reserve(128);
+        } else {
+            self.text.push(' ');
+        }
+        if field.name() != "message" {
+            self.text.push_str(field.name());
+            self.text.push('=');
+        }
+    }
+}
+
+impl Visit for ShownFields {
+    /// As [`Debug`] shows it, which escapes nothing in most: every call has a span with some of them.
     fn record_str(&mut self, field: &Field, value: &str) {
         let is_escaped = |byte: u8| !is_plain(byte) || matches!(byte, b'"' | b'\\');
         if value.bytes().any(is_escaped) {
             return self.record_debug(field, &value);
         }
-        if self.written.is_ok() {
-            self.written = self.plain(field, value);
-        }
+        self.begin(field);
+        self.text.push('"');
+        self.text.push_str(value);
+        self.text.push('"');
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if self.written.is_ok() {
-            self.written = self.debug(field, value);
-        }
+        self.begin(field);
+        let written = write!(Escaping(&mut self.text), "{value:?}");
+        self.error = self.error.or(written.err());
     }
 }
 
@@ -88,9 +81,9 @@ fn is_plain(byte: u8) -> bool {
 }
 
 /// Text in which nothing is invisible.
-struct Escaping<'a, 'writer>(&'a mut Writer<'writer>);
+struct Escaping<'a>(&'a mut String);
 
-impl Write for Escaping<'_, '_> {
+impl Write for Escaping<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if text.bytes().all(is_plain) || !text.chars().any(is_invisible) {
             return self.0.write_str(text);
