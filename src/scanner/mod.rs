@@ -11,6 +11,7 @@ mod findings;
 mod fold;
 mod hidden;
 mod lookalike;
+mod metadata_service;
 mod neighbours;
 mod orders;
 mod parameters;
@@ -117,6 +118,7 @@ fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings)
     hidden::read(text, findings);
     terminal::read(text, findings);
     encoded::read(text, findings);
+    metadata_service::read(text, findings);
     orders::read(text, strangers, findings);
 }
 
