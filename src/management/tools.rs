@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     catalog::{ServerCatalog, Snapshot, Tool},
-    config::Settings,
+    config::{BrokenEntry, Settings},
     error_code::{ErrorCode, Failure},
     names,
     secret::Secrets,
@@ -24,6 +24,9 @@ pub struct ToolList {
     pub total: usize,
     /// One row each.
     pub tools: Vec<ToolRow>,
+    /// The servers whose entries cannot be used here, so that none of their tools is in the list, with the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<BrokenEntry>,
 }
 
 /// One tool in a listing.
@@ -88,7 +91,14 @@ impl<B: Backing> Management<B> {
         Ok(ToolList {
             total: tools.len(),
             tools,
+            left_out: left_out(&settings, server),
         })
+    }
+
+    /// The servers, or this one of them, whose tools are in no list because their entries cannot be used here.
+    pub fn left_out(&self, server: Option<&str>) -> Result<Vec<BrokenEntry>, Failure> {
+        let settings = self.settings()?;
+        Ok(left_out(&settings, server))
     }
 
     /// One tool by `server:tool`, or by the name under which it is offered.
@@ -115,6 +125,12 @@ impl<B: Backing> Management<B> {
             ),
         })
     }
+}
+
+fn left_out(settings: &Settings, server: Option<&str>) -> Vec<BrokenEntry> {
+    let broken = settings.broken.iter();
+    let meant = broken.filter(|entry| server.is_none_or(|name| entry.name == name));
+    meant.cloned().collect()
 }
 
 fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> ToolRow {
