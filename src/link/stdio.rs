@@ -28,8 +28,8 @@ use super::{
 use crate::{
     lines::{Line, Lines},
     wire::{
-        Id, Outcome, Raw, Request, RequestNumbers, error_frame, notification_frame, request_frame,
-        result_frame,
+        Id, Outcome, Raw, Request, RequestNumbers, notification_frame, request_frame,
+        response_frame,
     },
 };
 
@@ -145,10 +145,7 @@ impl StdioLink {
 
     /// Answers a question.
     pub fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
-        self.0.outbox.push(&match outcome {
-            Outcome::Result(result) => result_frame(id, result),
-            Outcome::Error(error) => error_frame(Some(id), error),
-        })
+        self.0.outbox.push(&response_frame(id, outcome))
     }
 
     /// See [`super::Link::next_number`].
