@@ -18,9 +18,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     CONTROL_CAPACITY, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE, Unattributed,
-    in_flight::{Purpose, RequestsInFlight, Slot},
+    in_flight::{Purpose, RequestsInFlight},
     news_queue,
     outbox::Outbox,
+    slot::Slot,
     sorter::Sorter,
     strays::Strays,
     withdrawal_frame,
