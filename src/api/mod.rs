@@ -112,6 +112,14 @@ async fn health(State(api): State<Api>) -> Response {
     )
 }
 
+/// The answer to a body that is too large.
+pub fn too_large() -> Response {
+    let error = "the request is larger than 32 MiB";
+    let hint = "Send less at a time.";
+    let failure = Failure::new(ErrorCode::InvalidArguments, error, hint);
+    answer(StatusCode::PAYLOAD_TOO_LARGE, &failure)
+}
+
 /// A failure on its way out.
 struct FailureResponse(Failure);
 

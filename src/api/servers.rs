@@ -12,9 +12,9 @@ use axum::{
 };
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::{Answer, Api, json_response, ok, wrong};
+use super::{Answer, Api, FailureResponse, json_response, ok, wrong};
 use crate::{
     access::Caller,
     config::read_unrepeated_object,
@@ -52,6 +52,12 @@ struct ShowQuery {
     wait: Option<u64>,
 }
 
+impl ShowQuery {
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.wait.unwrap_or(0).min(LONGEST_WAIT))
+    }
+}
+
 /// Limit: longer than any `init_timeout` that is not somebody's mistake.
 const LONGEST_WAIT: u64 = 600;
 
@@ -61,17 +67,22 @@ async fn show(
     query: Result<Query<ShowQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
-    ok(&api.0.management.settled_server(&name, patience).await?)
+    let settled = api.0.management.settled_server(&name, query.patience());
+    ok(&settled.await?)
 }
 
 async fn add(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
-    let body = body.map_err(wrong)?;
-    let mut entry = read_unrepeated_object(&body).map_err(wrong)?;
+    let mut entry = object(body)?;
     let Some(Value::String(name)) = entry.shift_remove("name") else {
         return Err(wrong("`name` is missing"));
     };
     ok(&api.0.management.add_server(&name, entry).await?)
+}
+
+/// The object that a body is, in which each key stands once.
+fn object(body: Result<Bytes, BytesRejection>) -> Result<Map<String, Value>, FailureResponse> {
+    let body = body.map_err(wrong)?;
+    read_unrepeated_object(&body).map_err(wrong)
 }
 
 /// The smart patch, with a person's rights.
@@ -80,8 +91,7 @@ async fn patch(
     Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body = body.map_err(wrong)?;
-    let patch = read_unrepeated_object(&body).map_err(wrong)?;
+    let patch = object(body)?;
     ok(&api.0.management.patch_server(&name, patch).await?)
 }
 
@@ -138,8 +148,8 @@ async fn contact_and_inspect(
     query: Result<Query<ShowQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    let patience = Duration::from_secs(query.wait.unwrap_or(0).min(LONGEST_WAIT));
-    ok(&api.0.management.contact(&name, patience).await?)
+    let contact = api.0.management.contact(&name, query.patience());
+    ok(&contact.await?)
 }
 
 async fn approve(

@@ -9,6 +9,7 @@ mod index;
 mod indexer;
 mod ingest;
 pub mod last_known;
+mod offered_uris;
 mod pinning;
 mod query;
 mod saver;
@@ -22,11 +23,12 @@ mod uri_templates;
 
 pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
+pub use offered_uris::{OfferedTemplate, Owner};
 pub use pinning::{
     ApprovalRequest, approve_in_files, findings, findings_of_tool, seen, with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, Query};
-pub use snapshot::{OfferedTemplate, Owner, Snapshot};
+pub use snapshot::Snapshot;
 pub use task::{Catalog, CatalogTask, Difference, KnownServer};
 pub use tokenizer::words_of;
 pub use uri_templates::{fits, fits_loosely, literal_length, loosely};

@@ -1,5 +1,7 @@
 //! `mcpproxy config`: which configuration file counts, and whether it is sound.
 
+use std::path::Path;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -11,7 +13,8 @@ use super::{
     table::{name, text},
 };
 use crate::management::{
-    COUNTS_AFTER_RESTART, ConfigReport, Exposure, Management, OverFiles, StatusReport,
+    COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
+    StatusReport,
 };
 
 /// Say which configuration file counts, or check it
@@ -42,8 +45,8 @@ pub(super) struct ConfigCheck {
 
 #[derive(Serialize)]
 struct Paths<'a> {
-    config_file: &'a std::path::Path,
-    data_dir: &'a std::path::Path,
+    config_file: &'a Path,
+    data_dir: &'a Path,
     exists: bool,
 }
 
@@ -88,7 +91,11 @@ impl ConfigCheck {
             }
             let waits = status.warnings.into_iter();
             let waits = waits.filter(|warning| warning.ends_with(COUNTS_AFTER_RESTART));
-            report.warnings.extend(waits);
+            let moves = moves(files, &status.location);
+            // The daemon may not have read the file again yet, and does not say which folders are meant.
+            let waits =
+                waits.filter(|warning| moves.is_none() || !warning.starts_with("`data_dir`"));
+            report.warnings.extend(waits.chain(moves.clone()));
         }
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
@@ -97,6 +104,19 @@ impl ConfigCheck {
         }
         verdict(report).map_err(CommandFailure::shown)
     }
+}
+
+/// That the file names another data folder than the daemon uses, if it does.
+fn moves(files: &Management<OverFiles>, daemon: &DaemonLocation) -> Option<String> {
+    let (named, used) = (files.data_dir(), &daemon.data_dir);
+    let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    (real(named) != real(used)).then(|| {
+        format!(
+            "`data_dir` is {} now, and the daemon that runs uses {}; the new value {COUNTS_AFTER_RESTART}",
+            named.display(),
+            used.display()
+        )
+    })
 }
 
 /// How the daemon is that runs on the file.

@@ -7,6 +7,7 @@ mod access;
 mod activity;
 mod background;
 mod call;
+mod carried;
 mod completions;
 mod config;
 mod connection;

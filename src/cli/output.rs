@@ -220,6 +220,13 @@ impl Output {
         }
     }
 
+    /// Says that something is missing or will not do what is meant, beside the data.
+    pub(super) fn warning(self, text: &str) {
+        if !self.quiet {
+            say("warning", text);
+        }
+    }
+
     /// Asks the person at the terminal; no where there is none, or where data are for programs.
     pub(super) fn asks(self, question: &str) -> bool {
         if self.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use clap::{Args, builder::PossibleValuesParser};
+use clap::Args;
 
 use super::{
     background::{self, Background, Starter},
+    carried::{CarriedOptions, LineFormat},
     failure::CommandFailure,
     location::Location,
     output::Output,
@@ -27,42 +28,20 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(super) struct ServeCommand {
-    /// The address to listen on, instead of the configuration's [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "ADDR")]
-    listen: Option<String>,
+    #[command(flatten)]
+    carried: CarriedOptions,
     /// Serve HTTP, which is the default; with an address the same as --listen
-    #[arg(long, value_name = "ADDR", num_args = 0..=1, conflicts_with = "listen")]
+    #[arg(long, value_name = "ADDR", num_args = 0..=1, conflicts_with_all = ["listen", "port"])]
     #[expect(
         clippy::option_option,
         reason = "absent, present, present with a value"
     )]
     http: Option<Option<String>>,
-    /// The port to listen on, on 127.0.0.1; 0 takes a free one
-    #[arg(long, value_name = "PORT", conflicts_with_all = ["listen", "http"])]
-    port: Option<u16>,
-    /// What `/mcp` lists, instead of the configuration's `routing_mode`
-    #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
-    mode: Option<String>,
-    /// Allow an address that other machines can reach
-    #[arg(long)]
-    insecure: bool,
-    /// How much to log
-    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))]
-    log_level: Option<String>,
-    /// How log lines look
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = Lines::Text)]
-    log_format: Lines,
     /// Write the log to this file instead of stderr: at most 5 MB, and as much set aside
     #[arg(long, value_name = "FILE", conflicts_with = "background")]
     log_file: Option<std::path::PathBuf>,
-    /// Add the bundled demo server, under the name demo
-    #[arg(long)]
-    demo: bool,
-    /// Accept exactly the tools that this lock file has, as `mcpproxy upstream lock` writes it; everything else is held
-    #[arg(long, value_name = "FILE", conflicts_with = "stdio")]
-    locked: Option<std::path::PathBuf>,
     /// Serve one client on stdin and stdout, and end with it; no HTTP unless --listen or --http is given
-    #[arg(long)]
+    #[arg(long, conflicts_with = "locked")]
     stdio: bool,
     /// Run without a terminal, for clients that come through a bridge
     #[arg(
@@ -84,14 +63,6 @@ Examples:
   mcpproxy serve --demo --log-level debug
   mcpproxy serve --listen 127.0.0.1:9090 --mode direct
   mcpproxy serve --stdio --mode direct";
-
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Lines {
-    /// For people
-    Text,
-    /// One JSON object a line
-    Json,
-}
 
 /// How to serve.
 enum Way {
@@ -132,19 +103,19 @@ impl ServeCommand {
     }
 
     fn options(self, files: &Management<OverFiles>, out: Output) -> ServeOptions {
-        let port = self.port.map(|port| format!("127.0.0.1:{port}"));
-        let listen = self.listen.or(self.http.clone().flatten()).or(port);
+        let carried = self.carried;
+        let listen = carried.address().or(self.http.clone().flatten());
         let speaks_http = !self.stdio || listen.is_some() || self.http.is_some();
-        let log_level = self.log_level.or(out.log_level().map(str::to_owned));
+        let log_level = carried.log_level.or(out.log_level().map(str::to_owned));
         ServeOptions {
             places: files.places().clone(),
             listen,
-            mode: self.mode,
-            insecure: self.insecure,
+            mode: carried.mode,
+            insecure: carried.insecure,
             log_level,
-            log_format: match self.log_format {
-                Lines::Text => LogFormat::Text,
-                Lines::Json => LogFormat::Json,
+            log_format: match carried.log_format {
+                None | Some(LineFormat::Text) => LogFormat::Text,
+                Some(LineFormat::Json) => LogFormat::Json,
             },
             log_file: self.log_file.or(self
                 .background
@@ -155,8 +126,8 @@ impl ServeCommand {
                 None => Tcp::Never,
             },
             idle_exit: self.idle_exit,
-            demo: self.demo,
-            locked: self.locked,
+            demo: carried.demo,
+            locked: carried.locked,
             login_path: LoginPath::default(),
         }
     }
@@ -165,12 +136,13 @@ impl ServeCommand {
         let data_dir = files.data_dir().to_owned();
         let socket = DaemonSocket {
             path: data_dir.join(SOCKET),
-            endpoint: endpoint(self.mode.as_deref()).to_owned(),
+            endpoint: endpoint(self.carried.mode.as_deref()).to_owned(),
             token: std::env::var("MCPPROXY_TOKEN").ok().map(Secret::new),
         };
         let starter = Starter::new(files.places().clone(), data_dir, stdio::IDLE_EXIT, out);
-        let demo = self.demo.then(|| "--demo".into());
+        let demo = self.carried.demo.then(|| "--demo".into());
         let mode = self
+            .carried
             .mode
             .as_ref()
             .map(|mode| format!("--mode={mode}").into());

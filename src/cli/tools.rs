@@ -10,6 +10,7 @@ use super::{
     tools_search::SearchTools,
 };
 use crate::{
+    config::BrokenEntry,
     daemon_client::{self, DaemonClient},
     management::{Management, OverFiles, ShownTool, ToolList, ToolRow},
 };
@@ -55,12 +56,31 @@ impl ToolsCommand {
         let daemon = connection::open_if_running(&files, out).await?;
         if daemon.is_none() {
             out.note("the daemon is not running; this is what the servers listed last");
+            warn_of(&files.left_out(self.server())?, out);
         }
         match self {
             Self::List(list) => list.run(&files, daemon, out).await,
             Self::Search(search) => search.run(&files, daemon, out).await,
             Self::Show(show) => show.run(&files, daemon, out).await,
         }
+    }
+
+    /// The one server that is meant, if it is one.
+    fn server(&self) -> Option<&str> {
+        match self {
+            Self::List(list) => list.server.as_deref(),
+            Self::Search(search) => search.server(),
+            Self::Show(show) => show.name.split_once(':').map(|(server, _)| server),
+        }
+    }
+}
+
+/// Names the servers whose tools are missing from what is shown.
+fn warn_of(left_out: &[BrokenEntry], out: Output) {
+    for BrokenEntry { name, reason } in left_out {
+        out.warning(&format!(
+            "the tools of {name:?} are left out, because its entry cannot be used here: {reason}"
+        ));
     }
 }
 
@@ -76,11 +96,18 @@ impl ListTools {
             None => "/api/v1/tools".to_owned(),
             Some(server) => format!("/api/v1/tools?server={}", daemon_client::encoded(server)),
         };
+        let is_alone = daemon.is_none();
         let body = match daemon {
             Some(mut daemon) => daemon.get(&path).await?.to_vec(),
             None => output::as_json(&files.tools(server)?)?,
         };
-        out.answer(&path, &body, |known| print(known, out))
+        out.answer(&path, &body, |known: ToolList| {
+            // Without a daemon that was said already, to programs too.
+            if !is_alone {
+                warn_of(&known.left_out, out);
+            }
+            print(known, out)
+        })
     }
 }
 

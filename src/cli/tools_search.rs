@@ -82,6 +82,11 @@ impl SearchTools {
         out.answer(&path, &body, |found| print(found, limit, out))
     }
 
+    /// The one server that is meant, if it is one.
+    pub(super) fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
     fn path(&self) -> String {
         let query = daemon_client::encoded(&self.query.join(" "));
         let server = self.server.as_ref();

@@ -13,6 +13,7 @@ mod fingerprint;
 mod harmless;
 mod isolation;
 mod keeper;
+mod key_blocks;
 mod line_column;
 mod listen;
 mod lock_key;
@@ -33,11 +34,13 @@ mod references;
 mod review;
 mod rule_warnings;
 mod schema;
+mod secret_words;
 mod server_auth;
 mod server_entry;
 mod settings;
 mod source;
 mod splice;
+mod strangers_lists;
 mod strangers_text;
 mod strict;
 mod surroundings;
@@ -82,9 +85,10 @@ pub use server_entry::{
 };
 pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
 pub use source::{LoadError, Overrides, Variables, load, process_environment};
+pub use strangers_lists::{TextsOfList, is_named_value, says_secret};
 pub use strangers_text::{
-    TextsOfList, is_named_value, mask_text_for_records, mask_text_of_strangers, mask_value,
-    mask_value_for_records, names_a_secret, says_secret,
+    mask_text_for_records, mask_text_of_strangers, mask_value, mask_value_for_records,
+    names_a_secret,
 };
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};

@@ -1,23 +1,15 @@
-//! What of values that strangers wrote may be shown: by the rules of `masking`, found in prose, in lines of files, in lists of arguments
-//! and in pairs of names and values. Guesses err on the side of masking.
+//! What of texts that strangers wrote may be shown: by the rules of `masking`, found in prose and in lines of files. Guesses err on the
+//! side of masking. Texts in lists and in pairs of names and values are `strangers_lists`'s.
 
-use std::{borrow::Cow, ops::Range};
+use std::borrow::Cow;
 
 use super::{
     addresses::{self, Parameters},
-    masking::{
-        SECRET_PREFIXES, SECRET_SCHEMES, SHORTEST_CREDENTIAL, hidden_in, is_one_of, is_secret_flag,
-        is_secret_name,
-    },
+    key_blocks::blocks,
+    masking::{is_one_of, is_secret_name},
+    secret_words::{LONGEST_NAME, Ranges, is_of_name, words},
 };
 use crate::secret::MASK;
-
-/// Limit: characters of a name. Longer words are none.
-const LONGEST_NAME: usize = 64;
-
-/// How a key in several lines begins and ends (RFC 7468).
-const BLOCK: &str = "-----BEGIN";
-const BLOCK_END: &str = "-----END";
 
 /// Headers whose values are secret in all their parts.
 const SECRET_HEADERS: [&str; 4] = [
@@ -26,23 +18,6 @@ const SECRET_HEADERS: [&str; 4] = [
     "cookie",
     "set-cookie",
 ];
-
-/// What the name of a value is called in a pair of both, and what the value.
-const NAMES: [&str; 12] = [
-    "name",
-    "key",
-    "header",
-    "variable",
-    "var",
-    "env",
-    "field",
-    "param",
-    "parameter",
-    "option",
-    "flag",
-    "k",
-];
-const VALUES: [&str; 7] = ["value", "values", "val", "v", "content", "default", "data"];
 
 /// Whether the value of a member of this name is a secret, whatever it is.
 pub fn names_a_secret(name: &str) -> bool {
@@ -66,64 +41,6 @@ fn masked_value<'a>(name: &str, value: &'a str, parameters: Parameters) -> Cow<'
     } else {
         masked(value, parameters)
     }
-}
-
-/// Whether a member says how the value beside it is called, and that it is a secret: `"name": "DB_PASSWORD"`.
-pub fn says_secret(key: &str, text: &str) -> bool {
-    is_one_of(key, &NAMES) && is_bare_name(text)
-}
-
-/// Whether a member is the value that another one gives a name to.
-pub fn is_named_value(key: &str) -> bool {
-    is_one_of(key, &VALUES)
-}
-
-/// Texts of one list, in order: arguments of a command, headers and their values, lines of a key.
-#[derive(Debug, Default)]
-pub struct TextsOfList {
-    follows_name: bool,
-    follows_user_flag: bool,
-    in_block: bool,
-}
-
-impl TextsOfList {
-    /// Whether the next text is a secret because of those before it.
-    pub fn is_secret(&mut self, text: &str) -> bool {
-        let is_login = self.follows_user_flag && is_login(text);
-        let is_secret = self.follows_name || self.in_block || is_login;
-        self.follows_name = is_secret_flag(text) || is_bare_name(text) || is_scheme(text);
-        self.follows_user_flag = is_user_flag(text);
-        let begins = places(text, BLOCK).next_back();
-        let ends = places(text, BLOCK_END).next_back();
-        self.in_block = match (begins, ends) {
-            (None, None) => self.in_block,
-            (begins, ends) => begins > ends,
-        };
-        is_secret
-    }
-
-    /// Whether a list or an object, which comes next, is a secret in all its parts.
-    pub fn is_secret_value(&mut self) -> bool {
-        let is_secret = self.follows_name || self.in_block;
-        self.pass();
-        is_secret
-    }
-
-    /// Something that can be no secret comes next. A null stands for nothing, and what comes after it is still looked at.
-    pub fn pass(&mut self) {
-        self.follows_name = false;
-        self.follows_user_flag = false;
-    }
-}
-
-/// Whether a text is the name of a secret and nothing else.
-fn is_bare_name(text: &str) -> bool {
-    let name = text.trim_end_matches([':', '=']);
-    name.len() <= LONGEST_NAME && name.chars().all(is_of_name) && is_secret_name(name)
-}
-
-fn is_of_name(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
 /// Text of a stranger, prose or not: what looks like a credential in it, or is introduced as one, is masked.
@@ -158,34 +75,6 @@ fn masked(text: &str, parameters: Parameters) -> Cow<'_, str> {
     }
     masked.push_str(text.get(done..).unwrap_or_default());
     Cow::Owned(masked)
-}
-
-type Ranges = Vec<Range<usize>>;
-
-/// Keys in several lines; one whose end is missing goes to the end of the text.
-fn blocks(text: &str, hidden: &mut Ranges) {
-    let mut from = 0;
-    while let Some(start) = find(text, from, BLOCK) {
-        let end = find(text, start, BLOCK_END).map_or(text.len(), |at| {
-            let last = find(text, at + BLOCK_END.len(), "-----");
-            last.map_or(text.len(), |at| at + 5)
-        });
-        hidden.push(start..end);
-        from = end;
-    }
-}
-
-fn find(text: &str, from: usize, what: &str) -> Option<usize> {
-    Some(from + places(text.get(from..)?, what).next()?)
-}
-
-/// Where something stands that begins with a dash, in either case.
-fn places(text: &str, what: &str) -> impl DoubleEndedIterator<Item = usize> {
-    let dashes = text.match_indices('-').map(|(at, _)| at);
-    dashes.filter(move |at| {
-        let found = text.get(*at..at + what.len());
-        found.is_some_and(|found| found.eq_ignore_ascii_case(what))
-    })
 }
 
 /// Elements whose names say that they are secret: `<password>…</password>`.
@@ -275,106 +164,6 @@ fn headers(text: &str, hidden: &mut Ranges) {
     }
 }
 
-/// Words that look like credentials, and those that follow a word which says so.
-fn words(text: &str, hidden: &mut Ranges) {
-    let mut at = 0;
-    let (mut is_announced, mut before) = (false, "");
-    for part in text.split_inclusive(is_between_words) {
-        let word = part.trim_end_matches(is_between_words);
-        let start = at;
-        at += part.len();
-        if word.is_empty() || word.bytes().all(|byte| byte == b'\\') {
-            continue;
-        }
-        let is_announcing = announces(word);
-        let is_login = is_user_flag(before) && is_login(word);
-        if is_announced && !is_announcing || is_login {
-            hidden.push(start..end_of_value(text, start, word));
-        } else if has_credential_inside(word) {
-            hidden.push(start..start + word.len());
-        } else if may_be_credential(word) {
-            let inside = hidden_in(word).into_iter();
-            hidden.extend(inside.map(|range| start + range.start..start + range.end));
-        }
-        // A quoted name and its colon are words of their own.
-        is_announced = is_announcing || (matches!(word, ":" | "=") && is_secret_name(before));
-        before = word;
-    }
-}
-
-/// Where a value ends that begins with this word: at its closing quote, if it has one, else after the word.
-fn end_of_value(text: &str, start: usize, word: &str) -> usize {
-    let quote = text.get(..start).and_then(|text| text.chars().next_back());
-    let rest = text.get(start..).unwrap_or_default();
-    let quoted = quote
-        .filter(|quote| matches!(quote, '"' | '\'' | '`'))
-        .and_then(|quote| closing(rest, quote));
-    start + quoted.unwrap_or(word.len()).max(word.len().min(rest.len()))
-}
-
-/// Where the quote stands that closes a text; a quote after a backslash closes only what one of its like opened.
-fn closing(text: &str, quote: char) -> Option<usize> {
-    let at = text.find(quote)?;
-    let value = text.get(..at)?;
-    Some(value.trim_end_matches('\\').len())
-}
-
-/// Whether a word is worth a closer look. Texts are long, and most words are short.
-fn may_be_credential(word: &str) -> bool {
-    word.len() >= SHORTEST_CREDENTIAL || word.bytes().any(|b| matches!(b, b'=' | b':'))
-}
-
-/// Whether a well-known credential begins after a separator inside a word: `server__ghp_…`.
-fn has_credential_inside(word: &str) -> bool {
-    // Limit: shorter beginnings are parts of ordinary names.
-    const SHORTEST_PREFIX: usize = 4;
-    let ends = word.match_indices(|c: char| !c.is_ascii_alphanumeric());
-    ends.filter_map(|(at, separator)| word.get(at + separator.len()..))
-        .take_while(|rest| rest.len() >= SHORTEST_CREDENTIAL)
-        .any(|rest| {
-            let mut prefixes = SECRET_PREFIXES
-                .iter()
-                .filter(|p| p.len() >= SHORTEST_PREFIX);
-            prefixes.any(|prefix| rest.starts_with(prefix))
-        })
-}
-
-fn is_between_words(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(
-            c,
-            '"' | '\'' | '`' | ',' | ';' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}'
-        )
-}
-
-/// Whether the next word is a secret: `password: …`, `Bearer …`, `--token …`.
-fn announces(word: &str) -> bool {
-    match word.as_bytes() {
-        [.., b':' | b'='] => is_secret_name(word.trim_end_matches([':', '='])),
-        [b'-', b'-', ..] => is_secret_flag(word),
-        _ => is_scheme(word),
-    }
-}
-
-/// Whether user and password follow, as programs that fetch addresses take them.
-fn is_user_flag(word: &str) -> bool {
-    matches!(word, "-u" | "-U" | "--user" | "--proxy-user")
-}
-
-/// Whether a text is user and password: not so the numbers of a user and a group.
-fn is_login(text: &str) -> bool {
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let parts = text.split_once(':');
-    parts.is_some_and(|(user, password)| {
-        !(password.is_empty() || is_number(user) && is_number(password))
-    })
-}
-
-/// Whether what follows is a credential of this scheme.
-fn is_scheme(word: &str) -> bool {
-    is_one_of(word, SECRET_SCHEMES)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,38 +225,6 @@ mod tests {
         check(&format!("a {key}\nb {key} c"), "a ***\nb *** c");
         check("a -----BEGIN PRIVATE KEY-----\\nMIIE\\nab", "a ***");
         check("-----BEGIN A-----\nb", "***");
-    }
-
-    #[test]
-    fn what_stands_in_a_list_is_masked_by_what_stands_before_it() {
-        let check = |texts: &[&str], expected: &[bool]| {
-            let mut list = TextsOfList::default();
-            let found: Vec<bool> = texts.iter().map(|text| list.is_secret(text)).collect();
-            assert_eq!(found, expected, "{texts:?}");
-        };
-        check(&["--password", "x", "y"], &[false, true, false]);
-        check(&["--password=z", "x"], &[false, false]);
-        check(
-            &["Authorization", "x", "Accept", "y"],
-            &[false, true, false, false],
-        );
-        check(&["Bearer", "x"], &[false, true]);
-        check(
-            &["-----BEGIN K-----", "a", "-----END K-----", "b"],
-            &[false, true, true, false],
-        );
-        check(&["my token is", "x"], &[false, false]);
-        assert!(says_secret("Name", "DB_PASSWORD") && !says_secret("name", "path"));
-        assert!(!says_secret("title", "password") && is_named_value("value"));
-    }
-
-    #[test]
-    fn a_list_or_an_object_after_a_name_is_a_secret_too() {
-        let mut list = TextsOfList::default();
-        assert!(!list.is_secret_value() && !list.is_secret("--password"));
-        assert!(list.is_secret_value() && !list.is_secret_value());
-        assert!(!list.is_secret("-u") && list.is_secret("bob:S"));
-        assert!(!list.is_secret("-u") && !list.is_secret("1000:1000"));
     }
 
     #[test]

@@ -1,9 +1,14 @@
-//! The bytes of one client's connection: a client that leaves unread what it is told is given up, because all of it is held for it.
+//! The bytes of one client's connection: a client that leaves unread what it is told is given up, because all of it is held for it. One
+//! that is told something before it has sent everything is heard to its end, or what it sent would take the answer with it.
 
 use std::{
     io,
     pin::Pin,
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
     time::Duration,
 };
 
@@ -23,9 +28,70 @@ const PATIENCE_IN_NEED: Duration = Duration::from_secs(5);
 /// Whoever reads so many bytes in that time reads.
 const PROGRESS: usize = 64 << 10;
 
+/// Limit: how long a client is heard that was answered before it had sent everything.
+const HEARING: Duration = Duration::from_secs(30);
+
+/// How long it may send nothing then.
+const HEARING_SILENCE: Duration = Duration::from_secs(5);
+
+/// Limit: bytes of that.
+const HEARD: usize = 256 << 20;
+
+/// Whether the last answer on a connection came before all of its request. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct AnsweredEarly(Arc<AtomicBool>);
+
+impl AnsweredEarly {
+    /// It did: nothing else is answered on this connection.
+    pub(super) fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The end of a connection whose client still sends.
+struct Hearing {
+    until: Instant,
+    bytes: usize,
+    silence: Pin<Box<Sleep>>,
+}
+
+impl Hearing {
+    fn new() -> Self {
+        Self {
+            until: Instant::now() + HEARING,
+            bytes: 0,
+            silence: Box::pin(tokio::time::sleep(HEARING_SILENCE)),
+        }
+    }
+
+    /// Ready when the client has sent everything, or for too long.
+    fn poll(&mut self, io: &mut (impl AsyncRead + Unpin), cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if self.bytes > HEARD || self.silence.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(());
+            }
+            let mut space = [0; 8 << 10];
+            let mut buffer = ReadBuf::new(&mut space);
+            let read = ready!(Pin::new(&mut *io).poll_read(cx, &mut buffer));
+            if read.is_err() || buffer.filled().is_empty() {
+                return Poll::Ready(());
+            }
+            self.bytes += buffer.filled().len();
+            let next = Instant::now() + HEARING_SILENCE;
+            self.silence.as_mut().reset(next.min(self.until));
+        }
+    }
+}
+
 /// A connection.
 pub(super) struct ClientIo<Io> {
     io: Io,
+    answered_early: AnsweredEarly,
+    hearing: Option<Hearing>,
     /// Whose memory it is that the client holds; absent where the client may leave unread what it likes.
     memory: Option<MemoryBudget>,
     stall: Option<Stall>,
@@ -62,9 +128,11 @@ impl Stall {
 }
 
 impl<Io> ClientIo<Io> {
-    pub(super) fn new(io: Io, memory: Option<MemoryBudget>) -> Self {
+    pub(super) fn new(io: Io, memory: Option<MemoryBudget>, answered_early: AnsweredEarly) -> Self {
         Self {
             io,
+            answered_early,
+            hearing: None,
             memory,
             stall: None,
         }
@@ -110,7 +178,7 @@ impl<Io: AsyncRead + Unpin> AsyncRead for ClientIo<Io> {
     }
 }
 
-impl<Io: AsyncWrite + Unpin> AsyncWrite for ClientIo<Io> {
+impl<Io: AsyncRead + AsyncWrite + Unpin> AsyncWrite for ClientIo<Io> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -140,7 +208,20 @@ impl<Io: AsyncWrite + Unpin> AsyncWrite for ClientIo<Io> {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.io).poll_shutdown(cx)
+        let Self {
+            io,
+            answered_early,
+            hearing,
+            ..
+        } = &mut *self;
+        if hearing.is_none() {
+            ready!(Pin::new(&mut *io).poll_shutdown(cx))?;
+            if !answered_early.is_noted() {
+                return Poll::Ready(Ok(()));
+            }
+        }
+        let hearing = hearing.get_or_insert_with(Hearing::new);
+        hearing.poll(io, cx).map(Ok)
     }
 }
 
@@ -153,7 +234,10 @@ mod tests {
     /// A client that has room for a little, and its other end.
     fn client(memory: &MemoryBudget) -> (ClientIo<DuplexStream>, DuplexStream) {
         let (io, client) = tokio::io::duplex(16);
-        (ClientIo::new(io, Some(memory.clone())), client)
+        (
+            ClientIo::new(io, Some(memory.clone()), AnsweredEarly::default()),
+            client,
+        )
     }
 
     async fn given_up_after(io: &mut ClientIo<DuplexStream>, size: usize) -> Duration {
@@ -208,5 +292,35 @@ mod tests {
             .expect("somebody reads");
         drop(io);
         assert_eq!(reading.await.expect("it ends"), 3 * PROGRESS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_was_answered_early_is_heard_to_its_end_but_not_for_ever() {
+        for (pieces, pause, expected) in [
+            (3, 1, Duration::from_secs(3)),
+            (1, 1_000, Duration::from_secs(1) + HEARING_SILENCE),
+            (1_000, 1, HEARING),
+        ] {
+            let early = AnsweredEarly::default();
+            let (io, mut client) = tokio::io::duplex(64);
+            let mut io = ClientIo::new(io, None, early.clone());
+            early.note();
+            let sending = tokio::spawn(async move {
+                for piece in 0..pieces {
+                    let seconds = if piece == 0 { 1 } else { pause };
+                    tokio::time::sleep(Duration::from_secs(seconds)).await;
+                    if client.write_all(b"more").await.is_err() {
+                        return client;
+                    }
+                }
+                tokio::time::sleep(Duration::from_secs(pause - 1)).await;
+                client.shutdown().await.expect("its end");
+                client
+            });
+            let began = Instant::now();
+            io.shutdown().await.expect("an end");
+            assert_eq!(began.elapsed(), expected);
+            sending.abort();
+        }
     }
 }

@@ -10,7 +10,7 @@ use axum::{
     extract::Request,
     response::{IntoResponse, Response},
 };
-use http::{HeaderValue, StatusCode};
+use http::{HeaderValue, StatusCode, header};
 use tower_service::Service;
 
 use super::{
@@ -61,6 +61,7 @@ impl Entrance {
             Err(answered) => return answered,
         };
         let response = match sender {
+            _ if says_too_large(&request) => too_large(request.uri().path()),
             Err(Refused::NotTheOperator) => {
                 let refused = Refused::NotTheOperator.to_string();
                 (StatusCode::FORBIDDEN, refused).into_response()
@@ -131,4 +132,24 @@ impl Entrance {
         let Ok(answer): Result<Response, Infallible> = self.routes.clone().call(request).await;
         answer
     }
+}
+
+/// Whether a request says of its body that it is too large: then none of it is read, and a client that waits to be told to go on
+/// (`Expect: 100-continue`) sends none.
+fn says_too_large(request: &Request) -> bool {
+    let length = request.headers().get(header::CONTENT_LENGTH);
+    let length = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    length.is_some_and(|length| length > inbound::LARGEST_BODY)
+}
+
+/// The connection ends with it: what comes next on it is the body.
+fn too_large(path: &str) -> Response {
+    let mut response = if api::is_operators(path) {
+        api::too_large()
+    } else {
+        inbound::too_large()
+    };
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
 }

@@ -3,7 +3,7 @@
 use std::{convert::Infallible, io, net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use axum::body::Body;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue, StatusCode};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
@@ -16,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     ServeError,
-    client_io::ClientIo,
+    client_io::{AnsweredEarly, ClientIo},
     connections::{ClientConnection, ClientConnections},
     entrance::Entrance,
     response_body::ResponseBody,
@@ -161,15 +161,19 @@ async fn converse<Io: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     } = served;
     // Programs on the local socket are the operator's own, and may be stopped for a while.
     let watched = matches!(peer, Peer::Network(_)).then(|| memory.clone());
-    let io = ClientIo::new(io, watched);
+    let early = AnsweredEarly::default();
+    let io = ClientIo::new(io, watched, early.clone());
     let service = service_fn(|request: http::Request<Incoming>| {
-        let (entrance, memory) = (entrance.clone(), memory.clone());
+        let (entrance, memory, early) = (entrance.clone(), memory.clone(), early.clone());
         let busy = connection.begin(request.method());
         let id = connection.id();
         async move {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(id);
             let mut response = entrance.answer(peer, request).await;
+            if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+                early.note();
+            }
             response.headers_mut().insert(KEEP_ALIVE, KEPT);
             Ok::<_, Infallible>(response.map(|body| ResponseBody::new(body, memory, busy)))
         }

@@ -84,7 +84,7 @@ impl LocalSocket {
             Ok(listener) => {
                 *self.listener.lock() = Arc::new(listener);
                 if let Some(times) = due {
-                    tracing::warn!(%data_dir, times, "the socket of the command line was removed while the daemon runs; it is made again. What else was in the data folder is only kept again as it changes: restart the daemon if the folder was emptied");
+                    tracing::warn!(%data_dir, times, "the socket of the command line was removed while the daemon runs; it is made again, and so are the lock, the address and the key of sessions. What else was in the data folder is only kept again as it changes: restart the daemon if the folder was emptied");
                 }
             }
             Err(error) => {

@@ -1,43 +1,65 @@
 //! One daemon per data folder. The lock ends with the process, however that ends.
 
 use std::{
-    fs::File,
-    io::{Read, Seek, Write},
+    fs::{File, TryLockError},
+    io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::ServeError;
-use crate::{config::duration, daemon_client::SOCKET, management::DaemonLocation, storage};
+use crate::{
+    config::duration,
+    daemon_client::SOCKET,
+    management::DaemonLocation,
+    storage::{self, FileIdentity},
+};
 
 /// Held as long as the daemon runs.
 pub(super) struct DataLock {
     file: File,
-    address_file: PathBuf,
-    /// The socket that is opened under this lock.
-    socket: PathBuf,
+    data_dir: PathBuf,
+    /// What it says of us.
+    note: Note,
+}
+
+/// Who serves, for people and for programs that look for the address.
+#[derive(Default)]
+struct Note {
+    text: String,
+    /// There is none without TCP.
+    url: Option<String>,
+}
+
+/// How a lock is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LockState {
+    /// As it was left.
+    Held,
+    /// It was removed, and is ours again.
+    TakenAgain,
+    /// It was removed, and another daemon has it.
+    Lost,
 }
 
 impl DataLock {
     /// Takes the folder, or says who has it.
     pub(super) fn take(data_dir: &Path) -> Result<Self, ServeError> {
-        let path = data_dir.join("lock");
-        let cannot = |error: std::io::Error| {
+        let path = file_of(data_dir);
+        let cannot = |error: io::Error| {
             ServeError::failed(
                 &format!("the lock {} cannot be taken", path.display()),
                 &error,
             )
         };
-        let mut options = File::options();
-        options.read(true).write(true).create(true);
-        let mut file = storage::open_private_file(&path, &mut options).map_err(cannot)?;
+        let mut file = open(&path).map_err(cannot)?;
         match file.try_lock() {
             Ok(()) => Ok(Self {
                 file,
-                address_file: data_dir.join("address"),
-                socket: data_dir.join(SOCKET),
+                data_dir: data_dir.to_owned(),
+                note: Note::default(),
             }),
-            Err(std::fs::TryLockError::WouldBlock) => {
+            Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
                 // The text is a courtesy; the lock is what counts.
                 let _ = file.read_to_string(&mut holder);
@@ -51,11 +73,11 @@ impl DataLock {
                     data_dir.display()
                 )))
             }
-            Err(std::fs::TryLockError::Error(error)) => Err(cannot(error)),
+            Err(TryLockError::Error(error)) => Err(cannot(error)),
         }
     }
 
-    /// Writes down who serves, for people and for programs that look for the address. There is none without TCP.
+    /// Writes down who serves.
     pub(super) fn note_address(&mut self, location: &DaemonLocation) {
         let url = location.url.as_deref();
         let pid = Some(format!("pid {}", std::process::id()));
@@ -69,33 +91,83 @@ impl DataLock {
         let parts = [pid, url.map(str::to_owned), until, log]
             .into_iter()
             .flatten();
-        let text = parts.collect::<Vec<_>>().join(", ");
-        let noted = self
-            .file
-            .set_len(0)
-            .and_then(|()| self.file.rewind())
-            .and_then(|()| self.file.write_all(text.as_bytes()))
-            .and_then(|()| match url {
-                Some(url) => {
-                    storage::write_atomically(&self.address_file, format!("{url}\n").as_bytes())
-                }
-                // One of a daemon that was killed would lead astray.
-                None => std::fs::remove_file(&self.address_file).or_else(|error| {
-                    let absent = error.kind() == std::io::ErrorKind::NotFound;
-                    if absent { Ok(()) } else { Err(error) }
-                }),
-            });
-        if let Err(error) = noted {
+        self.note = Note {
+            text: parts.collect::<Vec<_>>().join(", "),
+            url: location.url.clone(),
+        };
+        if let Err(error) = self.write_note().and_then(|()| self.write_address()) {
             tracing::warn!(%error, "the address could not be written to the data folder");
         }
     }
+
+    fn write_note(&mut self) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.rewind()?;
+        self.file.write_all(self.note.text.as_bytes())
+    }
+
+    fn write_address(&self) -> io::Result<()> {
+        let file = self.address_file();
+        match &self.note.url {
+            Some(url) => storage::write_atomically(&file, format!("{url}\n").as_bytes()),
+            // One of a daemon that was killed would lead astray.
+            None => std::fs::remove_file(&file).or_else(|error| {
+                let absent = error.kind() == io::ErrorKind::NotFound;
+                if absent { Ok(()) } else { Err(error) }
+            }),
+        }
+    }
+
+    /// Writes again what was removed of it, and takes the lock again, unless another daemon has it by now. Blocks.
+    pub(super) fn look(&mut self) -> io::Result<LockState> {
+        let mut state = LockState::Held;
+        if !self.is_there() {
+            storage::create_private_dir(&self.data_dir)?;
+            let file = open(&file_of(&self.data_dir))?;
+            match file.try_lock() {
+                Ok(()) => (),
+                Err(TryLockError::WouldBlock) => return Ok(LockState::Lost),
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+            self.file = file;
+            self.write_note()?;
+            state = LockState::TakenAgain;
+        }
+        if self.note.url.is_some() && !self.address_file().exists() {
+            self.write_address()?;
+        }
+        Ok(state)
+    }
+
+    /// Whether the file that we hold is the one in the folder.
+    fn is_there(&self) -> bool {
+        let held = FileIdentity::of(&self.file);
+        held.is_ok_and(|held| held.is_at(&file_of(&self.data_dir)))
+    }
+
+    fn address_file(&self) -> PathBuf {
+        self.data_dir.join("address")
+    }
+}
+
+fn file_of(data_dir: &Path) -> PathBuf {
+    data_dir.join("lock")
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(true).create(true);
+    storage::open_private_file(path, &mut options)
 }
 
 impl Drop for DataLock {
     fn drop(&mut self) {
-        // Gone already, or left for the next daemon to overwrite.
-        for file in [&self.address_file, &self.socket] {
-            let _ = std::fs::remove_file(file);
+        // What another daemon has put into a folder that was removed under us is its own.
+        if self.is_there() {
+            // Gone already, or left for the next daemon to overwrite. The socket is opened under this lock.
+            for file in [self.address_file(), self.data_dir.join(SOCKET)] {
+                let _ = std::fs::remove_file(file);
+            }
         }
         let _ = self.file.set_len(0);
         // Closing is not enough: a child of ours that has not begun its own program yet holds the file with us.
@@ -117,5 +189,38 @@ mod tests {
         drop(held);
         assert!(take().is_ok(), "it is free again");
         drop(copy);
+    }
+
+    #[test]
+    fn what_is_removed_is_written_again_and_what_is_anothers_is_left_alone() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let data_dir = folder.path().join("data");
+        storage::create_private_dir(&data_dir).expect("a folder of ours");
+        let take = || DataLock::take(&data_dir);
+        let mut held = take().expect("the folder is free");
+        held.note_address(&DaemonLocation {
+            url: Some("http://127.0.0.1:1".to_owned()),
+            ..DaemonLocation::default()
+        });
+        let look = |held: &mut DataLock| held.look().expect("a folder of ours");
+        assert_eq!(look(&mut held), LockState::Held);
+        let read = |name: &str| std::fs::read_to_string(data_dir.join(name)).expect("it is there");
+        let (lock, address) = (read("lock"), read("address"));
+        std::fs::remove_dir_all(&data_dir).expect("it is ours");
+        assert_eq!(look(&mut held), LockState::TakenAgain);
+        assert_eq!((read("lock"), read("address")), (lock, address.clone()));
+        assert!(take().is_err(), "it is taken");
+        std::fs::remove_file(data_dir.join("address")).expect("it is there");
+        assert_eq!(look(&mut held), LockState::Held);
+        assert_eq!(read("address"), address);
+
+        std::fs::remove_dir_all(&data_dir).expect("it is ours");
+        storage::create_private_dir(&data_dir).expect("a folder of ours");
+        let _other = take().expect("a new folder is free");
+        std::fs::write(data_dir.join("address"), "another's").expect("writable");
+        assert_eq!(look(&mut held), LockState::Lost);
+        drop(held);
+        assert_eq!(read("address"), "another's");
+        assert!(take().is_err(), "it is the other's");
     }
 }

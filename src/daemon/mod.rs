@@ -2,6 +2,7 @@
 
 mod client_io;
 mod connections;
+mod data_folder;
 mod ending;
 mod entrance;
 mod guard;

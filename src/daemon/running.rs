@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     ServeError,
     connections::ClientConnections,
+    data_folder::FolderFiles,
     entrance::{Entrance, Reach},
     guard::RefusalLines,
     http,
@@ -36,7 +37,7 @@ use crate::{
     management::{DaemonLocation, Management},
     process::{self, ChildLedger, LoginPath},
     router::Router,
-    sealing::{SealingKey, SessionIds},
+    sealing::{KeptKey, SealingKey, SessionIds},
     session_records::{SessionRecords, SessionRecordsTask},
     upstream::{ConnectContext, Supervisor},
 };
@@ -86,7 +87,7 @@ pub(super) struct DaemonTasks {
     pub(super) inbound: Inbound,
     pub(super) presence: Presence,
     /// Freed last: the data folder is ours until the last child is gone.
-    _lock: DataLock,
+    _files: FolderFiles,
 }
 
 /// Puts everything together and serves.
@@ -134,7 +135,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         activity.clone(),
         management.clone(),
     );
-    let (sessions, session_records) = sessions(&settings, &data_dir)?;
+    let (key, kept_key) = session_key(&settings, &data_dir)?;
+    let (sessions, session_records) = sessions(&key, &data_dir)?;
     let presence = sessions.presence().clone();
     let calls = CallIds::default();
     let (access, access_task) = Access::new(keeper.subscribe());
@@ -180,6 +182,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     };
     let faces = open_faces(&faces, listeners, local, &closing);
     lock.note_address(&location);
+    let files = FolderFiles::new(lock, kept_key);
+    tasks.spawn(files.clone().keep(ending.clone()));
     let running = DaemonTasks {
         closing,
         ending,
@@ -191,7 +195,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         access,
         inbound,
         presence,
-        _lock: lock,
+        _files: files,
     };
     Ok((addresses, running))
 }
@@ -231,19 +235,27 @@ fn location_of(
     }
 }
 
-/// The table of sessions, with what is kept of them in this data folder.
-fn sessions(
+/// The key of session ids: that of the settings, or one that is kept in the data folder.
+fn session_key(
     settings: &Settings,
     data_dir: &Path,
+) -> Result<(SealingKey, Option<KeptKey>), ServeError> {
+    if let Some(secret) = &settings.session_key {
+        return Ok((SealingKey::of(secret), None));
+    }
+    let kept = KeptKey::of_folder(data_dir)
+        .map_err(|error| ServeError::failed("the key of session ids cannot be kept", &error))?;
+    Ok((kept.key(), Some(kept)))
+}
+
+/// The table of sessions, with what is kept of them in this data folder.
+fn sessions(
+    key: &SealingKey,
+    data_dir: &Path,
 ) -> Result<(Sessions, SessionRecordsTask), ServeError> {
-    let key = match &settings.session_key {
-        Some(secret) => SealingKey::of(secret),
-        None => SealingKey::kept_in(data_dir)
-            .map_err(|error| ServeError::failed("the key of session ids cannot be kept", &error))?,
-    };
     let (records, records_task) = SessionRecords::open(data_dir)
         .map_err(|error| ServeError::failed("the records of sessions cannot be opened", &error))?;
-    let sessions = Sessions::new(SessionIds::new(&key), records);
+    let sessions = Sessions::new(SessionIds::new(key), records);
     Ok((sessions, records_task))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::DoctorFinding;
 use crate::{
-    config::{ServerEntry, Settings, Stdio, Transport},
+    config::{ServerEntry, Settings, Transport},
     gate,
     process::{BaseEnvironment, Launch},
 };
@@ -19,7 +19,7 @@ pub(super) fn check(settings: &Settings, base: &BaseEnvironment) -> Vec<DoctorFi
         let Transport::Stdio(stdio) = &entry.transport else {
             continue;
         };
-        match launch(entry, stdio).resolve(base) {
+        match Launch::of(entry, stdio).resolve(base) {
             Ok(_) => found += 1,
             Err(error) => {
                 let what = error.to_string();
@@ -43,21 +43,6 @@ pub(super) fn check(settings: &Settings, base: &BaseEnvironment) -> Vec<DoctorFi
 pub(super) fn usable(settings: &Settings) -> impl Iterator<Item = &Arc<ServerEntry>> {
     let entries = settings.servers.values();
     entries.filter(|entry| gate::standing(entry).is_usable() && entry.may_be_contacted())
-}
-
-fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
-    let env = stdio.env.iter();
-    Launch {
-        server: entry.name.clone(),
-        command: stdio.command.clone(),
-        args: stdio.args.clone(),
-        env: env
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect(),
-        cwd: stdio.cwd.clone(),
-        secrets: entry.secrets.clone(),
-        isolation: stdio.isolation.clone(),
-    }
 }
 
 #[cfg(all(test, unix))]

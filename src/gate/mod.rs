@@ -84,16 +84,7 @@ impl Gate {
         server: &str,
         target: Target<'_>,
     ) -> Result<Admitted, Failure> {
-        self.with_rules(|rules| {
-            let (name, fingerprint) = rules.admit(caller, server, &target)?;
-            Ok(Admitted::new(
-                caller,
-                name,
-                target,
-                fingerprint,
-                rules.snapshot.is_locked(),
-            ))
-        })
+        self.with_rules(|rules| ticket(rules, caller, server, target))
     }
 
     /// [`Gate::admit`] for a tool that is called as `variant`.
@@ -105,16 +96,9 @@ impl Gate {
         tool: &str,
     ) -> Result<Admitted, Failure> {
         self.with_rules(|rules| {
-            let target = Target::tool(tool);
-            let (name, fingerprint) = rules.admit(caller, server, &target)?;
+            let ticket = ticket(rules, caller, server, Target::tool(tool))?;
             rules.check_variant(variant, server, tool)?;
-            Ok(Admitted::new(
-                caller,
-                name,
-                target,
-                fingerprint,
-                rules.snapshot.is_locked(),
-            ))
+            Ok(ticket)
         })
     }
 
@@ -138,6 +122,18 @@ impl Gate {
     fn with_rules<T>(&self, decide: impl FnOnce(Rules<'_>) -> T) -> T {
         decide(Rules::new(&self.settings.borrow(), &self.catalog.glance()))
     }
+}
+
+/// The ticket for this of the server, if the rules let it through.
+fn ticket(
+    rules: Rules<'_>,
+    caller: &Caller,
+    server: &str,
+    target: Target<'_>,
+) -> Result<Admitted, Failure> {
+    let (name, fingerprint) = rules.admit(caller, server, &target)?;
+    let is_locked = rules.snapshot.is_locked();
+    Ok(Admitted::new(caller, name, target, fingerprint, is_locked))
 }
 
 impl Moment {

@@ -17,8 +17,11 @@ use super::{
 };
 use crate::memory_budget::MemoryBudget;
 
-/// A body that is too large is read and thrown away up to this size, because many clients cannot hear an answer before they have
-/// sent everything.
+/// Limit: bytes of a body.
+pub const LARGEST_BODY: u64 = MAX_MESSAGE as u64;
+
+/// A body that is too large and did not say so is read and thrown away up to this size, because many clients cannot hear an answer before
+/// they have sent everything.
 const MAX_DISCARDED: usize = 256 << 20;
 
 /// How long a client may take to send its body.
@@ -40,6 +43,11 @@ pub(super) async fn read(body: Body, budget: &MemoryBudget) -> Result<Bytes, Res
         Ok(body) => body,
         Err(_) => Err(answer::empty(StatusCode::REQUEST_TIMEOUT)),
     }
+}
+
+/// The answer to a body that is too large.
+pub fn refused_as_too_large() -> Response {
+    answer::rpc_error(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large())
 }
 
 async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, Response> {
@@ -71,12 +79,7 @@ async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, R
         }
     }
     if size > MAX_MESSAGE {
-        let error = too_large();
-        return Err(answer::rpc_error(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            None,
-            &error,
-        ));
+        return Err(refused_as_too_large());
     }
     let text = text.freeze();
     Ok(if share.bytes() > 0 {

@@ -12,6 +12,7 @@ pub mod legacy_sse;
 mod news;
 mod outbox;
 pub mod remote;
+mod slot;
 mod sorter;
 pub mod stdio;
 mod strays;
@@ -33,10 +34,7 @@ pub use self::{
     remote::{AddressReach, Endpoint, EndpointError},
     strays::Strays,
 };
-use self::{
-    in_flight::{Purpose, Slot},
-    news::news_queue,
-};
+use self::{in_flight::Purpose, news::news_queue, slot::Slot};
 use crate::wire::{
     Id, Notification, Outcome, Raw, Request, Revision, RpcError, header_params::HeaderParam,
     method, notification_frame,

@@ -18,9 +18,10 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::{
     CONTROL_CAPACITY, LinkError, MAX_FRAME, News, NewsSender, TOO_LARGE, Unattributed,
-    in_flight::{Purpose, RequestsInFlight, Slot},
+    in_flight::{Purpose, RequestsInFlight},
     news_queue,
     outbox::Outbox,
+    slot::Slot,
     sorter::Sorter,
     strays::Strays,
     withdrawal_frame,
@@ -28,8 +29,8 @@ use super::{
 use crate::{
     lines::{Line, Lines},
     wire::{
-        Id, Outcome, Raw, Request, RequestNumbers, error_frame, notification_frame, request_frame,
-        result_frame,
+        Id, Outcome, Raw, Request, RequestNumbers, notification_frame, request_frame,
+        response_frame,
     },
 };
 
@@ -145,10 +146,7 @@ impl StdioLink {
 
     /// Answers a question.
     pub fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
-        self.0.outbox.push(&match outcome {
-            Outcome::Result(result) => result_frame(id, result),
-            Outcome::Error(error) => error_frame(Some(id), error),
-        })
+        self.0.outbox.push(&response_frame(id, outcome))
     }
 
     /// See [`super::Link::next_number`].

@@ -12,6 +12,7 @@ use super::{
     parameters::{ShownParameter, parameters},
     servers::{ServerChange, ServerRow},
     trusting::by_a_person,
+    without_values,
 };
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
@@ -19,6 +20,7 @@ use crate::{
     config::{self, Author, Change, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     scanner::{self, Finding, Severity},
+    secret::Secrets,
 };
 
 /// What is known of a server and of everything that it lists.
@@ -176,6 +178,7 @@ impl<B: Backing> Management<B> {
         let print = entry.map_or("", |entry| &entry.fingerprint);
         let listed = listed(&lists, name, entry.map(AsRef::as_ref));
         let findings = entry.map(|entry| scanner::scan_entry(entry));
+        let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
         Ok(Inspection {
             server: row,
             entry: self.entry_for_review(name, entry.map(AsRef::as_ref)),
@@ -183,10 +186,12 @@ impl<B: Backing> Management<B> {
             seen: catalog::seen(print, listed),
             inspected: listed.is_some(),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
-            entry_findings: shown(findings.unwrap_or_default()),
+            entry_findings: shown(&secrets, findings.unwrap_or_default()),
             lock_file: lists.lock.as_ref().map(|lock| lock.file().to_owned()),
             lock_step: lists.lock.as_ref().map(|lock| lock.next_step()),
-            things: listed.map_or_else(Vec::new, |listed| things(listed, &settings, &lists)),
+            things: listed.map_or_else(Vec::new, |listed| {
+                things(listed, &secrets, &settings, &lists)
+            }),
         })
     }
 
@@ -339,13 +344,18 @@ pub(super) fn listed<'a>(
     listed.filter(|listed| entry.is_some_and(|entry| *listed.entry == *entry.fingerprint))
 }
 
-fn things(listed: &ServerCatalog, settings: &Settings, lists: &Snapshot) -> Vec<InspectedThing> {
+fn things(
+    listed: &ServerCatalog,
+    secrets: &Secrets,
+    settings: &Settings,
+    lists: &Snapshot,
+) -> Vec<InspectedThing> {
     let none = Pins::default();
     let pins = lists.pins.get(&listed.server);
     let pins = pins.map_or(&none, |pins| &**pins);
     let all = catalog::findings(listed, lists).into_iter();
     let things = all.map(|(kind, name, findings)| {
-        let mut thing = thing(listed, pins, kind, &name, findings);
+        let mut thing = thing(listed, secrets, pins, kind, &name, findings);
         if kind == ThingKind::Tool {
             let call_with = call_variant(settings, lists, listed.server.as_str(), &name);
             thing.call_with = call_with.map(str::to_owned);
@@ -362,6 +372,7 @@ fn things(listed: &ServerCatalog, settings: &Settings, lists: &Snapshot) -> Vec<
 
 fn thing(
     listed: &ServerCatalog,
+    secrets: &Secrets,
     pins: &Pins,
     kind: ThingKind,
     name: &str,
@@ -373,8 +384,10 @@ fn thing(
     let since = pins.ledger.held.get(&key).map(|held| utc(held.since));
     let definition = hold.and_then(|_| definition_of(listed, kind, name));
     let before = approved.and_then(|approved| approved.definition.as_deref());
+    let definition = definition.map(|text| without_values::definition(secrets, &text).into_owned());
+    let before = before.map(|text| without_values::definition(secrets, text));
     let (diff, definition) = match (definition, before) {
-        (Some(definition), Some(before)) => (Some(diff(before, &definition)), None),
+        (Some(definition), Some(before)) => (Some(diff(&before, &definition)), None),
         (Some(definition), None) => (None, Some(lines_of(&definition))),
         (None, _) => (None, None),
     };
@@ -387,12 +400,14 @@ fn thing(
         explanation: hold.map(|hold| hold.reason.explained().to_owned()),
         held_since: since,
         call_with: None,
-        description: tool.map(|tool| tool.description.to_string()),
-        parameters: tool.map_or_else(Vec::new, |tool| parameters(tool.definition.as_str())),
+        description: tool.map(|tool| without_values::text(secrets, &tool.description)),
+        parameters: tool.map_or_else(Vec::new, |tool| {
+            without_values::parameters(secrets, parameters(tool.definition.as_str()))
+        }),
         fingerprint: tool.map(|tool| tool.fingerprint.to_hex()),
         approved_by: approved.and_then(|approved| approved.by.as_deref().map(str::to_owned)),
         approved_at: approved.map(|approved| utc(approved.at)),
-        findings: shown(findings),
+        findings: shown(secrets, findings),
         diff,
         definition,
     }
@@ -421,6 +436,8 @@ fn definition_of(listed: &ServerCatalog, kind: ThingKind, name: &str) -> Option<
     Some(text)
 }
 
-fn shown(findings: Vec<Finding>) -> Vec<ShownFinding> {
-    findings.into_iter().map(ShownFinding::from).collect()
+fn shown(secrets: &Secrets, findings: Vec<Finding>) -> Vec<ShownFinding> {
+    let findings = findings.into_iter();
+    let findings = findings.map(|finding| finding.without(secrets));
+    findings.map(ShownFinding::from).collect()
 }

@@ -27,6 +27,7 @@ mod servers;
 mod status;
 mod tools;
 mod trusting;
+mod without_values;
 mod writing;
 
 use std::{path::Path, sync::Arc};

@@ -5,12 +5,14 @@ use serde::{Deserialize, Serialize};
 use super::{
     Backing, Management,
     gated::{call_variant, tool_refusal},
+    without_values,
 };
 use crate::{
     catalog::{ServerCatalog, Snapshot, Tool},
-    config::Settings,
+    config::{BrokenEntry, Settings},
     error_code::{ErrorCode, Failure},
     names,
+    secret::Secrets,
     wire::Raw,
 };
 
@@ -22,6 +24,9 @@ pub struct ToolList {
     pub total: usize,
     /// One row each.
     pub tools: Vec<ToolRow>,
+    /// The servers whose entries cannot be used here, so that none of their tools is in the list, with the reasons.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<BrokenEntry>,
 }
 
 /// One tool in a listing.
@@ -64,7 +69,7 @@ pub struct ShownTool {
     pub callable: bool,
     /// Why not.
     pub reason: Option<String>,
-    /// The definition as the server gave it.
+    /// The definition as the server gave it, without the values of references that it repeats.
     pub definition: Raw,
 }
 
@@ -86,7 +91,14 @@ impl<B: Backing> Management<B> {
         Ok(ToolList {
             total: tools.len(),
             tools,
+            left_out: left_out(&settings, server),
         })
+    }
+
+    /// The servers, or this one of them, whose tools are in no list because their entries cannot be used here.
+    pub fn left_out(&self, server: Option<&str>) -> Result<Vec<BrokenEntry>, Failure> {
+        let settings = self.settings()?;
+        Ok(left_out(&settings, server))
     }
 
     /// One tool by `server:tool`, or by the name under which it is offered.
@@ -107,23 +119,40 @@ impl<B: Backing> Management<B> {
             offered_name: row.offered_name,
             callable: row.callable,
             reason: row.reason,
-            definition: tool.definition.clone(),
+            definition: without_values::raw(
+                &secrets_of(&settings, server),
+                tool.definition.clone(),
+            ),
         })
     }
 }
 
+fn left_out(settings: &Settings, server: Option<&str>) -> Vec<BrokenEntry> {
+    let broken = settings.broken.iter();
+    let meant = broken.filter(|entry| server.is_none_or(|name| entry.name == name));
+    meant.cloned().collect()
+}
+
 fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> ToolRow {
     let refusal = tool_refusal(settings, lists, server, &tool.name);
+    let secrets = secrets_of(settings, server);
+    let annotations = tool.definition.get("annotations");
     ToolRow {
         name: format!("{server}:{}", tool.name),
         server: server.to_owned(),
         offered_name: tool.offered.to_string(),
-        description: tool.description.to_string(),
-        annotations: tool.definition.get("annotations"),
+        description: without_values::text(&secrets, &tool.description),
+        annotations: annotations.map(|said| without_values::raw(&secrets, said)),
         callable: refusal.is_none(),
         reason: refusal.map(|failure| failure.error),
         call_with: call_variant(settings, lists, server, &tool.name).map(str::to_owned),
     }
+}
+
+/// What must not show of the entry of a server.
+fn secrets_of(settings: &Settings, server: &str) -> Secrets {
+    let entry = settings.servers.get(server);
+    entry.map_or_else(Secrets::default, |entry| entry.secrets.clone())
 }
 
 fn unknown_tool(lists: &Snapshot, name: &str) -> Failure {

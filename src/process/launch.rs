@@ -13,7 +13,7 @@ use tokio::process::Command;
 
 use super::{BaseEnvironment, container};
 use crate::{
-    config::Isolation,
+    config::{self, Isolation, ServerEntry},
     names::ServerName,
     secret::{Secret, Secrets},
 };
@@ -35,6 +35,24 @@ pub struct Launch {
     pub secrets: Secrets,
     /// The container that it is to run in.
     pub isolation: Option<Isolation>,
+}
+
+impl Launch {
+    /// What this entry has started.
+    pub fn of(entry: &ServerEntry, stdio: &config::Stdio) -> Self {
+        let env = stdio.env.iter();
+        Self {
+            server: entry.name.clone(),
+            command: stdio.command.clone(),
+            args: stdio.args.clone(),
+            env: env
+                .map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+            cwd: stdio.cwd.clone(),
+            secrets: entry.secrets.clone(),
+            isolation: stdio.isolation.clone(),
+        }
+    }
 }
 
 /// Arguments may hold credentials, so they are counted only.

@@ -1,6 +1,6 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
-use super::{Reply, RequestError, Router, View, built_in, recording};
+use super::{Reply, RequestError, Router, View, built_in, recording, tasks::NOT_AS_A_TASK};
 use crate::{
     access::Caller,
     activity::OpenCall,
@@ -71,9 +71,13 @@ impl Router {
         let decide = || gate.admit(&context.caller, server.as_str(), target.clone());
         let admitted = self.admit_awake(server.as_str(), decide).await?;
         self.check_tool_of_task(context, &admitted)?;
+        let edits: &[_] = match admitted.target().thing() {
+            Thing::Tool(_) => &[NOT_AS_A_TASK],
+            _ => &[],
+        };
         let request = ForwardRequest {
             params,
-            edits: &[],
+            edits,
             endpoint: EndpointKind::ManyServers,
         };
         let outcome = self.forward(context, &admitted, request).await?;

@@ -20,7 +20,9 @@ impl Router {
         request: ForwardRequest<'_>,
     ) -> Result<Outcome, RequestError> {
         let outcome = self.0.forwarder.forward(context, admitted, request).await?;
-        if let Outcome::Result(result) = &outcome {
+        let is_asked_for = request.endpoint == EndpointKind::OneServer;
+        let may_be_task = is_asked_for || context.revision.has_task_results();
+        if may_be_task && let Outcome::Result(result) = &outcome {
             self.note_task(context, admitted, request.params, result);
         }
         Ok(outcome)

@@ -113,8 +113,8 @@ fn analysis_of_tool(now: &Moment, entry: &ServerEntry, tool: &str) -> Value {
     json!({
         "inspected": is_listed,
         "note": note,
-        "entry": scanner::scan_entry(entry),
-        "tool": findings.unwrap_or_default(),
+        "entry": shown(entry, scanner::scan_entry(entry)),
+        "tool": shown(entry, findings.unwrap_or_default()),
     })
 }
 
@@ -270,7 +270,7 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
     let found = found.filter(|(kind, name, found)| is_shown(*kind, name) && !found.is_empty());
     let things: Vec<Value> = found
         .take(TOLD)
-        .map(|(kind, name, found)| thing(kind, &name, &found))
+        .map(|(kind, name, found)| thing(kind, &name, &shown(entry, found)))
         .collect();
     Ok(json!({
         "server": server,
@@ -278,9 +278,16 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
         "inspected": listed.is_some(),
         "note": note,
         "held": held_things(now, caller, server),
-        "entry": scanner::scan_entry(entry),
+        "entry": shown(entry, scanner::scan_entry(entry)),
         "findings": things,
     }))
+}
+
+/// Findings without the credentials of the entry, which a server may repeat.
+fn shown(entry: &ServerEntry, findings: Vec<Finding>) -> Vec<Finding> {
+    let findings = findings.into_iter();
+    let shown = findings.map(|finding| finding.without(&entry.secrets));
+    shown.collect()
 }
 
 fn thing(kind: ThingKind, name: &str, findings: &[Finding]) -> Value {

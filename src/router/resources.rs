@@ -3,7 +3,7 @@
 use super::{Router, lists::renamed};
 use crate::{
     access::Caller,
-    catalog::{Owner, fits, literal_length},
+    catalog::{OfferedTemplate, Owner, fits, literal_length},
     error_code::{ErrorCode, Failure},
     names::ServerName,
     wire::{Edit, Outcome, Raw, Target, splice},
@@ -25,10 +25,14 @@ impl Router {
             .offered_templates()
             .filter(|template| template.offered == uri || fits(&template.offered, uri))
             .filter(|template| is_there(template.server, uri));
-        // The most specific template wins: the one with the most literal text; then the first server by name.
+        // What describes it as an alias of its server's wins: aliases are nobody else's. Then the most specific template: the one with the
+        // most literal text; then the first server by name.
+        let rank = |template: &OfferedTemplate<'_>| {
+            (template.is_alias(), literal_length(&template.offered))
+        };
         let best = fitting.next().map(|first| {
             fitting.fold(first, |best, next| {
-                if literal_length(&next.offered) > literal_length(&best.offered) {
+                if rank(&next) > rank(&best) {
                     next
                 } else {
                     best

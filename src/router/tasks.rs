@@ -23,6 +23,10 @@ use crate::{
     },
 };
 
+/// Endpoints of many servers announce no tasks of revision 2025-11-25, so a call that asks for one is made as any other (2025-11-25,
+/// tasks, "Task Support and Handling"): nobody could ask for the task there.
+pub(super) const NOT_AS_A_TASK: (&str, Edit<'static>) = ("task", Edit::Remove);
+
 /// Limit: tasks that are remembered. The oldest are forgotten; their clients can no longer ask for them here.
 const REMEMBERED: usize = 10_000;
 

@@ -2,7 +2,7 @@
 
 use tracing::Instrument;
 
-use super::{Reply, RequestError, Router, recording};
+use super::{Reply, RequestError, Router, recording, tasks::NOT_AS_A_TASK};
 use crate::{
     access::Caller,
     activity::{CallBody, CallEntrance, StatedIntent},
@@ -141,7 +141,10 @@ impl Router {
         let gate = &self.0.gate;
         let decide = || gate.admit_as(&context.caller, variant, server, tool);
         let admitted = self.admit_awake(server, decide).await?;
-        let edits = [("arguments", arguments.map_or(Edit::Remove, Edit::Set))];
+        let edits = [
+            ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
+            NOT_AS_A_TASK,
+        ];
         let request = ForwardRequest {
             params,
             edits: &edits,

@@ -9,7 +9,7 @@ use super::{
     encoded,
     findings::Findings,
     fold::fold,
-    hidden,
+    hidden, metadata_service,
     passage::{Kind, Passage},
     phrase::{Hint, Meaning},
     phrases, terminal,
@@ -177,7 +177,7 @@ fn address(url: &str, findings: &mut Findings) {
         findings.add("address.user", Hold, &text, whole.clone());
     }
     let is_home = crate::loopback::is_loopback(host);
-    if is_metadata(host) {
+    if metadata_service::is_host(host) {
         findings.add("address.metadata_service", Hold, &text, whole.clone());
     } else if is_number(host) && !is_home {
         let severity = if host.parse::<std::net::Ipv4Addr>().is_ok() || host.starts_with('[') {
@@ -221,25 +221,6 @@ fn address(url: &str, findings: &mut Findings) {
     }) {
         findings.add("address.throwaway", Remark, &text, whole);
     }
-}
-
-/// Addresses at which clouds hand out credentials, however they are written.
-fn is_metadata(host: &str) -> bool {
-    let number = host.parse::<u32>().ok().or_else(|| {
-        let hexadecimal = host.strip_prefix("0x")?;
-        u32::from_str_radix(hexadecimal, 16).ok()
-    });
-    let v4 = host.parse().ok().or(number.map(std::net::Ipv4Addr::from));
-    let inner = host
-        .trim_matches(['[', ']'])
-        .parse::<std::net::Ipv6Addr>()
-        .ok();
-    let v4 = v4.or_else(|| inner.and_then(|v6| v6.to_ipv4_mapped()));
-    v4.is_some_and(|v4: std::net::Ipv4Addr| {
-        v4.is_link_local() || v4.octets() == [100, 100, 100, 200]
-    }) || inner.is_some_and(|v6| {
-        v6.is_unicast_link_local() || v6.segments()[0] == 0xFD00 && v6.segments()[7] == 0x254
-    }) || ["metadata.google.internal", "metadata", "instance-data"].contains(&host)
 }
 
 fn is_number(host: &str) -> bool {

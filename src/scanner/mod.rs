@@ -11,6 +11,7 @@ mod findings;
 mod fold;
 mod hidden;
 mod lookalike;
+mod metadata_service;
 mod neighbours;
 mod orders;
 mod parameters;
@@ -33,7 +34,7 @@ use serde::Serialize;
 
 use self::{findings::Findings, passage::Passage};
 pub use self::{neighbours::Neighbours, words::in_words};
-use crate::{config::ServerEntry, wire::Raw};
+use crate::{config::ServerEntry, secret::Secrets, wire::Raw};
 
 /// One thing that a person should know before trusting a definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,6 +47,15 @@ pub struct Finding {
     pub place: String,
     /// The words that the rule objects to, escaped and cut. Never enough to follow as an order by itself, never a whole description.
     pub excerpt: String,
+}
+
+impl Finding {
+    /// The same without what must not show: a server may repeat the credentials that it was given.
+    #[must_use]
+    pub fn without(self, secrets: &Secrets) -> Self {
+        let excerpt = secrets.masked(&self.excerpt).into_owned();
+        Self { excerpt, ..self }
+    }
 }
 
 /// What follows from a finding.
@@ -108,6 +118,7 @@ fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mut Findings)
     hidden::read(text, findings);
     terminal::read(text, findings);
     encoded::read(text, findings);
+    metadata_service::read(text, findings);
     orders::read(text, strangers, findings);
 }
 

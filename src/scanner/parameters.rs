@@ -5,6 +5,7 @@ use super::{
     Severity::{Hold, Remark},
     findings::Findings,
     fold::{fold, words_of_name},
+    metadata_service,
     passage::{Kind, Passage},
     phrase::{Hint, Meaning},
     phrases,
@@ -239,8 +240,8 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     {
         findings.add("values.recipient", Hold, text, whole.clone());
     }
-    if folded.contains("://169.254.169.254") || folded.contains("metadata.google.internal") {
-        findings.add("values.metadata_service", grave, text, whole.clone());
+    if let Some(range) = metadata_service::named_in(text.text) {
+        findings.add("values.metadata_service", grave, text, range);
     }
     if role == Role::FilledIn && folded.split(' ').count() > VALUE_WORDS && has(Hint::Order) {
         findings.add("values.speech", Remark, text, whole);

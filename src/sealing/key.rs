@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File},
     io::{self, Read},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -28,6 +28,12 @@ const LONGEST_FILE: u64 = 4096;
 /// The key. Whatever is sealed has a key of its own that is derived from it.
 pub struct SealingKey(Prk);
 
+/// A key that we made, and the file that keeps it.
+pub struct KeptKey {
+    secret: Secret,
+    file: PathBuf,
+}
+
 impl SealingKey {
     /// The key that this secret stands for, wherever it is given.
     pub fn of(secret: &Secret) -> Self {
@@ -35,11 +41,21 @@ impl SealingKey {
         Self(salt.extract(secret.reveal().as_bytes()))
     }
 
+    /// What seals for this purpose.
+    pub fn sealer(&self, purpose: SealedFor) -> Sealer {
+        let label = [purpose.label()];
+        let key = self.0.expand(&label, ALGORITHM);
+        let key = key.expect("the length of a key is one that HKDF gives");
+        Sealer::new(UnboundKey::from(key), purpose)
+    }
+}
+
+impl KeptKey {
     /// The key that is kept in this folder; the first time it is made. A file that holds none is set aside.
-    pub fn kept_in(data_dir: &Path) -> io::Result<Self> {
+    pub fn of_folder(data_dir: &Path) -> io::Result<Self> {
         let file = data_dir.join(KEY_FILE);
         match read(&file) {
-            Ok(Some(secret)) => return Ok(Self::of(&secret)),
+            Ok(Some(secret)) => return Ok(Self { secret, file }),
             Ok(None) => {
                 let aside = file.with_extension("damaged");
                 fs::rename(&file, &aside)?;
@@ -56,15 +72,20 @@ impl SealingKey {
         filled.map_err(|_| io::Error::other("the system has no random bytes"))?;
         let secret = Secret::new(BASE64_URL_SAFE_NO_PAD.encode(key));
         storage::write_atomically(&file, secret.reveal().as_bytes())?;
-        Ok(Self::of(&secret))
+        Ok(Self { secret, file })
     }
 
-    /// What seals for this purpose.
-    pub fn sealer(&self, purpose: SealedFor) -> Sealer {
-        let label = [purpose.label()];
-        let key = self.0.expand(&label, ALGORITHM);
-        let key = key.expect("the length of a key is one that HKDF gives");
-        Sealer::new(UnboundKey::from(key), purpose)
+    /// The key.
+    pub fn key(&self) -> SealingKey {
+        SealingKey::of(&self.secret)
+    }
+
+    /// Writes the file again where somebody removed it. Blocks.
+    pub fn write_again(&self) -> io::Result<()> {
+        if self.file.exists() {
+            return Ok(());
+        }
+        storage::write_atomically(&self.file, self.secret.reveal().as_bytes())
     }
 }
 
@@ -90,8 +111,8 @@ mod tests {
     fn a_key_is_made_once_and_a_damaged_one_is_set_aside() {
         let folder = tempfile::tempdir().expect("a folder");
         let sealer = || {
-            let key = SealingKey::kept_in(folder.path()).expect("a folder of ours");
-            key.sealer(SealedFor::SessionId)
+            let kept = KeptKey::of_folder(folder.path()).expect("a folder of ours");
+            kept.key().sealer(SealedFor::SessionId)
         };
         let text = sealer().seal(b"x", &[]).expect("there are random bytes");
         assert!(sealer().open(&text, &[]).is_some(), "the same key");

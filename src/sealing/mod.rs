@@ -13,7 +13,7 @@ use ring::{
 };
 
 pub use self::{
-    key::{KEY_FILE, SealingKey},
+    key::{KEY_FILE, KeptKey, SealingKey},
     session_id::{Agreement, Bound, MAX_SESSION_ID, SessionIds},
 };
 

@@ -291,13 +291,18 @@ fn answer(id: Option<&Id>, key: &[u8], payload: &[u8]) -> Bytes {
     text.into()
 }
 
+/// A response: a result, or an error.
+pub fn response_frame(id: &Id, outcome: &Outcome) -> Bytes {
+    match outcome {
+        Outcome::Result(result) => result_frame(id, result),
+        Outcome::Error(error) => error_frame(Some(id), error),
+    }
+}
+
 impl Response {
     /// Writes this outcome as the answer to another id.
     pub fn frame_for(&self, id: &Id) -> Bytes {
-        match &self.outcome {
-            Outcome::Result(result) => result_frame(id, result),
-            Outcome::Error(error) => error_frame(Some(id), error),
-        }
+        response_frame(id, &self.outcome)
     }
 }
 

@@ -26,7 +26,7 @@ mod target;
 
 pub use frame::{
     FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,
-    parse_client, request_frame, result_frame,
+    parse_client, request_frame, response_frame, result_frame,
 };
 pub use id::{Id, RequestNumbers};
 pub use id_finder::IdFinder;

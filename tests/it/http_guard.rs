@@ -59,6 +59,36 @@ async fn a_body_past_the_limit_is_refused() {
 }
 
 #[tokio::test]
+async fn a_body_that_says_it_is_too_large_is_refused_before_it_comes() {
+    let (_upstream, daemon) = daemon().await;
+    let host = daemon.address();
+    for path in [
+        "/mcp",
+        "/mcp/all",
+        "/mcp/call",
+        "/mcp/server/up",
+        "/mcp/p/none",
+        "/sse",
+        "/register",
+        "/health",
+        "/nowhere",
+    ] {
+        for expects in ["", "expect: 100-continue\r\n"] {
+            // Nothing of the body follows, so whoever waits for it does not answer at once.
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream\r\n\
+                 {expects}content-length: {}\r\n\r\n",
+                40 << 20
+            );
+            let answer = http::send_bytes(host, head).await;
+            assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer}");
+            assert!(answer.contains("connection: close"), "{path}: {answer}");
+            assert!(answer.contains("larger than 32 MiB"), "{path}: {answer}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn strange_hosts_and_origins_are_refused() {
     let (_upstream, daemon) = daemon().await;
     let status = async |name: &str, value: &str| {

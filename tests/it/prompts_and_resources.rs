@@ -331,7 +331,7 @@ async fn equal_templates_of_two_servers_lead_to_both() {
 }
 
 #[tokio::test]
-async fn an_alias_is_never_another_servers_own_uri() {
+async fn an_alias_cannot_be_taken_over_by_listing_it() {
     let of = async |name: &str, uris: &[&str]| {
         let mut server = FakeUpstream::stdio();
         for uri in uris {
@@ -341,7 +341,7 @@ async fn an_alias_is_never_another_servers_own_uri() {
         server.start().await
     };
     let (a, b) = (of("a", &["lib://x"]).await, of("b", &["lib://x"]).await);
-    // It calls its own what would be the alias of `b`.
+    // It calls its own what is the alias of `b`.
     let c = of("c", &["lib://b/x"]).await;
     let daemon = TestDaemon::builder()
         .upstream("a", &a)
@@ -361,8 +361,8 @@ async fn an_alias_is_never_another_servers_own_uri() {
         (uris.len() == 3).then_some(uris)
     })
     .await;
-    assert_eq!(uris, ["lib://b/b/x", "lib://b/x", "lib://x"]);
-    for (uri, owner) in [("lib://x", "a"), ("lib://b/b/x", "b"), ("lib://b/x", "c")] {
+    assert_eq!(uris, ["lib://b/x", "lib://c/b/x", "lib://x"]);
+    for (uri, owner) in [("lib://x", "a"), ("lib://b/x", "b"), ("lib://c/b/x", "c")] {
         let params = json!({ "uri": uri }).to_string();
         let read = client.request("resources/read", &params).await;
         let read: serde_json::Value = serde_json::from_str(read.result()).expect("JSON");

@@ -213,3 +213,46 @@ async fn what_a_server_says_of_a_task_reaches_who_waits_for_it() {
         tokio::join!(waiting, answering);
     }
 }
+
+#[tokio::test]
+async fn where_no_tasks_are_announced_a_call_is_made_as_any_other() {
+    for upstream in legacy() {
+        let upstream = upstream.start().await;
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .start()
+            .await;
+        for path in ["/mcp", "/mcp/all", "/mcp/call"] {
+            let client = TestClient::speaking("2025-11-25")
+                .connect(&daemon, path)
+                .await;
+            assert!(!client.initialized.contains("\"tasks\""), "{path}");
+            daemon
+                .client("/mcp/all")
+                .await
+                .wait_for_tool("up__quick")
+                .await;
+            let wanted = r#"{"ttl":60000}"#;
+            for (tool, arguments) in [
+                ("up__quick", r#"{"x":1}"#),
+                ("call_tool_write", r#"{"name":"up:quick","args":{"x":1}}"#),
+                (
+                    "call_tool",
+                    r#"{"server":"up","tool":"quick","arguments":{"x":1}}"#,
+                ),
+            ] {
+                let params =
+                    format!(r#"{{"name":"{tool}","task":{wanted},"arguments":{arguments}}}"#);
+                client.request("tools/call", &params).await.result();
+                let received = upstream.received("tools/call");
+                let sent = received.last().expect("it was called");
+                assert!(!sent.contains("task"), "{path} {tool}: {sent}");
+                assert!(sent.contains(r#"{"x":1}"#), "{path} {tool}: {sent}");
+            }
+            for method in ["tasks/get", "tasks/list", "tasks/result", "tasks/cancel"] {
+                let refused = client.request(method, r#"{"taskId":"of-a"}"#).await;
+                assert_eq!(refused.error_code(), -32601, "{path} {method}");
+            }
+        }
+    }
+}

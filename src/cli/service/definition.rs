@@ -5,9 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::carried::{CarriedOptions, utf8};
 use crate::{
-    cli::{background, failure::CommandFailure},
+    cli::{
+        background,
+        carried::{CarriedOptions, utf8},
+        failure::CommandFailure,
+    },
     management::{Management, OverFiles},
 };
 

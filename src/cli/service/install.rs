@@ -6,8 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    Found, ServiceFile,
-    carried::CarriedOptions,
+    Found, ServiceChoice, ServiceFile,
     definition::ServiceDefinition,
     environment,
     places::{self, ServiceKind},
@@ -16,6 +15,7 @@ use super::{
 };
 use crate::{
     cli::{
+        carried::CarriedOptions,
         failure::CommandFailure,
         location::Location,
         output::{self, Output},
@@ -41,14 +41,8 @@ pub(in crate::cli) struct InstallService {
     /// Leave the daemon to the next login
     #[arg(long)]
     no_start: bool,
-    /// The service manager, where it is not the one of this machine
-    #[arg(
-        long,
-        value_name = "systemd|launchd",
-        value_enum,
-        hide_possible_values = true
-    )]
-    manager: Option<ServiceKind>,
+    #[command(flatten)]
+    manager: ServiceChoice,
 }
 
 /// What install did.
@@ -70,7 +64,7 @@ struct InstallReport {
 
 impl InstallService {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let file = ServiceFile::of(self.manager)?;
+        let file = ServiceFile::of(&self.manager)?;
         let files = location.files()?;
         let settings = files.settings().map_err(|failure| {
             CommandFailure::failed(format!("the daemon would not start: {}", failure.error))

@@ -2,7 +2,6 @@
 //!
 //! Writes one file and tells the service manager. What runs is `mcpproxy serve`, as by hand.
 
-mod carried;
 mod definition;
 mod environment;
 mod install;
@@ -16,7 +15,7 @@ mod uninstall;
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use self::{
     definition::{Installed, ServiceDefinition},
@@ -51,6 +50,19 @@ impl ServiceCommand {
     }
 }
 
+/// Which service manager is meant.
+#[derive(Debug, Args)]
+struct ServiceChoice {
+    /// The service manager, where it is not the one of this machine
+    #[arg(
+        long,
+        value_name = "systemd|launchd",
+        value_enum,
+        hide_possible_values = true
+    )]
+    manager: Option<ServiceKind>,
+}
+
 /// Where a service is, or would be.
 struct ServiceFile {
     kind: ServiceKind,
@@ -71,8 +83,8 @@ enum Found {
 }
 
 impl ServiceFile {
-    fn of(asked: Option<ServiceKind>) -> Result<Self, CommandFailure> {
-        let kind = match asked {
+    fn of(asked: &ServiceChoice) -> Result<Self, CommandFailure> {
+        let kind = match asked.manager {
             Some(kind) => kind,
             None => places::present().map_err(CommandFailure::failed)?,
         };

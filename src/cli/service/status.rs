@@ -6,14 +6,13 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    Found, ServiceFile,
-    carried::CarriedOptions,
+    Found, ServiceChoice, ServiceFile,
     definition::{Installed, ServiceDefinition},
     install,
-    places::ServiceKind,
     state::ServiceState,
 };
 use crate::cli::{
+    carried::CarriedOptions,
     failure::CommandFailure,
     location::Location,
     output::{self, Output},
@@ -22,14 +21,8 @@ use crate::cli::{
 /// Say whether the service is installed and runs, what it starts, and whether `install` would write something else
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ServiceStatus {
-    /// The service manager, where it is not the one of this machine
-    #[arg(
-        long,
-        value_name = "systemd|launchd",
-        value_enum,
-        hide_possible_values = true
-    )]
-    manager: Option<ServiceKind>,
+    #[command(flatten)]
+    manager: ServiceChoice,
 }
 
 /// How the service is.
@@ -53,7 +46,7 @@ struct ServiceReport {
 
 impl ServiceStatus {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let file = ServiceFile::of(self.manager)?;
+        let file = ServiceFile::of(&self.manager)?;
         let mut report = ServiceReport {
             installed: false,
             file: file.path.display().to_string(),

@@ -5,7 +5,10 @@ use std::{fs, path::Path};
 use clap::Args;
 use serde::Serialize;
 
-use super::{Found, ServiceFile, places::ServiceKind, state::ServiceState, steps::Step, systemd};
+use super::{
+    Found, ServiceChoice, ServiceFile, places::ServiceKind, state::ServiceState, steps::Step,
+    systemd,
+};
 use crate::cli::{
     failure::CommandFailure,
     output::{self, Output},
@@ -20,14 +23,8 @@ pub(in crate::cli) struct UninstallService {
     /// Print what would be removed and run, and do nothing
     #[arg(long)]
     dry_run: bool,
-    /// The service manager, where it is not the one of this machine
-    #[arg(
-        long,
-        value_name = "systemd|launchd",
-        value_enum,
-        hide_possible_values = true
-    )]
-    manager: Option<ServiceKind>,
+    #[command(flatten)]
+    manager: ServiceChoice,
 }
 
 /// What uninstall did.
@@ -41,7 +38,7 @@ struct UninstallReport {
 
 impl UninstallService {
     pub(super) async fn run(self, out: Output) -> Result<(), CommandFailure> {
-        let file = ServiceFile::of(self.manager)?;
+        let file = ServiceFile::of(&self.manager)?;
         let path = file.path.display().to_string();
         let mut report = UninstallReport {
             file: path,

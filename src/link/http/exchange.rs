@@ -7,7 +7,7 @@ use tracing::Instrument;
 
 use super::{HttpLink, pull::Pull, session::HttpSession};
 use crate::{
-    link::{Incoming, LinkError, WITHDRAWAL, in_flight::Slot, withdrawal_frame},
+    link::{Incoming, LinkError, WITHDRAWAL, slot::Slot, withdrawal_frame},
     wire::method,
 };
 

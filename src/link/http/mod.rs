@@ -32,8 +32,8 @@ use super::{
     Unattributed, in_flight::Purpose, news_queue,
 };
 use crate::wire::{
-    Id, Outcome, Raw, Request, RequestNumbers, Revision, error_frame, header_params::HeaderParam,
-    notification_frame, request_frame, result_frame,
+    Id, Outcome, Raw, Request, RequestNumbers, Revision, header_params::HeaderParam,
+    notification_frame, request_frame, response_frame,
 };
 
 /// The link. Cheap to clone; when the last clone is gone, its tasks end.
@@ -155,10 +155,7 @@ impl HttpLink {
 
     /// Answers a question. A question dies with its session, so the answer is not sent in another.
     pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
-        let frame = match outcome {
-            Outcome::Result(result) => result_frame(id, result),
-            Outcome::Error(error) => error_frame(Some(id), error),
-        };
+        let frame = response_frame(id, outcome);
         let session = self.shared.session();
         let told = self.shared.tell(&session, frame);
         self.shared.unless_closed(pin!(told)).await

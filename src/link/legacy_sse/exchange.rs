@@ -7,10 +7,7 @@ use tracing::Instrument;
 
 use super::shared::LegacySseShared;
 use crate::{
-    link::{
-        LinkError,
-        in_flight::{Purpose, Slot},
-    },
+    link::{LinkError, in_flight::Purpose, slot::Slot},
     wire::{Id, Raw, request_frame},
 };
 

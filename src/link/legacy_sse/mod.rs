@@ -31,8 +31,7 @@ use super::{
     strays::Strays,
 };
 use crate::wire::{
-    Id, Message, Outcome, Raw, Request, RequestNumbers, error_frame, notification_frame,
-    result_frame,
+    Id, Message, Outcome, Raw, Request, RequestNumbers, notification_frame, response_frame,
 };
 
 /// The link. Cheap to clone.
@@ -136,10 +135,7 @@ impl LegacySseLink {
 
     /// Answers a question.
     pub async fn answer(&self, id: &Id, outcome: &Outcome) -> Result<(), LinkError> {
-        let frame = match outcome {
-            Outcome::Result(result) => result_frame(id, result),
-            Outcome::Error(error) => error_frame(Some(id), error),
-        };
+        let frame = response_frame(id, outcome);
         self.shared.tell(frame).await
     }
 

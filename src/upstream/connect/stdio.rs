@@ -48,7 +48,7 @@ pub(in crate::upstream) async fn start(
     } = parts;
     let login_path = connect_context.login_path.get().await;
     let program = Program {
-        launch: launch(entry, stdio),
+        launch: Launch::of(entry, stdio),
         environment: BaseEnvironment::new(&settings.environment, login_path.as_deref()),
         connect_context,
         stderr,
@@ -71,19 +71,6 @@ pub(in crate::upstream) async fn start(
         },
     };
     opened.map_err(|failed| failed.of(entry))
-}
-
-fn launch(entry: &ServerEntry, stdio: &Stdio) -> Launch {
-    let env = stdio.env.iter();
-    Launch {
-        server: entry.name.clone(),
-        command: stdio.command.clone(),
-        args: stdio.args.clone(),
-        env: env.map(|(k, v)| (k.clone(), v.clone())).collect(),
-        cwd: stdio.cwd.clone(),
-        secrets: entry.secrets.clone(),
-        isolation: stdio.isolation.clone(),
-    }
 }
 
 /// What it takes to start the server, once or again.

@@ -28,6 +28,11 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     client.call("up__echo", "{}").await.result();
     assert_eq!(daemon.home().activity("tool=echo").await.len(), 1);
     let folder = daemon.home().data_dir();
+    let by_which_it_is_found = || {
+        ["lock", "address", "session_key"].map(|file| fs::read_to_string(folder.join(file)).ok())
+    };
+    let before = by_which_it_is_found();
+    assert!(before.iter().all(Option::is_some), "{before:?}");
     fs::remove_dir_all(&folder).expect("it is ours");
     client.call("up__echo", "{}").await.result();
     // The command line finds the daemon again, too.
@@ -57,6 +62,16 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     assert!(
         log.contains("the socket of the command line was removed"),
         "{log}"
+    );
+    until_async(
+        "what the daemon is found by to be there again",
+        async || (by_which_it_is_found() == before).then_some(()),
+    )
+    .await;
+    let (ended, said) = daemon.spawn_rival().await;
+    assert!(
+        !ended.success() && said.contains("another daemon"),
+        "{said}"
     );
 }
 

@@ -176,6 +176,33 @@ fn a_daemon_is_found_whatever_the_file_says_of_its_data_folder_now() {
 }
 
 #[test]
+fn another_data_folder_in_the_file_waits_for_a_restart_and_the_check_says_so() {
+    let place = Place::configured(r#"{ "data_dir": "one", "mcpServers": {} }"#);
+    let _daemon = Serving::start_as(by_file(&place, &["serve", "--port", "0"]));
+    let check = || {
+        let ran = by_file(&place, &["config", "check", "-o", "json"]).output();
+        let ran = ran.expect("runs");
+        assert_eq!(ran.status.code(), Some(0), "{ran:?}");
+        let report: serde_json::Value = serde_json::from_slice(&ran.stdout).expect("JSON");
+        report["warnings"].clone()
+    };
+    assert_eq!(check(), json!([]));
+    std::fs::write(
+        place.config_file(),
+        r#"{ "data_dir": "two", "mcpServers": {} }"#,
+    )
+    .expect("ours");
+    let [one, two] = ["one", "two"].map(|name| place.folder().join(name));
+    // At once, whether or not the daemon has read the file again.
+    let expected = format!(
+        "`data_dir` is {} now, and the daemon that runs uses {}; the new value counts after a restart of the daemon",
+        two.display(),
+        one.display()
+    );
+    assert_eq!(check(), json!([expected]));
+}
+
+#[test]
 fn a_daemon_of_another_file_is_left_alone() {
     let place = Place::configured(r#"{ "mcpServers": {} }"#);
     let _daemon = Serving::start_as(by_file(&place, &["serve", "--port", "0"]));

@@ -184,6 +184,32 @@ fn an_added_server_that_cannot_be_used_is_pointed_out() {
 }
 
 #[test]
+fn lists_of_tools_name_the_servers_that_they_leave_out() {
+    let place = Place::configured(
+        r#"{ "mcpServers": { "a": { "command": "x", "env": { "T": "${NOT_SET}" } }, "b": { "command": "x" } } }"#,
+    );
+    let missing = "the tools of \"a\" are left out";
+    for asked in [
+        &["tools", "list"][..],
+        &["tools", "list", "--server", "a"],
+        &["tools", "list", "-o", "json"],
+        &["tools", "search", "notes"],
+        &["tools", "search", "notes", "-o", "json"],
+    ] {
+        place.run(asked).ended(0).says(&[missing, "NOT_SET"]);
+    }
+    let ran = place.run(&["tools", "list", "-o", "json"]).ended(0);
+    let listed: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
+    assert_eq!(listed["left_out"][0]["name"], "a", "{listed}");
+    let reason = listed["left_out"][0]["reason"].as_str().expect("a reason");
+    assert!(reason.contains("NOT_SET"), "{reason}");
+    let other = place.run(&["tools", "list", "--server", "b"]).ended(0);
+    assert!(!other.stderr.contains(missing), "{}", other.stderr);
+    let show = place.run(&["tools", "show", "a:t"]).ended(1);
+    show.says(&[missing]);
+}
+
+#[test]
 fn a_wrong_name_fails_with_the_closest_one_and_leaves_the_file_alone() {
     let place = Place::configured(SERVERS);
     for asked in [

@@ -71,6 +71,7 @@ const SPAWNS: &[Exception] = &[
         "a thread that ends with the output of the daemon, or with this command",
     ),
     ("config/keeper.rs", 2, "waited for at once"),
+    ("daemon/data_folder.rs", 1, "waited for at once"),
     ("daemon/running.rs", 1, "waited for at once"),
     (
         "daemon_client.rs",

@@ -264,3 +264,52 @@ async fn a_server_that_a_person_removes_begins_anew_and_one_that_vanishes_does_n
     daemon.home().write_config(&text);
     client.wait_for_tool("up__echo").await;
 }
+
+#[tokio::test]
+async fn what_a_server_repeats_of_its_references_is_not_shown_to_its_reviewer() {
+    const VALUE: &str = "Hz7-value-of-a-reference";
+    let tool = json!({
+        "name": "echo",
+        "description": format!("Sends {VALUE} \u{1b}[8m to the model"),
+        "inputSchema": {
+            "type": "object",
+            "properties": { "a": { "type": "string", "description": format!("like {VALUE}"), "default": VALUE } },
+        },
+    });
+    let server = FakeUpstream::stdio()
+        .raw_tool(&tool.to_string(), echo())
+        .start()
+        .await;
+    let entry = json!({ "quarantined": true, "env": { "PLACE": "${MCPPROXY_TEST_VALUE}" } });
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &server, entry)
+        .spawn_with_env("MCPPROXY_TEST_VALUE", VALUE)
+        .await;
+    let home = daemon.home();
+    let review = until_async("it to be listed", async || {
+        let review = home.rest("GET", "/api/v1/servers/up/inspect", "").await?;
+        (review.json()["inspected"] == true).then(|| review.text().to_owned())
+    })
+    .await;
+    let agent = daemon.client("/mcp").await;
+    let inspect = r#"{"operation":"inspect","name":"up"}"#;
+    let inspected = agent.call("quarantine_security", inspect).await;
+    let called = agent.call("call_tool_read", r#"{"name":"up:echo"}"#).await;
+    let mut shown = vec![review, inspected.frame, called.frame];
+    for asked in [
+        &["upstream", "inspect", "up"][..],
+        &["upstream", "inspect", "up", "-o", "json"],
+        &["tools", "list"],
+        &["tools", "list", "-o", "json"],
+        &["tools", "show", "up:echo"],
+    ] {
+        let (code, said, beside) = home.cli(asked).await;
+        assert_eq!(code, 0, "{asked:?}: {beside}");
+        assert!(said.contains("echo"), "{asked:?}: {said}");
+        shown.push(said + &beside);
+    }
+    for text in &shown {
+        assert!(!text.contains(VALUE), "{text}");
+    }
+    assert!(shown[0].contains("Sends ***"), "{}", shown[0]);
+}

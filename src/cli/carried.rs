@@ -1,4 +1,4 @@
-//! The options of `serve` that a service keeps.
+//! The options of `serve` that a service keeps, too.
 
 use std::path::{Path, PathBuf};
 
@@ -14,28 +14,46 @@ use crate::{
 pub(super) struct CarriedOptions {
     /// The address to listen on, instead of the configuration's [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
-    listen: Option<String>,
-    /// The port to listen on, on 127.0.0.1
+    pub(super) listen: Option<String>,
+    /// The port to listen on, on 127.0.0.1; 0 takes a free one
     #[arg(long, value_name = "PORT", conflicts_with = "listen")]
-    port: Option<u16>,
+    pub(super) port: Option<u16>,
     /// What `/mcp` lists, instead of the configuration's `routing_mode`
     #[arg(long, value_parser = PossibleValuesParser::new(["retrieve_tools", "direct", "code_execution", "proxy"]))]
-    mode: Option<String>,
+    pub(super) mode: Option<String>,
     /// Allow an address that other machines can reach
     #[arg(long)]
-    insecure: bool,
-    /// How much the daemon logs
+    pub(super) insecure: bool,
+    /// How much to log
     #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(["error", "warn", "info", "debug", "trace"]))]
-    log_level: Option<String>,
-    /// How its log lines look
-    #[arg(long, value_name = "FORMAT", value_parser = PossibleValuesParser::new(["text", "json"]))]
-    log_format: Option<String>,
+    pub(super) log_level: Option<String>,
+    /// How log lines look [default: text]
+    #[arg(long, value_name = "FORMAT", value_enum)]
+    pub(super) log_format: Option<LineFormat>,
     /// Add the bundled demo server, under the name demo
     #[arg(long)]
-    demo: bool,
-    /// Accept exactly the tools that this lock file has
+    pub(super) demo: bool,
+    /// Accept exactly the tools that this lock file has, as `mcpproxy upstream lock` writes it; everything else is held
     #[arg(long, value_name = "FILE")]
-    locked: Option<PathBuf>,
+    pub(super) locked: Option<PathBuf>,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub(super) enum LineFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+impl LineFormat {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
 }
 
 impl CarriedOptions {
@@ -52,7 +70,8 @@ impl CarriedOptions {
         put("--listen", self.address());
         put("--mode", self.mode.clone());
         put("--log-level", self.log_level.clone());
-        put("--log-format", self.log_format.clone());
+        let format = self.log_format.map(|lines| lines.as_str().to_owned());
+        put("--log-format", format);
         if let Some(file) = &self.locked {
             let file = std::path::absolute(file).unwrap_or_else(|_| file.clone());
             put("--locked", Some(utf8(&file)?));
@@ -63,7 +82,8 @@ impl CarriedOptions {
         Ok(all)
     }
 
-    fn address(&self) -> Option<String> {
+    /// The address that is asked for in either way.
+    pub(super) fn address(&self) -> Option<String> {
         let port = self.port.map(|port| format!("127.0.0.1:{port}"));
         self.listen.clone().or(port)
     }

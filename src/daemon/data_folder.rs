@@ -1,0 +1,81 @@
+//! What others find a running daemon by is kept in its data folder: the lock, the address, and the key of its sessions. Where somebody
+//! removes them, or the folder, they are written again; the socket sees to itself.
+
+use std::{io, sync::Arc, time::Duration};
+
+use tokio_util::sync::CancellationToken;
+
+use super::lock::{DataLock, LockState};
+use crate::{log_limit::LogLimit, sealing::KeptKey, sync::Guarded};
+
+/// How often it is looked whether they are still there.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// The files. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct FolderFiles(Arc<Parts>);
+
+struct Parts {
+    lock: Guarded<DataLock>,
+    /// Absent where the settings have the key.
+    key: Option<KeptKey>,
+    lines: LogLimit,
+}
+
+impl FolderFiles {
+    pub(super) fn new(lock: DataLock, key: Option<KeptKey>) -> Self {
+        Self(Arc::new(Parts {
+            lock: Guarded::new(lock),
+            key,
+            lines: LogLimit::default(),
+        }))
+    }
+
+    /// Sees to them until `ending`.
+    pub(super) async fn keep(self, ending: CancellationToken) {
+        loop {
+            tokio::select! {
+                () = ending.cancelled() => return,
+                () = tokio::time::sleep(LOOK) => (),
+            }
+            let files = self.clone();
+            // It ends with a fault only if we have one, which the next look may not meet.
+            let _ = tokio::task::spawn_blocking(move || files.look()).await;
+        }
+    }
+
+    fn look(&self) {
+        let seen = self.written_again();
+        if matches!(seen, Ok(LockState::Held)) {
+            return;
+        }
+        let Some(times) = self.0.lines.due() else {
+            return;
+        };
+        match seen {
+            Ok(LockState::Held) => (),
+            Ok(LockState::TakenAgain) => tracing::warn!(
+                times,
+                "the lock of the data folder was removed while the daemon runs; it is taken again"
+            ),
+            Ok(LockState::Lost) => tracing::error!(
+                times,
+                "the data folder was removed while the daemon runs, and another daemon has taken it since; end one of them"
+            ),
+            Err(error) => tracing::warn!(
+                %error, times,
+                "what was removed from the data folder while the daemon runs cannot be written again"
+            ),
+        }
+    }
+
+    fn written_again(&self) -> io::Result<LockState> {
+        let state = self.0.lock.lock().look()?;
+        if state != LockState::Lost
+            && let Some(key) = &self.0.key
+        {
+            key.write_again()?;
+        }
+        Ok(state)
+    }
+}

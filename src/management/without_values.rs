@@ -1,0 +1,96 @@
+//! What people read of a server's definitions, without the values that its entry has from references: a server may repeat what it was
+//! started with. Names are left as they are, because commands take them. Pure.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::parameters::ShownParameter;
+use crate::{secret::Secrets, wire::Raw};
+
+/// A definition without them, as it is if there are none in it. They are looked for in its texts, not in how those are written.
+pub(super) fn definition<'a>(secrets: &Secrets, definition: &'a str) -> Cow<'a, str> {
+    if secrets.is_empty() {
+        return Cow::Borrowed(definition);
+    }
+    let Ok(mut value) = serde_json::from_str(definition) else {
+        return secrets.masked(definition);
+    };
+    if mask(secrets, &mut value) {
+        Cow::Owned(value.to_string())
+    } else {
+        Cow::Borrowed(definition)
+    }
+}
+
+/// The same of a value as it came.
+pub(super) fn raw(secrets: &Secrets, value: Raw) -> Raw {
+    match definition(secrets, value.as_str()) {
+        Cow::Borrowed(_) => value,
+        Cow::Owned(masked) => Raw::parse_str(&masked).unwrap_or_else(|_| Raw::empty_object()),
+    }
+}
+
+/// A text without them.
+pub(super) fn text(secrets: &Secrets, text: &str) -> String {
+    secrets.masked(text).into_owned()
+}
+
+/// Parameters without them.
+pub(super) fn parameters(
+    secrets: &Secrets,
+    mut parameters: Vec<ShownParameter>,
+) -> Vec<ShownParameter> {
+    for one in &mut parameters {
+        one.description = text(secrets, &one.description);
+    }
+    parameters
+}
+
+/// Whether there was something to mask. Definitions nest no deeper than what serde reads.
+fn mask(secrets: &Secrets, value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => match secrets.masked(text) {
+            Cow::Borrowed(_) => false,
+            Cow::Owned(masked) => {
+                *text = masked;
+                true
+            }
+        },
+        Value::Array(elements) => {
+            let masked = elements.iter_mut().map(|one| mask(secrets, one));
+            masked.fold(false, |any, one| any | one)
+        }
+        Value::Object(members) => {
+            let masked = members
+                .iter_mut()
+                .filter(|(key, value)| *key != "name" || !value.is_string())
+                .map(|(_, one)| mask(secrets, one));
+            masked.fold(false, |any, one| any | one)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_masked_in_texts_however_they_are_written_and_nowhere_else() {
+        let secrets = Secrets::new(["s3cr\"et-value".to_owned()]);
+        let check = |given: &str, expected: &str| {
+            assert_eq!(definition(&secrets, given), expected, "{given}");
+        };
+        check(
+            r#"{"name":"a","description":"uses s3cr\"et-value"}"#,
+            r#"{"name":"a","description":"uses ***"}"#,
+        );
+        check(r#"["\u00733cr\"et-value",1e5]"#, r#"["***",100000.0]"#);
+        check(r#"{"n":1e400}"#, r#"{"n":1e400}"#);
+        check(
+            r#"{"a" : "plain", "n":1.10}"#,
+            r#"{"a" : "plain", "n":1.10}"#,
+        );
+    }
+}
