@@ -21,7 +21,10 @@ use std::{borrow::Cow, sync::Arc, time::Duration};
 
 use tokio::sync::watch;
 
-pub use self::changes::{Announcement, Changes, Known};
+pub use self::{
+    built_in::{arguments_of, stated_intent},
+    changes::{Announcement, Changes, Known},
+};
 pub use crate::upstream::{LogSubscription, Subscription, Tell};
 
 use crate::{

@@ -5,15 +5,14 @@ use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{check_keys, required, string},
+    arguments::required,
+    call_arguments::{REASON_MAX, SENSITIVITIES, arguments_of, stated_intent},
 };
 use crate::{
-    activity::StatedIntent,
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Variant,
     router::{Reply, RequestError, tool_calls::DeclaredCall},
-    wire::Raw,
 };
 
 /// What the three variants take.
@@ -131,152 +130,19 @@ fn define(variant: Variant, title: &str, description: &str, annotations: &Value)
     })
 }
 
-const SENSITIVITIES: [&str; 4] = ["public", "internal", "private", "unknown"];
-
-/// Limit: characters of a reason. It is kept in the audit trail.
-const REASON_MAX: usize = 1000;
-
-struct Declared {
-    intent: Option<Intent>,
-    data_sensitivity: Option<String>,
-    reason: Option<String>,
-}
-
-struct Intent {
-    operation_type: Option<String>,
-    data_sensitivity: Option<String>,
-    reason: Option<String>,
-}
-
-impl Declared {
-    fn read(arguments: &Raw) -> Result<Self, String> {
-        let intent = arguments.get("intent").filter(|intent| !intent.is_null());
-        let intent = intent.map(|intent| Intent::read(&intent)).transpose()?;
-        Ok(Self {
-            intent,
-            data_sensitivity: string(arguments, "intent_data_sensitivity")?,
-            reason: string(arguments, "intent_reason")?,
-        })
-    }
-
-    /// What it says that the call is for, in either spelling.
-    fn stated(&self) -> Option<StatedIntent> {
-        let intent = self.intent.as_ref();
-        let sensitivity = intent.and_then(|intent| intent.data_sensitivity.clone());
-        let reason = intent.and_then(|intent| intent.reason.clone());
-        let stated = StatedIntent {
-            data_sensitivity: sensitivity.or_else(|| self.data_sensitivity.clone()),
-            reason: reason.or_else(|| self.reason.clone()),
-        };
-        (stated != StatedIntent::default()).then_some(stated)
-    }
-}
-
-impl Intent {
-    fn read(intent: &Raw) -> Result<Self, String> {
-        if !intent.is_object() {
-            return Err("`intent` is not an object".to_owned());
-        }
-        let known = ["operation_type", "data_sensitivity", "reason"];
-        check_keys(intent, "in `intent`", &known, &[])?;
-        Ok(Self {
-            operation_type: string(intent, "operation_type")?,
-            data_sensitivity: string(intent, "data_sensitivity")?,
-            reason: string(intent, "reason")?,
-        })
-    }
-}
-
-/// The intent may be absent; what is there must make sense and match the variant.
-fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
-    let intent = asked.intent.as_ref();
-    if let Some(intent) = intent {
-        match intent.operation_type.as_deref() {
-            None => return Err("`intent.operation_type` is missing".to_owned()),
-            Some(said) if said == variant.as_str() => (),
-            Some(said) => {
-                return Err(format!(
-                    "`intent.operation_type` is {said:?}, but this tool is for {:?}",
-                    variant.as_str()
-                ));
-            }
-        }
-    }
-    let sensitivity = intent
-        .and_then(|i| i.data_sensitivity.as_deref())
-        .or(asked.data_sensitivity.as_deref());
-    if let Some(said) = sensitivity.filter(|said| !SENSITIVITIES.contains(said)) {
-        return Err(format!(
-            "`data_sensitivity` is {said:?}; it may be one of {}",
-            SENSITIVITIES.join(", ")
-        ));
-    }
-    let reason = intent
-        .and_then(|i| i.reason.as_deref())
-        .or(asked.reason.as_deref());
-    if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
-        return Err(format!("`reason` is longer than {REASON_MAX} characters"));
-    }
-    Ok(())
-}
-
-/// Under what the arguments for the upstream may stand, as an object or as JSON text of one.
-const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
-
-/// The arguments for the upstream, as they stand there. Where it cannot be told what is meant, nothing is called.
-fn arguments_of(call: &Call<'_>) -> Result<Option<Raw>, String> {
-    let found = call.arguments.look_up(SPELLINGS).map(|found| found.value);
-    let given = SPELLINGS.iter().zip(&found);
-    let given = given.filter_map(|(key, value)| Some((*key, value.as_ref()?)));
-    // What a model leaves out it may fill with null.
-    let (nulls, values): (Vec<_>, Vec<_>) = given.partition(|(_, value)| value.is_null());
-    match (&values[..], &nulls[..]) {
-        ([], []) => Ok(None),
-        ([], [(key, _), ..]) => Err(format!("`{key}` is null")),
-        ([(key, value)], _) => object(key, value).map(Some),
-        ([(first, _), (second, _), ..], _) => {
-            Err(format!("`{first}` and `{second}` are both there; give one"))
-        }
-    }
-}
-
-fn object(key: &str, value: &Raw) -> Result<Raw, String> {
-    let object = match value.string() {
-        Some(text) if text.trim().is_empty() => return Err(format!("`{key}` is empty")),
-        Some(text) => {
-            Raw::parse_str(&text).map_err(|error| format!("the text in `{key}` is {error}"))?
-        }
-        None if key == "args_json" => {
-            return Err("`args_json` is not a string; an object goes into `args`".to_owned());
-        }
-        None => value.clone(),
-    };
-    if !object.is_object() {
-        return Err(format!("`{key}` is not an object"));
-    }
-    // As text it was not looked at with the message.
-    if object.is_too_deep() {
-        return Err(format!("`{key}` nests deeper than 512 levels"));
-    }
-    Ok(object)
-}
-
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let name = required(&call.arguments, "name").map_err(wrong)?;
-    let asked = Declared::read(&call.arguments).and_then(|asked| {
-        check_intent(&asked, variant)?;
-        Ok(asked)
-    });
-    let asked = asked.map_err(|why| wrong_intent(&call, variant, &why))?;
-    let arguments = arguments_of(&call).map_err(wrong)?;
+    let intent = stated_intent(&call.arguments, variant);
+    let intent = intent.map_err(|why| wrong_intent(&call, variant, &why))?;
+    let arguments = arguments_of(&call.arguments).map_err(wrong)?;
     let (server, tool) = split(&call, &name).await?;
     let declared = DeclaredCall {
         variant,
         server: &server,
         tool: &tool,
         arguments,
-        intent: asked.stated(),
+        intent,
     };
     call.calls.call(call.context, declared, call.params).await
 }
@@ -316,7 +182,7 @@ async fn undeclared(call: Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let server = &required(&call.arguments, "server").map_err(wrong)?;
     let tool = &required(&call.arguments, "tool").map_err(wrong)?;
-    let arguments = arguments_of(&call).map_err(wrong)?;
+    let arguments = arguments_of(&call.arguments).map_err(wrong)?;
     let caller = &call.context.caller;
     let variant = call.calls.call_with(caller, server, tool).await?;
     if variant == Some(Variant::Destructive) {

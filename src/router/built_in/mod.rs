@@ -2,6 +2,7 @@
 //! the mode lists.
 
 mod arguments;
+mod call_arguments;
 mod call_tools;
 mod describe_tool;
 mod quarantine_security;
@@ -11,6 +12,7 @@ mod upstream_servers;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
+pub use self::call_arguments::{arguments_of, stated_intent};
 use super::{Reply, RequestError, Router, tool_calls::ToolCalls};
 use crate::{
     call_context::CallContext,
