@@ -139,17 +139,17 @@ fn without_references(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        shown.push_str(before);
-        match after.split_once('}') {
-            Some((_, after)) if !before.ends_with('$') => {
-                shown.push_str(MASK);
-                rest = after;
-            }
-            _ => {
-                shown.push_str("${");
-                rest = after;
-            }
+        if let Some(before) = before.strip_suffix('$') {
+            // What is written for a literal one.
+            shown.push_str(before);
+            shown.push_str("${");
+            rest = after;
+            continue;
         }
+        shown.push_str(before);
+        let closed = after.split_once('}').map(|(_, after)| after);
+        shown.push_str(if closed.is_some() { MASK } else { "${" });
+        rest = closed.unwrap_or(after);
     }
     shown.push_str(rest);
     shown

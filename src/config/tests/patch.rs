@@ -212,6 +212,10 @@ fn a_masked_value_stands_for_the_stored_one() {
         ("https://h/${ID}/mcp", "https://h/***/mcp"),
         ("https://h/mcp?api_key=${KEY}", "https://h/mcp?api_key=***"),
         ("https://h/mcp?api_key=x", "***"),
+        (
+            "https://h/$${ID}?api_key=${KEY}",
+            "https://h/${ID}?api_key=***",
+        ),
     ] {
         let patch = ServerPatch::read(object(&json!({ "url": shown }))).expect("a good patch");
         let entry = object(&json!({ "url": stored }));
