@@ -3,7 +3,10 @@
 
 use std::path::Path;
 
-use mcpproxy::config::{Settings, Surroundings, Transport, entry_for_review, parse};
+use mcpproxy::{
+    config::{Settings, Surroundings, Transport, entry_for_review, parse},
+    secret::MASK,
+};
 use serde_json::json;
 
 /// What every variable holds, but for some.
@@ -38,7 +41,13 @@ pub fn check(input: &[u8]) {
         panic!("a command is a child process");
     };
     assert_eq!(stdio.env["K"].reveal(), expected, "{text:?}");
-    assert_eq!(stdio.args, [expected], "{text:?}");
+    assert_eq!(stdio.args, [expected.as_str()], "{text:?}");
+    let shown = &stdio.shown_args[0];
+    // What is listed means the same when it is written back.
+    assert!(
+        shown.contains(MASK) || expanded_slowly(shown) == Some(expected),
+        "{text:?} is shown as {shown:?}"
+    );
     let review = entry_for_review(&file, "s").expect("the entry is there");
     for shown in [
         server.shown().to_string(),
