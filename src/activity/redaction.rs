@@ -248,9 +248,12 @@ impl Walk<'_> {
                 break;
             }
             self.spend(key.len() + 4);
+            let shown_key = self.redaction.name(&key);
             let called = match &says_secret {
                 _ if is_within_secret => name,
                 Some(secret) if config::is_named_value(&key) => secret,
+                // Whoever reads the record sees no other name.
+                _ if config::names_a_secret(&shown_key) => &shown_key,
                 _ => &key,
             };
             let value = if self.masks_guesses() && HOLDERS.contains(&key.as_str()) {
@@ -259,7 +262,7 @@ impl Walk<'_> {
                 value
             };
             let value = self.value(called, value, depth - 1);
-            shown.insert(self.redaction.name(&key), value);
+            shown.insert(shown_key, value);
         }
         Value::Object(shown)
     }
@@ -383,6 +386,12 @@ mod tests {
             r#"{"u":"https://u:p@h/x?token=1"}"#,
             r#"{"u":"https://***@h/x?token=***"}"#,
         );
+        for user in [",u", "u[[", "u$${", "u]"] {
+            check(
+                &format!(r#"["https://{user}:p@h/x?token=1"]"#),
+                r#"["https://***@h/x?token=***"]"#,
+            );
+        }
         check(
             r#"{"q":"its hunter2-hunter2!","n":424242,"m":4242421}"#,
             r#"{"q":"its ***!","n":"***","m":"***"}"#,
@@ -396,6 +405,7 @@ mod tests {
             r#"{"env":{"MODE":"***","OLD":null},"headers_json":"{\"X-A\":\"***\"}"}"#,
         );
         check(&format!(r#"{{"{TOKEN}":1}}"#), r#"{"***":1}"#);
+        check(r#"{"to424242ken":"t"}"#, r#"{"to***ken":"***"}"#);
         check(r#"{"pin":123,"token":5}"#, r#"{"pin":123,"token":"***"}"#);
     }
 
