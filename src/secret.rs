@@ -99,6 +99,27 @@ impl Secrets {
         }
         masked
     }
+
+    /// The same for the beginning of a longer text, in which a secret may have been cut: what is left of that at the end is masked too.
+    pub fn masked_beginning<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let masked = self.masked(text);
+        let parts = self.0.iter().map(|secret| {
+            let secret = secret.reveal();
+            let mut ends = secret.char_indices().rev().map(|(end, _)| end);
+            let is_left = |end: &usize| {
+                let part = secret.get(..*end);
+                part.is_some_and(|part| masked.ends_with(part))
+            };
+            ends.find(is_left).unwrap_or(0)
+        });
+        match parts.max() {
+            None | Some(0) => masked,
+            Some(part) => {
+                let (whole, _) = masked.split_at(masked.len() - part);
+                Cow::Owned(format!("{whole}{MASK}"))
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +143,20 @@ mod tests {
         check("/xx/yy/z and xx%2Fyy%2Fz", "/*** and ***");
         check("1234 stays", "1234 stays");
         assert!(!format!("{secrets:?}").contains("hunter"));
+    }
+
+    #[test]
+    fn what_is_left_of_a_cut_secret_is_masked() {
+        let secrets = Secrets::new(["hunter2-hunter2".to_owned(), "größe".to_owned()]);
+        let check = |text: &str, expected: &str| {
+            assert_eq!(secrets.masked_beginning(text), expected);
+        };
+        check("a hunter2-hunter2", "a ***");
+        check("a hunter2-hunt", "a ***");
+        check("a hunter2-hunter2hunter2", "a ******");
+        check("a grö", "a ***");
+        check("a hunter3", "a hunter3");
+        check("", "");
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub use self::{
     query::{BadQuery, PAGE, PARAMETERS, RecordQuery},
     reading::{ActivityReader, UnreadableActivity},
     record::ActivityRecord,
+    redaction::Redaction,
     store::RecordPage,
     task::ActivityTask,
 };

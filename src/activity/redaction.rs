@@ -60,7 +60,7 @@ struct Bounds {
 
 /// Masks by the secrets of the settings in force.
 #[derive(Debug, Default)]
-pub(super) struct Redaction {
+pub struct Redaction {
     secrets: Secrets,
     /// Names as they are shown: the same come again and again.
     names: Guarded<HashMap<Box<str>, Arc<str>>>,
@@ -69,7 +69,8 @@ pub(super) struct Redaction {
 }
 
 impl Redaction {
-    pub(super) fn new(secrets: Secrets) -> Self {
+    /// With these secrets, which are masked wherever they stand.
+    pub fn new(secrets: Secrets) -> Self {
         Self {
             secrets,
             names: Guarded::default(),
@@ -103,7 +104,7 @@ impl Redaction {
     }
 
     /// A name: of a client, a tool, a method.
-    pub(super) fn name(&self, text: &str) -> String {
+    pub fn name(&self, text: &str) -> String {
         if config::is_harmless(text) && self.has_no_secret(text) {
             return text.to_owned();
         }
@@ -122,20 +123,30 @@ impl Redaction {
     }
 
     /// A sentence: a reason, an error.
-    pub(super) fn sentence(&self, text: &str) -> String {
+    pub fn sentence(&self, text: &str) -> String {
         self.masked(text, SENTENCE)
     }
 
     fn masked(&self, text: &str, longest: usize) -> String {
         // What is cut first can no longer be found as a whole, so that is done last; but nobody searches megabytes for nothing.
         let looked_at = beginning(text, longest.saturating_mul(4));
-        let known = self.secrets.masked(looked_at);
+        let is_cut = looked_at.len() < text.len();
+        let known = self.without_secrets(looked_at, is_cut);
         let masked = config::mask_text_for_records(&known);
-        cut(&masked, longest, looked_at.len() < text.len())
+        cut(&masked, longest, is_cut)
+    }
+
+    /// A text without the secrets that are known, or what was looked at of one that is cut.
+    fn without_secrets<'a>(&self, text: &'a str, is_cut: bool) -> Cow<'a, str> {
+        if is_cut {
+            self.secrets.masked_beginning(text)
+        } else {
+            self.secrets.masked(text)
+        }
     }
 
     /// A value, as far as it may be kept.
-    pub(super) fn value(&self, raw: &Raw, kept: Kept) -> Option<Raw> {
+    pub fn value(&self, raw: &Raw, kept: Kept) -> Option<Raw> {
         let bounds = match kept {
             Kept::Off => return None,
             Kept::Redacted => REDACTED,
@@ -183,7 +194,7 @@ impl Walk<'_> {
             Value::Number(number) => {
                 let text = number.to_string();
                 self.spend(text.len());
-                if self.text_of(key, &text) == text {
+                if self.text_of(key, &text, false) == text {
                     Value::Number(number)
                 } else {
                     MASK.into()
@@ -240,9 +251,12 @@ impl Walk<'_> {
                 break;
             }
             self.spend(key.len() + 4);
+            let shown_key = self.redaction.name(&key);
             let called = match &says_secret {
                 _ if is_within_secret => name,
                 Some(secret) if config::is_named_value(&key) => secret,
+                // Whoever reads the record sees no other name.
+                _ if config::names_a_secret(&shown_key) => &shown_key,
                 _ => &key,
             };
             let value = if self.masks_guesses() && HOLDERS.contains(&key.as_str()) {
@@ -251,7 +265,7 @@ impl Walk<'_> {
                 value
             };
             let value = self.value(called, value, depth - 1);
-            shown.insert(self.redaction.name(&key), value);
+            shown.insert(shown_key, value);
         }
         Value::Object(shown)
     }
@@ -267,18 +281,15 @@ impl Walk<'_> {
             return cut(&shown, self.bounds.text, false).into();
         }
         let looked_at = beginning(text, self.bounds.text.saturating_mul(4));
-        let masked = self.text_of(key, looked_at);
-        let shown = cut(
-            &masked,
-            self.bounds.text.min(self.left),
-            looked_at.len() < text.len(),
-        );
+        let is_cut = looked_at.len() < text.len();
+        let masked = self.text_of(key, looked_at, is_cut);
+        let shown = cut(&masked, self.bounds.text.min(self.left), is_cut);
         self.spend(shown.len() + 2);
         shown.into()
     }
 
-    fn text_of(&self, key: &str, text: &str) -> String {
-        let known = self.redaction.secrets.masked(text);
+    fn text_of(&self, key: &str, text: &str, is_cut: bool) -> String {
+        let known = self.redaction.without_secrets(text, is_cut);
         if self.masks_guesses() {
             config::mask_value_for_records(key, &known).into_owned()
         } else {
@@ -378,6 +389,12 @@ mod tests {
             r#"{"u":"https://u:p@h/x?token=1"}"#,
             r#"{"u":"https://***@h/x?token=***"}"#,
         );
+        for user in [",u", "u[[", "u$${", "u]"] {
+            check(
+                &format!(r#"["https://{user}:p@h/x?token=1"]"#),
+                r#"["https://***@h/x?token=***"]"#,
+            );
+        }
         check(
             r#"{"q":"its hunter2-hunter2!","n":424242,"m":4242421}"#,
             r#"{"q":"its ***!","n":"***","m":"***"}"#,
@@ -391,6 +408,7 @@ mod tests {
             r#"{"env":{"MODE":"***","OLD":null},"headers_json":"{\"X-A\":\"***\"}"}"#,
         );
         check(&format!(r#"{{"{TOKEN}":1}}"#), r#"{"***":1}"#);
+        check(r#"{"to424242ken":"t"}"#, r#"{"to***ken":"***"}"#);
         check(r#"{"pin":123,"token":5}"#, r#"{"pin":123,"token":"***"}"#);
     }
 
@@ -470,6 +488,18 @@ mod tests {
         assert_eq!(address, "lib://h/x?code=***&n=***");
         let error = redaction().sentence("failed to get /x?state=S: no");
         assert_eq!(error, "failed to get /x?state=*** no");
+    }
+
+    #[test]
+    fn nothing_is_left_of_secrets_where_a_long_text_is_cut() {
+        for begins_at in 0..32 {
+            let text = "x".repeat(begins_at) + &"hunter2-hunter2".repeat(400);
+            let value = redaction().value(&Raw::author(&text), Kept::Redacted);
+            let value = value.as_ref().map_or("nothing", Raw::as_str).to_owned();
+            for shown in [redaction().name(&text), redaction().sentence(&text), value] {
+                assert!(shown.contains(MASK) && !shown.contains("hunt"), "{shown}");
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::{kinds::ThingKind, ledger::Ledger, moment::utc};
 use crate::fingerprint::Fingerprint;
@@ -94,6 +95,10 @@ impl Lock {
     pub fn parse(text: &str) -> Result<Self, LockError> {
         let written: Written =
             serde_json::from_str(text).map_err(|error| LockError::Unreadable(error.to_string()))?;
+        if !is_made_of_objects(text) {
+            let problem = "the file and each of its tools must be an object {…}";
+            return Err(LockError::Unreadable(problem.to_owned()));
+        }
         if written.version != VERSION {
             return Err(LockError::Version(written.version));
         }
@@ -204,6 +209,13 @@ impl Lock {
     }
 }
 
+/// Whether the file and its tools are objects: lists of the same values in their order could be read, too.
+fn is_made_of_objects(text: &str) -> bool {
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let tools = value.get("tools").and_then(Value::as_array);
+    tools.is_some_and(|tools| tools.iter().all(Value::is_object))
+}
+
 /// The text of the lock file that accepts what these ledgers have approved: by server and tool, the same for the same ledgers.
 pub fn export<'a>(ledgers: impl Iterator<Item = (&'a str, &'a Ledger)>) -> String {
     let tools = ledgers
@@ -265,6 +277,8 @@ mod tests {
             lock(&[tool("a", "x", "nonsense")]),
             lock(&[tool("a", "x", &one), tool("a", "x", &one)]),
             lock(&[tool("a", "x", &one).replace("tool", "tol")]),
+            "[1,[]]".to_owned(),
+            lock(&[format!(r#"["a","x","{one}",null,"x"]"#)]),
         ] {
             assert!(Lock::parse(&broken).is_err(), "{broken}");
         }

@@ -2,11 +2,13 @@
 
 /// The parts of a challenge that decide what is done.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct BearerChallenge {
+pub struct BearerChallenge {
     /// Whether tokens are asked for.
-    pub(super) is_bearer: bool,
-    pub(super) error: Option<String>,
-    pub(super) scopes: Vec<String>,
+    pub is_bearer: bool,
+    /// What the server says is wrong with the token.
+    pub error: Option<String>,
+    /// The permissions that it names.
+    pub scopes: Vec<String>,
 }
 
 /// Limit: scopes of a challenge that are taken.
@@ -14,12 +16,14 @@ const MOST_SCOPES: usize = 64;
 
 impl BearerChallenge {
     /// Reads all challenges of a response.
-    pub(super) fn read(text: &str) -> Self {
+    pub fn read(text: &str) -> Self {
         let mut challenge = Self::default();
         for part in parts(text) {
             let part = match part.split_once(' ') {
-                // A scheme stands before its first parameter.
-                Some((scheme, first)) if !scheme.contains('=') => {
+                // A scheme stands before its first parameter. Blanks may stand around the sign of one.
+                Some((scheme, first))
+                    if !scheme.contains('=') && !first.trim_start().starts_with('=') =>
+                {
                     challenge.is_bearer |= scheme.eq_ignore_ascii_case("bearer");
                     first.trim()
                 }
@@ -46,7 +50,7 @@ impl BearerChallenge {
     }
 
     /// Whether the token lacks a permission (RFC 6750, 3.1).
-    pub(super) fn wants_more(&self) -> bool {
+    pub fn wants_more(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 }
@@ -120,6 +124,12 @@ mod tests {
             true,
             None,
             &[],
+        );
+        check(
+            "Bearer scope = \"a\" , error = \"invalid_token\"",
+            true,
+            Some("invalid_token"),
+            &["a"],
         );
         check("", false, None, &[]);
         check("\"", false, None, &[]);

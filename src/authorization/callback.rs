@@ -5,17 +5,22 @@ use percent_encoding::percent_decode_str;
 
 /// The parameters of a redirect.
 #[derive(Default, PartialEq, Eq)]
-pub(super) struct Callback {
-    pub(super) code: Option<String>,
-    pub(super) state: Option<String>,
-    pub(super) issuer: Option<String>,
-    pub(super) error: Option<String>,
-    pub(super) error_description: Option<String>,
+pub struct Callback {
+    /// The code that is exchanged for tokens.
+    pub code: Option<String>,
+    /// Which login it belongs to.
+    pub state: Option<String>,
+    /// Who says so.
+    pub issuer: Option<String>,
+    /// Why there is no code.
+    pub error: Option<String>,
+    /// The same in words.
+    pub error_description: Option<String>,
 }
 
 impl Callback {
     /// Reads the query of an address. A parameter that stands there twice is none (RFC 6749, 3.1).
-    pub(super) fn of_query(query: &str) -> Self {
+    pub fn of_query(query: &str) -> Self {
         let one = |wanted: &str| {
             let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
             let mut values = pairs.filter(|(name, _)| decoded(name) == wanted);
@@ -32,7 +37,7 @@ impl Callback {
     }
 
     /// Reads an address as it was copied from a browser; nothing if it is none.
-    pub(super) fn of_address(address: &str) -> Option<Self> {
+    pub fn of_address(address: &str) -> Option<Self> {
         let address = address.trim().trim_matches(['"', '\'', '<', '>']);
         let uri: Uri = address.split('#').next()?.parse().ok()?;
         let query = uri.query()?;

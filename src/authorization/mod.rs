@@ -17,6 +17,8 @@ mod terms;
 mod token;
 
 pub use self::{
+    bearer_challenge::BearerChallenge,
+    callback::Callback,
     login_state::LoginStatus,
     logins::Logins,
     pending::{LoginProgress, LoginStarted},

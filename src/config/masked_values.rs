@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::masking;
+use super::{masking, references};
 use crate::secret::MASK;
 
 /// Keys of an entry of whose values listings mask something.
@@ -60,7 +60,7 @@ impl<'a> StoredValue<'a> {
     /// An element that is masked stands for a stored one that shows like it, at the same place first.
     fn elements(self, path: &str, elements: &[Value]) -> Result<Value, String> {
         let stored = StoredList::new(self.stored);
-        let mut before = None;
+        let mut before: Option<&Value> = None;
         let restored = elements.iter().enumerate().map(|(i, element)| {
             let found = match element.as_str() {
                 Some(text) if text.contains(MASK) => stored
@@ -68,7 +68,7 @@ impl<'a> StoredValue<'a> {
                     .ok_or_else(|| nothing_stored(&format!("{path}[{i}]"))),
                 _ => Ok(element),
             };
-            before = Some(element);
+            before = found.as_ref().ok().copied();
             found.cloned()
         });
         restored.collect::<Result<Vec<_>, _>>().map(Value::Array)
@@ -91,7 +91,7 @@ impl<'a> StoredList<'a> {
         };
         Self {
             values,
-            forms: [shown(str::to_owned), shown(without_references)],
+            forms: [shown(str::to_owned), shown(references::masked)],
         }
     }
 
@@ -121,7 +121,7 @@ fn stands_for(text: &str, stored: &Value) -> bool {
         return true;
     }
     let stored = text_of(stored);
-    let unresolved = without_references(&stored);
+    let unresolved = references::masked(&stored);
     [stored, unresolved].iter().any(|form| {
         text == form || text == masking::mask_text(form) || text == masking::mask_url(form)
     })
@@ -132,27 +132,6 @@ fn text_of(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-/// The text with every reference masked, as it is shown once it is resolved.
-fn without_references(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("${") {
-        shown.push_str(before);
-        match after.split_once('}') {
-            Some((_, after)) if !before.ends_with('$') => {
-                shown.push_str(MASK);
-                rest = after;
-            }
-            _ => {
-                shown.push_str("${");
-                rest = after;
-            }
-        }
-    }
-    shown.push_str(rest);
-    shown
 }
 
 fn nothing_stored(path: &str) -> String {

@@ -11,7 +11,7 @@ pub type VariableLookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Text {
     pub(super) value: String,
-    /// The value with everything that came from a reference masked.
+    /// What is written, with every reference masked.
     pub(super) shown: String,
 }
 
@@ -40,27 +40,33 @@ pub(super) fn literal(text: &str) -> Text {
 
 /// Resolves every reference in the text.
 pub(super) fn expand(text: &str, lookup: VariableLookup<'_>) -> Result<Text, BadReference> {
-    let mut out = literal("");
+    let mut value = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         if let Some(before) = before.strip_suffix('$') {
-            for part in [before, "${"] {
-                out.value.push_str(part);
-                out.shown.push_str(part);
-            }
+            value.push_str(before);
+            value.push_str("${");
             rest = after;
             continue;
         }
         let (inside, after) = after.split_once('}').ok_or(BadReference::Unclosed)?;
-        out.value.push_str(before);
-        out.value.push_str(&resolve(inside, lookup)?);
-        out.shown.push_str(before);
-        out.shown.push_str(MASK);
+        value.push_str(before);
+        value.push_str(&resolve(inside, lookup)?);
         rest = after;
     }
-    out.value.push_str(rest);
-    out.shown.push_str(rest);
-    Ok(out)
+    value.push_str(rest);
+    let shown = masked(text);
+    Ok(Text { value, shown })
+}
+
+/// The text as listings show it: every reference masked, and the rest as it is written, so that it can be written back.
+pub(super) fn masked(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (before, reference) in References(text) {
+        shown.push_str(before);
+        shown.extend(reference.map(|_| MASK));
+    }
+    shown
 }
 
 /// The references of a text, in their order, their defaults masked. What is not closed is none.
@@ -187,8 +193,8 @@ mod tests {
         check("${env:NONE:-}", "", "***");
         check("${EMPTY:-x}${EMPTY}", "x", "******");
         check("${TOKEN:-x}", "s3cret", "***");
-        check("$${TOKEN} $$ $", "${TOKEN} $$ $", "${TOKEN} $$ $");
-        check("$$${TOKEN}", "$${TOKEN}", "$${TOKEN}");
+        check("$${TOKEN} $$ $", "${TOKEN} $$ $", "$${TOKEN} $$ $");
+        check("$$${TOKEN}", "$${TOKEN}", "$$${TOKEN}");
         check("é${TOKEN}é", "és3creté", "é***é");
     }
 

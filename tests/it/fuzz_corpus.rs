@@ -70,6 +70,36 @@ fn no_id_opens_that_was_not_sealed() {
 }
 
 #[test]
+fn a_patch_changes_what_it_names_only() {
+    replay("patch", properties::patch::check);
+}
+
+#[test]
+fn what_is_recorded_of_strangers_holds_no_secret() {
+    replay("redaction", properties::redaction::check);
+}
+
+#[test]
+fn challenges_and_addresses_say_what_was_written_into_them() {
+    replay("authorization", properties::authorization::check);
+}
+
+#[test]
+fn an_intent_is_for_one_variant_and_arguments_stay_as_they_are() {
+    replay("call_arguments", properties::call_arguments::check);
+}
+
+#[test]
+fn a_lock_file_accepts_what_it_names() {
+    replay("lock_file", properties::lock_file::check);
+}
+
+#[test]
+fn references_are_what_they_stand_for() {
+    replay("references", properties::references::check);
+}
+
+#[test]
 fn the_examples_can_be_edited() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in fs::read_dir(folder).expect("a folder of the repository") {

@@ -212,6 +212,10 @@ fn a_masked_value_stands_for_the_stored_one() {
         ("https://h/${ID}/mcp", "https://h/***/mcp"),
         ("https://h/mcp?api_key=${KEY}", "https://h/mcp?api_key=***"),
         ("https://h/mcp?api_key=x", "***"),
+        (
+            "https://h/$${ID}?api_key=${KEY}",
+            "https://h/$${ID}?api_key=***",
+        ),
     ] {
         let patch = ServerPatch::read(object(&json!({ "url": shown }))).expect("a good patch");
         let entry = object(&json!({ "url": stored }));
@@ -219,6 +223,38 @@ fn a_masked_value_stands_for_the_stored_one() {
             .apply(&entry)
             .map_err(|error| error.to_string())
             .expect(shown);
+        assert_eq!(patched.changed(), [""; 0], "{shown}");
+    }
+}
+
+#[test]
+fn arguments_can_be_written_back_as_they_are_listed() {
+    let surroundings = Surroundings {
+        lookup: &|name| (!name.starts_with("MCPPROXY_")).then(|| format!("value-of-{name}")),
+        folder: std::path::Path::new("/"),
+    };
+    for args in [
+        json!(["--token=s3cret", "--key", "hunter2"]),
+        json!(["--key=s3cret", "${A} ${B}", "x"]),
+        json!(["--key${K}", "$${A} ${B}"]),
+        json!(["ghp_0123456789", "ghp_9876543210"]),
+        json!([
+            "--header",
+            "Authorization: Bearer abc",
+            "--pat",
+            "x",
+            "--pat",
+            "y"
+        ]),
+        json!(["$${A}", "$$${B}", "a $${ b"]),
+    ] {
+        let entry = json!({ "command": "x", "args": args });
+        let text = json!({ "mcpServers": { "s": entry } }).to_string();
+        let settings = parse(&text, &surroundings).expect("a configuration");
+        let shown = settings.servers["s"].shown();
+        let patch = json!({ "args": shown["args"] });
+        let patch = ServerPatch::read(object(&patch)).expect("a good patch");
+        let patched = patch.apply(&object(&entry)).expect("applied");
         assert_eq!(patched.changed(), [""; 0], "{shown}");
     }
 }

@@ -89,7 +89,11 @@ pub(super) fn flag(arguments: &Raw, key: &str) -> Result<bool, String> {
 const SPELLINGS: [&str; 3] = ["args", "arguments", "args_json"];
 
 /// The arguments for the upstream, as they stand there. Where it cannot be told what is meant, nothing is called.
-pub(super) fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
+///
+/// # Errors
+///
+/// What is wrong with them.
+pub fn passed_on(call: &Raw) -> Result<Option<Raw>, String> {
     let found = call.look_up(SPELLINGS).map(|found| found.value);
     let given = SPELLINGS.iter().zip(&found);
     let given = given.filter_map(|(key, value)| Some((*key, value.as_ref()?)));

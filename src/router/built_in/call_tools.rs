@@ -5,15 +5,14 @@ use serde_json::{Value, json};
 
 use super::{
     BuiltIn, Call,
-    arguments::{check_keys, passed_on, required, string},
+    arguments::{passed_on, required},
+    call_arguments::{REASON_MAX, SENSITIVITIES, stated_intent},
 };
 use crate::{
-    activity::StatedIntent,
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Variant,
     router::{Reply, RequestError, tool_calls::DeclaredCall},
-    wire::Raw,
 };
 
 /// What the three variants take.
@@ -131,103 +130,11 @@ fn define(variant: Variant, title: &str, description: &str, annotations: &Value)
     })
 }
 
-const SENSITIVITIES: [&str; 4] = ["public", "internal", "private", "unknown"];
-
-/// Limit: characters of a reason. It is kept in the audit trail.
-const REASON_MAX: usize = 1000;
-
-struct Declared {
-    intent: Option<Intent>,
-    data_sensitivity: Option<String>,
-    reason: Option<String>,
-}
-
-struct Intent {
-    operation_type: Option<String>,
-    data_sensitivity: Option<String>,
-    reason: Option<String>,
-}
-
-impl Declared {
-    fn read(arguments: &Raw) -> Result<Self, String> {
-        let intent = arguments.get("intent").filter(|intent| !intent.is_null());
-        let intent = intent.map(|intent| Intent::read(&intent)).transpose()?;
-        Ok(Self {
-            intent,
-            data_sensitivity: string(arguments, "intent_data_sensitivity")?,
-            reason: string(arguments, "intent_reason")?,
-        })
-    }
-
-    /// What it says that the call is for, in either spelling.
-    fn stated(&self) -> Option<StatedIntent> {
-        let intent = self.intent.as_ref();
-        let sensitivity = intent.and_then(|intent| intent.data_sensitivity.clone());
-        let reason = intent.and_then(|intent| intent.reason.clone());
-        let stated = StatedIntent {
-            data_sensitivity: sensitivity.or_else(|| self.data_sensitivity.clone()),
-            reason: reason.or_else(|| self.reason.clone()),
-        };
-        (stated != StatedIntent::default()).then_some(stated)
-    }
-}
-
-impl Intent {
-    fn read(intent: &Raw) -> Result<Self, String> {
-        if !intent.is_object() {
-            return Err("`intent` is not an object".to_owned());
-        }
-        let known = ["operation_type", "data_sensitivity", "reason"];
-        check_keys(intent, "in `intent`", &known, &[])?;
-        Ok(Self {
-            operation_type: string(intent, "operation_type")?,
-            data_sensitivity: string(intent, "data_sensitivity")?,
-            reason: string(intent, "reason")?,
-        })
-    }
-}
-
-/// The intent may be absent; what is there must make sense and match the variant.
-fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
-    let intent = asked.intent.as_ref();
-    if let Some(intent) = intent {
-        match intent.operation_type.as_deref() {
-            None => return Err("`intent.operation_type` is missing".to_owned()),
-            Some(said) if said == variant.as_str() => (),
-            Some(said) => {
-                return Err(format!(
-                    "`intent.operation_type` is {said:?}, but this tool is for {:?}",
-                    variant.as_str()
-                ));
-            }
-        }
-    }
-    let sensitivity = intent
-        .and_then(|i| i.data_sensitivity.as_deref())
-        .or(asked.data_sensitivity.as_deref());
-    if let Some(said) = sensitivity.filter(|said| !SENSITIVITIES.contains(said)) {
-        return Err(format!(
-            "`data_sensitivity` is {said:?}; it may be one of {}",
-            SENSITIVITIES.join(", ")
-        ));
-    }
-    let reason = intent
-        .and_then(|i| i.reason.as_deref())
-        .or(asked.reason.as_deref());
-    if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
-        return Err(format!("`reason` is longer than {REASON_MAX} characters"));
-    }
-    Ok(())
-}
-
 async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let name = required(&call.arguments, "name").map_err(wrong)?;
-    let asked = Declared::read(&call.arguments).and_then(|asked| {
-        check_intent(&asked, variant)?;
-        Ok(asked)
-    });
-    let asked = asked.map_err(|why| wrong_intent(&call, variant, &why))?;
+    let intent = stated_intent(&call.arguments, variant);
+    let intent = intent.map_err(|why| wrong_intent(&call, variant, &why))?;
     let arguments = passed_on(&call.arguments).map_err(wrong)?;
     let (server, tool) = split(&call, &name).await?;
     let declared = DeclaredCall {
@@ -236,7 +143,7 @@ async fn declared(call: Call<'_>, variant: Variant) -> Result<Reply, RequestErro
         server: &server,
         tool: &tool,
         arguments,
-        intent: asked.stated(),
+        intent,
     };
     call.calls.call(call.context, declared, call.params).await
 }

@@ -2,17 +2,20 @@
 //! the mode lists.
 
 mod arguments;
+mod call_arguments;
 mod call_tools;
 mod describe_tool;
 mod quarantine_security;
 mod retrieve_tools;
 mod upstream_servers;
 
-pub use self::arguments::ToolRequest;
-
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
+pub use self::{
+    arguments::{ToolRequest, passed_on},
+    call_arguments::stated_intent,
+};
 use super::{Reply, RequestError, Router, tool_calls::ToolCalls};
 use crate::{
     call_context::CallContext,

@@ -9,6 +9,7 @@ use mcpproxy::{
         bearer_token, forwarded_user,
     },
     config::{Acl, ConfigError, Forwarded, Policy, Surroundings, Wildcard, parse},
+    wire::header_value,
 };
 use serde_json::{Value, json};
 
@@ -24,6 +25,7 @@ pub fn check(input: &[u8]) {
         b'h' => check_headers(rest),
         b'a' => check_acl(rest),
         b'r' => check_rules(rest),
+        b'v' => check_header_value(rest),
         _ => check_wildcard(rest),
     }
 }
@@ -68,6 +70,21 @@ fn check_headers(input: &[u8]) {
             twice.append(name, groups.unwrap_or(value).clone());
             assert!(bearer_token(&twice).is_err() || forwarded_user(&twice, &names).is_err());
         }
+    }
+}
+
+/// A text that travels as the value of a header, and a value that somebody sent.
+fn check_header_value(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    let value = header_value::encode(&text);
+    assert!(
+        value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && value.trim() == value,
+        "{value:?}"
+    );
+    assert_eq!(header_value::decode(&value).as_deref(), Some(&*text));
+    if let Some(said) = header_value::decode(&text) {
+        let written = header_value::encode(&said);
+        assert_eq!(header_value::decode(&written).as_ref(), Some(&said));
     }
 }
 

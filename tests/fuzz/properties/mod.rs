@@ -3,11 +3,17 @@
 //! The fuzz targets look for such inputs; `tests/it/fuzz_corpus.rs` replays the ones that are kept in `corpus`.
 
 pub mod access;
+pub mod authorization;
+pub mod call_arguments;
 pub mod config;
 pub mod eras;
 pub mod frames;
 mod json;
 mod jsonc;
+pub mod lock_file;
+pub mod patch;
+pub mod redaction;
+pub mod references;
 pub mod scanner;
 pub mod sealed_ids;
 pub mod splice;

@@ -1,0 +1,101 @@
+//! What the arguments of `call_tool_*` say that the call is for. Pure; calls nothing.
+
+use super::arguments::{check_keys, string};
+use crate::{activity::StatedIntent, gate::Variant, wire::Raw};
+
+/// What may be said of the data.
+pub(super) const SENSITIVITIES: [&str; 4] = ["public", "internal", "private", "unknown"];
+
+/// Limit: characters of a reason. It is kept in the audit trail.
+pub(super) const REASON_MAX: usize = 1000;
+
+struct Declared {
+    intent: Option<Intent>,
+    data_sensitivity: Option<String>,
+    reason: Option<String>,
+}
+
+struct Intent {
+    operation_type: Option<String>,
+    data_sensitivity: Option<String>,
+    reason: Option<String>,
+}
+
+impl Declared {
+    fn read(arguments: &Raw) -> Result<Self, String> {
+        let intent = arguments.get("intent").filter(|intent| !intent.is_null());
+        let intent = intent.map(|intent| Intent::read(&intent)).transpose()?;
+        Ok(Self {
+            intent,
+            data_sensitivity: string(arguments, "intent_data_sensitivity")?,
+            reason: string(arguments, "intent_reason")?,
+        })
+    }
+
+    /// What it says that the call is for, in either spelling.
+    fn stated(&self) -> Option<StatedIntent> {
+        let intent = self.intent.as_ref();
+        let sensitivity = intent.and_then(|intent| intent.data_sensitivity.clone());
+        let reason = intent.and_then(|intent| intent.reason.clone());
+        let stated = StatedIntent {
+            data_sensitivity: sensitivity.or_else(|| self.data_sensitivity.clone()),
+            reason: reason.or_else(|| self.reason.clone()),
+        };
+        (stated != StatedIntent::default()).then_some(stated)
+    }
+}
+
+impl Intent {
+    fn read(intent: &Raw) -> Result<Self, String> {
+        if !intent.is_object() {
+            return Err("`intent` is not an object".to_owned());
+        }
+        let known = ["operation_type", "data_sensitivity", "reason"];
+        check_keys(intent, "in `intent`", &known, &[])?;
+        Ok(Self {
+            operation_type: string(intent, "operation_type")?,
+            data_sensitivity: string(intent, "data_sensitivity")?,
+            reason: string(intent, "reason")?,
+        })
+    }
+}
+
+/// What a call is for, as its arguments say in either spelling. The error says what is wrong with that.
+pub fn stated_intent(arguments: &Raw, variant: Variant) -> Result<Option<StatedIntent>, String> {
+    let asked = Declared::read(arguments)?;
+    check_intent(&asked, variant)?;
+    Ok(asked.stated())
+}
+
+/// The intent may be absent; what is there must make sense and match the variant.
+fn check_intent(asked: &Declared, variant: Variant) -> Result<(), String> {
+    let intent = asked.intent.as_ref();
+    if let Some(intent) = intent {
+        match intent.operation_type.as_deref() {
+            None => return Err("`intent.operation_type` is missing".to_owned()),
+            Some(said) if said == variant.as_str() => (),
+            Some(said) => {
+                return Err(format!(
+                    "`intent.operation_type` is {said:?}, but this tool is for {:?}",
+                    variant.as_str()
+                ));
+            }
+        }
+    }
+    let sensitivity = intent
+        .and_then(|i| i.data_sensitivity.as_deref())
+        .or(asked.data_sensitivity.as_deref());
+    if let Some(said) = sensitivity.filter(|said| !SENSITIVITIES.contains(said)) {
+        return Err(format!(
+            "`data_sensitivity` is {said:?}; it may be one of {}",
+            SENSITIVITIES.join(", ")
+        ));
+    }
+    let reason = intent
+        .and_then(|i| i.reason.as_deref())
+        .or(asked.reason.as_deref());
+    if reason.is_some_and(|reason| reason.chars().count() > REASON_MAX) {
+        return Err(format!("`reason` is longer than {REASON_MAX} characters"));
+    }
+    Ok(())
+}
