@@ -25,11 +25,12 @@ pub mod log_limit;
 pub mod long_work;
 pub mod sealing;
 
-// Floor 2: what we say and write down, who asks, what was approved, children, connections, what strangers' texts are up to, what is kept
+// Floor 2: what we say and write down, who asks, what was approved, secrets by name, children, connections, what strangers' texts are up to, what is kept
 // of sessions.
 pub mod access;
 pub mod activity;
 pub mod approvals;
+pub mod keyring;
 pub mod link;
 pub mod logging;
 pub mod process;

@@ -45,7 +45,7 @@ impl CompletionsCommand {
 
 fn print_servers(location: &Location) -> Result<(), CommandFailure> {
     // Nothing is offered where the file cannot be read; the command itself will say why.
-    let Ok(settings) = location.files()?.settings() else {
+    let Ok(settings) = location.files()?.settings_without_secrets() else {
         return Ok(());
     };
     let mut names: Vec<&str> = settings.servers.keys().map(ServerName::as_str).collect();

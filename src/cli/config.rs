@@ -35,7 +35,8 @@ pub(super) struct ConfigPath {}
 ///
 /// Ends with 0 when `serve` would start and every entry can be used, and with 1 when the file, its `listen` or one of its servers
 /// cannot, when a file that was named is not there, or when a daemon that runs does not use the file as it stands. Warnings alone
-/// are no failure. References like `${NAME}` are looked up in the environment of this command, which may differ from the daemon's.
+/// are no failure. References like `${NAME}` are looked up in the environment of this command, which may differ from the daemon's, and
+/// secrets (`${keyring:NAME}`) where the daemon would.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCheck {
     /// Check for `serve --insecure`, which may listen where other machines can reach it
@@ -142,7 +143,7 @@ fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
             "{broken} of the servers in {} cannot be used",
             report.config_file
         ))
-        .next("correct their entries, or set the variables that they refer to where the daemon runs; the other servers are not affected")),
+        .next("correct their entries, set the variables that they refer to where the daemon runs, or store secrets with `mcpproxy secret set NAME`; the other servers are not affected")),
     }
 }
 

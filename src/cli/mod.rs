@@ -20,6 +20,7 @@ mod logs;
 mod output;
 mod platform;
 mod pretty_json;
+mod secret;
 mod serve;
 mod service;
 mod status;
@@ -91,6 +92,8 @@ enum Command {
     Service(service::ServiceCommand),
     #[command(subcommand)]
     Config(config::ConfigCommand),
+    #[command(subcommand)]
+    Secret(secret::SecretCommand),
     Doctor(doctor::DoctorCommand),
     Completions(completions::CompletionsCommand),
     Version(version::VersionCommand),
@@ -136,6 +139,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Access(access) => block_on(access.run(location, out)),
         Command::Service(service) => block_on(service.run(location, out)),
         Command::Config(config) => block_on(config.run(location, out)),
+        Command::Secret(secret) => block_on(secret.run(location, out)),
         Command::Doctor(doctor) => block_on(doctor.run(location, out)),
         Command::Completions(completions) => {
             completions.run(location, <Arguments as clap::CommandFactory>::command())

@@ -111,3 +111,86 @@ pub(super) fn is_alive(_: u32) -> bool {
 /// There are no sessions here.
 #[cfg(not(unix))]
 pub(super) fn leave_session() {}
+
+/// Reads a line from the terminal behind stdin without showing it.
+#[cfg(unix)]
+pub(super) fn read_hidden_line() -> io::Result<String> {
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+    let shown = tcgetattr(io::stdin())?;
+    let mut hidden = shown.clone();
+    // Signals off: Ctrl-C would leave the terminal as it is now.
+    hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+    tcsetattr(io::stdin(), OptionalActions::Flush, &hidden)?;
+    let typed = typed_line(&mut io::Read::bytes(io::stdin().lock()));
+    tcsetattr(io::stdin(), OptionalActions::Now, &shown)?;
+    typed
+}
+
+#[cfg(not(unix))]
+pub(super) fn read_hidden_line() -> io::Result<String> {
+    let why = "a value cannot be typed here without showing it; pipe it in";
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
+}
+
+/// The line that these keys make.
+#[cfg(unix)]
+fn typed_line(keys: &mut dyn Iterator<Item = io::Result<u8>>) -> io::Result<String> {
+    const CTRL_C: u8 = 3;
+    const CTRL_D: u8 = 4;
+    const CTRL_U: u8 = 21;
+    const BACKSPACES: [u8; 2] = [8, 127];
+    // Limit: more than the longest value is refused anyway.
+    const LONGEST: usize = 128 << 10;
+
+    let mut line: Vec<u8> = Vec::new();
+    for key in keys {
+        match key? {
+            b'\r' | b'\n' | CTRL_D => {
+                let line = String::from_utf8(line);
+                return line.map_err(|_| io::Error::other("it is no UTF-8 text"));
+            }
+            CTRL_C => return Err(io::Error::other("it was interrupted")),
+            CTRL_U => line.clear(),
+            key if BACKSPACES.contains(&key) => {
+                // A character has one byte or more.
+                while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {}
+            }
+            b'\t' => line.push(b'\t'),
+            // Nobody sees what an arrow key would leave in the line.
+            key if key.is_ascii_control() => {
+                return Err(io::Error::other(
+                    "a key was pressed that stands for no character",
+                ));
+            }
+            key if line.len() < LONGEST => line.push(key),
+            _ => (),
+        }
+    }
+    Err(io::Error::other("the terminal is gone"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::typed_line;
+
+    #[test]
+    fn keys_make_a_line() {
+        let typed = |keys: &str| typed_line(&mut keys.bytes().map(Ok)).ok();
+        for (keys, line) in [
+            ("abc\r", Some("abc")),
+            ("abc\nrest", Some("abc")),
+            ("abd\u{7f}c\r", Some("abc")),
+            ("aé\u{8}b\r", Some("ab")),
+            ("\u{7f}a\r", Some("a")),
+            ("wrong\u{15}right\r", Some("right")),
+            ("abc\u{4}", Some("abc")),
+            ("abc\u{3}", None),
+            ("abc\u{1b}[A\r", None),
+            ("a\tb\r", Some("a\tb")),
+            ("abc", None),
+        ] {
+            assert_eq!(typed(keys).as_deref(), line, "{keys:?}");
+        }
+    }
+}

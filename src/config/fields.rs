@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     duration,
-    references::{self, Text, VariableLookup},
+    references::{self, Text, ValueLookup},
     tool_filter::Globs,
     unknown_keys,
 };
@@ -36,11 +36,11 @@ pub(super) struct ObjectFields<'a> {
     /// Put before keys in errors and warnings: empty, or a path that ends in a dot.
     prefix: String,
     /// Resolves references; without it strings are taken as they stand.
-    lookup: Option<VariableLookup<'a>>,
+    lookup: Option<ValueLookup<'a>>,
 }
 
 impl<'a> ObjectFields<'a> {
-    pub(super) fn new(object: Map<String, Value>, lookup: Option<VariableLookup<'a>>) -> Self {
+    pub(super) fn new(object: Map<String, Value>, lookup: Option<ValueLookup<'a>>) -> Self {
         Self {
             left: object,
             prefix: String::new(),

@@ -1,6 +1,7 @@
-//! The fingerprint of an entry: it changes exactly when a running connection has to be replaced.
+//! The fingerprint of an entry: it changes exactly when a running connection has to be replaced. Another value of a secret counts from the
+//! next start on, so a secret stands there by its name.
 
-use std::collections::BTreeMap;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use serde_json::{Map, Value};
 
@@ -9,6 +10,7 @@ use super::{
     server_entry::{ProtocolEra, Root, Transport},
     settings::{Environment, Inherit},
 };
+use crate::secret::Secret;
 
 /// Hashes everything that a running connection was made from.
 pub(super) fn fingerprint(
@@ -16,8 +18,12 @@ pub(super) fn fingerprint(
     era: ProtocolEra,
     roots: &[Root],
     environment: &Environment,
+    mut secrets: Vec<(String, Secret)>,
 ) -> String {
-    let mut parts = Parts(blake3::Hasher::new());
+    // The longest first, because others may be parts of it.
+    secrets.sort_by_key(|(_, value)| std::cmp::Reverse(value.reveal().len()));
+    let hasher = blake3::Hasher::new();
+    let mut parts = Parts { hasher, secrets };
     parts.add(transport.label());
     match transport {
         Transport::Stdio(stdio) => {
@@ -65,7 +71,7 @@ pub(super) fn fingerprint(
     }
     parts.list(roots.iter().map(|root| &root.uri));
     parts.list(roots.iter().filter_map(|root| root.name.as_ref()));
-    parts.0.finalize().to_hex().to_string()
+    parts.hasher.finalize().to_hex().to_string()
 }
 
 /// Stands for what is written in an entry, whatever the order of its keys, but for those that switch it or say who has to look at it.
@@ -77,34 +83,48 @@ pub fn fingerprint_as_written(entry: &Map<String, Value>) -> String {
     let members: BTreeMap<&String, String> = members
         .map(|(key, value)| (key, value.to_string()))
         .collect();
-    let mut parts = Parts(blake3::Hasher::new());
+    let mut parts = Parts {
+        hasher: blake3::Hasher::new(),
+        secrets: Vec::new(),
+    };
     parts.pairs(members.iter().map(|(key, value)| (*key, value.as_str())));
-    parts.0.finalize().to_hex().to_string()
+    parts.hasher.finalize().to_hex().to_string()
 }
 
 /// Feeds texts to the hash so that no two lists of texts look alike.
-struct Parts(blake3::Hasher);
+struct Parts {
+    hasher: blake3::Hasher,
+    /// Names and values of secrets that are in the texts.
+    secrets: Vec<(String, Secret)>,
+}
 
 impl Parts {
     fn add(&mut self, text: &str) {
-        self.0.update(&(text.len() as u64).to_le_bytes());
-        self.0.update(text.as_bytes());
+        let mut text = Cow::Borrowed(text);
+        for (name, value) in &self.secrets {
+            if !value.reveal().is_empty() && text.contains(value.reveal()) {
+                let reference = format!("${{keyring:{name}}}");
+                text = Cow::Owned(text.replace(value.reveal(), &reference));
+            }
+        }
+        self.hasher.update(&(text.len() as u64).to_le_bytes());
+        self.hasher.update(text.as_bytes());
     }
 
     fn list(&mut self, texts: impl Iterator<Item = impl AsRef<str>>) {
         for text in texts {
-            self.0.update(b"+");
+            self.hasher.update(b"+");
             self.add(text.as_ref());
         }
-        self.0.update(b".");
+        self.hasher.update(b".");
     }
 
     fn pairs<'a>(&mut self, pairs: impl Iterator<Item = (&'a String, &'a str)>) {
         for (name, value) in pairs {
-            self.0.update(b"+");
+            self.hasher.update(b"+");
             self.add(name);
             self.add(value);
         }
-        self.0.update(b".");
+        self.hasher.update(b".");
     }
 }

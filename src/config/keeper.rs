@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     edit::{Change, EditError, edit_all},
+    keyring::KeyringLookup,
+    server_entry::ServerEntry,
     settings::Settings,
     source::{Fixed, LoadError, Overrides, Source, Variables},
     watching::Watching,
@@ -37,6 +39,15 @@ pub struct KeeperTask {
     settings: watch::Sender<Arc<Settings>>,
     file_status: watch::Sender<FileStatus>,
     reloads: mpsc::Receiver<oneshot::Sender<()>>,
+    /// When secrets were looked up last.
+    looked_up: Instant,
+}
+
+/// What becomes of secrets that are known, where the text is the same as before.
+#[derive(Clone, Copy)]
+enum KnownSecrets {
+    Keep,
+    LookUpAgain,
 }
 
 /// How the file stands to what is in force.
@@ -56,8 +67,11 @@ const LOOK_WITHOUT_WATCH: Duration = Duration::from_millis(500);
 const LOOK_WITH_WATCH: Duration = Duration::from_secs(10);
 /// Limit: requests to read again that wait; more callers wait for room.
 const WAITING_RELOADS: usize = 16;
-/// Limit: reading takes milliseconds, so a keeper that is silent for longer has ended.
-const RELOAD_DEADLINE: Duration = Duration::from_secs(5);
+/// How often secrets are looked for that were not there.
+const LOOK_FOR_SECRETS: Duration = Duration::from_secs(10);
+/// Limit: reading takes milliseconds, and secrets are waited for three seconds at most, twice if a look has begun already; a keeper that is
+/// silent for longer has ended.
+const RELOAD_DEADLINE: Duration = Duration::from_secs(10);
 
 impl Keeper {
     /// Reads the file and makes the keeper. No file is no fault: the settings are then the defaults, with a hint.
@@ -65,11 +79,13 @@ impl Keeper {
         file: &Path,
         overrides: Overrides,
         variables: Variables,
+        keyring: KeyringLookup,
     ) -> Result<(Self, KeeperTask), LoadError> {
         let source = Source {
             file: file.to_owned(),
             overrides,
             variables,
+            keyring,
         };
         let text = source.read()?;
         let first = source.settings(text.as_deref())?;
@@ -91,6 +107,7 @@ impl Keeper {
             settings,
             file_status,
             reloads,
+            looked_up: Instant::now(),
         };
         Ok((keeper, task))
     }
@@ -120,7 +137,7 @@ impl Keeper {
         self.file_status.borrow().needs_restart.clone()
     }
 
-    /// Reads the file at once. When it returns, what the file says is in force, or the error says why not.
+    /// Reads the file at once, and the secrets that it refers to. When it returns, what the file says is in force, or the error says why not.
     pub async fn reload_now(&self) -> Result<(), Arc<LoadError>> {
         let (done, answer) = oneshot::channel();
         let reload = async {
@@ -173,9 +190,16 @@ impl KeeperTask {
             tokio::select! {
                 () = shutdown.cancelled() => return,
                 Some(done) = self.reloads.recv() => {
-                    self.reload().await;
-                    // Nobody waits any more: fine.
-                    let _ = done.send(());
+                    // One reading is enough for all who asked before it began.
+                    let mut asked = vec![done];
+                    while let Ok(done) = self.reloads.try_recv() {
+                        asked.push(done);
+                    }
+                    self.reload(KnownSecrets::LookUpAgain).await;
+                    for done in asked {
+                        // Nobody waits any more: fine.
+                        let _ = done.send(());
+                    }
                 }
                 Some(()) = changed.recv() => {
                     let now = Instant::now();
@@ -187,7 +211,7 @@ impl KeeperTask {
                     if !watching.is_current(&self.source.file) {
                         watching = start(&self.source.file);
                     }
-                    self.reload().await;
+                    self.reload(KnownSecrets::Keep).await;
                     first_notice = None;
                     wake = Instant::now() + if watching.is_complete() { LOOK_WITH_WATCH } else { LOOK_WITHOUT_WATCH };
                 }
@@ -196,9 +220,19 @@ impl KeeperTask {
     }
 
     /// Reads the file and publishes what is new about it.
-    async fn reload(&mut self) {
+    async fn reload(&mut self, secrets: KnownSecrets) {
         let (source, known) = (self.source.clone(), self.text.clone());
-        let is_faulty = self.file_status.borrow().error.is_some();
+        let is_outdated = match secrets {
+            KnownSecrets::LookUpAgain => known.is_some(),
+            // What is missing is looked for until it is there.
+            KnownSecrets::Keep => {
+                self.settings.borrow().lacks_secrets && self.looked_up.elapsed() >= LOOK_FOR_SECRETS
+            }
+        };
+        if is_outdated {
+            self.looked_up = Instant::now();
+        }
+        let is_faulty = self.file_status.borrow().error.is_some() || is_outdated;
         let read =
             tokio::task::spawn_blocking(move || source.read_again(known.as_deref(), is_faulty));
         match read.await {
@@ -217,6 +251,9 @@ impl KeeperTask {
     fn publish(&self, mut new: Settings) {
         let old = self.settings.borrow().clone();
         for (name, entry) in &mut new.servers {
+            if let Some(known) = old.servers.get(name) {
+                remember_secrets(known, entry);
+            }
             // Who holds an unchanged entry can tell by its address.
             if let Some(same) = old.servers.get(name).filter(|known| *known == entry) {
                 *entry = Arc::clone(same);
@@ -253,6 +290,21 @@ impl KeeperTask {
             file_status.needs_restart = needs_restart;
             changed
         });
+    }
+}
+
+/// A connection that goes on has the values that its secrets had when it began: they stay masked.
+fn remember_secrets(known: &ServerEntry, entry: &mut Arc<ServerEntry>) {
+    if !entry.uses_secrets || entry.fingerprint != known.fingerprint {
+        return;
+    }
+    let former = if entry.secrets == known.secrets {
+        &known.former_secrets
+    } else {
+        &known.secrets
+    };
+    if !former.is_empty() {
+        Arc::make_mut(entry).former_secrets = former.clone();
     }
 }
 

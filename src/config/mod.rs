@@ -8,12 +8,15 @@ mod document;
 pub mod duration;
 mod edit;
 mod entry_faults;
+mod entry_switches;
 mod fields;
 mod fingerprint;
 mod harmless;
 mod isolation;
 mod keeper;
 mod key_blocks;
+mod keyring;
+mod keyring_place;
 mod line_column;
 mod listen;
 mod lock_key;
@@ -34,6 +37,7 @@ mod references;
 mod review;
 mod rule_warnings;
 mod schema;
+mod secret_uses;
 mod secret_words;
 mod server_auth;
 mod server_entry;
@@ -63,6 +67,7 @@ pub use fingerprint::fingerprint_as_written;
 pub use harmless::{is_harmless, is_harmless_json};
 pub use isolation::{Isolation, Named};
 pub use keeper::{Keeper, KeeperTask};
+pub use keyring::{KeyringChoice, KeyringLookup, KeyringPlace, is_secret_name, no_values};
 pub use line_column::LineColumn;
 pub use listen::{BadListen, Listen, NotLoopback};
 pub use mistakes::OtherMistakes;
@@ -75,6 +80,7 @@ pub use rate_limit::RateLimit;
 pub use references::VariableLookup;
 pub use review::entry_for_review;
 pub use schema::SCHEMA;
+pub use secret_uses::secret_uses;
 pub use server_auth::{
     ANONYMOUS, Acl, AclRule, BearerToken, Forwarded, OPERATOR, Policy, Provider, ServerAuth,
     TokenHash, check_name, check_subject,
@@ -84,7 +90,7 @@ pub use server_entry::{
     Stdio, ToolChanges, Transport,
 };
 pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
-pub use source::{LoadError, Overrides, Variables, load, process_environment};
+pub use source::{LoadError, Overrides, Variables, load, process_environment, secrets_place};
 pub use strangers_lists::{TextsOfList, is_named_value, says_secret};
 pub use strangers_text::{
     mask_text_for_records, mask_text_of_strangers, mask_value, mask_value_for_records,

@@ -12,19 +12,21 @@ use super::{
     ConfigError, activity,
     document::{self, SERVERS, WrittenServer},
     fields::{BadField, ObjectFields},
+    keyring::{KeyringChoice, KeyringLookup},
+    keyring_place::read_keyring_place,
     listen::{BadListen, Listen},
     lock_key, profiles, rate_limit,
     read_entry::{Context, read_entry},
     read_isolation::{self, ContainerDefaults},
     read_transport::is_variable,
-    references::VariableLookup,
-    rule_warnings, server_auth,
+    references::{ValueLookup, VariableLookup},
+    rule_warnings, secret_uses, server_auth,
     server_entry::ServerEntry,
     settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
     surroundings::Surroundings,
     unknown_keys, unknown_servers,
 };
-use crate::{names::ServerName, secret::Secret};
+use crate::{names::ServerName, secret::Secret, sync::Guarded};
 
 /// Every key of the top level, for suggestions.
 pub(super) const KEYS: &[&str] = &[
@@ -42,6 +44,7 @@ pub(super) const KEYS: &[&str] = &[
     "health_check_interval",
     "api_key",
     "session_key",
+    "keyring",
     "serverAuth",
     "profiles",
     "enable_code_execution",
@@ -75,19 +78,56 @@ const MOST_RESULTS: usize = 1_000;
 
 /// Reads a configuration. An empty text is an empty configuration.
 pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
-    read(text, surroundings).map_err(|error| error.placed(text))
+    let nowhere: KeyringLookup = Arc::new(|_, _| BTreeMap::new());
+    parse_with_secrets(text, surroundings, &nowhere)
 }
 
-fn read(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
+/// [`parse`], where secrets can be looked up.
+pub(super) fn parse_with_secrets(
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    keyring: &KeyringLookup,
+) -> Result<Settings, ConfigError> {
+    read(text, surroundings, keyring).map_err(|error| error.placed(text))
+}
+
+fn read(
+    text: &str,
+    surroundings: &Surroundings<'_>,
+    keyring: &KeyringLookup,
+) -> Result<Settings, ConfigError> {
     let document = document::read(text)?;
     let mut settings = Settings::default();
+    let wanted = secret_uses::wanted(&document);
+    let mut values = BTreeMap::new();
+    if !wanted.is_empty() {
+        values = keyring(
+            &read_keyring_place(&document.settings, surroundings)?,
+            &wanted,
+        );
+    }
+    let secrets = |name: &str| {
+        let value = values.get(name).cloned();
+        value.unwrap_or_else(|| Err("is not looked up here".to_owned()))
+    };
+    let of_settings = Guarded::new(Vec::new());
+    let noting = |name: &str| {
+        let value = secrets(name)?;
+        of_settings.lock().push((name.to_owned(), value.clone()));
+        Ok(value)
+    };
+    settings.lacks_secrets = values.values().any(Result::is_err);
     for path in &document.repeated {
         settings
             .warnings
             .push(format!("`{path}` stands twice; the last one counts"));
     }
-    let mut fields = ObjectFields::new(document.settings, Some(surroundings.lookup));
-    let server_auth = server_auth::read(text, KEYS, surroundings.lookup, &mut settings.warnings)?;
+    let lookup = ValueLookup {
+        variables: surroundings.lookup,
+        secrets: &noting,
+    };
+    let mut fields = ObjectFields::new(document.settings, Some(lookup));
+    let server_auth = server_auth::read(text, KEYS, lookup, &mut settings.warnings)?;
     settings.server_auth = server_auth.map(Arc::new);
     fields.value("serverAuth");
     lock_key::check(text, KEYS)?;
@@ -98,6 +138,8 @@ fn read(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigE
     let init_timeout = read_mcp_timeout(surroundings.lookup, &mut settings.warnings);
     let context = Context {
         surroundings,
+        secrets: &secrets,
+        secrets_of_settings: &of_settings.lock().clone(),
         environment: &settings.environment.clone(),
         init_timeout,
         containers,
@@ -148,6 +190,9 @@ fn read_settings(
     settings.management = read_management(fields)?;
     read_intervals(fields, settings)?;
     read_keys(fields, surroundings.lookup, settings)?;
+    if let Some(choice) = fields.choice("keyring", &KeyringChoice::ALL)? {
+        settings.keyring = choice;
+    }
     settings.profiles = profiles::read(fields)?;
     let (limit, warnings) = rate_limit::read(fields)?;
     settings.rate_limit = limit;
@@ -328,6 +373,8 @@ pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<Stri
             lookup: &|_| None,
             folder: std::path::Path::new("/"),
         },
+        secrets: ValueLookup::to_variables(&|_| None).secrets,
+        secrets_of_settings: &[],
         environment: &Environment::default(),
         init_timeout: None,
         containers: ContainerDefaults::default(),

@@ -7,14 +7,16 @@ use serde_json::{Map, Value};
 
 use super::{
     duration, entry_faults,
+    entry_switches::EntrySwitches,
     fields::{BadField, ObjectFields},
     fingerprint::{fingerprint, fingerprint_as_written},
     masking,
     read_isolation::{self, ContainerDefaults},
     read_transport::{read_transport, without_effect},
+    references::{SecretLookup, ValueLookup},
     server_entry::{
-        Author, IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, SessionScope, Start,
-        ToolChanges, Transport,
+        IdleTimeout, ProtocolEra, RemoteKind, Root, ServerEntry, SessionScope, Start, ToolChanges,
+        Transport,
     },
     settings::Environment,
     surroundings::Surroundings,
@@ -30,6 +32,9 @@ use crate::{
 /// What an entry needs to know of the rest of the configuration.
 pub(super) struct Context<'a> {
     pub(super) surroundings: &'a Surroundings<'a>,
+    pub(super) secrets: SecretLookup<'a>,
+    /// Those that the settings have, which are in the environment of servers where that refers to them.
+    pub(super) secrets_of_settings: &'a [(String, Secret)],
     pub(super) environment: &'a Environment,
     /// `$MCP_TIMEOUT`, where it counts.
     pub(super) init_timeout: Option<Duration>,
@@ -117,31 +122,18 @@ pub(super) fn read_entry(
     Err(BadField::new(key, problem))
 }
 
-/// Whether a value is one of those that count as absent.
-fn says_nothing(value: &Value) -> bool {
-    value.is_null() || value.as_str().is_some_and(str::is_empty)
-}
-
 fn read_known(
     name: ServerName,
     entry: Map<String, Value>,
     context: &Context<'_>,
 ) -> Result<(ServerEntry, Vec<String>), BadField> {
     let as_written = fingerprint_as_written(&entry);
-    let mut state = ObjectFields::new(entry.clone(), None);
-    let enabled = read_enabled(&mut state)?;
-    let quarantined = state.flag("quarantined")?.unwrap_or(false);
-    if state.peek("changed_by").is_some_and(says_nothing) {
-        return Err(state.bad("changed_by", "must be \"person\" or \"agent\""));
-    }
-    let authors = [("person", Author::Person), ("agent", Author::Agent)];
-    let changed_by = state
-        .choice("changed_by", &authors)?
-        .unwrap_or(Author::Person);
-
-    // An entry that will not be used is not resolved: a disabled server needs no variables, and what an agent wrote must not
-    // reach for them before a person has agreed.
-    let is_used = enabled && !(quarantined && changed_by == Author::Agent);
+    let switches = EntrySwitches::read(&entry)?;
+    let EntrySwitches {
+        enabled,
+        quarantined,
+        changed_by,
+    } = switches;
     let resolved = Guarded::new(Vec::new());
     let noting = |name: &str| {
         let value = (context.surroundings.lookup)(name)?;
@@ -149,7 +141,19 @@ fn read_known(
         resolved.lock().extend(credentials);
         Some(value)
     };
-    let mut fields = ObjectFields::new(entry, is_used.then_some(&noting));
+    let found = Guarded::new(Vec::new());
+    let finding = |name: &str| -> Result<Secret, String> {
+        let value = (context.secrets)(name)?;
+        // Whatever a secret looks like, it is one.
+        resolved.lock().push(value.reveal().to_owned());
+        found.lock().push((name.to_owned(), value.clone()));
+        Ok(value)
+    };
+    let lookup = ValueLookup {
+        variables: &noting,
+        secrets: &finding,
+    };
+    let mut fields = ObjectFields::new(entry, switches.let_it_be_used().then_some(lookup));
     for read_above in ["enabled", "disabled", "quarantined", "changed_by"] {
         fields.value(read_above);
     }
@@ -185,14 +189,7 @@ fn read_known(
     }
     let tool_acl = read_tool_acl(&mut fields)?;
     let (init_timeout, first_init_timeout) = read_init_timeout(&mut fields, &transport, context)?;
-    let scopes = [
-        ("auto", SessionScope::Auto),
-        ("shared", SessionScope::Shared),
-        ("client", SessionScope::Client),
-        ("workspace", SessionScope::Workspace),
-    ];
-    let session_scope = fields.choice("session_scope", &scopes)?;
-    let session_scope = session_scope.unwrap_or(SessionScope::Auto);
+    let session_scope = read_session_scope(&mut fields)?;
     let protocol_era = read_protocol_era(&mut fields, &transport, &mut warnings)?;
     let call_tool_timeout = fields
         .duration("call_tool_timeout", SHORTEST_TIMEOUT)?
@@ -200,9 +197,13 @@ fn read_known(
     let max_concurrent_requests = fields.count("max_concurrent_requests", 1..=MOST_REQUESTS)?;
     warnings.extend(fields.unknown(KEYS));
 
-    let fingerprint = fingerprint(&transport, protocol_era, &roots, context.environment);
+    let found = std::mem::take(&mut *found.lock());
+    let environment = context.environment;
+    let uses_secrets = !found.is_empty();
+    let found = [found, context.secrets_of_settings.to_vec()].concat();
+    let fingerprint = fingerprint(&transport, protocol_era, &roots, environment, found);
     let resolved = std::mem::take(&mut *resolved.lock());
-    let secrets = secrets(&transport, context.environment, resolved);
+    let secrets = secrets(&transport, environment, resolved);
     let entry = ServerEntry {
         name,
         transport,
@@ -224,6 +225,8 @@ fn read_known(
         fingerprint,
         as_written,
         secrets,
+        former_secrets: Secrets::default(),
+        uses_secrets,
     };
     Ok((entry, warnings))
 }
@@ -258,14 +261,15 @@ fn secrets(transport: &Transport, environment: &Environment, resolved: Vec<Strin
     Secrets::new(texts)
 }
 
-fn read_enabled(fields: &mut ObjectFields<'_>) -> Result<bool, BadField> {
-    match (fields.flag("enabled")?, fields.flag("disabled")?) {
-        (Some(enabled), Some(disabled)) if enabled == disabled => {
-            Err(fields.bad("disabled", "contradicts `enabled`"))
-        }
-        (Some(enabled), _) => Ok(enabled),
-        (None, disabled) => Ok(!disabled.unwrap_or(false)),
-    }
+fn read_session_scope(fields: &mut ObjectFields<'_>) -> Result<SessionScope, BadField> {
+    let scopes = [
+        ("auto", SessionScope::Auto),
+        ("shared", SessionScope::Shared),
+        ("client", SessionScope::Client),
+        ("workspace", SessionScope::Workspace),
+    ];
+    let written = fields.choice("session_scope", &scopes)?;
+    Ok(written.unwrap_or(SessionScope::Auto))
 }
 
 fn read_protocol_era(

@@ -2,10 +2,31 @@
 //!
 //! Where values come from is the caller's business: a lookup is passed in. What a value resolved to is never resolved again.
 
-use crate::secret::MASK;
+use super::keyring::{self, is_secret_name};
+use crate::secret::{MASK, Secret};
 
 /// Gives the value of an environment variable, if it is set.
 pub type VariableLookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
+
+/// Gives the value of a secret, or says why there is none and what to do.
+pub(super) type SecretLookup<'a> = &'a (dyn Fn(&str) -> Result<Secret, String> + Sync);
+
+/// Where the values of references come from.
+#[derive(Clone, Copy)]
+pub(super) struct ValueLookup<'a> {
+    pub(super) variables: VariableLookup<'a>,
+    pub(super) secrets: SecretLookup<'a>,
+}
+
+impl<'a> ValueLookup<'a> {
+    /// Variables alone: whoever asks for a secret is told that there is none.
+    pub(super) fn to_variables(variables: VariableLookup<'a>) -> Self {
+        Self {
+            variables,
+            secrets: &|_| Err("cannot be looked up here".to_owned()),
+        }
+    }
+}
 
 /// A string of the configuration: its value, and how listings show it.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,8 +41,8 @@ pub(super) struct Text {
 pub(super) enum BadReference {
     #[error("refers to the environment variable {0}, which is not set")]
     Missing(String),
-    #[error("refers to the keyring entry {0:?}: the keyring is not supported by this version")]
-    Keyring(String),
+    #[error("refers to the keyring entry {name:?}, which {reason}")]
+    Keyring { name: String, reason: String },
     #[error(
         "has \"${{{0}}}\" in it, which is no reference this version knows; write \"$${{\" for a literal \"${{\""
     )]
@@ -39,7 +60,7 @@ pub(super) fn literal(text: &str) -> Text {
 }
 
 /// Resolves every reference in the text.
-pub(super) fn expand(text: &str, lookup: VariableLookup<'_>) -> Result<Text, BadReference> {
+pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, BadReference> {
     let mut value = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -136,9 +157,17 @@ pub(super) fn is_made_of_references(text: &str) -> bool {
 }
 
 /// Resolves what stands between the braces.
-fn resolve(inside: &str, lookup: VariableLookup<'_>) -> Result<String, BadReference> {
-    if let Some(name) = inside.strip_prefix("keyring:") {
-        return Err(BadReference::Keyring(name.to_owned()));
+fn resolve(inside: &str, lookup: ValueLookup<'_>) -> Result<String, BadReference> {
+    if let Some(name) = inside.strip_prefix(keyring::PREFIX)
+        && is_secret_name(name)
+    {
+        let found = (lookup.secrets)(name);
+        return found
+            .map(|secret| secret.reveal().to_owned())
+            .map_err(|reason| {
+                let name = name.to_owned();
+                BadReference::Keyring { name, reason }
+            });
     }
     let unknown = || BadReference::Unknown(inside.to_owned());
     let (name, default) = match inside.split_once(":-") {
@@ -149,7 +178,7 @@ fn resolve(inside: &str, lookup: VariableLookup<'_>) -> Result<String, BadRefere
     if !is_variable_name(name) || default.is_some_and(|d| d.contains("${")) {
         return Err(unknown());
     }
-    match (lookup(name), default) {
+    match ((lookup.variables)(name), default) {
         // As in a shell, `:-` also replaces an empty value.
         (Some(value), Some(default)) if value.is_empty() => Ok(default.to_owned()),
         (Some(value), _) => Ok(value),
@@ -178,9 +207,23 @@ mod tests {
         }
     }
 
+    fn secret(name: &str) -> Result<Secret, String> {
+        match name {
+            "gh/token" => Ok(Secret::new("k3y")),
+            _ => Err("is not there; store it".to_owned()),
+        }
+    }
+
+    fn lookup() -> ValueLookup<'static> {
+        ValueLookup {
+            variables: &environment,
+            secrets: &secret,
+        }
+    }
+
     #[track_caller]
     fn check(input: &str, value: &str, shown: &str) {
-        let text = expand(input, &environment).expect("good references");
+        let text = expand(input, lookup()).expect("good references");
         assert_eq!((text.value.as_str(), text.shown.as_str()), (value, shown));
     }
 
@@ -196,6 +239,7 @@ mod tests {
         check("$${TOKEN} $$ $", "${TOKEN} $$ $", "$${TOKEN} $$ $");
         check("$$${TOKEN}", "$${TOKEN}", "$$${TOKEN}");
         check("é${TOKEN}é", "és3creté", "é***é");
+        check("Bearer ${keyring:gh/token}", "Bearer k3y", "Bearer ***");
     }
 
     #[test]
@@ -206,7 +250,7 @@ mod tests {
     #[test]
     fn a_missing_or_odd_reference_is_named() {
         let check = |input: &str, expected: &str| {
-            let error = expand(input, &environment)
+            let error = expand(input, lookup())
                 .err()
                 .expect("a bad reference")
                 .to_string();
@@ -214,7 +258,12 @@ mod tests {
         };
         check("${NONE}", "variable NONE, which is not set");
         check("${env:NONE}", "variable NONE, which is not set");
-        check("${keyring:gh}", "\"gh\": the keyring is not supported");
+        check(
+            "${keyring:gh}",
+            "entry \"gh\", which is not there; store it",
+        );
+        check("${keyring:}", "no reference");
+        check("${keyring:a b}", "no reference");
         check("${input:x}", "\"${input:x}\"");
         check("${a b}", "\"${a b}\"");
         check("${}", "\"${}\"");

@@ -58,6 +58,10 @@ pub struct ServerEntry {
     pub as_written: String,
     /// What must not show in anything that the server, or a library, says.
     pub secrets: Secrets,
+    /// The same as it was before a secret got another value, which a running connection still has.
+    pub former_secrets: Secrets,
+    /// Whether it refers to secrets by name.
+    pub uses_secrets: bool,
 }
 
 /// How a server is reached.

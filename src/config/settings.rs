@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    activity::ActivitySettings, listen::Listen, profiles::Profile, rate_limit::RateLimit,
-    server_auth::ServerAuth, server_entry::ServerEntry, tool_filter::Globs,
+    activity::ActivitySettings, keyring::KeyringChoice, listen::Listen, profiles::Profile,
+    rate_limit::RateLimit, server_auth::ServerAuth, server_entry::ServerEntry, tool_filter::Globs,
 };
 use crate::{
     names::ServerName,
@@ -40,6 +40,10 @@ pub struct Settings {
     pub api_key: Option<Secret>,
     /// What seals session ids, if the file or `$MCPPROXY_SESSION_KEY` sets it.
     pub session_key: Option<Secret>,
+    /// Where secrets are kept that strings refer to.
+    pub keyring: KeyringChoice,
+    /// Whether a secret that is referred to could not be had; then the file is read again now and then.
+    pub lacks_secrets: bool,
     /// Who clients are, and what they may have.
     pub server_auth: Option<Arc<ServerAuth>>,
     /// Parts of what there is, by the names of their endpoints.
@@ -80,6 +84,8 @@ impl Default for Settings {
             health_check_interval: Duration::from_secs(30),
             api_key: None,
             session_key: None,
+            keyring: KeyringChoice::default(),
+            lacks_secrets: false,
             server_auth: None,
             profiles: BTreeMap::new(),
             rate_limit: None,
@@ -273,7 +279,8 @@ impl Settings {
         let tokens = tokens.map(|token| &token.token);
         let keys = self.api_key.iter().chain(&self.session_key).chain(tokens);
         let ours = Secrets::new(keys.map(|key| key.reveal().to_owned()));
-        let servers = self.servers.values().map(|entry| &entry.secrets);
+        let servers = self.servers.values();
+        let servers = servers.flat_map(|entry| [&entry.secrets, &entry.former_secrets]);
         Secrets::all(servers.chain([&ours]))
     }
 }

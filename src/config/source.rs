@@ -10,8 +10,10 @@ use serde_json::json;
 
 use super::{
     ConfigError,
+    keyring::{KeyringLookup, KeyringPlace},
+    keyring_place::keyring_place,
     listen::Listen,
-    parse::parse,
+    parse::{parse, parse_with_secrets},
     settings::{RoutingMode, Settings},
     surroundings::Surroundings,
     write::{folder_of, read_text},
@@ -74,6 +76,7 @@ pub(super) struct Source {
     pub(super) file: PathBuf,
     pub(super) overrides: Overrides,
     pub(super) variables: Variables,
+    pub(super) keyring: KeyringLookup,
 }
 
 /// What is decided once, at start.
@@ -108,13 +111,40 @@ impl Fixed {
 }
 
 /// What the file says now, without watching it. No file is no fault: the settings are then the defaults, with a hint.
-pub fn load(file: &Path, variables: &Variables) -> Result<Settings, LoadError> {
+pub fn load(
+    file: &Path,
+    variables: &Variables,
+    keyring: &KeyringLookup,
+) -> Result<Settings, LoadError> {
     let source = Source {
         file: file.to_owned(),
         overrides: Overrides::default(),
         variables: Arc::clone(variables),
+        keyring: Arc::clone(keyring),
     };
     source.settings(source.read()?.as_deref())
+}
+
+/// Where the file says that secrets are kept, whatever else is wrong with it.
+pub fn secrets_place(file: &Path, variables: &Variables) -> Result<KeyringPlace, LoadError> {
+    let text = match read_text(file) {
+        Ok(text) => text,
+        Err(reason) if reason.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(reason) => {
+            return Err(LoadError::Unreadable {
+                file: file.to_owned(),
+                reason,
+            });
+        }
+    };
+    let surroundings = Surroundings {
+        lookup: &**variables,
+        folder: folder_of(file),
+    };
+    keyring_place(&text, &surroundings).map_err(|reason| LoadError::Unusable {
+        file: file.to_owned(),
+        reason,
+    })
 }
 
 impl Source {
@@ -173,7 +203,8 @@ impl Source {
             lookup: &*self.variables,
             folder,
         };
-        let settings = parse(text, &surroundings).map_err(|reason| LoadError::Unusable {
+        let settings = parse_with_secrets(text, &surroundings, &self.keyring);
+        let settings = settings.map_err(|reason| LoadError::Unusable {
             file: self.file.clone(),
             reason,
         })?;

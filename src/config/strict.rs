@@ -6,7 +6,7 @@ use jsonc_parser::{ast, common::Ranged};
 use super::{
     line_column::LineColumn,
     mistakes::{Mistakes, Read},
-    references::{self, Text, VariableLookup},
+    references::{self, Text, ValueLookup},
     server_auth, unknown_keys,
 };
 
@@ -22,7 +22,7 @@ pub(super) struct StrictValue<'a> {
 #[derive(Clone, Copy)]
 struct Source<'a> {
     text: &'a str,
-    lookup: VariableLookup<'a>,
+    lookup: ValueLookup<'a>,
 }
 
 /// One member of an object.
@@ -41,7 +41,7 @@ pub(super) struct StrictObject<'a> {
 impl<'a> StrictValue<'a> {
     pub(super) fn new(
         text: &'a str,
-        lookup: VariableLookup<'a>,
+        lookup: ValueLookup<'a>,
         path: &str,
         value: &'a ast::Value<'a>,
     ) -> Self {

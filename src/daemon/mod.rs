@@ -34,7 +34,7 @@ pub use crate::logging::LogFormat;
 use crate::{
     approvals::Lock,
     config::{self, Keeper, Listen, Overrides, Places, RoutingMode, Settings},
-    logging,
+    keyring, logging,
     management::DaemonLocation,
     process::LoginPath,
     router::View,
@@ -200,6 +200,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         &options.places.config_file,
         overrides,
         config::process_environment(),
+        keyring::lookup(&options.places, &config::process_environment()),
     )
     .map_err(|error| ServeError::Failed(error.to_string()))?;
     let settings = keeper.settings();

@@ -110,7 +110,14 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
     let (activity, activity_task) = Activity::new(data_dir.clone(), keeper.subscribe());
     let logins = Logins::new(&data_dir);
-    let connect_context = connect_context(&data_dir, &ledger, &login_path, &activity, &logins);
+    let connect_context = ConnectContext {
+        data_dir: data_dir.clone(),
+        ledger: ledger.clone(),
+        login_path: login_path.clone(),
+        activity: activity.clone(),
+        logins: logins.clone(),
+        keeper: Some(keeper.clone()),
+    };
 
     let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file, &activity);
     let (upstreams, mut supervisor) = Supervisor::new(
@@ -344,23 +351,6 @@ async fn sweep(ledger: ChildLedger) {
         Err(error) => {
             tracing::warn!(%error, "looking for processes of an earlier daemon was cut short");
         }
-    }
-}
-
-/// What every connection to a server is made with.
-fn connect_context(
-    data_dir: &Path,
-    ledger: &ChildLedger,
-    login_path: &LoginPath,
-    activity: &Activity,
-    logins: &Logins,
-) -> ConnectContext {
-    ConnectContext {
-        data_dir: data_dir.to_owned(),
-        ledger: ledger.clone(),
-        login_path: login_path.clone(),
-        activity: activity.clone(),
-        logins: logins.clone(),
     }
 }
 

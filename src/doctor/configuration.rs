@@ -1,9 +1,20 @@
 //! What `config check` finds, as findings.
 
+use std::{fs, path::Path};
+
 use super::DoctorFinding;
-use crate::management::{ConfigReport, StatusReport};
+use crate::{
+    config::Settings,
+    management::{ConfigReport, StatusReport},
+};
 
 const CONFIGURATION: &str = "configuration";
+
+/// Whether credentials stand in the file itself. `known` is what it says with its references filled in.
+pub(super) fn has_secrets(file: &Path, known: &Settings) -> bool {
+    let secrets = known.secrets();
+    fs::read_to_string(file).is_ok_and(|text| *secrets.masked(&text) != *text)
+}
 
 /// The file, and whether the daemon takes it as it stands.
 pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec<DoctorFinding> {
@@ -20,7 +31,7 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         ));
     }
     for broken in &report.broken {
-        let fix = "correct the entry, or set the variables that it refers to where the daemon runs";
+        let fix = "correct the entry, or give it what it refers to: variables where the daemon runs, secrets with `mcpproxy secret set NAME`";
         let what = format!(
             "the server {} cannot be used: {}",
             broken.name, broken.reason
@@ -49,4 +60,29 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
         .into_iter()
         .map(|finding| finding.at(file))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Surroundings, parse};
+
+    #[test]
+    fn references_are_no_secrets_of_the_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("mcp_config.json");
+        for (token, expected) in [("${A_TOKEN}", false), ("s3cret-value", true)] {
+            let text = format!(
+                r#"{{ "mcpServers": {{ "a": {{ "url": "https://x.example/mcp", "headers": {{ "Authorization": "Bearer {token}" }} }} }} }}"#
+            );
+            fs::write(&file, &text).expect("writable");
+            let surroundings = Surroundings {
+                lookup: &|name| (name == "A_TOKEN").then(|| "an0ther-value".to_owned()),
+                folder: folder.path(),
+            };
+            let known = parse(&text, &surroundings).expect("it is sound");
+            assert!(!known.secrets().is_empty());
+            assert_eq!(has_secrets(&file, &known), expected, "{token}");
+        }
+    }
 }

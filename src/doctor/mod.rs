@@ -14,6 +14,7 @@ mod port_owner;
 mod program;
 mod resources;
 mod search_path;
+mod secrets;
 mod trial;
 
 use std::{env, fs::File, path::PathBuf, time::Duration};
@@ -83,8 +84,9 @@ pub async fn examine(
     }
     findings.extend(file_modes::configuration(
         files.config_file(),
-        !known.secrets().is_empty(),
+        configuration::has_secrets(files.config_file(), &known),
     ));
+    findings.extend(secrets::check(files));
     findings.extend(file_modes::data_folder(data_dir));
     findings.extend(resources::disk(data_dir));
     findings.push(resources::open_files());

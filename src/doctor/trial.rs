@@ -70,6 +70,7 @@ impl Trial<'_> {
             login_path: self.login_path,
             activity: Activity::none(),
             logins: Logins::new(kept),
+            keeper: None,
         };
         let (ending, hurry) = (CancellationToken::new(), CancellationToken::new());
         let (upstreams, mut supervisor) =

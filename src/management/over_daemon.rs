@@ -70,6 +70,7 @@ impl Management {
             &file,
             crate::config::Overrides::default(),
             Arc::new(|_| None),
+            Arc::new(|_, _| std::collections::BTreeMap::new()),
         );
         let (keeper, _) = opened.expect("no file is no fault");
         let (upstreams, data_dir) = (Upstreams::default(), folder.to_owned());
@@ -145,8 +146,16 @@ impl Management {
         restarted
     }
 
+    /// Reads the configuration again, and the secrets that it refers to. Says why the file is not in force, if it is not.
+    pub async fn read_configuration(&self) -> Option<String> {
+        let read = self.0.keeper.reload_now().await;
+        read.err().map(|error| error.to_string())
+    }
+
     /// The same without a record.
     pub(super) async fn restart_unrecorded(&self, name: &str) -> Result<ServerChange, Failure> {
+        // A fault that stands in the file is shown elsewhere; the last good settings do.
+        let _ = self.read_configuration().await;
         let settings = self.settings_in_force();
         if let Some(failure) = server_refusal(&settings, &self.lists(&settings), name) {
             return Err(failure);

@@ -13,9 +13,13 @@ use crate::{
     approvals::{self, Lock},
     authorization::Logins,
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
-    config::{self, BrokenEntry, Change, EditError, Places, Settings, Variables, WriteError},
+    config::{
+        self, BrokenEntry, Change, EditError, KeyringLookup, LoadError, Places, Settings,
+        Variables, WriteError,
+    },
     error_code::{ErrorCode, Failure},
     gate,
+    keyring::{self, Keyring},
     names::ServerName,
     process,
 };
@@ -25,6 +29,7 @@ pub struct OverFiles {
     places: Places,
     data_dir: PathBuf,
     variables: Variables,
+    keyring: KeyringLookup,
     served_lock: ServedLock,
 }
 
@@ -68,7 +73,9 @@ pub enum Exposure {
 impl Management<OverFiles> {
     /// Verbs over these places. The file may name the data folder.
     pub fn over_files(places: Places, variables: Variables) -> Self {
-        let settings = config::load(&places.config_file, &variables);
+        let keyring = keyring::lookup(&places, &variables);
+        // Only where things are is wanted: no secret is looked up for that.
+        let settings = config::load(&places.config_file, &variables, &config::no_values());
         let data_dir = match &settings {
             Ok(settings) => places.data_folder(settings),
             // A daemon may run all the same, on what it last understood.
@@ -78,6 +85,7 @@ impl Management<OverFiles> {
             data_dir: data_dir.to_owned(),
             places,
             variables,
+            keyring,
             served_lock: ServedLock::AsConfigured,
         }))
     }
@@ -90,6 +98,7 @@ impl Management<OverFiles> {
             places: files.places.clone(),
             data_dir: files.data_dir.clone(),
             variables: files.variables.clone(),
+            keyring: Arc::clone(&files.keyring),
             served_lock: ServedLock::Of(lock_file),
         }))
     }
@@ -102,6 +111,28 @@ impl Management<OverFiles> {
     /// The data folder in use.
     pub fn data_dir(&self) -> &Path {
         &self.0.data_dir
+    }
+
+    /// The secrets that the file may refer to, wherever it says that they are kept.
+    pub fn keyring(&self) -> Result<Keyring, Failure> {
+        let files = &self.0;
+        let place = config::secrets_place(&files.places.config_file, &files.variables);
+        let place = place.map_err(|error| unusable(&error))?;
+        let folder = keyring::folder_of(&files.places, &place);
+        Keyring::new(&folder, place.choice, &files.variables).map_err(|error| {
+            Failure::new(
+                ErrorCode::ConfigUnusable,
+                error.to_string(),
+                error.next_step(),
+            )
+        })
+    }
+
+    /// The settings for whoever needs no secret of them.
+    pub fn settings_without_secrets(&self) -> Result<Settings, Failure> {
+        let files = &self.0;
+        let file = &files.places.config_file;
+        config::load(file, &files.variables, &config::no_values()).map_err(|error| unusable(&error))
     }
 
     /// What a daemon would refuse of the file, and what it would ignore. `exposure` is what `serve` will be told.
@@ -175,16 +206,18 @@ impl OverFiles {
     }
 }
 
+fn unusable(error: &LoadError) -> Failure {
+    let hint = "`mcpproxy config check` shows the mistake.";
+    Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint)
+}
+
 impl Backing for OverFiles {
     /// Its list may have been deleted, or be one of another configuration.
     const TOOLS_UNLISTED: Option<usize> = None;
 
     fn settings(&self) -> Result<Arc<Settings>, Failure> {
-        let read = config::load(&self.places.config_file, &self.variables);
-        read.map(Arc::new).map_err(|error| {
-            let hint = "`mcpproxy config check` shows the mistake.";
-            Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint)
-        })
+        let read = config::load(&self.places.config_file, &self.variables, &self.keyring);
+        read.map(Arc::new).map_err(|error| unusable(&error))
     }
 
     fn config_file(&self) -> &Path {

@@ -148,7 +148,12 @@ fn lists(c: &mut Criterion) {
         let (in_force, watched) = watch::channel(Arc::new(settings.clone()));
         let gate = Gate::new(watched.clone(), catalog.clone());
         let file = folder.path().join("none.json");
-        let opened = Keeper::open(&file, Overrides::default(), Arc::new(|_| None));
+        let opened = Keeper::open(
+            &file,
+            Overrides::default(),
+            Arc::new(|_| None),
+            Arc::new(|_, _| BTreeMap::new()),
+        );
         let (keeper, _) = opened.expect("no file is no fault");
         let management = Management::new(
             keeper,

@@ -57,6 +57,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("rmcp", &["upstream/connect/control", "authorization"]),
     ("rustls", &["link"]),
     ("sd_notify", &["daemon"]),
+    ("security_framework", &["keyring"]),
     ("tantivy", &["catalog/index"]),
     ("tracing_subscriber", &["logging"]),
     ("unicode_width", &["cli"]),

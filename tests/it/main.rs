@@ -54,6 +54,7 @@ mod resuming;
 mod scanner;
 mod scope;
 mod search;
+mod secrets;
 mod server_life;
 mod sharing;
 #[cfg(unix)]

@@ -17,7 +17,8 @@ pub(super) fn servers_that_lack_variables(
             .contains(name)
             .then(|| process(name).unwrap_or_default())
     });
-    let Ok(there) = config::load(config_file, &variables) else {
+    // Secrets by name are the same there as here.
+    let Ok(there) = config::load(config_file, &variables, &config::no_values()) else {
         return Vec::new();
     };
     let lacking = there.broken.into_iter().map(|broken| broken.name);
@@ -49,7 +50,8 @@ mod tests {
         // Tests are always given it.
         let text = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${PATH}" } }, "b": { "command": "x", "env": { "H": "${HOME}" } }, "c": { "command": "x", "env": { "N": "${NOT_SET_ANYWHERE}" } } } }"#;
         fs::write(&file, text).expect("writable");
-        let here = config::load(&file, &config::process_environment()).expect("it is sound");
+        let here = config::load(&file, &config::process_environment(), &config::no_values())
+            .expect("it is sound");
         let none = given("LANG=C\n", Path::new("/no/such/file"));
         assert_eq!(servers_that_lack_variables(&file, &here, &none), ["a"]);
         let environment_file = folder.path().join("mcpproxy.env");

@@ -252,7 +252,9 @@ async fn hints(
                 "put NAME=VALUE lines into {}, readable by you alone (chmod 600)",
                 environment_file.display()
             ),
-            ServiceKind::Launchd => "set them with `launchctl setenv NAME VALUE`".to_owned(),
+            ServiceKind::Launchd => {
+                "set them with `launchctl setenv NAME VALUE`, or store them with `mcpproxy secret set NAME` and refer to them as ${keyring:NAME}".to_owned()
+            }
         };
         hints.push(format!(
             "a service does not see this shell's variables, which the configuration refers to for {}: {place}",

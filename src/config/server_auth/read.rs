@@ -17,7 +17,7 @@ use crate::{
         document::{BYTE_ORDER_MARK, tree},
         mask_text_of_strangers,
         mistakes::{Mistakes, Read},
-        references::VariableLookup,
+        references::ValueLookup,
         strict::{StrictMember, StrictObject, StrictValue, wrong_at},
     },
     secret::Secret,
@@ -46,7 +46,7 @@ const TAKEN: [&str; 8] = [
 pub(in crate::config) fn read(
     text: &str,
     known: &[&str],
-    lookup: VariableLookup<'_>,
+    lookup: ValueLookup<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Option<ServerAuth>, ConfigError> {
     let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);

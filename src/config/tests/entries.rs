@@ -222,7 +222,7 @@ fn a_broken_entry_disables_only_itself() {
     );
     check_fault(
         r#"{"command": "x", "env": {"A": "${keyring:gh}"}}"#,
-        "the keyring is not supported by this version",
+        "`env.A` refers to the keyring entry \"gh\", which is not looked up here",
     );
 }
 

@@ -1,13 +1,17 @@
 //! Settings that follow their file.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc, time::Duration};
 
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::{sync::watch, task::JoinHandle, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Change, Keeper, LoadError, Overrides, RoutingMode, Settings};
+use crate::config::{Change, Keeper, KeyringLookup, LoadError, Overrides, RoutingMode, Settings};
+
+fn no_keyring() -> KeyringLookup {
+    Arc::new(|_, _| BTreeMap::new())
+}
 
 /// A keeper at work on a file of its own.
 struct Kept {
@@ -35,8 +39,8 @@ impl Kept {
         if let Some(text) = text {
             fs::write(&file, text).expect("a file");
         }
-        let (keeper, task) =
-            Keeper::open(&file, overrides, Arc::new(|_| None)).expect("a good configuration");
+        let (keeper, task) = Keeper::open(&file, overrides, Arc::new(|_| None), no_keyring())
+            .expect("a good configuration");
         let shutdown = CancellationToken::new();
         let settings = keeper.subscribe();
         let task = tokio::spawn(task.run(shutdown.clone()));
@@ -105,8 +109,13 @@ async fn a_file_that_is_replaced_or_appears_late_is_noticed() {
 async fn a_folder_that_appears_late_is_noticed() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("later/mcp.json");
-    let (keeper, task) =
-        Keeper::open(&file, Overrides::default(), Arc::new(|_| None)).expect("no fault");
+    let (keeper, task) = Keeper::open(
+        &file,
+        Overrides::default(),
+        Arc::new(|_| None),
+        no_keyring(),
+    )
+    .expect("no fault");
     let shutdown = CancellationToken::new();
     let task = tokio::spawn(task.run(shutdown.clone()));
     let mut settings = keeper.subscribe();
@@ -158,7 +167,12 @@ async fn a_pipe_is_refused_and_keeps_nobody_waiting() {
     let error = reloaded.await.expect("nobody waits").expect_err("a pipe");
     assert!(error.to_string().contains("regular file"), "{error}");
     assert_eq!(kept.names(), ["one"]);
-    let opened = Keeper::open(&file, Overrides::default(), Arc::new(|_| None));
+    let opened = Keeper::open(
+        &file,
+        Overrides::default(),
+        Arc::new(|_| None),
+        no_keyring(),
+    );
     assert!(matches!(opened, Err(LoadError::Unreadable { .. })));
     // The next edit is seen.
     fs::remove_file(&file).expect("it is there");
@@ -292,7 +306,15 @@ async fn a_bad_file_at_start_is_fatal_with_its_place() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("mcp.json");
     fs::write(&file, "{\n\"a\"\n}").expect("a file");
-    let open = || Keeper::open(&file, Overrides::default(), Arc::new(|_| None)).map(|_| ());
+    let open = || {
+        Keeper::open(
+            &file,
+            Overrides::default(),
+            Arc::new(|_| None),
+            no_keyring(),
+        )
+        .map(|_| ())
+    };
     let error = open().expect_err("a bad file").to_string();
     assert!(error.contains("mcp.json cannot be used: line 3"), "{error}");
     fs::remove_file(&file).expect("a file");

@@ -13,6 +13,7 @@ mod isolation;
 mod keeper;
 mod lock_key;
 mod patch;
+mod secrets;
 mod settings;
 mod write;
 

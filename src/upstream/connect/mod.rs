@@ -28,7 +28,7 @@ use crate::{
     activity::Activity,
     authorization::Logins,
     catalog::Listing,
-    config::{ServerEntry, Settings, Transport},
+    config::{Keeper, ServerEntry, Settings, Transport},
     link::{Connection, Link, LinkError, News, Strays},
     process::{ChildLedger, LoginPath, Process},
     upstream::{
@@ -50,6 +50,8 @@ pub struct ConnectContext {
     pub activity: Activity,
     /// The logins of remote servers.
     pub logins: Logins,
+    /// Asked for the secrets of a server before it is started; nobody is where the settings were read just now.
+    pub keeper: Option<Keeper>,
 }
 
 /// A connection that is ready for calls.

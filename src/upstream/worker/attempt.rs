@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     catalog::{Catalog, Listing, ServerCatalog},
-    config::{SessionScope, Transport, duration},
+    config::{ServerEntry, SessionScope, Transport, duration},
     process::Grace,
     upstream::{
-        calls::handle::{Command, Live},
-        connect::{self, ConnectError, Open, lists::ReadLists},
+        calls::handle::{Command, Live, UpstreamShared},
+        connect::{self, ConnectContext, ConnectError, Open, lists::ReadLists},
     },
 };
 
@@ -59,6 +59,7 @@ impl Worker {
                 () = std::future::ready(()), if known => None,
             };
             let connect_context = &context.connect;
+            let entry = with_secrets_of_now(entry, connect_context, &shared).await;
             let connecting = connect::connect(
                 &entry,
                 &settings,
@@ -324,12 +325,37 @@ impl Worker {
             next_step,
             retry_after: None,
         };
+        // A secret may have another value by now.
         let error = error.without(&self.entry.secrets);
+        let error = error.without(&self.current_entry().secrets);
         self.shared
             .status
             .send_modify(|status| status.last_error = Some(error));
         self.disconnect().await;
         let (need, retries) = (self.need(), self.retries());
         self.event(StateEvent::Lost(need, retries, health)).await;
+    }
+}
+
+/// The entry that a connection is made from: with the values that its secrets have now.
+async fn with_secrets_of_now(
+    entry: Arc<ServerEntry>,
+    context: &ConnectContext,
+    shared: &UpstreamShared,
+) -> Arc<ServerEntry> {
+    let Some(keeper) = context.keeper.as_ref().filter(|_| entry.uses_secrets) else {
+        return entry;
+    };
+    // What is wrong with the file, or with another server, is shown elsewhere.
+    let _ = keeper.reload_now().await;
+    let settings = keeper.settings();
+    let current = settings.servers.get(&entry.name);
+    // Another configuration of it gets another worker.
+    let Some(current) = current.filter(|now| now.fingerprint == entry.fingerprint) else {
+        return entry;
+    };
+    match &shared.instance_scope {
+        Some(scope) => scope.entry(current),
+        None => current.clone(),
     }
 }

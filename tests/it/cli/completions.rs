@@ -18,8 +18,12 @@ fn offered(place: &Place, line: &[&str]) -> Vec<String> {
         cur = words[last],
         prev = words[before],
     );
+    // It is longer than an argument may be.
+    let file = place.folder().join("asked.sh");
+    std::fs::write(&file, asked).expect("the folder is ours");
     let ran = Command::new("bash")
-        .args(["--norc", "--noprofile", "-c", &asked])
+        .args(["--norc", "--noprofile"])
+        .arg(&file)
         .env("MCPPROXY_CONFIG", place.config_file())
         .env("HOME", place.folder())
         .output()

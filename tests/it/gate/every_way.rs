@@ -78,11 +78,12 @@ const BESIDE: [&str; 4] = [
 ];
 
 /// REST of operators, on the local socket alone. Only `call` reaches a tool.
-const REST: [&str; 20] = [
+const REST: [&str; 21] = [
     "/api/v1/activity",
     "/api/v1/activity/export",
     "/api/v1/activity/{id}",
     "/api/v1/call",
+    "/api/v1/config/reload",
     "/api/v1/lock",
     "/api/v1/servers",
     "/api/v1/servers/{name}",

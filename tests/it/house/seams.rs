@@ -83,6 +83,11 @@ const SPAWNS: &[Exception] = &[
         1,
         "a thread a call, bounded, in a process of its own that ends with its input",
     ),
+    (
+        "keyring/question.rs",
+        1,
+        "a thread at a time, which is waited for until its deadline and ends by itself",
+    ),
     ("link/legacy_sse/mod.rs", 1, "the reader ends with the link"),
     ("link/stdio.rs", 2, "reader and writer end with the link"),
     (

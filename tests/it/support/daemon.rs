@@ -280,6 +280,13 @@ impl DaemonProcess {
         Self::wait_until_it_serves(command, home).await
     }
 
+    /// The same with one more variable in the daemon's environment.
+    pub async fn spawn_in_with_env(home: Home, name: &str, value: &str) -> Self {
+        let mut command = serve(&home);
+        command.env(name, value);
+        Self::wait_until_it_serves(command, home).await
+    }
+
     async fn wait_until_it_serves(mut command: Command, home: Home) -> Self {
         let mut child = command.spawn().expect("the program starts");
         let waited = until_async("the daemon to serve", async || {

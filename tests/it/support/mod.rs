@@ -8,8 +8,12 @@ mod control;
 mod cuttable;
 pub mod daemon;
 pub mod event_stream;
+#[cfg(target_os = "linux")]
+mod fake_bus;
 pub mod fake_docker;
 mod fake_http;
+#[cfg(target_os = "linux")]
+pub mod fake_secret_service;
 mod fake_sse;
 pub mod fake_upstream;
 pub mod feed;

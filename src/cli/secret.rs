@@ -1,0 +1,335 @@
+//! `mcpproxy secret`: values that the configuration refers to by name as `${keyring:NAME}`. A value is read from the terminal or from stdin,
+//! and never printed.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{self, IsTerminal, Read, Write},
+};
+
+use clap::{Args, Subcommand};
+use http::Method;
+use serde::Serialize;
+
+use super::{
+    connection,
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+    platform,
+    table::{name, text},
+};
+use crate::{
+    config::{self, is_secret_name},
+    daemon_client::{AnswerDeadline, DaemonError},
+    keyring::{Keyring, KeyringError, LONGEST_VALUE, SecretStore, StoredSecrets},
+    management::{Management, OverFiles},
+    secret::Secret,
+};
+
+/// Keep secrets out of the configuration, which refers to them as `${keyring:NAME}`
+#[derive(Debug, Subcommand)]
+pub(super) enum SecretCommand {
+    Set(SetSecret),
+    #[command(visible_alias = "ls")]
+    List(ListSecrets),
+    #[command(visible_alias = "rm", alias = "delete")]
+    Remove(RemoveSecret),
+}
+
+/// Store a secret; its value is asked for, or read from stdin
+///
+/// On a terminal the value is asked for and does not show. Elsewhere all of stdin is the value, but for one line end at its end:
+/// `pass show github | mcpproxy secret set github`. It is kept in the Secret Service of a Linux desktop or the keychain of macOS, and
+/// where there is none in a private file (0600) in the data folder; "keyring" in the configuration, or `$MCPPROXY_KEYRING`, decides
+/// otherwise. A server that runs has the new value from its next start on.
+#[derive(Debug, Args)]
+pub(super) struct SetSecret {
+    /// Letters, digits, `.`, `_`, `-` and `/`
+    name: String,
+}
+
+/// List the names of secrets, where each is kept and who uses it; never values
+#[derive(Debug, Args)]
+pub(super) struct ListSecrets {}
+
+/// Remove a secret
+#[derive(Debug, Args)]
+pub(super) struct RemoveSecret {
+    /// Its name
+    name: String,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    /// Nothing where it is referred to and not there.
+    stored_in: Option<String>,
+    used_by: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    /// Where a new one would be kept; nothing where none can be.
+    store: Option<String>,
+    /// Why the platform's keyring is not used, or could not be asked.
+    fault: Option<String>,
+    secrets: Vec<Row>,
+}
+
+impl SecretCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let keyring = files.keyring()?;
+        match self {
+            Self::Set(set) => set.run(&keyring, &files, out).await,
+            Self::List(ListSecrets {}) => list(&keyring, &files, out),
+            Self::Remove(remove) => remove.run(&keyring, &files, out).await,
+        }
+    }
+}
+
+impl SetSecret {
+    async fn run(
+        self,
+        keyring: &Keyring,
+        files: &Management<OverFiles>,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let name = checked(self.name)?;
+        let value = value_for(&name)?;
+        let store = keyring.set(&name, &value)?;
+        let used_by = uses(files, out).remove(&name).unwrap_or_default();
+        let place = keyring.place(store);
+        out.note(&format!("{name} is kept in {place}"));
+        put_in_force(files, out).await;
+        if used_by.is_empty() {
+            out.note(&format!(
+                "next step: write ${{keyring:{name}}} into the entry of a server"
+            ));
+        } else {
+            let users = used_by.join(", ");
+            out.note(&format!(
+                "used by {users}; a server that runs has the new value from its next start on: `mcpproxy upstream restart NAME`"
+            ));
+        }
+        shown(
+            out,
+            &Row {
+                name,
+                stored_in: Some(place),
+                used_by,
+            },
+        )
+    }
+}
+
+impl RemoveSecret {
+    async fn run(
+        self,
+        keyring: &Keyring,
+        files: &Management<OverFiles>,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let name = checked(self.name)?;
+        if !keyring.remove(&name)? {
+            return Err(CommandFailure::failed(format!(
+                "there is no secret {name:?} in {keyring}"
+            ))
+            .next("`mcpproxy secret list` shows which there are"));
+        }
+        let used_by = uses(files, out).remove(&name).unwrap_or_default();
+        out.note(&format!("{name} is removed"));
+        put_in_force(files, out).await;
+        if !used_by.is_empty() {
+            let users = used_by.join(", ");
+            out.note(&format!("{users} cannot be used without it"));
+        }
+        shown(
+            out,
+            &Row {
+                name,
+                stored_in: None,
+                used_by,
+            },
+        )
+    }
+}
+
+fn list(
+    keyring: &Keyring,
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let stored = keyring.stored()?;
+    let listing = Listing {
+        store: stored.store.map(|store| keyring.place(store)),
+        fault: stored.fault.as_ref().map(ToString::to_string),
+        secrets: rows(keyring, &stored, uses(files, out)),
+    };
+    if out.is_json() {
+        return output::json(&output::as_json(&listing)?);
+    }
+    match (&listing.store, &stored.fault) {
+        (Some(store), None) => out.note(&format!("new secrets are kept in {store}")),
+        (Some(store), Some(fault)) => {
+            out.note(&format!("new secrets are kept in {store}: {fault}"));
+        }
+        (None, fault) => {
+            let fault = fault.as_ref();
+            let why = fault.map(|fault| format!("{fault}; {}", fault.next_step()));
+            out.note(&format!(
+                "not all could be listed: {}",
+                why.unwrap_or_default()
+            ));
+        }
+    }
+    if listing.secrets.is_empty() {
+        out.note("there are no secrets; `mcpproxy secret set NAME` stores one");
+        return Ok(());
+    }
+    let columns = [name("NAME"), text("KEPT IN", 2), text("USED BY", 2)];
+    let cells = listing.secrets.into_iter().map(|row| {
+        let kept_in = row.stored_in.unwrap_or_else(|| "(missing)".to_owned());
+        let used_by = if row.used_by.is_empty() {
+            "-".to_owned()
+        } else {
+            row.used_by.join(", ")
+        };
+        [row.name, kept_in, used_by]
+    });
+    output::table(columns, cells)
+}
+
+/// Those that are stored, and those that are referred to and are not.
+fn rows(
+    keyring: &Keyring,
+    stored: &StoredSecrets,
+    mut uses: BTreeMap<String, Vec<String>>,
+) -> Vec<Row> {
+    let row = |(name, store): (&String, &SecretStore)| Row {
+        used_by: uses.remove(name).unwrap_or_default(),
+        name: name.clone(),
+        stored_in: Some(keyring.place(*store)),
+    };
+    let mut rows: Vec<Row> = stored.names.iter().map(row).collect();
+    rows.extend(uses.into_iter().map(|(name, used_by)| Row {
+        name,
+        stored_in: None,
+        used_by,
+    }));
+    rows.sort_by(|a, b| a.name.cmp(&b.name));
+    rows
+}
+
+/// The outcome for programs; people were told.
+fn shown(out: Output, row: &Row) -> Result<(), CommandFailure> {
+    if out.is_json() {
+        output::json(&output::as_json(row)?)?;
+    }
+    Ok(())
+}
+
+fn checked(name: String) -> Result<String, CommandFailure> {
+    if is_secret_name(&name) {
+        return Ok(name);
+    }
+    let what = format!("{name:?} cannot be the name of a secret");
+    let rule = "a name has letters, digits, `.`, `_`, `-` and `/`, and 128 of them at most; the value is never an argument";
+    Err(CommandFailure::usage(what).next(rule))
+}
+
+/// The secrets that the file refers to, with their users. A file that cannot be read uses none.
+fn uses(files: &Management<OverFiles>, out: Output) -> BTreeMap<String, Vec<String>> {
+    let text = fs::read_to_string(files.config_file()).unwrap_or_default();
+    config::secret_uses(&text).unwrap_or_else(|error| {
+        let file = files.config_file().display();
+        out.note(&format!("who uses which cannot be told: {file}: {error}"));
+        BTreeMap::new()
+    })
+}
+
+/// Has a daemon that runs look its secrets up again. What was stored is stored, whatever becomes of that.
+async fn put_in_force(files: &Management<OverFiles>, out: Output) {
+    let told = async {
+        if let Some(mut daemon) = connection::open_if_running(files, out).await? {
+            let (path, deadline) = ("/api/v1/config/reload", AnswerDeadline::Daemon);
+            daemon.send(Method::POST, path, "", deadline).await?;
+        }
+        Ok::<(), DaemonError>(())
+    };
+    if let Err(error) = told.await {
+        out.note(&format!(
+            "the daemon could not be told: {error}; `mcpproxy upstream restart NAME` has it look again"
+        ));
+    }
+}
+
+fn value_for(name: &str) -> Result<Secret, CommandFailure> {
+    let failed = |error: io::Error| {
+        CommandFailure::failed(format!("failed to read the value of {name}: {error}"))
+    };
+    let text = if io::stdin().is_terminal() {
+        // Nobody is left to ask when the terminal is gone; reading says so.
+        let _ = write!(io::stderr(), "value of {name} (it does not show): ");
+        let typed = platform::read_hidden_line();
+        let _ = writeln!(io::stderr());
+        typed.map_err(failed)?
+    } else {
+        let mut bytes = Vec::new();
+        let most = LONGEST_VALUE as u64 + 3;
+        io::stdin()
+            .take(most)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
+        // The error would have the bytes in it.
+        let text = String::from_utf8(bytes);
+        text.map_err(|_| CommandFailure::usage(format!("the value of {name} is no UTF-8 text")))?
+    };
+    value_in(&text).map_err(|why| CommandFailure::usage(format!("the value of {name} {why}")))
+}
+
+/// The value in what was typed or piped.
+fn value_in(text: &str) -> Result<Secret, &'static str> {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if line.is_empty() {
+        return Err("is empty");
+    }
+    if line.len() > LONGEST_VALUE {
+        return Err("is longer than 64 KiB");
+    }
+    if line.contains('\0') {
+        return Err("has a NUL character in it");
+    }
+    Ok(Secret::new(line))
+}
+
+impl From<KeyringError> for CommandFailure {
+    fn from(error: KeyringError) -> Self {
+        Self::failed(error.to_string()).next(error.next_step())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_end_is_not_the_values() {
+        let check = |text: &str, expected: Result<&str, &str>| {
+            let value = value_in(text);
+            assert_eq!(
+                value.as_ref().map(Secret::reveal).map_err(|why| *why),
+                expected
+            );
+        };
+        check("value\n", Ok("value"));
+        check("value\r\n", Ok("value"));
+        check(" two\nlines\n\n", Ok(" two\nlines\n"));
+        check("\n", Err("is empty"));
+        check("", Err("is empty"));
+        check("a\0b", Err("has a NUL character in it"));
+        check(&"x".repeat(LONGEST_VALUE + 1), Err("is longer than 64 KiB"));
+    }
+}

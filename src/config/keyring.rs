@@ -1,0 +1,115 @@
+//! What the configuration says about secrets that it refers to by name: where they are kept, and who is asked for them. Keeps none itself.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use crate::secret::Secret;
+
+/// Where secrets are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeyringChoice {
+    /// In the platform's keyring where one runs, else in a private file.
+    #[default]
+    Auto,
+    /// In the platform's keyring only.
+    Platform,
+    /// In a private file in the data folder.
+    File,
+}
+
+impl KeyringChoice {
+    /// With their spellings.
+    pub(super) const ALL: [(&str, Self); 3] = [
+        ("auto", Self::Auto),
+        ("platform", Self::Platform),
+        ("file", Self::File),
+    ];
+
+    /// The choice of this spelling.
+    pub fn parse(word: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(spelling, _)| *spelling == word);
+        found.map(|(_, choice)| *choice)
+    }
+}
+
+/// What a configuration says about the place of its secrets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KeyringPlace {
+    /// `keyring`.
+    pub choice: KeyringChoice,
+    /// `data_dir`.
+    pub data_dir: Option<PathBuf>,
+}
+
+/// Gives the values of secrets by name, or says in words why there is none and what to do. Blocks, with a deadline.
+pub type KeyringLookup = Arc<
+    dyn Fn(&KeyringPlace, &BTreeSet<String>) -> BTreeMap<String, Result<Secret, String>>
+        + Send
+        + Sync,
+>;
+
+/// Begins the inside of a reference to a secret.
+pub(super) const PREFIX: &str = "keyring:";
+
+/// Limit: longer names are mistakes.
+const LONGEST_NAME: usize = 128;
+
+/// Whether a secret can have this name: letters, digits, `.`, `_`, `-` and `/`.
+pub fn is_secret_name(name: &str) -> bool {
+    let is_good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+    !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_good)
+}
+
+/// Stands in for secrets where nobody needs the values: what comes of it starts nothing.
+pub fn no_values() -> KeyringLookup {
+    // As long as any key has to be.
+    let value = |name: &String| blake3::hash(name.as_bytes()).to_hex().to_string();
+    Arc::new(move |_, names| {
+        let names = names.iter();
+        names
+            .map(|name| (name.clone(), Ok(Secret::new(value(name)))))
+            .collect()
+    })
+}
+
+/// The secrets that one string refers to.
+pub(super) fn names_in(text: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        rest = after;
+        let is_literal = before.ends_with('$');
+        let inside = after.split_once('}').map(|(inside, _)| inside);
+        let name = inside.and_then(|inside| inside.strip_prefix(PREFIX));
+        let name = name.filter(|name| !is_literal && is_secret_name(name));
+        names.extend(name.map(str::to_owned));
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_found_in_a_string() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(names_in(text), expected, "{text}");
+        check("Bearer ${keyring:gh} ${keyring:a/b}", &["gh", "a/b"]);
+        check("$${keyring:literal} ${env:B} ${keyring:", &[]);
+        check("$$${keyring:literal}", &[]);
+        check("${keyring:}${keyring:a b}", &[]);
+    }
+
+    #[test]
+    fn names_have_a_rule() {
+        for name in ["a", "github/token", "A.b_c-9"] {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in ["", "a b", "ä", "a}", "a\n", &"x".repeat(129)] {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+}

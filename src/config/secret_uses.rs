@@ -1,0 +1,102 @@
+//! Which secrets a configuration refers to, and for which servers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{
+    ConfigError,
+    document::{self, Document},
+    entry_switches::EntrySwitches,
+    keyring::names_in,
+};
+
+/// The secrets that a configuration refers to, each with the servers that use it, disabled ones too, and with the keys of the top level.
+pub fn secret_uses(text: &str) -> Result<BTreeMap<String, Vec<String>>, ConfigError> {
+    let document = document::read(text)?;
+    let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut note = |value: &Value, user: &str| {
+        each_name(value, &mut |name| {
+            let users = uses.entry(name).or_default();
+            if users.iter().all(|known| known != user) {
+                users.push(user.to_owned());
+            }
+        });
+    };
+    for server in &document.servers {
+        let name = server.name.as_deref();
+        note(&server.entry, name.unwrap_or("a server without a name"));
+    }
+    for (key, value) in &document.settings {
+        note(value, &format!("`{key}`"));
+    }
+    Ok(uses)
+}
+
+/// The secrets that have to be looked up: those of the top level and of servers that may be used.
+pub(super) fn wanted(document: &Document) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let is_used = |entry: &Value| {
+        let entry = entry.as_object();
+        let switches = entry.map(EntrySwitches::read).and_then(Result::ok);
+        switches.is_some_and(EntrySwitches::let_it_be_used)
+    };
+    let servers = document.servers.iter().map(|server| &server.entry);
+    for value in document
+        .settings
+        .values()
+        .chain(servers.filter(|entry| is_used(entry)))
+    {
+        each_name(value, &mut |name| names.extend([name]));
+    }
+    names
+}
+
+fn each_name(value: &Value, note: &mut dyn FnMut(String)) {
+    match value {
+        Value::String(text) => names_in(text).into_iter().for_each(note),
+        Value::Array(elements) => elements.iter().for_each(|value| each_name(value, note)),
+        Value::Object(members) => members.values().for_each(|value| each_name(value, note)),
+        _ => (),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"{
+        // Not in comments: ${keyring:comment}
+        "api_key": "${keyring:ours}",
+        "mcpServers": {
+            "a": {"command": "x", "env": {"T": "Bearer ${keyring:gh} ${keyring:gh}"}},
+            "b": {"url": "http://h/${keyring:gh}", "enabled": false, "headers": {"A": "$${keyring:literal} ${keyring:off}"}},
+            "c": {"command": "x", "args": ["${keyring:agents}"], "quarantined": true, "changed_by": "agent"},
+            "d": {"command": "x", "args": ["${keyring:held}"], "quarantined": true},
+            "e": 7
+        }
+    }"#;
+
+    #[test]
+    fn uses_are_found_wherever_a_string_is() {
+        let uses = secret_uses(TEXT).expect("good JSON");
+        let uses: Vec<(&str, String)> = uses
+            .iter()
+            .map(|(name, users)| (name.as_str(), users.join(",")))
+            .collect();
+        let expected = [
+            ("agents", "c"),
+            ("gh", "a,b"),
+            ("held", "d"),
+            ("off", "b"),
+            ("ours", "`api_key`"),
+        ];
+        assert_eq!(uses, expected.map(|(name, users)| (name, users.to_owned())));
+    }
+
+    #[test]
+    fn nothing_is_looked_up_for_servers_that_are_off_or_an_agents() {
+        let names = wanted(&document::read(TEXT).expect("good JSON"));
+        assert_eq!(Vec::from_iter(names), ["gh", "held", "ours"]);
+    }
+}

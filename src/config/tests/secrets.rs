@@ -1,0 +1,126 @@
+//! References to secrets by name.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    sync::Arc,
+};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    config::{
+        Keeper, KeyringLookup, Overrides, ServerEntry, Settings, Surroundings,
+        parse::parse_with_secrets,
+    },
+    secret::Secret,
+    sync::Guarded,
+};
+
+/// A keyring in which this is.
+fn keyring(values: &[(&str, &str)]) -> KeyringLookup {
+    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Secret::new(*value));
+    let values: BTreeMap<String, Secret> = values.iter().map(owned).collect();
+    Arc::new(move |_, names: &BTreeSet<String>| {
+        let value = |name: &String| {
+            let value = values.get(name).cloned();
+            value.ok_or_else(|| format!("is nowhere; `mcpproxy secret set {name}` stores it"))
+        };
+        names
+            .iter()
+            .map(|name| (name.clone(), value(name)))
+            .collect()
+    })
+}
+
+fn read(text: &str, values: &[(&str, &str)]) -> Result<Settings, String> {
+    let surroundings = Surroundings {
+        lookup: &|_| None,
+        folder: std::path::Path::new("/"),
+    };
+    parse_with_secrets(text, &surroundings, &keyring(values)).map_err(|error| error.to_string())
+}
+
+#[track_caller]
+fn entry(entry: &str, value: &str) -> Arc<ServerEntry> {
+    let text = format!(
+        r#"{{"environment": {{"set": {{"SET": "${{keyring:shared}}"}}}}, "mcpServers": {{"s": {entry}}}}}"#
+    );
+    let settings = read(&text, &[("a", value), ("shared", value)]).expect("good JSON");
+    let entry = settings.servers.get("s").cloned();
+    entry.unwrap_or_else(|| panic!("{:?}", settings.broken))
+}
+
+#[test]
+fn a_secret_may_stand_in_any_string_and_is_masked_and_no_new_value_replaces_a_connection() {
+    for text in [
+        r#"{"command": "${keyring:a}"}"#,
+        r#"{"command": "x", "args": ["--token", "T${keyring:a}"]}"#,
+        r#"{"command": "x", "env": {"T": "${keyring:a}"}, "cwd": "/${keyring:a}"}"#,
+        r#"{"url": "https://h/${keyring:a}?k=${keyring:a}"}"#,
+        r#"{"url": "https://h/", "headers": {"Authorization": "Bearer ${keyring:a}"}}"#,
+        r#"{"url": "https://h/", "oauth": {"client_id": "i", "client_secret": "${keyring:a}"}}"#,
+    ] {
+        let (first, second) = (entry(text, "first-value"), entry(text, "other-value"));
+        assert!(first.uses_secrets, "{text}");
+        assert_eq!(first.fingerprint, second.fingerprint, "{text}");
+        assert_ne!(first.transport, second.transport, "{text}");
+        let shown = first.shown().to_string();
+        assert!(!shown.contains("first-value"), "{shown}");
+        let said = format!("it was first-value; {first:?}");
+        assert!(
+            !first.secrets.masked(&said).contains("first-value"),
+            "{text}"
+        );
+    }
+    assert!(!entry(r#"{"command": "x"}"#, "first-value").uses_secrets);
+}
+
+#[test]
+fn what_is_missing_is_named_with_the_next_step_and_breaks_its_server_only() {
+    let text = r#"{"mcpServers": {"s": {"command": "x", "env": {"T": "${keyring:a/b}"}}, "t": {"command": "y"}}}"#;
+    let settings = read(text, &[]).expect("good JSON");
+    assert!(settings.lacks_secrets);
+    assert_eq!(
+        settings.broken[0].reason,
+        "`env.T` refers to the keyring entry \"a/b\", which is nowhere; `mcpproxy secret set a/b` stores it"
+    );
+    assert!(settings.servers.contains_key("t"));
+    let error = read(r#"{"api_key": "${keyring:k}"}"#, &[]).expect_err("it is missing");
+    assert!(error.contains("`mcpproxy secret set k`"), "{error}");
+    let settings = read(text, &[("a/b", "value")]).expect("good JSON");
+    assert!(!settings.lacks_secrets && settings.broken.is_empty());
+}
+
+#[test]
+fn a_secret_cannot_say_where_secrets_are() {
+    let error = read(r#"{"data_dir": "${keyring:a}"}"#, &[("a", "/x")]).expect_err("no folder");
+    assert!(error.contains("`data_dir`"), "{error}");
+}
+
+#[tokio::test]
+async fn the_value_before_stays_masked_while_it_may_be_in_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mcp.json");
+    let text = r#"{"mcpServers": {"s": {"command": "x", "env": {"T": "${keyring:a}"}}}}"#;
+    fs::write(&file, text).expect("a file");
+    let value = Arc::new(Guarded::new("first-value"));
+    let current = Arc::clone(&value);
+    let lookup: KeyringLookup = Arc::new(move |place, names| {
+        let value = *current.lock();
+        keyring(&[("a", value)])(place, names)
+    });
+    let opened = Keeper::open(&file, Overrides::default(), Arc::new(|_| None), lookup);
+    let (keeper, task) = opened.expect("a good configuration");
+    let shutdown = CancellationToken::new();
+    let task = tokio::spawn(task.run(shutdown.clone()));
+    let masked = |text: &str| keeper.settings().secrets().masked(text).into_owned();
+    assert_eq!(masked("first-value other-value"), "*** other-value");
+    *value.lock() = "other-value";
+    for _ in 0..2 {
+        keeper.reload_now().await.expect("a good configuration");
+        assert_eq!(masked("first-value other-value"), "*** ***");
+    }
+    shutdown.cancel();
+    task.await.expect("no panic");
+}

@@ -1,0 +1,109 @@
+//! Where secrets by name are kept, and whether that can be read. Which of them are missing is said of the servers that want them.
+
+use super::DoctorFinding;
+use crate::{
+    config,
+    keyring::{Keyring, KeyringError, StoredSecrets},
+    management::{Management, OverFiles},
+};
+
+const SECRETS: &str = "secrets";
+
+pub(super) fn check(files: &Management<OverFiles>) -> Option<DoctorFinding> {
+    // What is wrong with the file then is a finding of its own.
+    let keyring = files.keyring().ok()?;
+    let text = std::fs::read_to_string(files.config_file()).unwrap_or_default();
+    let uses = config::secret_uses(&text).unwrap_or_default();
+    Some(finding(&keyring, keyring.stored(), uses.len()))
+}
+
+fn finding(
+    keyring: &Keyring,
+    stored: Result<StoredSecrets, KeyringError>,
+    wanted: usize,
+) -> DoctorFinding {
+    let fault = match stored {
+        Ok(stored) => {
+            let known = match stored.names.len() {
+                0 => "none are stored".to_owned(),
+                1 => "1 is stored".to_owned(),
+                known => format!("{known} are stored"),
+            };
+            match (stored.store, stored.fault) {
+                (Some(store), None) => {
+                    let place = keyring.place(store);
+                    return DoctorFinding::ok(SECRETS, format!("{known}; {place} keeps new ones"));
+                }
+                (Some(store), Some(why)) => {
+                    let place = keyring.place(store);
+                    let what = format!("{known}; {place} keeps new ones, because {why}");
+                    return DoctorFinding::ok(SECRETS, what);
+                }
+                (None, fault) => fault,
+            }
+        }
+        Err(fault) => Some(fault),
+    };
+    let what = fault.as_ref().map(ToString::to_string).unwrap_or_default();
+    let fix = fault.map(|fault| fault.next_step()).unwrap_or_default();
+    if wanted > 0 {
+        DoctorFinding::fail(SECRETS, what, fix)
+    } else {
+        DoctorFinding::warn(SECRETS, format!("no server needs any, but {what}"), fix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, sync::Arc};
+
+    use super::*;
+    use crate::{config::KeyringChoice, doctor::DoctorSeverity, keyring::SecretStore};
+
+    #[test]
+    fn what_cannot_be_read_counts_where_a_server_needs_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let nothing_set: config::Variables = Arc::new(|_| None);
+        let keyring = Keyring::new(folder.path(), KeyringChoice::Auto, &nothing_set);
+        let keyring = keyring.expect("nothing is set");
+        let stored = |store, fault| {
+            let names = BTreeMap::from([("a".to_owned(), SecretStore::File)]);
+            Ok(StoredSecrets {
+                names,
+                store,
+                fault,
+            })
+        };
+        let check = |stored, wanted, severity, part: &str| {
+            let found = finding(&keyring, stored, wanted);
+            assert_eq!(found.severity, severity, "{}", found.what);
+            assert!(found.what.contains(part), "{}", found.what);
+        };
+        let file = Some(SecretStore::File);
+        let absent = || KeyringError::Absent("none runs".to_owned());
+        check(
+            stored(file, None),
+            0,
+            DoctorSeverity::Ok,
+            "1 is stored; the file ",
+        );
+        check(
+            stored(file, Some(absent())),
+            1,
+            DoctorSeverity::Ok,
+            "because",
+        );
+        check(
+            stored(None, Some(KeyringError::Locked)),
+            1,
+            DoctorSeverity::Fail,
+            "is locked",
+        );
+        check(
+            Err(KeyringError::Silent),
+            0,
+            DoctorSeverity::Warn,
+            "did not answer",
+        );
+    }
+}

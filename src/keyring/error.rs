@@ -1,0 +1,64 @@
+//! Why a secret could not be had, and what to do next. Never a value, or a part of one.
+
+/// Why secrets could not be read or changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum KeyringError {
+    /// There is none of this name in this place.
+    #[error("is not in {1}")]
+    Missing(String, String),
+    /// The platform's keyring has to be unlocked by its owner.
+    #[error("{} is locked", PLATFORM)]
+    Locked,
+    /// Its owner closed the dialog, or nobody could be asked.
+    #[error(
+        "{} is locked, and its dialog was closed or could not be shown",
+        PLATFORM
+    )]
+    Dismissed,
+    /// It does not run.
+    #[error("{} cannot be used: {}", PLATFORM, .0)]
+    Absent(String),
+    /// It does not answer, mostly because it waits for its owner.
+    #[error("{} did not answer in time", PLATFORM)]
+    Silent,
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// What the platform calls its keyring.
+#[cfg(target_os = "linux")]
+pub(super) const PLATFORM: &str = "the Secret Service";
+#[cfg(target_os = "macos")]
+pub(super) const PLATFORM: &str = "the keychain";
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub(super) const PLATFORM: &str = "a keyring of the platform";
+
+impl KeyringError {
+    /// What the operator can do.
+    pub fn next_step(&self) -> String {
+        let step = match self {
+            Self::Missing(name, _) => return format!("`mcpproxy secret set {name}` stores it"),
+            Self::Locked | Self::Dismissed => {
+                "unlock it (mostly by logging in at the desktop), or keep secrets in a private file: \"keyring\": \"file\" in the configuration"
+            }
+            Self::Absent(_) => {
+                "keep secrets in a private file: \"keyring\": \"auto\" or \"file\" in the configuration"
+            }
+            Self::Silent => {
+                "answer its dialog if there is one, or keep secrets in a private file: \"keyring\": \"file\" in the configuration"
+            }
+            Self::Failed(_) => "correct what it says, and try again",
+        };
+        step.to_owned()
+    }
+
+    /// What stands behind the name of the secret, with the next step.
+    pub(super) fn reason(&self) -> String {
+        let step = self.next_step();
+        match self {
+            Self::Missing(..) => format!("{self}; {step}"),
+            _ => format!("could not be read: {self}; {step}"),
+        }
+    }
+}

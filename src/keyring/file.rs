@@ -1,0 +1,140 @@
+//! The private file: one JSON object in the data folder that only its owner can read (0600), for machines without a keyring.
+
+use std::{
+    collections::BTreeMap,
+    fs::{File, TryLockError},
+    io::{self, Read},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::KeyringError;
+use crate::{secret::Secret, storage};
+
+/// The file within the data folder.
+const FILE: &str = "secrets.json";
+
+/// Held while the file is changed.
+const LOCK: &str = "secrets.lock";
+
+/// The only version of the format so far.
+const VERSION: u32 = 1;
+
+/// Limit: changes take milliseconds, so whoever holds the lock for longer hangs.
+const LOCK_DEADLINE: Duration = Duration::from_secs(5);
+const LOCK_RETRY: Duration = Duration::from_millis(10);
+
+/// Limit: more is no file of ours.
+const LARGEST: u64 = 16 << 20;
+
+/// The file of one data folder. It need not exist.
+#[derive(Clone)]
+pub(super) struct SecretsFile {
+    folder: PathBuf,
+    path: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Written {
+    version: u32,
+    secrets: BTreeMap<String, String>,
+}
+
+impl SecretsFile {
+    pub(super) fn in_folder(data_dir: &Path) -> Self {
+        Self {
+            folder: data_dir.to_owned(),
+            path: data_dir.join(FILE),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Everything that is in it.
+    pub(super) fn read(&self) -> Result<BTreeMap<String, Secret>, KeyringError> {
+        let mut text = String::new();
+        let opened = storage::open_private_file(&self.path, File::options().read(true));
+        let read = opened.and_then(|file| file.take(LARGEST).read_to_string(&mut text));
+        match read {
+            Ok(_) => (),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(self.failed("read", &error)),
+        }
+        // What the parser says could repeat a part of a secret.
+        let written: Written = serde_json::from_str(&text).map_err(|error| {
+            let place = format!("line {}, column {}", error.line(), error.column());
+            self.failed("read", &format!("it is not as it was written, at {place}"))
+        })?;
+        if written.version != VERSION {
+            let version = written.version;
+            return Err(self.failed(
+                "read",
+                &format!("it is of version {version}, which is of another mcpproxy"),
+            ));
+        }
+        let secrets = written.secrets.into_iter();
+        Ok(secrets
+            .map(|(name, value)| (name, Secret::new(value)))
+            .collect())
+    }
+
+    /// Removes a secret, and says whether it was there.
+    pub(super) fn remove(&self, name: &str) -> Result<bool, KeyringError> {
+        if !self.path.exists() {
+            return Ok(false);
+        }
+        self.change(|secrets| secrets.remove(name).is_some())
+    }
+
+    /// Changes what is in it, under its lock, whole or not at all.
+    pub(super) fn change<T>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<String, Secret>) -> T,
+    ) -> Result<T, KeyringError> {
+        let io_failed = |error: io::Error| self.failed("write", &error);
+        storage::create_private_dir(&self.folder).map_err(io_failed)?;
+        let _lock = self.lock().map_err(io_failed)?;
+        let mut secrets = self.read()?;
+        let changed = change(&mut secrets);
+        let plain = secrets.iter();
+        let written = Written {
+            version: VERSION,
+            secrets: plain
+                .map(|(name, value)| (name.clone(), value.reveal().to_owned()))
+                .collect(),
+        };
+        let text =
+            serde_json::to_string_pretty(&written).map_err(|error| self.failed("write", &error))?;
+        storage::write_atomically(&self.path, text.as_bytes()).map_err(io_failed)?;
+        Ok(changed)
+    }
+
+    fn lock(&self) -> io::Result<File> {
+        let mut options = File::options();
+        let options = options.write(true).create(true);
+        let file = storage::open_private_file(&self.folder.join(LOCK), options)?;
+        let begun = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) if begun.elapsed() > LOCK_DEADLINE => {
+                    return Err(io::Error::other("another process is writing it"));
+                }
+                Err(TryLockError::WouldBlock) => thread::sleep(LOCK_RETRY),
+            }
+        }
+    }
+
+    fn failed(&self, doing: &str, reason: &dyn std::fmt::Display) -> KeyringError {
+        KeyringError::Failed(format!(
+            "failed to {doing} {}: {reason}",
+            self.path.display()
+        ))
+    }
+}

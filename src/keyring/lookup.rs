@@ -1,0 +1,94 @@
+//! Looking up what the configuration refers to. What was had once stays in use while the keyring cannot be read: a keyring that is locked
+//! at night takes nothing away from servers that run.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
+
+use super::{error::KeyringError, question::KeyringQuestions, stores::Keyring};
+use crate::{
+    config::{KeyringLookup, KeyringPlace, Places, Variables},
+    secret::Secret,
+    sync::Guarded,
+};
+
+/// The data folder that the file names, or the usual one.
+pub fn folder_of(places: &Places, place: &KeyringPlace) -> PathBuf {
+    let named = place.data_dir.as_ref().filter(|_| !places.data_dir_given);
+    named.unwrap_or(&places.data_dir).clone()
+}
+
+/// What the daemon and the command line look references up with, for these places.
+pub fn lookup(places: &Places, variables: &Variables) -> KeyringLookup {
+    let (places, variables) = (places.clone(), Arc::clone(variables));
+    let (questions, known) = (KeyringQuestions::default(), Guarded::default());
+    Arc::new(move |place, names| {
+        let folder = folder_of(&places, place);
+        match Keyring::new(&folder, place.choice, &variables) {
+            Ok(keyring) => {
+                let answers = keyring.asking(&questions).values(names);
+                remembering(&mut known.lock(), answers)
+            }
+            Err(error) => {
+                let why = |name: &String| (name.clone(), Err(error.reason()));
+                let names: &BTreeSet<String> = names;
+                names.iter().map(why).collect()
+            }
+        }
+    })
+}
+
+/// The answers, with what is known in place of what could not be read.
+fn remembering(
+    known: &mut BTreeMap<String, Secret>,
+    answers: BTreeMap<String, Result<Secret, KeyringError>>,
+) -> BTreeMap<String, Result<Secret, String>> {
+    let mut values = BTreeMap::new();
+    for (name, answer) in answers {
+        let value = match answer {
+            Ok(value) => {
+                known.insert(name.clone(), value.clone());
+                Ok(value)
+            }
+            Err(missing @ KeyringError::Missing(..)) => {
+                known.remove(&name);
+                Err(missing.reason())
+            }
+            Err(error) => {
+                let kept = known.get(&name).cloned();
+                kept.ok_or_else(|| error.reason())
+            }
+        };
+        values.insert(name, value);
+    }
+    // What nothing refers to any more is not kept.
+    known.retain(|name, _| values.contains_key(name));
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_had_stays_until_it_is_known_to_be_gone() {
+        let mut known = BTreeMap::new();
+        let mut check = |answer: Result<&str, KeyringError>, expected: Option<&str>| {
+            let answer = answer.map(Secret::new);
+            let answers = BTreeMap::from([("a".to_owned(), answer)]);
+            let values = remembering(&mut known, answers);
+            let value = values["a"].as_ref().ok().map(Secret::reveal);
+            assert_eq!(value, expected);
+        };
+        let missing = || KeyringError::Missing("a".to_owned(), "it".to_owned());
+        check(Err(KeyringError::Locked), None);
+        check(Ok("first"), Some("first"));
+        check(Err(KeyringError::Locked), Some("first"));
+        check(Ok("second"), Some("second"));
+        check(Err(KeyringError::Silent), Some("second"));
+        check(Err(missing()), None);
+        check(Err(KeyringError::Silent), None);
+    }
+}

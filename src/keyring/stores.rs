@@ -1,0 +1,256 @@
+//! The platform's keyring and the private file as one: which of them is asked, and in which order.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+#[cfg(target_os = "macos")]
+use super::keychain::Keychain as Platform;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+use super::no_platform::NoPlatform as Platform;
+#[cfg(target_os = "linux")]
+use super::secret_service::SecretService as Platform;
+use super::{
+    error::{KeyringError, PLATFORM},
+    file::SecretsFile,
+    question::KeyringQuestions,
+};
+use crate::{
+    config::{KeyringChoice, Variables},
+    secret::Secret,
+};
+
+/// The variable that says where secrets are kept, above the configuration.
+const VARIABLE: &str = "MCPPROXY_KEYRING";
+
+/// Limit: how long reading may take. A keyring that is open answers in milliseconds, and one that asks somebody is not waited for.
+const READING: Duration = Duration::from_secs(3);
+
+/// Limit: how long somebody may take to answer the keyring's own dialog.
+const ASKING: Duration = Duration::from_mins(2);
+
+/// Limit: longer values are files.
+pub const LONGEST_VALUE: usize = 64 << 10;
+
+/// Where a secret is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SecretStore {
+    /// The platform's keyring.
+    Platform,
+    /// The private file in the data folder.
+    File,
+}
+
+/// The secrets that there are.
+#[derive(Debug, PartialEq, Eq)]
+pub struct StoredSecrets {
+    /// Their names, each with where it is.
+    pub names: BTreeMap<String, SecretStore>,
+    /// Where a new one would be kept; nothing where none can be.
+    pub store: Option<SecretStore>,
+    /// Why the platform's keyring is not used, or could not be asked.
+    pub fault: Option<KeyringError>,
+}
+
+/// Secrets by name. Clones are the same keyring.
+#[derive(Clone)]
+pub struct Keyring {
+    choice: KeyringChoice,
+    platform: Platform,
+    file: SecretsFile,
+    questions: KeyringQuestions,
+}
+
+impl fmt::Display for Keyring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = self.file.path().display();
+        match self.choice {
+            KeyringChoice::Platform => f.write_str(PLATFORM),
+            KeyringChoice::File => write!(f, "the file {file}"),
+            KeyringChoice::Auto => write!(f, "{PLATFORM} or the file {file}"),
+        }
+    }
+}
+
+impl Keyring {
+    /// The keyring of a data folder. `$MCPPROXY_KEYRING` counts more than the configuration's choice.
+    pub fn new(
+        data_dir: &Path,
+        configured: KeyringChoice,
+        variables: &Variables,
+    ) -> Result<Self, KeyringError> {
+        let choice = match variables(VARIABLE).filter(|word| !word.is_empty()) {
+            None => configured,
+            Some(word) => KeyringChoice::parse(&word).ok_or_else(|| {
+                let accepted = "accepted are \"auto\", \"platform\" and \"file\"";
+                KeyringError::Failed(format!("${VARIABLE} is {word:?}; {accepted}"))
+            })?,
+        };
+        Ok(Self {
+            choice,
+            platform: Platform::new(variables),
+            file: SecretsFile::in_folder(data_dir),
+            questions: KeyringQuestions::default(),
+        })
+    }
+
+    /// The same keyring, whose questions count with others.
+    pub(super) fn asking(self, questions: &KeyringQuestions) -> Self {
+        Self {
+            questions: questions.clone(),
+            ..self
+        }
+    }
+
+    /// The values of these secrets, or why there is none. Shows no dialog of ours.
+    pub(super) fn values(
+        &self,
+        names: &BTreeSet<String>,
+    ) -> BTreeMap<String, Result<Secret, KeyringError>> {
+        let (found, fault) = match self.platform_values(names) {
+            Ok(found) => (found, None),
+            Err(error) => (BTreeMap::new(), Some(error)),
+        };
+        let in_file = match self.choice {
+            KeyringChoice::Platform => Ok(BTreeMap::new()),
+            KeyringChoice::Auto | KeyringChoice::File => self.file.read(),
+        };
+        let value = |name: &String| {
+            let in_file_too = || in_file.as_ref().ok()?.get(name);
+            if let Some(value) = found.get(name).or_else(in_file_too) {
+                return Ok(value.clone());
+            }
+            Err(match (&fault, &in_file) {
+                (Some(KeyringError::Absent(_)), Ok(_)) if self.choice == KeyringChoice::Auto => {
+                    let file = self.place(SecretStore::File);
+                    KeyringError::Missing(name.clone(), file)
+                }
+                (Some(fault), Ok(_)) | (_, Err(fault)) => fault.clone(),
+                (None, Ok(_)) => KeyringError::Missing(name.clone(), self.to_string()),
+            })
+        };
+        let names = names.iter();
+        names.map(|name| (name.clone(), value(name))).collect()
+    }
+
+    fn platform_values(
+        &self,
+        names: &BTreeSet<String>,
+    ) -> Result<BTreeMap<String, Secret>, KeyringError> {
+        if self.choice == KeyringChoice::File {
+            return Ok(BTreeMap::new());
+        }
+        let names = names.clone();
+        self.ask(READING, move |platform, until| {
+            platform.values(&names, until)
+        })
+    }
+
+    /// Stores a secret, and says where. May show the platform's dialog.
+    pub fn set(&self, name: &str, value: &Secret) -> Result<SecretStore, KeyringError> {
+        if self.choice == KeyringChoice::File {
+            return self.set_in_file(name, value);
+        }
+        let (named, kept) = (name.to_owned(), value.clone());
+        let stored = self.ask(ASKING, move |platform, until| {
+            platform.set(&named, &kept, until)
+        });
+        match stored {
+            Ok(()) => {
+                if self.choice == KeyringChoice::Auto {
+                    // The platform's counts; an older one in the file would only stay on the disk.
+                    self.file.remove(name)?;
+                }
+                Ok(SecretStore::Platform)
+            }
+            Err(KeyringError::Absent(_)) if self.choice == KeyringChoice::Auto => {
+                self.set_in_file(name, value)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn set_in_file(&self, name: &str, value: &Secret) -> Result<SecretStore, KeyringError> {
+        self.file.change(|secrets| {
+            secrets.insert(name.to_owned(), value.clone());
+        })?;
+        Ok(SecretStore::File)
+    }
+
+    /// Removes a secret wherever it is, and says whether it was there. May show the platform's dialog.
+    pub fn remove(&self, name: &str) -> Result<bool, KeyringError> {
+        let in_file = self.choice != KeyringChoice::Platform && self.file.remove(name)?;
+        if self.choice == KeyringChoice::File {
+            return Ok(in_file);
+        }
+        let named = name.to_owned();
+        match self.ask(ASKING, move |platform, until| {
+            platform.remove(&named, until)
+        }) {
+            Ok(removed) => Ok(removed || in_file),
+            Err(KeyringError::Absent(_)) if self.choice == KeyringChoice::Auto => Ok(in_file),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The secrets of ours, without their values.
+    pub fn stored(&self) -> Result<StoredSecrets, KeyringError> {
+        let mut names = BTreeMap::new();
+        if self.choice != KeyringChoice::Platform {
+            let in_file = self.file.read()?.into_keys();
+            names.extend(in_file.map(|name| (name, SecretStore::File)));
+        }
+        if self.choice == KeyringChoice::File {
+            let store = Some(SecretStore::File);
+            return Ok(StoredSecrets {
+                names,
+                store,
+                fault: None,
+            });
+        }
+        let (store, fault) = match self.ask(READING, Platform::names) {
+            Ok(found) => {
+                names.extend(found.into_iter().map(|name| (name, SecretStore::Platform)));
+                (Some(SecretStore::Platform), None)
+            }
+            Err(error) => {
+                let file =
+                    matches!(error, KeyringError::Absent(_)) && self.choice == KeyringChoice::Auto;
+                (file.then_some(SecretStore::File), Some(error))
+            }
+        };
+        Ok(StoredSecrets {
+            names,
+            store,
+            fault,
+        })
+    }
+
+    /// Where a secret is, in words.
+    pub fn place(&self, store: SecretStore) -> String {
+        match store {
+            SecretStore::Platform => PLATFORM.to_owned(),
+            SecretStore::File => format!("the file {}", self.file.path().display()),
+        }
+    }
+
+    /// The private file, where secrets may be in it.
+    pub fn file(&self) -> Option<PathBuf> {
+        let may_be = self.choice != KeyringChoice::Platform;
+        may_be.then(|| self.file.path().to_owned())
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        patience: Duration,
+        question: impl FnOnce(&Platform, Instant) -> Result<T, KeyringError> + Send + 'static,
+    ) -> Result<T, KeyringError> {
+        let platform = self.platform.clone();
+        let until = Instant::now() + patience;
+        self.questions
+            .ask(until, move || question(&platform, until))
+    }
+}

@@ -1,0 +1,348 @@
+//! Secrets by name: stored from the command line, used by servers, hidden everywhere. Here all in the private file.
+
+#[cfg(target_os = "linux")]
+mod secret_service;
+
+use std::{
+    io::Write,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    daemon::{Home, TestDaemon},
+    fake_upstream::FakeUpstream,
+    patience::{until, until_async},
+};
+
+/// What `mcpproxy secret …` came to.
+struct Ran {
+    code: i32,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs `mcpproxy secret` with this on stdin. There is no session bus.
+async fn secret(home: &Home, arguments: &[&str], input: &str) -> Ran {
+    let arguments = [&["secret"], arguments].concat();
+    run(home, "unix:path=/nowhere", &arguments, input).await
+}
+
+/// Runs `mcpproxy` with this session bus, and with this on stdin.
+async fn run(home: &Home, bus: &str, arguments: &[&str], input: &str) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));
+    command
+        .args(arguments)
+        .arg("--config")
+        .arg(home.config_file())
+        .arg("--data-dir")
+        .arg(home.data_dir())
+        .env("HOME", home.folder())
+        .env_remove("MCPPROXY_KEYRING")
+        .env("DBUS_SESSION_BUS_ADDRESS", bus)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let input = input.to_owned();
+    let running = tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("it is piped");
+        // A program that fails early does not read its input.
+        let _ = stdin.write_all(input.as_bytes());
+        drop(stdin);
+        child.wait_with_output().expect("the program ends")
+    });
+    let output = running.await.expect("no panic");
+    Ran {
+        code: output.status.code().expect("an exit code"),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+fn written(config: Value) -> Home {
+    let home = Home::new();
+    home.write_config(&config.to_string());
+    home
+}
+
+async fn row(daemon: &TestDaemon, name: &str) -> Value {
+    let answer = daemon.rest("GET", "/api/v1/servers", "").await.json();
+    let servers = answer["servers"].as_array().cloned().unwrap_or_default();
+    let found = servers.into_iter().find(|server| server["name"] == name);
+    found.unwrap_or_default()
+}
+
+#[tokio::test]
+async fn secrets_are_stored_listed_and_removed_and_never_shown() {
+    let home = written(json!({
+        "keyring": "file",
+        "mcpServers": {"one": {"command": "x", "env": {"T": "${keyring:gh} ${keyring:absent}"}}},
+    }));
+    let set = secret(&home, &["set", "gh"], "s3cret-value\n").await;
+    assert_eq!(set.code, 0, "{}", set.stderr);
+    assert!(
+        set.stderr.contains("secrets.json") && set.stderr.contains("used by one"),
+        "{}",
+        set.stderr
+    );
+    let file = std::fs::read_to_string(home.data_dir().join("secrets.json")).expect("it is there");
+    assert!(file.contains("\"s3cret-value\""), "without the line end");
+
+    let list = secret(&home, &["list"], "").await;
+    assert_eq!(list.code, 0, "{}", list.stderr);
+    assert!(
+        list.stdout.contains("gh") && list.stdout.contains("(missing)"),
+        "{}",
+        list.stdout
+    );
+    let as_json = secret(&home, &["list", "-o", "json"], "").await;
+    let listed: Value = serde_json::from_str(&as_json.stdout).expect("JSON");
+    assert_eq!(listed["secrets"][0]["name"], "absent");
+    assert_eq!(listed["secrets"][0]["stored_in"], Value::Null);
+    assert_eq!(listed["secrets"][1]["used_by"], json!(["one"]));
+    assert!(
+        listed["store"]
+            .as_str()
+            .is_some_and(|store| store.ends_with("secrets.json")),
+        "{listed}"
+    );
+    for ran in [set, list, as_json] {
+        assert!(!ran.stdout.contains("s3cret") && !ran.stderr.contains("s3cret"));
+    }
+
+    assert_eq!(secret(&home, &["remove", "gh"], "").await.code, 0);
+    let again = secret(&home, &["remove", "gh"], "").await;
+    assert_eq!(again.code, 1, "{}", again.stderr);
+    for (arguments, input) in [
+        (&["set", "a b"][..], "x"),
+        (&["set", "a"], "\n"),
+        (&["set", "a", "value"], ""),
+    ] {
+        let wrong = secret(&home, arguments, input).await;
+        assert_eq!(wrong.code, 2, "{arguments:?}: {}", wrong.stderr);
+    }
+}
+
+#[tokio::test]
+async fn a_missing_secret_disables_its_server_until_it_is_stored() {
+    let (up, well) = (
+        FakeUpstream::stdio().tool("echo", echo()).start().await,
+        FakeUpstream::stdio().tool("echo", echo()).start().await,
+    );
+    let daemon = TestDaemon::builder()
+        .config(json!({"keyring": "file"}))
+        .upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}))
+        .upstream("well", &well)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("well__echo").await;
+    let row = row(&daemon, "up").await.to_string();
+    assert!(
+        row.contains("keyring entry") && row.contains("mcpproxy secret set up"),
+        "{row}"
+    );
+    assert_eq!(up.spawn_count(), 0);
+
+    let set = secret(daemon.home(), &["set", "up"], "s3cret-value").await;
+    assert_eq!(set.code, 0, "{}", set.stderr);
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+}
+
+/// The value of a variable in the running child of this upstream.
+#[cfg(target_os = "linux")]
+fn variable(upstream: &crate::support::fake_upstream::Upstream, name: &str) -> Option<String> {
+    let pid = upstream.alive().into_iter().next()?;
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let environment = String::from_utf8_lossy(&environment).into_owned();
+    let begins = format!("{name}=");
+    let mut found = environment
+        .split('\0')
+        .filter_map(|it| it.strip_prefix(&begins));
+    found.next().map(str::to_owned)
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_changed_secret_counts_from_the_next_start_on() {
+    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let builder = TestDaemon::builder()
+        .config(json!({"keyring": "file"}))
+        .upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}));
+    let home = builder.home();
+    assert_eq!(secret(&home, &["set", "up"], "first-value").await.code, 0);
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
+
+    assert_eq!(
+        secret(daemon.home(), &["set", "up"], "second-value")
+            .await
+            .code,
+        0
+    );
+    client.call("up__echo", "{}").await.result();
+    assert_eq!(up.spawn_count(), 1, "it goes on as it is");
+    assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
+
+    daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
+    until("the second value to be in force", || {
+        (variable(&up, "TOKEN").as_deref() == Some("second-value")).then_some(())
+    })
+    .await;
+}
+
+/// Replaces what is in the private file, as another program would.
+#[cfg(target_os = "linux")]
+fn overwrite(home: &Home, name: &str, value: &str) {
+    let file = home.data_dir().join("secrets.json");
+    let written = json!({"version": 1, "secrets": {name: value}});
+    std::fs::write(&file, written.to_string()).expect("the folder is ours");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_secret_is_looked_up_when_its_server_is_started() {
+    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let builder = TestDaemon::builder()
+        .config(json!({"keyring": "file"}))
+        .upstream_with(
+            "up",
+            &up,
+            json!({"start": "eager", "env": {"TOKEN": "${keyring:up}"}}),
+        );
+    let home = builder.home();
+    assert_eq!(secret(&home, &["set", "up"], "first-value").await.code, 0);
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    assert_eq!(variable(&up, "TOKEN").as_deref(), Some("first-value"));
+
+    // Nobody tells the daemon.
+    overwrite(daemon.home(), "up", "second-value");
+    up.crash().await;
+    until("the second value to be in force", || {
+        (variable(&up, "TOKEN").as_deref() == Some("second-value")).then_some(())
+    })
+    .await;
+    assert_eq!(up.spawn_count(), 2);
+}
+
+#[tokio::test]
+async fn a_remote_server_gets_its_secret_in_a_header() {
+    let up = FakeUpstream::http().tool("echo", echo()).start().await;
+    let builder = TestDaemon::builder()
+        .config(json!({"keyring": "file"}))
+        .upstream_with(
+            "up",
+            &up,
+            json!({"headers": {"Authorization": "Bearer ${keyring:up}"}}),
+        );
+    let home = builder.home();
+    assert_eq!(secret(&home, &["set", "up"], "s3cret-value").await.code, 0);
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    for received in up.everything() {
+        let header = received.header("authorization");
+        assert_eq!(header, Some("Bearer s3cret-value"), "{received:?}");
+    }
+}
+
+#[tokio::test]
+async fn many_commands_at_once_lose_no_secret() {
+    let home = written(json!({"keyring": "file", "mcpServers": {}}));
+    let names: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
+    let stored = names.iter().map(async |name| {
+        let set = secret(&home, &["set", name], "s3cret-value").await;
+        assert_eq!(set.code, 0, "{}", set.stderr);
+    });
+    futures_util::future::join_all(stored).await;
+    let list = secret(&home, &["list", "-o", "json"], "").await;
+    let listed: Value = serde_json::from_str(&list.stdout).expect("JSON");
+    assert_eq!(
+        listed["secrets"].as_array().map(Vec::len),
+        Some(names.len())
+    );
+}
+
+#[tokio::test]
+async fn checks_name_the_secret_and_the_next_command() {
+    let home = written(json!({
+        "keyring": "file",
+        "mcpServers": {"one": {"command": "sh", "env": {"T": "${keyring:gh}"}}},
+    }));
+    let nowhere = "unix:path=/nowhere";
+    for arguments in [&["config", "check"][..], &["doctor", "--no-start"]] {
+        let checked = run(&home, nowhere, arguments, "").await;
+        assert_eq!(checked.code, 1, "{}", checked.stderr);
+        let said = checked
+            .stdout
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        for part in ["keyring entry \"gh\"", "mcpproxy secret set gh"] {
+            assert!(said.contains(part), "{part}: {said}");
+        }
+    }
+    assert_eq!(secret(&home, &["set", "gh"], "s3cret-value").await.code, 0);
+    let checked = run(&home, nowhere, &["config", "check"], "").await;
+    assert_eq!(checked.code, 0, "{}", checked.stderr);
+    let doctor = run(&home, nowhere, &["doctor", "--no-start"], "").await;
+    assert!(doctor.stdout.contains("1 is stored"), "{}", doctor.stdout);
+    assert!(!doctor.stdout.contains("s3cret"), "{}", doctor.stdout);
+    // A file that nobody can use tells where secrets belong all the same.
+    home.write_config(r#"{"keyring": "cloud"}"#);
+    let refused = secret(&home, &["set", "gh"], "other").await;
+    assert_ne!(refused.code, 0);
+    assert!(refused.stderr.contains("`keyring`"), "{}", refused.stderr);
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_its_secret_is_masked_in_listings_and_logs() {
+    let up = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let builder = TestDaemon::builder()
+        .config(json!({"keyring": "file"}))
+        .entry("loud", json!({"command": "sh", "args": ["-c", "echo \"I have $TOKEN\" >&2; exit 1"], "env": {"TOKEN": "${keyring:up}"}}))
+        .upstream_with("up", &up, json!({"env": {"TOKEN": "${keyring:up}"}}));
+    let home = builder.home();
+    assert_eq!(secret(&home, &["set", "up"], "s3cret-value").await.code, 0);
+    let daemon = TestDaemon::start_in(home).await;
+    let logs = until_async("what it says", async || {
+        let answer = daemon
+            .rest("GET", "/api/v1/servers/loud/logs", "")
+            .await
+            .json()
+            .to_string();
+        answer.contains("I have").then_some(answer)
+    })
+    .await;
+    assert!(
+        logs.contains("I have ***") && !logs.contains("s3cret"),
+        "{logs}"
+    );
+    for name in ["up", "loud"] {
+        let path = format!("/api/v1/servers/{name}");
+        let shown = daemon.rest("GET", &path, "").await.json().to_string();
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_wrote_is_not_looked_up() {
+    let daemon = TestDaemon::builder()
+        .config(json!({"keyring": "file"}))
+        .entry("held", json!({"command": "x", "env": {"T": "${keyring:absent}"}, "quarantined": true, "changed_by": "agent"}))
+        .start()
+        .await;
+    let row = row(&daemon, "held").await.to_string();
+    assert!(!row.contains("keyring"), "{row}");
+}
