@@ -17,9 +17,9 @@ pub fn secret_uses(text: &str) -> Result<BTreeMap<String, Vec<String>>, ConfigEr
     let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut note = |value: &Value, user: &str| {
         each_name(value, &mut |name| {
-            let users = uses.entry(name).or_default();
-            if users.iter().all(|known| known != user) {
-                users.push(user.to_owned());
+            let noted = uses.entry(name).or_default();
+            if noted.iter().all(|known| known != user) {
+                noted.push(user.to_owned());
             }
         });
     };

@@ -202,23 +202,23 @@ mod tests {
             url: Some("http://127.0.0.1:1".to_owned()),
             ..DaemonLocation::default()
         });
-        let look = |held: &mut DataLock| held.look().expect("a folder of ours");
-        assert_eq!(look(&mut held), LockState::Held);
+        let state = |held: &mut DataLock| held.look().expect("a folder of ours");
+        assert_eq!(state(&mut held), LockState::Held);
         let read = |name: &str| std::fs::read_to_string(data_dir.join(name)).expect("it is there");
         let (lock, address) = (read("lock"), read("address"));
         std::fs::remove_dir_all(&data_dir).expect("it is ours");
-        assert_eq!(look(&mut held), LockState::TakenAgain);
+        assert_eq!(state(&mut held), LockState::TakenAgain);
         assert_eq!((read("lock"), read("address")), (lock, address.clone()));
         assert!(take().is_err(), "it is taken");
         std::fs::remove_file(data_dir.join("address")).expect("it is there");
-        assert_eq!(look(&mut held), LockState::Held);
+        assert_eq!(state(&mut held), LockState::Held);
         assert_eq!(read("address"), address);
 
         std::fs::remove_dir_all(&data_dir).expect("it is ours");
         storage::create_private_dir(&data_dir).expect("a folder of ours");
         let _other = take().expect("a new folder is free");
         std::fs::write(data_dir.join("address"), "another's").expect("writable");
-        assert_eq!(look(&mut held), LockState::Lost);
+        assert_eq!(state(&mut held), LockState::Lost);
         drop(held);
         assert_eq!(read("address"), "another's");
         assert!(take().is_err(), "it is the other's");

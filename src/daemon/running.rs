@@ -39,7 +39,7 @@ use crate::{
     router::Router,
     sealing::{KeptKey, SealingKey, SessionIds},
     session_records::{SessionRecords, SessionRecordsTask},
-    upstream::{ConnectContext, Supervisor},
+    upstream::{ConnectContext, Supervisor, Upstreams},
 };
 
 /// How long calls in flight may take to end after the first signal.
@@ -134,18 +134,11 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         activity.clone(),
         logins.clone(),
     );
-    let router = Router::new(
-        keeper.subscribe(),
-        Gate::new(keeper.subscribe(), catalog.clone()),
-        catalog,
-        upstreams,
-        activity.clone(),
-        management.clone(),
-    );
+    let router = router_over(&keeper, catalog, upstreams, &activity, &management);
     let (key, kept_key) = session_key(&settings, &data_dir)?;
     let (sessions, session_records) = sessions(&key, &data_dir)?;
     let presence = sessions.presence().clone();
-    let calls = CallIds::default();
+    let (calls, counted) = (CallIds::default(), sessions.clone());
     let (access, access_task) = Access::new(keeper.subscribe());
     let inbound = Inbound::new(
         access.clone(),
@@ -157,7 +150,6 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
 
     let addresses = addresses_of(&listeners);
     let location = location_of(background, &data_dir, &addresses);
-    let counted = sessions.clone();
     let unanswered = router.clone().give_up_unanswered();
     let api = Api::new(management, router, calls, location.clone(), move || {
         counted.count()
@@ -205,6 +197,23 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         _files: files,
     };
     Ok((addresses, running))
+}
+
+fn router_over(
+    keeper: &Keeper,
+    catalog: Catalog,
+    upstreams: Upstreams,
+    activity: &Activity,
+    management: &Management,
+) -> Router {
+    Router::new(
+        keeper.subscribe(),
+        Gate::new(keeper.subscribe(), catalog.clone()),
+        catalog,
+        upstreams,
+        activity.clone(),
+        management.clone(),
+    )
 }
 
 /// The catalog, with what is known of these servers.

@@ -1,4 +1,4 @@
-//! KeyringQuestions to the platform's keyring, which may block for as long as its owner does not answer a dialog.
+//! Questions to the platform's keyring, which may block for as long as its owner does not answer a dialog.
 
 use std::{
     sync::{Arc, mpsc},

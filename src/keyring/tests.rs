@@ -42,7 +42,8 @@ fn the_private_file_keeps_secrets_until_they_are_removed() {
         Ok("second-value".to_owned())
     );
     let stored = keyring.stored().expect("readable");
-    assert_eq!(Vec::from_iter(stored.names.keys()), ["a", "b/c"]);
+    let names: Vec<&String> = stored.names.keys().collect();
+    assert_eq!(names, ["a", "b/c"]);
     assert_eq!(
         (stored.store, stored.fault),
         (Some(SecretStore::File), None)

@@ -62,7 +62,7 @@ async fn run(home: &Home, bus: &str, arguments: &[&str], input: &str) -> Ran {
     }
 }
 
-fn written(config: Value) -> Home {
+fn written(config: &Value) -> Home {
     let home = Home::new();
     home.write_config(&config.to_string());
     home
@@ -77,7 +77,7 @@ async fn row(daemon: &TestDaemon, name: &str) -> Value {
 
 #[tokio::test]
 async fn secrets_are_stored_listed_and_removed_and_never_shown() {
-    let home = written(json!({
+    let home = written(&json!({
         "keyring": "file",
         "mcpServers": {"one": {"command": "x", "env": {"T": "${keyring:gh} ${keyring:absent}"}}},
     }));
@@ -259,7 +259,7 @@ async fn a_remote_server_gets_its_secret_in_a_header() {
 
 #[tokio::test]
 async fn many_commands_at_once_lose_no_secret() {
-    let home = written(json!({"keyring": "file", "mcpServers": {}}));
+    let home = written(&json!({"keyring": "file", "mcpServers": {}}));
     let names: Vec<String> = (0..12).map(|number| format!("n{number}")).collect();
     let stored = names.iter().map(async |name| {
         let set = secret(&home, &["set", name], "s3cret-value").await;
@@ -276,7 +276,7 @@ async fn many_commands_at_once_lose_no_secret() {
 
 #[tokio::test]
 async fn checks_name_the_secret_and_the_next_command() {
-    let home = written(json!({
+    let home = written(&json!({
         "keyring": "file",
         "mcpServers": {"one": {"command": "sh", "env": {"T": "${keyring:gh}"}}},
     }));

@@ -23,7 +23,7 @@ async fn secret(bus: &str, home: &Home, arguments: &[&str], input: &str) -> Ran 
 }
 
 fn one_server() -> Home {
-    written(json!({"mcpServers": {"one": {"command": "x", "env": {"T": "${keyring:gh}"}}}}))
+    written(&json!({"mcpServers": {"one": {"command": "x", "env": {"T": "${keyring:gh}"}}}}))
 }
 
 #[tokio::test]
