@@ -5,16 +5,19 @@
 
 mod block;
 mod bounds;
+mod difference;
 mod event;
 mod export;
 mod failures;
 mod flood;
 mod line;
+mod open_call;
 mod query;
 mod queue;
 mod reading;
 mod record;
 mod redaction;
+mod seen_call;
 mod store;
 mod task;
 #[cfg(test)]
@@ -44,15 +47,14 @@ use self::{
     store::ActivityStore,
 };
 pub use self::{
-    event::{
-        CallBody, CallEntrance, NewCall, OpenCall, OperatorChange, RefusedNotice, StatedIntent,
-        TouchedThing,
-    },
+    event::{OperatorChange, RefusedNotice, TouchedThing},
     export::ExportFormat,
+    open_call::{CallBody, NewCall, OpenCall},
     query::{BadQuery, PAGE, PARAMETERS, RecordQuery},
     reading::{ActivityReader, UnreadableActivity},
     record::ActivityRecord,
     redaction::Redaction,
+    seen_call::{CallEntrance, StatedIntent},
     store::RecordPage,
     task::ActivityTask,
 };
@@ -157,7 +159,9 @@ impl Activity {
 
     /// Notes a request that was refused and was no call.
     pub fn note_refusal(&self, mut refusal: RefusedNotice) {
-        refusal.method = refusal.method.map(|method| event::bounded(&method).into());
+        refusal.method = refusal
+            .method
+            .map(|method| seen_call::bounded(&method).into());
         self.note(EventKind::Refusal(Box::new(refusal)));
     }
 

@@ -4,11 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    event::{
-        ActivityEvent, CallEnd, CallEntrance, EventKind, IS_ERROR, OperatorChange, RefusedNotice,
-        SeenBody, SeenCall, ServerNews, ThingCalled, TouchedThing, is_true,
-    },
+    event::{ActivityEvent, EventKind, OperatorChange, RefusedNotice, ServerNews, TouchedThing},
     redaction::{Redaction, uri},
+    seen_call::{CallEnd, CallEntrance, IS_ERROR, SeenBody, SeenCall, ThingCalled, is_true},
     time,
 };
 use crate::{

@@ -2,7 +2,6 @@
 //! workers of the runtime. Nobody waits for it; what cannot be written is kept up to a limit, and counted beyond.
 
 use std::{
-    collections::BTreeMap,
     fs, mem,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
@@ -13,6 +12,7 @@ use std::{
 use super::{
     Shared,
     block::NewRecord,
+    difference::difference,
     event::{ActivityEvent, EventKind, OPERATOR, OperatorChange},
     failures::{FileError, StoreError},
     line::{self, RecordLines},
@@ -22,12 +22,7 @@ use super::{
     store::{ActivityStore, Totals},
     time,
 };
-use crate::{
-    config::{Acl, ServerAuth, Settings},
-    log_limit::LogLimit,
-    names::ServerName,
-    storage,
-};
+use crate::{config::Settings, log_limit::LogLimit, storage};
 
 /// The file in the data folder.
 const FILE: &str = "activity.redb";
@@ -395,65 +390,4 @@ fn whole<T, E>(
     // What is worked on is let go then: the file is closed, and records that wait are written to another one.
     let worked = panic::catch_unwind(AssertUnwindSafe(work));
     worked.unwrap_or_else(|_| Err(damaged(fault.to_owned())))
-}
-
-/// Which servers differ, and whether something else does.
-fn difference(old: &Settings, new: &Settings) -> Option<String> {
-    let added = new
-        .servers
-        .keys()
-        .filter(|name| !old.servers.contains_key(*name));
-    let removed = old
-        .servers
-        .keys()
-        .filter(|name| !new.servers.contains_key(*name));
-    let changed = new
-        .servers
-        .iter()
-        .filter(|(name, entry)| old.servers.get(*name).is_some_and(|old| old != *entry));
-    let named = |what: &str, names: Vec<&str>| {
-        (!names.is_empty()).then(|| format!("{what} {}", names.join(", ")))
-    };
-    let parts = [
-        named("added", added.map(ServerName::as_str).collect()),
-        named("removed", removed.map(ServerName::as_str).collect()),
-        named("changed", changed.map(|(name, _)| name.as_str()).collect()),
-    ];
-    let others = other_differences(old, new);
-    let others = others.into_iter().map(str::to_owned);
-    let parts: Vec<String> = parts.into_iter().flatten().chain(others).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// What differs besides servers, each in words.
-fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
-    fn rules(settings: &Settings) -> Option<&Acl> {
-        settings.server_auth.as_ref()?.acl.as_ref()
-    }
-    let without_rules = |settings: &Settings| {
-        let auth = settings.server_auth.as_deref()?;
-        Some(ServerAuth {
-            acl: None,
-            ..auth.clone()
-        })
-    };
-    let bare = |settings: &Settings| Settings {
-        servers: BTreeMap::new(),
-        server_auth: None,
-        profiles: BTreeMap::new(),
-        rate_limit: None,
-        ..settings.clone()
-    };
-    let all = [
-        (rules(old) != rules(new), "access rules changed"),
-        (
-            without_rules(old) != without_rules(new),
-            "who clients are changed",
-        ),
-        (old.rate_limit != new.rate_limit, "rate limit changed"),
-        (old.profiles != new.profiles, "profiles changed"),
-        (bare(old) != bare(new), "other settings changed"),
-    ];
-    let changed = all.into_iter().filter(|(differs, _)| *differs);
-    changed.map(|(_, words)| words).collect()
 }

@@ -190,13 +190,13 @@ async fn vendor_keys_of_a_request_reach_the_upstream() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
     let (_daemon, direct, _native) = native_and_direct(&upstream).await;
     direct.wait_for_tool("up__echo").await;
-    let params = r#"{"_meta":{"traceparent":"00-1","vendor/x":1.10},"name":"up__echo","task":{"ttl":1.0},"arguments":{}}"#;
+    let params = r#"{"_meta":{"traceparent":"00-1","vendor/x":1.10},"name":"up__echo","vendor/y":{"ttl":1.0},"arguments":{}}"#;
     direct.request("tools/call", params).await.result();
     let seen = upstream.wait_for("tools/call").await.body;
     for part in [
         r#""traceparent":"00-1""#,
         r#""vendor/x":1.10"#,
-        r#""task":{"ttl":1.0}"#,
+        r#""vendor/y":{"ttl":1.0}"#,
     ] {
         assert!(seen.contains(part), "{part} is lost in {seen}");
     }

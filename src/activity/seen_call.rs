@@ -1,0 +1,209 @@
+//! A call, as far as the log knows it, holding what is there already, and copies of what is small. Nothing is formatted or masked here;
+//! that is done where records are made.
+
+use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
+
+use crate::{
+    error_code::ErrorCode,
+    names::ServerName,
+    wire::{Raw, Thing},
+};
+
+/// Limit: bytes that are copied at once. A part of a message keeps the whole of it, whose memory the next call could use.
+pub(super) const COPIED: usize = 1 << 10;
+
+/// Limit: bytes of a name or an address that a client made up, of the error of a server, and of what a client says of itself. A record
+/// shows less of them.
+pub(super) const LONGEST_TEXT: usize = 4 << 10;
+
+/// Where a call came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CallEntrance {
+    /// At one of many servers, by its path.
+    Path(&'static str),
+    /// At that of a profile.
+    Profile(Arc<str>),
+    /// At that of one server.
+    Server(ServerName),
+}
+
+impl fmt::Display for CallEntrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => f.write_str(path),
+            Self::Profile(profile) => write!(f, "/mcp/p/{profile}"),
+            Self::Server(server) => write!(f, "/mcp/server/{server}"),
+        }
+    }
+}
+
+/// What a caller said that its call is for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StatedIntent {
+    /// How sensitive the data are.
+    pub data_sensitivity: Option<String>,
+    /// Why it calls.
+    pub reason: Option<String>,
+}
+
+/// A call, as far as the log knows it.
+#[derive(Debug)]
+pub(super) struct SeenCall {
+    pub(super) id: u64,
+    pub(super) parent: Option<u64>,
+    pub(super) caller: Arc<str>,
+    pub(super) client: Raw,
+    pub(super) endpoint: Option<CallEntrance>,
+    pub(super) method: Cow<'static, str>,
+    pub(super) server: Option<Box<str>>,
+    pub(super) thing: ThingCalled,
+    pub(super) variant: Option<&'static str>,
+    pub(super) intent: Option<StatedIntent>,
+    pub(super) body: SeenBody,
+    pub(super) request_bytes: usize,
+    pub(super) began: Instant,
+    pub(super) ended: Instant,
+    pub(super) end: CallEnd,
+}
+
+/// What of a request is kept until its record is made.
+#[derive(Debug)]
+pub(super) enum SeenBody {
+    Nothing,
+    Params(Raw),
+    Arguments(Raw),
+}
+
+/// What is called.
+#[derive(Debug)]
+pub(super) enum ThingCalled {
+    Tool(Box<str>),
+    Prompt(Box<str>),
+    Resource(Box<str>),
+    Task(Box<str>),
+    Nothing,
+}
+
+impl ThingCalled {
+    pub(super) fn of(thing: &Thing<'_>) -> Self {
+        match thing {
+            Thing::Tool(name) => Self::Tool(bounded(name).into()),
+            Thing::Prompt(name) => Self::Prompt(bounded(name).into()),
+            Thing::Resource(uri) => Self::Resource(bounded(uri).into()),
+            Thing::Task(id) => Self::Task(bounded(id).into()),
+            Thing::Nothing => Self::Nothing,
+        }
+    }
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(super) enum CallEnd {
+    /// Its future was dropped: nobody waits any more.
+    Withdrawn,
+    /// With a result, kept if it is small enough to be looked into.
+    Result {
+        size: usize,
+        kept: Option<Raw>,
+        is_error: bool,
+    },
+    /// With the server's own error, or what is small of it.
+    RpcError { size: usize, kept: Raw },
+    /// With a failure of ours.
+    Failed { code: ErrorCode, error: String },
+    /// With an error of ours about the request itself.
+    Invalid { code: i64, error: String },
+}
+
+impl SeenCall {
+    /// Copies what it has of messages.
+    pub(super) fn detach(&mut self) {
+        self.client = self.client.detached();
+        match &mut self.body {
+            SeenBody::Nothing => (),
+            SeenBody::Params(raw) | SeenBody::Arguments(raw) => *raw = raw.detached(),
+        }
+        match &mut self.end {
+            CallEnd::Result {
+                kept: Some(raw), ..
+            }
+            | CallEnd::RpcError { kept: raw, .. } => {
+                *raw = raw.detached();
+            }
+            CallEnd::Result { kept: None, .. }
+            | CallEnd::Withdrawn
+            | CallEnd::Failed { .. }
+            | CallEnd::Invalid { .. } => (),
+        }
+    }
+
+    /// In bytes, what is held of what was sent and answered.
+    pub(super) fn held(&self) -> usize {
+        let body = match &self.body {
+            SeenBody::Nothing => 0,
+            SeenBody::Params(raw) | SeenBody::Arguments(raw) => raw.as_bytes().len(),
+        };
+        let end = match &self.end {
+            CallEnd::Result { kept, .. } => kept.as_ref().map_or(0, |raw| raw.as_bytes().len()),
+            CallEnd::RpcError { kept, .. } => kept.as_bytes().len(),
+            CallEnd::Withdrawn | CallEnd::Failed { .. } | CallEnd::Invalid { .. } => 0,
+        };
+        self.client.as_bytes().len() + body + end
+    }
+}
+
+/// A part of a message until its record is made.
+pub(super) fn held(raw: &Raw) -> Raw {
+    if raw.as_bytes().len() <= COPIED {
+        raw.detached()
+    } else {
+        raw.clone()
+    }
+}
+
+/// Whether a tool's result says that the tool failed.
+pub(super) fn says_error(result: &Raw) -> bool {
+    result.get(IS_ERROR).is_some_and(|value| is_true(&value))
+}
+
+/// The member that says so.
+pub(super) const IS_ERROR: &str = "isError";
+
+pub(super) fn is_true(value: &Raw) -> bool {
+    value.as_bytes() == b"true"
+}
+
+pub(super) fn well_known(method: &str) -> Cow<'static, str> {
+    use crate::wire::method::{COMPLETE, PROMPTS_GET, RESOURCES_READ, TOOLS_CALL};
+    let known = [TOOLS_CALL, RESOURCES_READ, PROMPTS_GET, COMPLETE];
+    let known = known.into_iter().find(|known| *known == method);
+    known.map_or_else(|| Cow::Owned(bounded(method).to_owned()), Cow::Borrowed)
+}
+
+/// The beginning of a text that others made up.
+pub(super) fn bounded(text: &str) -> &str {
+    let (beginning, _) = text.split_at(text.floor_char_boundary(LONGEST_TEXT));
+    beginning
+}
+
+/// What a client says of itself, without what no record shows if that is much.
+pub(super) fn small_client(client: &Raw) -> Raw {
+    if client.as_bytes().len() <= LONGEST_TEXT {
+        return client.clone();
+    }
+    let text = |key: &str| client.get(key).and_then(|text| text.string());
+    let [name, version] = ["name", "version"].map(|key| text(key).unwrap_or_default());
+    let small = (bounded(&name), bounded(&version));
+    Raw::author(&serde_json::json!({ "name": small.0, "version": small.1 }))
+}
+
+/// The error of a server, without what no record shows if that is much.
+pub(super) fn small_error(error: &Raw) -> Raw {
+    if error.as_bytes().len() <= LONGEST_TEXT {
+        return error.clone();
+    }
+    let code = error.get("code").and_then(|code| code.read::<i64>().ok());
+    let message = error.get("message").and_then(|message| message.string());
+    let message = message.unwrap_or_default();
+    Raw::author(&serde_json::json!({ "code": code, "message": bounded(&message) }))
+}
