@@ -72,7 +72,7 @@ impl<'a> RulesFor<'a> {
 
     /// The rules that concern the caller, with their places.
     pub fn rules(self) -> impl Iterator<Item = (usize, &'a AclRule)> {
-        let rules = self.acl.rules.iter().enumerate();
+        let rules = self.acl.rules_of(self.subject);
         rules.filter(move |(_, rule)| self.concerns(rule))
     }
 

@@ -152,55 +152,52 @@ fn may_be_json(text: &[u8]) -> bool {
 }
 
 fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
-    let mut run = Run::default();
     let mut letters = 0;
-    for (at, &byte) in text.iter().enumerate() {
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
         if !IS_ALPHANUMERIC[usize::from(byte)] {
             let is_flag = byte == b'-' && text.get(at + 1) == Some(&b'-');
             let is_sign = matches!(byte, b':' | b'=' | b'<' | b'\\' | 0..b' ');
             let is_escape = byte == b'%' && text.get(at + 1) == Some(&b'3');
-            let is_uuid = byte == b'-' && run.length == UUID_START;
-            if is_flag || is_sign || is_escape || is_uuid || run.says_something(text, at) {
+            if is_flag || is_sign || is_escape {
                 return false;
             }
-            run = Run::default();
+            at += 1;
             continue;
         }
-        if run.length == 0 && tables.begins_credential(text.get(at..).unwrap_or_default()) {
+        let rest = text.get(at..).unwrap_or_default();
+        let mut length = 0;
+        for &byte in rest {
+            if !IS_ALPHANUMERIC[usize::from(byte)] {
+                break;
+            }
+            length += 1;
+            // As a small letter; digits have that bit anyhow.
+            letters = letters << 8 | u64::from(byte | 0x20);
+            if tables.end_in_stem(letters) {
+                return false;
+            }
+        }
+        let (run, after) = rest.split_at(length);
+        let is_uuid = length == UUID_START && after.first() == Some(&b'-');
+        if is_uuid || tables.begins_credential(rest) || says_something(run) {
             return false;
         }
-        run.length += 1;
-        run.digits += usize::from(byte <= b'9');
-        // As a small letter; digits have that bit anyhow.
-        letters = letters << 8 | u64::from(byte | 0x20);
-        if tables.end_in_stem(letters) {
-            return false;
-        }
+        at += length;
     }
-    !run.says_something(text, text.len())
+    true
 }
 
-/// Letters and digits with nothing between them.
-#[derive(Default)]
-struct Run {
-    length: usize,
-    digits: usize,
-}
-
-impl Run {
-    /// Whether it could be a token, or is a word that announces one. It ends at `end`.
-    fn says_something(&self, text: &[u8], end: usize) -> bool {
-        if self.length > LONGEST_RUN {
-            return self.digits > 0;
-        }
-        let is_word = |words: &[&str]| {
-            let word = text.get(end - self.length..end).unwrap_or_default();
-            words.iter().any(|other| {
-                other.len() == self.length && other.as_bytes().eq_ignore_ascii_case(word)
-            })
-        };
-        (3..=9).contains(&self.length) && (is_word(SECRET_WORDS) || is_word(SECRET_SCHEMES))
+/// Whether letters and digits with nothing between them could be a token, or are a word that announces one.
+fn says_something(run: &[u8]) -> bool {
+    if run.len() > LONGEST_RUN {
+        return run.iter().any(u8::is_ascii_digit);
     }
+    let is_word = |words: &[&str]| {
+        let mut words = words.iter();
+        words.any(|word| word.len() == run.len() && word.as_bytes().eq_ignore_ascii_case(run))
+    };
+    (3..=9).contains(&run.len()) && (is_word(SECRET_WORDS) || is_word(SECRET_SCHEMES))
 }
 
 #[cfg(test)]

@@ -27,6 +27,11 @@ impl Wildcard {
         &self.pattern
     }
 
+    /// Whether it matches itself alone.
+    pub fn is_literal(&self) -> bool {
+        self.is_literal
+    }
+
     /// Whether it matches the whole text.
     pub fn matches(&self, text: &str) -> bool {
         if self.is_literal {

@@ -326,3 +326,29 @@ fn a_hundred_rules_are_read_in_order() {
         check_as(&acl, (&subject, &[]), "tool s100 x", (Deny, None));
     }
 }
+
+#[test]
+fn the_rules_of_a_caller_are_those_that_concern_it_in_their_order() {
+    let acl = acl(r#"{"default": "deny", "rules": [
+            {"subjects": ["bob", "ada", "ada"], "tools": ["a__*"], "policy": "deny"},
+            {"tools": ["b__*"], "policy": "deny"},
+            {"subjects": ["ada"], "tools": ["c__*"], "policy": "deny"},
+            {"subjects": ["a*"], "tools": ["d__*"], "policy": "deny"},
+            {"subjects": ["ada", "*@example.com"], "tools": ["e__*"], "policy": "deny"},
+            {"subjects": ["ada"], "roles": ["ops"], "tools": ["f__*"], "policy": "deny"},
+            {"roles": ["ops"], "tools": ["g__*"], "policy": "deny"},
+            {"subjects": ["bob"], "tools": ["h__*"], "policy": "deny"}
+        ]}"#);
+    let ops = ["ops".to_owned()];
+    for (subject, roles, expected) in [
+        ("ada", &[][..], vec![0, 1, 2, 3, 4]),
+        ("ada", &ops, vec![0, 1, 2, 3, 4, 5, 6]),
+        ("bob", &[], vec![0, 1, 7]),
+        ("eve@example.com", &[], vec![1, 4]),
+        ("nobody", &ops, vec![1, 6]),
+    ] {
+        let rules = RulesFor::new(&acl, subject, roles).rules();
+        let places: Vec<usize> = rules.map(|(place, _)| place).collect();
+        assert_eq!(places, expected, "{subject} {roles:?}");
+    }
+}

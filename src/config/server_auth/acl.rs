@@ -1,5 +1,7 @@
 //! `serverAuth.acl`: the rules as they are written. Who may have what by them is decided in `access`.
 
+use std::collections::HashMap;
+
 use crate::config::{
     mistakes::{Mistakes, Read},
     strict::StrictValue,
@@ -26,6 +28,51 @@ pub struct Acl {
     pub default: Policy,
     /// In order.
     pub rules: Vec<AclRule>,
+    /// By their subjects, to find those of a caller among many.
+    by_subject: RulesBySubject,
+}
+
+/// Places of rules, each list in order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct RulesBySubject {
+    /// Rules whose subjects are names, by each of those.
+    named: HashMap<Box<str>, Vec<usize>>,
+    /// All others.
+    others: Vec<usize>,
+}
+
+impl RulesBySubject {
+    fn of(rules: &[AclRule]) -> Self {
+        let mut made = Self::default();
+        for (place, rule) in rules.iter().enumerate() {
+            if rule.subjects.is_empty() || !rule.subjects.iter().all(Wildcard::is_literal) {
+                made.others.push(place);
+                continue;
+            }
+            for subject in &rule.subjects {
+                let places = made.named.entry(subject.as_str().into()).or_default();
+                if places.last() != Some(&place) {
+                    places.push(place);
+                }
+            }
+        }
+        made
+    }
+}
+
+impl Acl {
+    /// The rules that may concern a subject, in order, with their places. Those left out name others.
+    pub fn rules_of(&self, subject: &str) -> impl Iterator<Item = (usize, &AclRule)> {
+        let named = self.by_subject.named.get(subject);
+        let mut named = named.into_iter().flatten().copied().peekable();
+        let mut others = self.by_subject.others.iter().copied().peekable();
+        let places = std::iter::from_fn(move || match (named.peek(), others.peek()) {
+            (Some(one), Some(other)) if one > other => others.next(),
+            (Some(_), _) => named.next(),
+            (None, _) => others.next(),
+        });
+        places.filter_map(|place| Some((place, self.rules.get(place)?)))
+    }
 }
 
 /// One rule.
@@ -65,9 +112,11 @@ pub(super) fn read(value: &StrictValue<'_>) -> Read<Acl> {
         }
         let rules = rules.iter().take(MOST_RULES).map(read_rule);
         let rules = mistakes.take(Mistakes::gather(rules));
+        let (default, rules) = (default?, rules?);
         Some(Acl {
-            default: default?,
-            rules: rules?,
+            default,
+            by_subject: RulesBySubject::of(&rules),
+            rules,
         })
     })
 }
