@@ -71,8 +71,10 @@ impl ActivityQueue {
     pub(super) fn take(&mut self) -> Waiting {
         self.bytes = 0;
         self.detached = 0;
+        // As much room as was needed last.
+        let room = Vec::with_capacity(self.events.len());
         Waiting {
-            events: std::mem::take(&mut self.events),
+            events: std::mem::replace(&mut self.events, room),
             shed: std::mem::take(&mut self.shed),
         }
     }

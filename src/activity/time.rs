@@ -14,6 +14,9 @@ pub(super) fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// What the first of so many digits counts.
+const FIRST_PLACE: [i64; 5] = [0, 1, 10, 100, 1_000];
+
 /// `2026-11-21T20:44:19.123Z`.
 pub(super) fn show(millis: u64) -> String {
     let seconds = i64::try_from(millis / 1_000).unwrap_or(i64::MAX);
@@ -37,11 +40,11 @@ pub(super) fn show(millis: u64) -> String {
     ];
     let mut shown = String::with_capacity(24);
     for (number, digits, after) in parts {
-        for place in (0..digits).rev() {
-            let digit = number / 10_i64.pow(place) % 10;
-            shown.push(char::from(
-                b"0123456789"[usize::try_from(digit).unwrap_or(0)],
-            ));
+        let mut place = FIRST_PLACE[digits];
+        while place > 0 {
+            let digit = u8::try_from(number / place % 10).unwrap_or(0);
+            shown.push(char::from(b'0' + digit));
+            place /= 10;
         }
         shown.push(after);
     }
