@@ -52,7 +52,18 @@ fn logins(text: &str, hidden: &mut Vec<Range<usize>>) {
             user.filter(|user| *user > 0)
                 .map(|user| start..start + user),
         );
+        if has_scheme {
+            hidden.extend(fragment(url).map(|range| start + range.start..start + range.end));
+        }
     }
+}
+
+/// What stands behind the `#`, but for the signs that end a sentence.
+fn fragment(url: &str) -> Option<Range<usize>> {
+    let (before, fragment) = url.split_once('#')?;
+    let fragment = fragment.trim_end_matches([',', ';', '.', ':', '!', ')', ']', '}']);
+    let start = before.len() + 1;
+    (!fragment.is_empty()).then(|| start..start + fragment.len())
 }
 
 /// `user:password@tcp(host)/name`, the address of a database.
@@ -140,6 +151,8 @@ mod tests {
         check("redis://:hunter2@h:6379/0", "redis://***@h:6379/0");
         check("http://[::1]:8080/a@b", "http://[::1]:8080/a@b");
         check("http://h:8080/a@b", "http://h:8080/a@b");
+        check("(see https://h/a,b#S,T), x", "(see https://h/a,b#***), x");
+        check("https://u[:p@h/x?a#n=S", "https://***@h/x?a#***");
     }
 
     #[test]

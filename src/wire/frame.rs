@@ -224,8 +224,8 @@ fn envelope(frame: &Bytes) -> Result<Envelope, FrameError> {
 }
 
 fn thoroughly(frame: &Bytes) -> Result<Envelope, FrameError> {
-    // serde would accept an array as the members in order.
-    if frame.trim_ascii_start().first() != Some(&b'{') {
+    // serde would accept an array as the members in order, and any bytes in members that it skips.
+    if frame.trim_ascii_start().first() != Some(&b'{') || str::from_utf8(frame).is_err() {
         return match Raw::parse(frame) {
             Ok(_) => Err(not_a_message("it is not an object")),
             Err(error) => Err(FrameError::NotJson(error.into_inner())),
@@ -363,6 +363,21 @@ mod tests {
                 matches!(parse(text), Err(FrameError::NotAMessage(_))),
                 "{text}"
             );
+        }
+    }
+
+    #[test]
+    fn what_is_no_unicode_is_no_json_wherever_it_stands() {
+        for text in [
+            &b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"x\":\"\xff\"}"[..],
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"\xff\":1}",
+            b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"x\":\"\xff\"}}",
+        ] {
+            let frame = Bytes::from_static(text);
+            let is_no_json =
+                |error: Option<FrameError>| matches!(error, Some(FrameError::NotJson(_)));
+            assert!(is_no_json(Message::parse(&frame).err()), "{frame:?}");
+            assert!(is_no_json(parse_client(&frame).err()), "{frame:?}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! What the scanner says of any definition: the same each time, bounded, and in characters that do nothing.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use mcpproxy::{
     scanner::{Finding, Neighbours, scan_instructions, scan_prompt, scan_resource, scan_tool},
@@ -10,31 +12,55 @@ use mcpproxy::{
 const FINDINGS: usize = 24;
 const BYTES: usize = 2 << 10;
 
-/// Reads any bytes as a definition, and as instructions.
-pub fn check(input: &[u8]) {
-    let neighbours = Neighbours::new([
+static NEIGHBOURS: LazyLock<Neighbours> = LazyLock::new(|| {
+    Neighbours::new([
         ("mail", "send_email"),
         ("disk", "read_file"),
         ("bank", "transfer_money"),
-    ]);
-    let text = String::from_utf8_lossy(input);
-    let instructions = scan_instructions(&text);
-    bounded(&instructions);
-    assert_eq!(instructions, scan_instructions(&text));
-    let key = text.to_string();
-    let quoted = Raw::author(&serde_json::json!({
+    ])
+});
+
+/// Reads an input as something; nothing if it cannot be read so.
+pub type Reading = fn(&[u8]) -> Option<Vec<Finding>>;
+
+/// As instructions, as a text at every place of a definition, and as a definition.
+pub const READINGS: [Reading; 5] = [
+    |input| Some(scan_instructions(&String::from_utf8_lossy(input))),
+    |input| Some(tool(&quoted(&String::from_utf8_lossy(input)))),
+    |input| Some(tool(&parsed(input)?)),
+    |input| Some(scan_prompt(&parsed(input)?)),
+    |input| Some(scan_resource(&parsed(input)?)),
+];
+
+/// Any bytes, in every way.
+pub fn check(input: &[u8]) {
+    for read in READINGS {
+        assert_eq!(check_one(read, input), read(input));
+    }
+}
+
+/// What is found in one way.
+pub fn check_one(read: Reading, input: &[u8]) -> Option<Vec<Finding>> {
+    let found = read(input);
+    bounded(found.as_deref().unwrap_or_default());
+    found
+}
+
+fn parsed(input: &[u8]) -> Option<Raw> {
+    Raw::parse(&Bytes::copy_from_slice(input)).ok()
+}
+
+/// A definition with a text at every place.
+fn quoted(text: &str) -> Raw {
+    Raw::author(&serde_json::json!({
         "name": text,
         "description": text,
-        "inputSchema": {"properties": {key: {"default": text}}},
-    }));
-    let parsed = Raw::parse(&Bytes::copy_from_slice(input));
-    for definition in [Some(quoted), parsed.ok()].into_iter().flatten() {
-        let found = scan_tool("files", &definition, &neighbours);
-        bounded(&found);
-        assert_eq!(found, scan_tool("files", &definition, &neighbours));
-        bounded(&scan_prompt(&definition));
-        bounded(&scan_resource(&definition));
-    }
+        "inputSchema": {"properties": {text: {"default": text}}},
+    }))
+}
+
+fn tool(definition: &Raw) -> Vec<Finding> {
+    scan_tool("files", definition, &NEIGHBOURS)
 }
 
 fn bounded(findings: &[Finding]) {
