@@ -158,6 +158,7 @@ impl ServeCommand {
             demo: self.demo,
             locked: self.locked,
             login_path: LoginPath::default(),
+            script_program: None,
         }
     }
 

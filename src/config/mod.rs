@@ -80,7 +80,9 @@ pub use server_entry::{
     Author, IdleTimeout, ProtocolEra, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start,
     Stdio, ToolChanges, Transport,
 };
-pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
+pub use settings::{
+    AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, RoutingMode, Settings,
+};
 pub use source::{LoadError, Overrides, Variables, load, process_environment};
 pub use strangers_text::{
     TextsOfList, is_named_value, mask_text_for_records, mask_text_of_strangers, mask_value,

@@ -29,6 +29,7 @@ use crate::{
     authorization::Logins,
     call_context::CallIds,
     catalog::{Catalog, CatalogTask, KnownServer},
+    code_execution::Scripts,
     config::{Keeper, KeeperTask, Settings},
     gate::{self, Gate},
     inbound::{Inbound, Presence, Sessions},
@@ -59,6 +60,8 @@ pub(super) struct DaemonParts {
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
     pub(super) login_path: LoginPath,
+    /// The program whose processes run scripts, if it is not this one.
+    pub(super) script_program: Option<PathBuf>,
     pub(super) lock: DataLock,
     pub(super) listeners: Vec<TcpListener>,
     /// The command line's socket.
@@ -96,6 +99,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         keeper_task,
         data_dir,
         login_path,
+        script_program,
         mut lock,
         listeners,
         local,
@@ -133,6 +137,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         upstreams,
         activity.clone(),
         management.clone(),
+        Scripts::run_by(script_program),
     );
     let (sessions, session_records) = sessions(&settings, &data_dir)?;
     let presence = sessions.presence().clone();
