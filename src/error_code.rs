@@ -24,7 +24,7 @@ pub enum ErrorCode {
     ServerMisconfigured,
     /// The server waits for a person's approval.
     ServerQuarantined,
-    /// The tool is switched off by `enabled_tools` or `disabled_tools`.
+    /// The tool is switched off by `enabled_tools` or `disabled_tools`, or it is one of ours and not switched on.
     ToolDisabled,
     /// The tool's definition is not the one that was approved or admitted.
     ToolChanged,

@@ -26,10 +26,11 @@ pub mod long_work;
 pub mod sealing;
 
 // Floor 2: what we say and write down, who asks, what was approved, secrets by name, children, connections, what strangers' texts are up to, what is kept
-// of sessions.
+// of sessions, scripts of agents.
 pub mod access;
 pub mod activity;
 pub mod approvals;
+pub mod code_execution;
 pub mod keyring;
 pub mod link;
 pub mod logging;

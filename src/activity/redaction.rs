@@ -505,7 +505,7 @@ mod tests {
     #[test]
     fn what_is_harmless_is_kept_as_the_long_way_would_keep_it() {
         for value in [
-            r#"{"a":[1,-2.5e3,"b",{"c":null}],"d":""}"#,
+            r#"{"a":[1,-2.5,"b",{"c":null}],"d":""}"#,
             r#"["x y",true,[]]"#,
             r#""text""#,
         ] {

@@ -3,6 +3,7 @@
 
 mod activity;
 mod call;
+mod code;
 mod login;
 mod servers;
 mod status;
@@ -85,6 +86,7 @@ impl Api {
             .merge(login::routes())
             .merge(tools::routes())
             .merge(call::routes())
+            .merge(code::routes())
             .merge(activity::routes())
             .fallback(unknown_path)
             .method_not_allowed_fallback(wrong_method)

@@ -124,7 +124,7 @@ struct Progress {
 }
 
 /// Shows a notification if it is one of progress: `3 of 10: reading`.
-fn tell(line: &[u8], out: Output) {
+pub(super) fn tell(line: &[u8], out: Output) {
     #[derive(Deserialize)]
     struct Notification {
         method: String,
@@ -147,12 +147,12 @@ fn tell(line: &[u8], out: Output) {
 /// Reads `--args`: an object, kept as it is written.
 fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     let text = if given == "-" {
-        read_all(io::stdin().lock(), "stdin")?
+        read_all(io::stdin().lock(), "the arguments", "stdin")?
     } else if let Some(path) = given.strip_prefix('@') {
         let file = File::open(path).map_err(|error| {
             CommandFailure::failed(format!("failed to open the arguments in {path:?}: {error}"))
         })?;
-        read_all(file, path)?
+        read_all(file, "the arguments", path)?
     } else {
         given.to_owned()
     };
@@ -170,17 +170,18 @@ fn arguments(given: &str) -> Result<Box<RawValue>, CommandFailure> {
     }
 }
 
-fn read_all(input: impl Read, name: &str) -> Result<String, CommandFailure> {
+/// Reads a whole text, no larger than a request may be. `what` and `name` say what it is and where it comes from.
+pub(super) fn read_all(input: impl Read, what: &str, name: &str) -> Result<String, CommandFailure> {
     let mut text = String::new();
     let read = input
         .take(LARGEST_ARGUMENTS + 1)
         .read_to_string(&mut text)
         .map_err(|error| {
-            CommandFailure::failed(format!("failed to read the arguments from {name}: {error}"))
+            CommandFailure::failed(format!("failed to read {what} from {name}: {error}"))
         })?;
     if read as u64 > LARGEST_ARGUMENTS {
         return Err(CommandFailure::failed(format!(
-            "the arguments from {name} are larger than 32 MiB"
+            "what is in {name} for {what} is larger than 32 MiB"
         )));
     }
     Ok(text)

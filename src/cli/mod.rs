@@ -8,6 +8,7 @@ mod activity;
 mod background;
 mod call;
 mod carried;
+mod code;
 mod completions;
 mod config;
 mod connection;
@@ -81,6 +82,7 @@ enum Command {
     Tools(tools::ToolsCommand),
     #[command(subcommand)]
     Call(call::CallCommand),
+    Code(code::CodeCommand),
     #[command(subcommand)]
     Activity(activity::ActivityCommand),
     Status(status::StatusCommand),
@@ -100,6 +102,9 @@ enum Command {
     /// Run the bundled demo server on stdin and stdout
     #[command(hide = true)]
     DemoServer,
+    /// Run one script of the daemon, on stdin and stdout
+    #[command(hide = true)]
+    RunScript,
 }
 
 /// Runs the program.
@@ -111,7 +116,7 @@ pub fn main() -> ExitCode {
     // What these write to stdout is for clients.
     let serves = matches!(
         arguments.command,
-        Command::Serve(_) | Command::Stdio(_) | Command::DemoServer
+        Command::Serve(_) | Command::Stdio(_) | Command::DemoServer | Command::RunScript
     );
     let out = if serves {
         arguments.output.without_data()
@@ -132,6 +137,7 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Upstream(upstream) => finish(upstream.run(location, out)),
         Command::Tools(tools) => block_on(tools.run(location, out)),
         Command::Call(call) => block_on(call.run(location, out)),
+        Command::Code(code) => block_on(code.run(location, out)),
         Command::Activity(activity) => block_on(activity.run(location, out)),
         Command::Status(status) => block_on(status.run(location, out)),
         Command::Logs(logs) => block_on(logs.run(location, out)),
@@ -147,6 +153,9 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
         Command::Version(version) => block_on(version.run(location, out)),
         Command::DemoServer => crate::demo_server::run().map_err(|source| {
             CommandFailure::failed(format!("failed to serve on stdin and stdout: {source}"))
+        }),
+        Command::RunScript => crate::code_execution::run_sandbox().map_err(|source| {
+            CommandFailure::failed(format!("failed to run a script from stdin: {source}"))
         }),
     }
 }

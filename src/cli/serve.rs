@@ -129,6 +129,7 @@ impl ServeCommand {
             demo: carried.demo,
             locked: carried.locked,
             login_path: LoginPath::default(),
+            script_program: None,
         }
     }
 

@@ -89,7 +89,9 @@ pub use server_entry::{
     Author, IdleTimeout, ProtocolEra, Remote, RemoteKind, Root, ServerEntry, SessionScope, Start,
     Stdio, ToolChanges, Transport,
 };
-pub use settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings};
+pub use settings::{
+    AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, RoutingMode, Settings,
+};
 pub use source::{LoadError, Overrides, Variables, load, process_environment, secrets_place};
 pub use strangers_lists::{TextsOfList, is_named_value, says_secret};
 pub use strangers_text::{

@@ -22,7 +22,9 @@ use super::{
     references::{ValueLookup, VariableLookup},
     rule_warnings, secret_uses, server_auth,
     server_entry::ServerEntry,
-    settings::{AgentManagement, BrokenEntry, Environment, Inherit, RoutingMode, Settings},
+    settings::{
+        AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, RoutingMode, Settings,
+    },
     surroundings::Surroundings,
     unknown_keys, unknown_servers,
 };
@@ -60,12 +62,7 @@ pub(super) const KEYS: &[&str] = &[
 ];
 
 /// Keys of the contract that this version knows and does not act on yet. None of them restricts anybody.
-const NOT_YET: &[&str] = &[
-    "enable_code_execution",
-    "code_execution_timeout_ms",
-    "code_execution_max_tool_calls",
-    "tool_response_limit",
-];
+const NOT_YET: &[&str] = &["tool_response_limit"];
 
 /// Keys that mean something to editors only.
 pub(super) const NOTES: &[&str] = &["$schema"];
@@ -75,6 +72,9 @@ const LONGEST_MCP_TIMEOUT: u64 = 600;
 
 /// Limit: searches never return more.
 const MOST_RESULTS: usize = 1_000;
+
+/// Limit: a script that may make more calls than this may make as many as it likes.
+const MOST_CALLS: usize = 1_000_000;
 
 /// Reads a configuration. An empty text is an empty configuration.
 pub fn parse(text: &str, surroundings: &Surroundings<'_>) -> Result<Settings, ConfigError> {
@@ -188,6 +188,7 @@ fn read_settings(
         settings.legacy_call_tool = listed;
     }
     settings.management = read_management(fields)?;
+    settings.code_execution = read_code_execution(fields)?;
     read_intervals(fields, settings)?;
     read_keys(fields, surroundings.lookup, settings)?;
     if let Some(choice) = fields.choice("keyring", &KeyringChoice::ALL)? {
@@ -229,6 +230,20 @@ fn read_settings(
         }
     }
     Ok(())
+}
+
+/// Whether agents may run scripts, and how much one may take.
+fn read_code_execution(fields: &mut ObjectFields<'_>) -> Result<CodeExecution, BadField> {
+    let mut read = CodeExecution::default();
+    if let Some(is_on) = fields.flag("enable_code_execution")? {
+        read.is_on = is_on;
+    }
+    if let Some(timeout) = fields.count("code_execution_timeout_ms", CodeExecution::TIMEOUT_MS)? {
+        read.timeout_ms = timeout;
+    }
+    let calls = fields.count("code_execution_max_tool_calls", 0..=MOST_CALLS)?;
+    read.max_tool_calls = calls.unwrap_or(read.max_tool_calls);
+    Ok(read)
 }
 
 /// `management`; the Go program's words for the same restrictions count too, and the strictest wins.

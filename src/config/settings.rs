@@ -1,6 +1,6 @@
 //! The settings in force: typed, checked, immutable. They are published whole and read where they are used.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
     activity::ActivitySettings, keyring::KeyringChoice, listen::Listen, profiles::Profile,
@@ -30,6 +30,8 @@ pub struct Settings {
     pub legacy_call_tool: bool,
     /// What agents may do with `upstream_servers`.
     pub management: AgentManagement,
+    /// Whether agents may run scripts.
+    pub code_execution: CodeExecution,
     /// How often awake servers are listed again; nothing where that is off.
     pub tool_discovery_interval: Option<Duration>,
     /// How often idle servers are looked for.
@@ -79,6 +81,7 @@ impl Default for Settings {
             top_k: 5,
             legacy_call_tool: false,
             management: AgentManagement::Full,
+            code_execution: CodeExecution::default(),
             tool_discovery_interval: Some(Duration::from_mins(5)),
             idle_check_interval: Duration::from_secs(30),
             health_check_interval: Duration::from_secs(30),
@@ -144,7 +147,7 @@ impl RoutingMode {
 
     /// What is said where a mode is asked for that this version does not have.
     pub(super) fn unsupported(self, asked_with: &str) -> Option<String> {
-        matches!(self, Self::CodeExecution | Self::Proxy).then(|| {
+        (self == Self::Proxy).then(|| {
             format!(
                 "{asked_with} {:?} is not supported by this version: /mcp lists what \"retrieve_tools\" does",
                 self.as_str()
@@ -156,6 +159,32 @@ impl RoutingMode {
     pub fn parse(text: &str) -> Option<Self> {
         let found = Self::ALL.into_iter().find(|(word, _)| *word == text)?;
         Some(found.1)
+    }
+}
+
+/// Whether agents may run scripts, and what is the most that one may ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CodeExecution {
+    /// Whether they may.
+    pub is_on: bool,
+    /// Milliseconds that a script may take, if it asks for no less.
+    pub timeout_ms: usize,
+    /// Calls that a script may make, if it asks for no fewer; 0 for as many as it likes.
+    pub max_tool_calls: usize,
+}
+
+impl CodeExecution {
+    /// Limit: what can be configured for `timeout_ms`.
+    pub const TIMEOUT_MS: RangeInclusive<usize> = 1..=600_000;
+}
+
+impl Default for CodeExecution {
+    fn default() -> Self {
+        Self {
+            is_on: false,
+            timeout_ms: 120_000,
+            max_tool_calls: 0,
+        }
     }
 }
 

@@ -68,6 +68,8 @@ pub struct ServeOptions {
     pub locked: Option<PathBuf>,
     /// Where commands of servers are found.
     pub login_path: LoginPath,
+    /// The program whose processes run scripts; this one if none is named. Tests name it: they are another program.
+    pub script_program: Option<PathBuf>,
 }
 
 /// Whether a daemon listens on TCP.
@@ -225,6 +227,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     let idle_exit = options.idle_exit;
     let (addresses, tasks) = running::begin(DaemonParts {
         login_path: options.login_path,
+        script_program: options.script_program,
         keeper,
         keeper_task,
         data_dir: data_dir.clone(),

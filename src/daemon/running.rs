@@ -30,6 +30,7 @@ use crate::{
     authorization::Logins,
     call_context::CallIds,
     catalog::{Catalog, CatalogTask, KnownServer},
+    code_execution::Scripts,
     config::{Keeper, KeeperTask, Settings},
     gate::{self, Gate},
     inbound::{Inbound, Presence, Sessions},
@@ -60,6 +61,8 @@ pub(super) struct DaemonParts {
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
     pub(super) login_path: LoginPath,
+    /// The program whose processes run scripts, if it is not this one.
+    pub(super) script_program: Option<PathBuf>,
     pub(super) lock: DataLock,
     pub(super) listeners: Vec<TcpListener>,
     /// The command line's socket.
@@ -97,7 +100,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         keeper_task,
         data_dir,
         login_path,
-        mut lock,
+        script_program,
+        lock,
         listeners,
         local,
         background,
@@ -134,7 +138,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         activity.clone(),
         logins.clone(),
     );
-    let router = router_over(&keeper, catalog, upstreams, &activity, &management);
+    let scripts = Scripts::run_by(script_program);
+    let router = router_over(&keeper, catalog, upstreams, &activity, &management, scripts);
     let (key, kept_key) = session_key(&settings, &data_dir)?;
     let (sessions, session_records) = sessions(&key, &data_dir)?;
     let presence = sessions.presence().clone();
@@ -180,9 +185,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         activity: &activity,
     };
     let faces = open_faces(&faces, listeners, local, &closing);
-    lock.note_address(&location);
-    let files = FolderFiles::new(lock, kept_key);
-    tasks.spawn(files.clone().keep(ending.clone()));
+    let files = keep_files(lock, &location, kept_key, (&mut tasks, &ending));
     let running = DaemonTasks {
         closing,
         ending,
@@ -199,12 +202,26 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     Ok((addresses, running))
 }
 
+/// Has the files of the data folder say where the daemon is, and be written again where they are removed.
+fn keep_files(
+    mut lock: DataLock,
+    location: &DaemonLocation,
+    kept_key: Option<KeptKey>,
+    (tasks, ending): (&mut JoinSet<()>, &CancellationToken),
+) -> FolderFiles {
+    lock.note_address(location);
+    let files = FolderFiles::new(lock, kept_key);
+    tasks.spawn(files.clone().keep(ending.clone()));
+    files
+}
+
 fn router_over(
     keeper: &Keeper,
     catalog: Catalog,
     upstreams: Upstreams,
     activity: &Activity,
     management: &Management,
+    scripts: Scripts,
 ) -> Router {
     Router::new(
         keeper.subscribe(),
@@ -213,6 +230,7 @@ fn router_over(
         upstreams,
         activity.clone(),
         management.clone(),
+        scripts,
     )
 }
 

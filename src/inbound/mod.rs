@@ -184,6 +184,7 @@ fn endpoints() -> HttpRouter<Inbound> {
         ("/mcp", any(configured)),
         ("/mcp/all", any(all)),
         ("/mcp/call", any(call)),
+        ("/mcp/code", any(code)),
         ("/mcp/p/{name}", any(profile)),
         ("/mcp/server/{name}", any(server)),
     ];
@@ -223,6 +224,16 @@ async fn all(
 ) -> Response {
     inbound
         .handle(caller, View::Mode(RoutingMode::Direct), request)
+        .await
+}
+
+async fn code(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
+    inbound
+        .handle(caller, View::Mode(RoutingMode::CodeExecution), request)
         .await
 }
 

@@ -42,6 +42,10 @@ impl Management {
             (ErrorCode::AccessDenied, _) => Some(format!(
                 "`mcpproxy access check operator SERVER:TOOL` says which rule of `serverAuth.acl` in {file} denies it"
             )),
+            // The only tool of ours that is switched off.
+            (ErrorCode::ToolDisabled, None) => Some(format!(
+                "set \"enable_code_execution\": true in {file}, which takes effect at once"
+            )),
             (ErrorCode::ToolDisabled, _) => Some(format!(
                 "change `enabled_tools` or `disabled_tools` of the server in {file}"
             )),

@@ -9,7 +9,11 @@ use tokio::sync::{
 };
 
 use super::{Router, View, lists::Lists};
-use crate::{access::Caller, catalog::Difference, config::Settings};
+use crate::{
+    access::Caller,
+    catalog::Difference,
+    config::{RoutingMode, Settings},
+};
 
 /// Follows the lists.
 pub struct Changes {
@@ -139,9 +143,9 @@ impl Change {
             return before.of(server).difference(&now.of(server));
         }
         Difference {
-            tools: match (before.shows_direct(view), now.shows_direct(view)) {
-                (true, true) => self.direct.tools,
-                (false, false) => self.built_in,
+            tools: match (before.mode(view), now.mode(view)) {
+                (RoutingMode::Direct, RoutingMode::Direct) => self.direct.tools,
+                (RoutingMode::RetrieveTools, RoutingMode::RetrieveTools) => self.built_in,
                 _ => before.tools(view) != now.tools(view),
             },
             ..self.direct
@@ -158,7 +162,7 @@ mod tests {
     use super::*;
     use crate::{
         catalog::{Catalog, Listing},
-        config::{self, RoutingMode, Surroundings},
+        config::{self, Surroundings},
         gate::Gate,
         names::ServerName,
         upstream::Upstreams,
@@ -204,6 +208,7 @@ mod tests {
                 Upstreams::default(),
                 crate::activity::Activity::none(),
                 crate::management::Management::of_no_servers(catalog.clone(), folder.path()),
+                crate::code_execution::Scripts::run_by(None),
             )
         };
         let (caller, view) = (Caller::named("a"), View::Mode(RoutingMode::Direct));

@@ -22,6 +22,25 @@ const DIRECT: &str = "mcpproxy offers the tools of several MCP servers under one
     first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; the hint names the \
     next step.";
 
+/// How to use the mode for scripts.
+const SCRIPTS: &str = "mcpproxy stands in front of several MCP servers, whose tools are called by scripts: write JavaScript for \
+    code_execution that calls them with call_tool(server, tool, args), takes from the results what is needed, and returns that. Its \
+    description names tools and their arguments; retrieve_tools finds others by a few words, and describe_tool gives their whole \
+    definition. Do in one script what belongs together. A server that sleeps is started by the first call, which may take a few seconds. \
+    Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; those of a script are in its `error`.";
+
+/// The same for this caller.
+fn scripts(now: &Moment, caller: &Caller) -> String {
+    let may = now.settings().code_execution.is_on
+        && now.rules().permits_built_in(caller, "code_execution");
+    if may {
+        return SCRIPTS.to_owned();
+    }
+    let mut text = search(|tool| now.rules().permits_built_in(caller, tool));
+    text.push_str(" Scripts are switched off.");
+    text
+}
+
 /// The tools of ours that call others, the mildest first.
 const CALL_TOOLS: [&str; 3] = ["call_tool_read", "call_tool_write", "call_tool_destructive"];
 
@@ -91,6 +110,8 @@ pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> St
         && now.rules().permits_built_in(caller, "upstream_servers");
     let own = if mode == RoutingMode::Direct {
         DIRECT.to_owned()
+    } else if mode == RoutingMode::CodeExecution {
+        scripts(now, caller)
     } else {
         let mut own = search(|tool| now.rules().permits_built_in(caller, tool));
         if may_manage {

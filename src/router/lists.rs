@@ -38,29 +38,48 @@ pub(super) struct Lists {
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
-    /// What models are told first, where the upstreams' tools are listed and where our own are. Made when first asked for.
-    instructions: [OnceLock<String>; 2],
+    /// What the mode for scripts lists. Made when first asked for.
+    scripted: OnceLock<Raw>,
+    /// What models are told first, where the upstreams' tools are listed, where our own are, and where scripts are. Made when first
+    /// asked for.
+    instructions: [OnceLock<String>; 3],
 }
 
 impl Lists {
     /// The tools that an endpoint of many servers lists.
     pub(super) fn tools(&self, view: &View) -> &Raw {
-        if self.shows_direct(view) {
-            &self.direct
-        } else {
-            &self.built_in
+        match self.mode(view) {
+            RoutingMode::Direct => &self.direct,
+            RoutingMode::CodeExecution => self.scripted(),
+            RoutingMode::RetrieveTools | RoutingMode::Proxy => &self.built_in,
         }
     }
 
-    /// Whether that are the upstreams' tools.
-    pub(super) fn shows_direct(&self, view: &View) -> bool {
-        view.mode(self.moment.settings()) == RoutingMode::Direct
+    /// The mode of an endpoint.
+    pub(super) fn mode(&self, view: &View) -> RoutingMode {
+        view.mode(self.moment.settings())
+    }
+
+    /// The tools of the mode for scripts.
+    fn scripted(&self) -> &Raw {
+        self.scripted.get_or_init(|| {
+            let may_use = |name: &str| self.moment.rules().permits_built_in(&self.caller, name);
+            let described = || built_in::definition_with(&self.moment, &self.caller);
+            let settings = self.moment.settings();
+            let tools = built_in::listed_for_scripts(settings, may_use, described);
+            list("tools", tools.into_iter())
+        })
     }
 
     /// What a model is told before anything else.
     pub(super) fn instructions(&self, view: &View) -> &str {
-        let mode = view.mode(self.moment.settings());
-        let text = &self.instructions[usize::from(mode == RoutingMode::Direct)];
+        let mode = self.mode(view);
+        let [search, direct, scripts] = &self.instructions;
+        let text = match mode {
+            RoutingMode::Direct => direct,
+            RoutingMode::CodeExecution => scripts,
+            RoutingMode::RetrieveTools | RoutingMode::Proxy => search,
+        };
         text.get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
 
@@ -186,6 +205,8 @@ impl Router {
     pub(super) async fn tools_of(&self, caller: &Caller, mode: RoutingMode) -> Raw {
         match mode {
             RoutingMode::Direct => self.lists(caller).await.direct.clone(),
+            // It says what there is to be called.
+            RoutingMode::CodeExecution => self.lists(caller).await.scripted().clone(),
             // Of ours, which need no discovery.
             _ => self.prepared(caller).built_in.clone(),
         }
@@ -304,6 +325,7 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
+        scripted: OnceLock::new(),
         instructions: Default::default(),
         view: rules.view(caller),
         caller: caller.clone(),

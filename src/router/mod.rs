@@ -10,6 +10,7 @@ mod header_params;
 mod instructions;
 mod lists;
 mod opening;
+mod operator_scripts;
 mod quarantine;
 mod recording;
 mod resources;
@@ -32,6 +33,7 @@ use crate::{
     activity::Activity,
     call_context::{CallContext, ClientSession},
     catalog::Catalog,
+    code_execution::Scripts,
     config::{RoutingMode, Settings},
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
@@ -101,6 +103,7 @@ struct Parts {
     search: ToolSearch,
     activity: Activity,
     management: Management,
+    scripts: Scripts,
 }
 
 /// What became of a request.
@@ -120,6 +123,7 @@ impl Router {
         upstreams: Upstreams,
         activity: Activity,
         management: Management,
+        scripts: Scripts,
     ) -> Self {
         let search = ToolSearch::new(gate.clone(), catalog.clone(), upstreams.clone());
         Self(Arc::new(Parts {
@@ -133,6 +137,7 @@ impl Router {
             tasks: tasks::Tasks::default(),
             activity,
             management,
+            scripts,
         }))
     }
 

@@ -70,6 +70,27 @@ impl<'a> ToolCalls<'a> {
         let called = calling.instrument(inner.span.clone()).await;
         called.map(Reply::Passed)
     }
+
+    /// Records a call that is not made, in the course of the one that this built-in tool answers.
+    pub(super) fn refuse(self, outer: &CallContext, declared: &DeclaredCall<'_>, why: &Failure) {
+        let inner = outer.child(method::TOOLS_CALL);
+        let body = CallBody::Arguments(declared.arguments.as_ref());
+        let mut record = self.0.begin(&inner, None, method::TOOLS_CALL, body);
+        record.is_of(Some(declared.server), &Thing::Tool(declared.tool.into()));
+        record.failed(why);
+    }
+}
+
+/// As operators hear of it.
+pub(super) fn as_failure(error: RequestError) -> Failure {
+    match error {
+        RequestError::Failed(failure) => failure,
+        RequestError::Rpc(error) => Failure::new(
+            ErrorCode::InvalidArguments,
+            error.message,
+            "Correct the request.",
+        ),
+    }
 }
 
 impl Router {
@@ -91,15 +112,8 @@ impl Router {
             arguments: args.cloned(),
             intent: None,
         };
-        match self.call_recorded(context, declared, params).await {
-            Ok(outcome) => Ok(outcome),
-            Err(RequestError::Failed(failure)) => Err(failure),
-            Err(RequestError::Rpc(error)) => Err(Failure::new(
-                ErrorCode::InvalidArguments,
-                error.message,
-                "Correct the request.",
-            )),
-        }
+        let called = self.call_recorded(context, declared, params).await;
+        called.map_err(as_failure)
     }
 
     /// [`Router::call_declared`], with its record. Those of operators are made in the course of no other.

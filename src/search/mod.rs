@@ -6,10 +6,14 @@ mod closest;
 mod notice;
 mod run;
 mod signature;
+mod typed_signature;
 
 use std::sync::Arc;
 
-pub use self::answer::{Detail, search_lists};
+pub use self::{
+    answer::{Detail, search_lists},
+    typed_signature::typed_signature,
+};
 use self::{notice::Absent, run::SearchState};
 use crate::{
     access::Caller,

@@ -9,6 +9,7 @@ use mcpproxy::{
     authorization::Logins,
     call_context::{CallContext, CallIds},
     catalog::{Catalog, Listing, Matching, Query, ServerCatalog, Snapshot, Writer, last_known},
+    code_execution::Scripts,
     config::{Keeper, Overrides, RoutingMode, Settings, Surroundings, parse},
     gate::Gate,
     long_work::Stop,
@@ -164,7 +165,10 @@ fn lists(c: &mut Criterion) {
             Logins::new(folder.path()),
         );
         let (upstreams, activity) = (Upstreams::default(), Activity::none());
-        let router = Router::new(watched, gate, catalog, upstreams, activity, management);
+        let scripts = Scripts::run_by(None);
+        let router = Router::new(
+            watched, gate, catalog, upstreams, activity, management, scripts,
+        );
         let list = || {
             let view = View::Mode(RoutingMode::Direct);
             match runtime.block_on(router.request(&context, &view, &request)) {

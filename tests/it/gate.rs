@@ -5,6 +5,7 @@ mod every_way;
 mod held_things;
 mod outcome;
 mod records;
+mod scripts;
 mod spellings;
 mod ways;
 

@@ -54,6 +54,7 @@ const DOORS: &[(&str, &[&str])] = &[
     ("redb", &["activity"]),
     ("regex", &["scanner"]),
     ("ring", &["sealing", "link/remote/tls"]),
+    ("rquickjs", &["code_execution/engine"]),
     ("rmcp", &["upstream/connect/control", "authorization"]),
     ("rustls", &["link"]),
     ("sd_notify", &["daemon"]),

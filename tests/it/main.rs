@@ -19,6 +19,8 @@ mod chaos;
 mod cli;
 #[cfg(target_os = "linux")]
 mod client_limits;
+#[cfg(unix)]
+mod code_execution;
 mod connections;
 mod continued_sessions;
 mod credentials;

@@ -111,6 +111,14 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
         check(&text, "`session_key` is too easy to guess");
     }
     check(
+        r#"{"code_execution_timeout_ms": 0}"#,
+        "`code_execution_timeout_ms` must be a whole number from 1 to 600000",
+    );
+    check(
+        r#"{"enable_code_execution": "yes"}"#,
+        "`enable_code_execution`",
+    );
+    check(
         r#"{"data_dir": "${NOPE}"}"#,
         "`data_dir` refers to the environment variable NOPE",
     );
@@ -120,7 +128,7 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
 #[test]
 fn unknown_keys_are_reported_and_never_fatal() {
     let settings = read(
-        r#"{"listne": ":1", "activity": {"max_ag": 1}, "enable_code_execution": false,
+        r#"{"listne": ":1", "activity": {"max_ag": 1}, "enable_code_execution": true,
             "tool_response_limit": 0, "servers": {}, "top_k": 1, "top_k": 2,
             "mcpServers": {"s": {"command": "x", "comand": "y"}}}"#,
     );

@@ -20,6 +20,7 @@ use crate::{
     activity::Activity,
     call_context::CallIds,
     catalog::Catalog,
+    code_execution::Scripts,
     config::{self, Settings, Surroundings},
     gate::Gate,
     management::Management,
@@ -63,6 +64,7 @@ impl Endpoints {
             Upstreams::default(),
             Activity::none(),
             management,
+            Scripts::run_by(None),
         );
         let closing = CancellationToken::new();
         let sessions = Sessions::new(session_ids(), SessionRecords::default());

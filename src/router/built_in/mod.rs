@@ -4,6 +4,7 @@
 mod arguments;
 mod call_arguments;
 mod call_tools;
+mod code_execution;
 mod describe_tool;
 mod quarantine_security;
 mod retrieve_tools;
@@ -12,6 +13,7 @@ mod upstream_servers;
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
+pub(super) use self::code_execution::definition_with;
 pub use self::{
     arguments::{ToolRequest, passed_on},
     call_arguments::stated_intent,
@@ -19,6 +21,7 @@ pub use self::{
 use super::{Reply, RequestError, Router, tool_calls::ToolCalls};
 use crate::{
     call_context::CallContext,
+    code_execution::Scripts,
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Gate,
@@ -37,6 +40,7 @@ const ALL: &[BuiltIn] = &[
     call_tools::ANY,
     upstream_servers::TOOL,
     quarantine_security::TOOL,
+    code_execution::TOOL,
 ];
 
 /// A tool of our own.
@@ -61,6 +65,7 @@ pub(super) struct Call<'a> {
     search: &'a ToolSearch,
     calls: ToolCalls<'a>,
     management: &'a Management,
+    scripts: &'a Scripts,
     context: &'a CallContext,
     /// All params, `_meta` included.
     params: &'a Raw,
@@ -85,11 +90,27 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
     let is_listed = |tool: &&BuiltIn| {
         (tool.name != call_tools::ANY.name || call_tools::lists_any(settings))
             && (tool.name != upstream_servers::TOOL.name || upstream_servers::is_listed(settings))
+            && (tool.name != code_execution::TOOL.name || code_execution::is_listed(settings))
             && may_use(tool.name)
     };
     ALL.iter()
         .filter(is_listed)
         .map(|tool| tool.definition(settings))
+        .collect()
+}
+
+/// The definitions that the mode `code_execution` lists. What the script's own says of the servers is put in by `described`.
+pub(super) fn listed_for_scripts(
+    settings: &Settings,
+    may_use: impl Fn(&str) -> bool,
+    described: impl Fn() -> Raw,
+) -> Vec<Raw> {
+    let scripts = may_use(code_execution::TOOL.name).then(described);
+    let search = [retrieve_tools::TOOL, describe_tool::TOOL];
+    let search = search.iter().filter(|tool| may_use(tool.name));
+    scripts
+        .into_iter()
+        .chain(search.map(|tool| tool.definition(settings)))
         .collect()
 }
 
@@ -101,7 +122,18 @@ pub(super) fn names<'a>() -> impl Iterator<Item = &'a str> {
 impl BuiltIn {
     /// The definition as clients see it.
     pub(super) fn definition(&self, settings: &Settings) -> Raw {
+        self.definition_with(settings, "")
+    }
+
+    /// The same with more at the end of its description.
+    fn definition_with(&self, settings: &Settings, more: &str) -> Raw {
         let mut definition = (self.define)(settings);
+        if let Some(said) = definition["description"]
+            .as_str()
+            .filter(|_| !more.is_empty())
+        {
+            definition["description"] = format!("{said}{more}").into();
+        }
         // Clients that load tools on demand must not have to search for the search.
         definition["_meta"]["anthropic/alwaysLoad"] = true.into();
         Raw::author(&definition)
@@ -124,6 +156,7 @@ impl BuiltIn {
             search: &router.0.search,
             calls: ToolCalls::new(router),
             management: &router.0.management,
+            scripts: &router.0.scripts,
             context,
             params,
             arguments,

@@ -4,11 +4,12 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// Tools of our own that make a call, each with its `Way`.
-const CALLING: [&str; 4] = [
+const CALLING: [&str; 5] = [
     "call_tool",
     "call_tool_destructive",
     "call_tool_read",
     "call_tool_write",
+    "code_execution",
 ];
 
 /// Tools of our own that only tell of tools; `no_answer_to_an_agent_has_the_text_of_what_is_held` asks each of them.
@@ -67,7 +68,13 @@ const HARMLESS: [&str; 19] = [
 const LISTENING: [&str; 1] = ["subscriptions/listen"];
 
 /// Endpoints of MCP clients. Each mode answers every name, whatever it lists; `/mcp/all` and `/mcp/server/NAME` stand for all.
-const ENDPOINTS: [&str; 4] = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/server/{name}"];
+const ENDPOINTS: [&str; 5] = [
+    "/mcp",
+    "/mcp/all",
+    "/mcp/call",
+    "/mcp/code",
+    "/mcp/server/{name}",
+];
 
 /// What else is served.
 const BESIDE: [&str; 4] = [
@@ -77,12 +84,13 @@ const BESIDE: [&str; 4] = [
     "/register",
 ];
 
-/// REST of operators, on the local socket alone. Only `call` reaches a tool.
-const REST: [&str; 21] = [
+/// REST of operators, on the local socket alone. Only `call` and `code` reach a tool.
+const REST: [&str; 22] = [
     "/api/v1/activity",
     "/api/v1/activity/export",
     "/api/v1/activity/{id}",
     "/api/v1/call",
+    "/api/v1/code",
     "/api/v1/config/reload",
     "/api/v1/lock",
     "/api/v1/servers",

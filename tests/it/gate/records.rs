@@ -22,6 +22,7 @@ fn endpoint(way: Way, server: &str) -> String {
     match way {
         Way::Native | Way::NativeModern => format!("/mcp/server/{server}"),
         Way::Rest | Way::Cli => "/api/v1/call".to_owned(),
+        Way::ScriptRest => "/api/v1/code".to_owned(),
         _ => "/mcp/all".to_owned(),
     }
 }
@@ -42,7 +43,8 @@ async fn every_way_in_leaves_one_record_of_each_call() {
             let outcome = house.call(way, server, tool).await;
             let records = since(&house, &mut last).await;
             // To know the effect of a tool `call_tool` has to know its server, and calls nothing where there is none.
-            let is_built_in = matches!(way, Way::Variant(_) | Way::CallTool);
+            let is_script = matches!(way, Way::Script | Way::ScriptBatch | Way::ScriptRest);
+            let is_built_in = is_script || matches!(way, Way::Variant(_) | Way::CallTool);
             if way == Way::CallTool && server == "wrong" {
                 assert_eq!(records.len(), 1, "{records:?}");
                 assert_eq!(records[0]["code"], "server_misconfigured");
@@ -64,7 +66,7 @@ async fn every_way_in_leaves_one_record_of_each_call() {
                 Outcome::Passed => assert_eq!(call["outcome"], "ok"),
                 Outcome::Refused(code) => assert_eq!(call["code"], *code, "{call}"),
             }
-            let caller = if matches!(way, Way::Rest | Way::Cli) {
+            let caller = if matches!(way, Way::Rest | Way::Cli | Way::ScriptRest) {
                 "operator"
             } else {
                 "anonymous"
@@ -77,8 +79,19 @@ async fn every_way_in_leaves_one_record_of_each_call() {
                 assert_eq!(call["parent"], outermost["call"], "{call}");
                 assert_eq!(outermost["server"], Value::Null);
                 let name = outermost["tool"].as_str().expect("a name");
-                assert!(name.starts_with("call_tool"), "{name}");
-                assert_eq!(outermost["code"], call["code"], "{outermost}");
+                let expected = if is_script {
+                    "code_execution"
+                } else {
+                    "call_tool"
+                };
+                assert!(name.starts_with(expected), "{name}");
+                // A script that was told why goes on.
+                let code = if is_script {
+                    &Value::Null
+                } else {
+                    &call["code"]
+                };
+                assert_eq!(&outermost["code"], code, "{outermost}");
             }
         }
     }

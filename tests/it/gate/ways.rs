@@ -26,6 +26,10 @@ pub(super) enum Way {
     Variant(&'static str),
     /// Through the tool `call_tool`.
     CallTool,
+    /// `call_tool` and `call_tools` in a script of `code_execution`, and one that `mcpproxy code` sends.
+    Script,
+    ScriptBatch,
+    ScriptRest,
     /// `tools/call` on `/mcp/server/SERVER`, by a client with a handshake and by one without.
     Native,
     NativeModern,
@@ -35,13 +39,16 @@ pub(super) enum Way {
     Cli,
 }
 
-pub(super) const WAYS: [Way; 10] = [
+pub(super) const WAYS: [Way; 13] = [
     Way::Offered,
     Way::OfferedModern,
     Way::Variant("read"),
     Way::Variant("write"),
     Way::Variant("destructive"),
     Way::CallTool,
+    Way::Script,
+    Way::ScriptBatch,
+    Way::ScriptRest,
     Way::Native,
     Way::NativeModern,
     Way::Rest,
@@ -229,6 +236,9 @@ impl House {
                 let arguments = json!({ "server": server, "tool": tool }).to_string();
                 self.all.call("call_tool", &arguments).await
             }
+            Way::Script | Way::ScriptBatch | Way::ScriptRest => {
+                return self.script_call(way, server, tool).await;
+            }
             Way::Native => self.native(server).call(tool, "{}").await,
             Way::NativeModern => {
                 let modern = ModernClient::new(&self.daemon, &path);
@@ -313,7 +323,10 @@ fn configured(servers: &BTreeMap<String, Upstream>, more: impl Fn(&str) -> Value
     let entry = |builder: Builder, (name, server): (&String, &Upstream)| {
         builder.upstream_with(name, server, more(name))
     };
-    servers.iter().fold(TestDaemon::builder(), entry)
+    let scripts = json!({ "enable_code_execution": true });
+    servers
+        .iter()
+        .fold(TestDaemon::builder().config(scripts), entry)
 }
 
 /// What a client can ask of a server besides its tools.

@@ -70,6 +70,7 @@ const SPAWNS: &[Exception] = &[
         1,
         "a thread that ends with the output of the daemon, or with this command",
     ),
+    ("code_execution/sandbox.rs", 1, "waited for at once"),
     ("config/keeper.rs", 2, "waited for at once"),
     ("daemon/data_folder.rs", 1, "waited for at once"),
     ("daemon/running.rs", 1, "waited for at once"),

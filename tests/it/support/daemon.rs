@@ -217,6 +217,7 @@ impl TestDaemon {
             locked,
             // The developer's own start-up files are none of a test's business.
             login_path: LoginPath::unasked(),
+            script_program: Some(PathBuf::from(env!("CARGO_BIN_EXE_mcpproxy"))),
         };
         let started = within("the daemon to start", daemon::start(options)).await;
         let running = started.unwrap_or_else(|error| panic!("{error}"));

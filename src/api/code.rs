@@ -1,0 +1,61 @@
+//! `/api/v1/code`: runs a script, whose calls pass the same gate as those of an MCP client's script.
+
+use axum::{
+    Extension, Router as HttpRouter,
+    extract::{State, rejection::BytesRejection},
+    routing::post,
+};
+use bytes::Bytes;
+use http::HeaderMap;
+use tracing::Instrument;
+
+use super::{Answer, Api, json_response, telling, wrong};
+use crate::{
+    access::Caller,
+    call_context::CallContext,
+    error_code::Failure,
+    wire::{Raw, method},
+};
+
+pub(super) fn routes() -> HttpRouter<Api> {
+    HttpRouter::new().route("/api/v1/code", post(run))
+}
+
+/// The body is the arguments of `code_execution`; the answer is what that gives, `{"ok", "value" | "error", "logs"?, "tool_calls"}`.
+async fn run(
+    State(api): State<Api>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body = body.map_err(wrong)?;
+    let arguments = Raw::parse(&body).map_err(wrong)?;
+    if !arguments.is_object() {
+        return Err(wrong("it is not an object"));
+    }
+    let mut context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    if !telling::is_wanted(&headers) {
+        return Ok(json_response(ran(&api, &context, &arguments, None).await?));
+    }
+    let (to_client, told) = telling::way();
+    context.to_client = to_client;
+    let answering = async move {
+        let params = telling::asking_for_progress();
+        let ran = ran(&api, &context, &arguments, Some(&params)).await;
+        ran.unwrap_or_else(|failure| Raw::author(&failure).bytes().clone())
+    };
+    Ok(telling::respond(told, answering))
+}
+
+async fn ran(
+    api: &Api,
+    context: &CallContext,
+    arguments: &Raw,
+    params: Option<&Raw>,
+) -> Result<Bytes, Failure> {
+    let running = api.0.router.run_script(context, arguments, params);
+    let result = running.instrument(context.span.clone()).await;
+    let result = result.map_err(|failure| api.0.management.for_operator(failure))?;
+    let answer = result.get("structuredContent").unwrap_or(result);
+    Ok(answer.bytes().clone())
+}

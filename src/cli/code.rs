@@ -1,0 +1,176 @@
+//! `mcpproxy code`: one script through the daemon, under the same limits and through the same gate as an agent's.
+
+use std::{fs::File, io, path::PathBuf};
+
+use clap::Args;
+use http::Method;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::{
+    Location, call, connection,
+    failure::CommandFailure,
+    output::{self, Output},
+};
+use crate::daemon_client::{self, AnswerDeadline};
+
+/// Run a script that calls tools
+///
+/// The script is what agents give to `code_execution`: JavaScript with `call_tool(server, tool, args)` and `call_tools([…])`. It runs in
+/// the daemon's sandbox, under its limits, and its calls pass the same rules as an agent's. What it ends with goes to stdout, what it
+/// logs to stderr. Ends with 1 when the script fails. The configuration has to allow scripts: `"enable_code_execution": true`.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct CodeCommand {
+    /// The script; - reads it from stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// What the script finds as `input`: JSON; @FILE reads it from a file
+    #[arg(long, value_name = "JSON")]
+    input: Option<String>,
+    /// How long it may take, in milliseconds, calls included
+    #[arg(long, value_name = "MS")]
+    timeout: Option<u64>,
+    /// How many calls it may make
+    #[arg(long, value_name = "N")]
+    max_tool_calls: Option<u64>,
+    /// Only this server may be called; may be given several times
+    #[arg(long = "allow-server", value_name = "NAME")]
+    allow_servers: Vec<String>,
+    /// Let it call tools that may delete or overwrite
+    #[arg(long)]
+    allow_destructive: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy code report.js --input '{\"repo\":\"octo/hello\"}'
+  mcpproxy code cleanup.js --allow-server files --allow-destructive --timeout 60000
+  echo 'call_tool(\"demo\", \"add\", {a: 1, b: 2}).value' | mcpproxy code -";
+
+#[derive(Serialize)]
+struct Request<'a> {
+    code: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input: Option<&'a RawValue>,
+    options: Options<'a>,
+}
+
+#[derive(Serialize)]
+struct Options<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timeout_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tool_calls: Option<u64>,
+    allowed_servers: &'a [String],
+    allow_destructive: bool,
+}
+
+#[derive(Deserialize)]
+struct Ended<'a> {
+    #[serde(borrow)]
+    value: Option<&'a RawValue>,
+    error: Option<ScriptError>,
+    #[serde(default)]
+    logs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ScriptError {
+    code: String,
+    message: String,
+    #[serde(default)]
+    stack: String,
+    hint: String,
+}
+
+impl CodeCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let code = self.code()?;
+        let input = self.input.as_deref().map(read_input).transpose()?;
+        let body = serde_json::to_vec(&Request {
+            code: &code,
+            input: input.as_deref(),
+            options: Options {
+                timeout_ms: self.timeout,
+                max_tool_calls: self.max_tool_calls,
+                allowed_servers: &self.allow_servers,
+                allow_destructive: self.allow_destructive,
+            },
+        })
+        .map_err(|error| CommandFailure::failed(format!("failed to write the request: {error}")))?;
+        let files = location.files()?;
+        let mut daemon = connection::open(&files, out).await?;
+        let body = if out.tells_progress() {
+            let told = |line: &[u8]| call::tell(line, out);
+            daemon.send_and_be_told("/api/v1/code", body, told).await?
+        } else {
+            daemon
+                .send(Method::POST, "/api/v1/code", body, AnswerDeadline::Upstream)
+                .await?
+        };
+        show(&body, out)
+    }
+
+    fn code(&self) -> Result<String, CommandFailure> {
+        let name = self.file.display();
+        if self.file.as_os_str() == "-" {
+            return call::read_all(io::stdin().lock(), "the script", "stdin");
+        }
+        let file = File::open(&self.file).map_err(|error| {
+            CommandFailure::failed(format!("failed to open the script {name}: {error}"))
+        })?;
+        call::read_all(file, "the script", &name.to_string())
+    }
+}
+
+/// Reads `--input`, kept as it is written.
+fn read_input(given: &str) -> Result<Box<RawValue>, CommandFailure> {
+    let text = match given.strip_prefix('@') {
+        Some(path) => {
+            let file = File::open(path).map_err(|error| {
+                CommandFailure::failed(format!("failed to open the input in {path:?}: {error}"))
+            })?;
+            call::read_all(file, "the input", path)?
+        }
+        None => given.to_owned(),
+    };
+    RawValue::from_string(text.trim().to_owned()).map_err(|error| {
+        CommandFailure::usage(format!("the input is not JSON: {error}"))
+            .next("give JSON, in single quotes for the shell: --input '{\"text\":\"hello\"}'")
+    })
+}
+
+fn show(body: &[u8], out: Output) -> Result<(), CommandFailure> {
+    let ended: Ended<'_> = daemon_client::read("POST /api/v1/code", body)?;
+    if out.is_json() {
+        output::exact_json(&String::from_utf8_lossy(body))?;
+    } else {
+        for line in &ended.logs {
+            out.note(line);
+        }
+        match ended.value.map(RawValue::get) {
+            Some(text) if text.starts_with('"') => {
+                let text: String = serde_json::from_str(text).unwrap_or_else(|_| text.to_owned());
+                output::foreign_text(&text)?;
+            }
+            Some(json) => output::json(json.as_bytes())?,
+            None => (),
+        }
+    }
+    let Some(error) = ended.error else {
+        return Ok(());
+    };
+    let place = if error.stack.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", error.stack)
+    };
+    let failure = CommandFailure::failed(format!("{}: {}{place}", error.code, error.message));
+    let failure = failure.next(error.hint);
+    Err(if out.is_json() {
+        failure.shown()
+    } else {
+        failure
+    })
+}

@@ -1,0 +1,128 @@
+//! What a script ended with, from the engine's words to ours.
+
+use rquickjs::{CatchResultExt, CaughtError, Coerced, Ctx, Exception, Value};
+use serde_json::value::RawValue;
+
+use super::{stack_trace, watch::Watch};
+use crate::{
+    code_execution::{ScriptCode, ScriptFailure, limits},
+    wire::Raw,
+};
+
+/// Why it failed. `before` is how many characters were put before its first line.
+pub(super) fn failure_of(caught: CaughtError<'_>, watch: &Watch, before: u32) -> ScriptFailure {
+    let thrown = match caught {
+        CaughtError::Exception(exception) => of_exception(&exception, before),
+        CaughtError::Value(value) => of_value(&value),
+        CaughtError::Error(error) => {
+            ScriptFailure::new(ScriptCode::EngineFailed, error.to_string())
+        }
+    };
+    let Some(stop) = watch.stopped() else {
+        return thrown;
+    };
+    ScriptFailure {
+        stack: thrown.stack,
+        position: thrown.position,
+        ..stop.failure()
+    }
+}
+
+fn of_exception(exception: &Exception<'_>, before: u32) -> ScriptFailure {
+    let text = |key: &str| {
+        let found = exception
+            .as_object()
+            .get::<_, Option<Coerced<String>>>(key)
+            .catch(exception.as_object().ctx());
+        found.ok().flatten().map(|text| text.0).unwrap_or_default()
+    };
+    let (name, message, trace) = (text("name"), text("message"), text("stack"));
+    let code = match (&*name, &*message) {
+        ("InternalError", "out of memory") => ScriptCode::OutOfMemory,
+        ("RangeError", "Maximum call stack size exceeded") => ScriptCode::StackOverflow,
+        // One that was thrown while it ran has frames besides the place.
+        ("SyntaxError", _) if is_of_parser(&trace) => ScriptCode::SyntaxError,
+        _ => ScriptCode::RuntimeError,
+    };
+    let (stack, position) = stack_trace::of_script(&trace, before);
+    let message = match (name.is_empty(), message.is_empty()) {
+        (_, true) => name,
+        (true, false) => message,
+        (false, false) => format!("{name}: {message}"),
+    };
+    ScriptFailure {
+        stack,
+        position,
+        ..ScriptFailure::new(code, message)
+    }
+}
+
+/// The parser of the script names the place alone; what is thrown by a function has the function's name or `(native)`.
+fn is_of_parser(trace: &str) -> bool {
+    let first = trace.lines().next().unwrap_or_default().trim();
+    first.starts_with(&format!("at {}:", stack_trace::SCRIPT))
+}
+
+fn of_value(value: &Value<'_>) -> ScriptFailure {
+    if value.is_null() {
+        // What the engine throws where it has no memory for an error.
+        let why = "the script threw null, as the engine does where memory has run out";
+        return ScriptFailure::new(ScriptCode::OutOfMemory, why);
+    }
+    let written = value
+        .as_string()
+        .and_then(|text| text.to_string().ok())
+        .or_else(|| {
+            let written = value.ctx().json_stringify(value.clone());
+            let written = written.catch(value.ctx()).ok().flatten()?;
+            written.to_string().ok()
+        });
+    let message = match written {
+        Some(text) => format!("thrown: {text}"),
+        None => format!("thrown: a value of type {}", value.type_name()),
+    };
+    ScriptFailure::new(ScriptCode::RuntimeError, message)
+}
+
+/// The value as JSON, if it is data, small and flat enough.
+pub(super) fn json<'js>(
+    ctx: &Ctx<'js>,
+    value: Value<'js>,
+    watch: &Watch,
+    before: u32,
+) -> Result<Box<RawValue>, ScriptFailure> {
+    let unwritten = |why: &str| ScriptFailure::new(ScriptCode::SerializationError, why);
+    if value.is_undefined() {
+        return Ok(RawValue::NULL.to_owned());
+    }
+    let written = ctx.json_stringify(value).catch(ctx).map_err(|caught| {
+        let failure = failure_of(caught, watch, before);
+        let is_thrown = failure.code == ScriptCode::RuntimeError;
+        if is_thrown {
+            let code = ScriptCode::SerializationError;
+            let message = format!("the value cannot be written as JSON: {}", failure.message);
+            return ScriptFailure {
+                code,
+                ..ScriptFailure::new(code, message)
+            };
+        }
+        failure
+    })?;
+    let written = written.ok_or_else(|| unwritten("the value is a function or a symbol"))?;
+    let text = written
+        .to_string()
+        .map_err(|_| unwritten("the value has a text that is no Unicode"))?;
+    if text.len() > limits::VALUE {
+        let why = format!(
+            "the value has {} bytes as JSON; {} are allowed",
+            text.len(),
+            limits::VALUE
+        );
+        return Err(ScriptFailure::new(ScriptCode::OutputLimitExceeded, why));
+    }
+    let is_too_deep = Raw::parse_str(&text).is_ok_and(|raw| raw.is_deeper_than(limits::DEPTH));
+    if is_too_deep {
+        return Err(unwritten("the value nests deeper than 128 levels"));
+    }
+    RawValue::from_string(text).map_err(|error| unwritten(&format!("no JSON: {error}")))
+}

@@ -1,0 +1,285 @@
+//! What comes of scripts, without a process around them.
+
+use std::sync::{Arc, Mutex};
+
+use super::*;
+
+/// Answers each call with its own request, and remembers what was asked and logged.
+#[derive(Clone, Default)]
+struct Echo {
+    batches: Arc<Mutex<Vec<String>>>,
+    logs: Arc<Mutex<Vec<String>>>,
+}
+
+impl ScriptHost for Echo {
+    fn call(&mut self, batch: CallBatch) -> Option<Vec<u8>> {
+        let text = serde_json::to_string(&batch).expect("JSON");
+        self.batches.lock().expect("one thread").push(text);
+        let answers = batch.requests.iter().map(|request| {
+            let text = serde_json::Value::from(request.args.get());
+            format!(r#"{{"ok":true,"result":{{"content":[{{"type":"text","text":{text}}}]}}}}"#)
+        });
+        let answers: Vec<String> = answers.collect();
+        Some(format!("[{}]", answers.join(",")).into_bytes())
+    }
+
+    fn log(&mut self, line: String) -> bool {
+        self.logs.lock().expect("one thread").push(line);
+        true
+    }
+}
+
+fn run_in(host: &Echo, code: &str) -> Result<String, ScriptFailure> {
+    let script = EngineScript {
+        code: code.to_owned(),
+        input: RawValue::from_string(r#"{"n":7}"#.to_owned()).expect("JSON"),
+        wall: Duration::from_mins(10),
+        cpu: Duration::from_mins(10),
+    };
+    let mut how = None;
+    run(&script, host.clone(), |end| how = Some(end));
+    match how.expect("every script ends") {
+        ScriptEnd::Value(value) => Ok(value.get().to_owned()),
+        ScriptEnd::Failed(failure) => Err(failure),
+    }
+}
+
+#[track_caller]
+fn gives(code: &str, expected: &str) {
+    let value = run_in(&Echo::default(), code);
+    assert_eq!(value.as_deref(), Ok(expected), "{code}");
+}
+
+#[track_caller]
+fn fails(code: &str, expected: ScriptCode, message: &str, position: Option<(u32, u32)>) {
+    let failure = run_in(&Echo::default(), code).expect_err(code);
+    assert_eq!(failure.code, expected, "{code}: {failure:?}");
+    assert!(failure.message.contains(message), "{code}: {failure:?}");
+    assert_eq!(failure.position, position, "{code}: {failure:?}");
+}
+
+#[test]
+fn a_script_ends_with_its_last_expression_or_what_it_returns() {
+    for (code, expected) in [
+        ("1 + 1", "2"),
+        ("", "null"),
+        ("({a: [1, null, 'x']})", r#"{"a":[1,null,"x"]}"#),
+        ("return input.n", "7"),
+        ("const a = await 5; a + input.n", "12"),
+        ("const a = await 5; return a", "5"),
+        ("(async () => { await null; return [1] })()", "[1]"),
+        ("if (input.n > 5) { return 'large' } 'small'", "\"large\""),
+        ("const input = 3; input", "3"),
+        ("x = 5; x * 2", "10"),
+        ("return 1 // the end", "1"),
+        (
+            "Object.groupBy([1,2], n => n % 2 ? 'odd' : 'even')",
+            r#"{"odd":[1],"even":[2]}"#,
+        ),
+        ("'\\ud800'", r#""\ud800""#),
+        ("[undefined, () => 1]", "[null,null]"),
+    ] {
+        gives(code, expected);
+    }
+}
+
+#[test]
+fn calls_pass_their_arguments_and_give_the_data_of_results() {
+    gives("call_tool('s', 't', {a: 1}).value.a", "1");
+    gives("(await call_tool('s', 't', {a: 1})).value", r#"{"a":1}"#);
+    gives(
+        "call_tool('s', 't')",
+        r#"{"ok":true,"result":{"content":[{"type":"text","text":"{}"}]}}"#,
+    );
+    gives(
+        "call_tools([1,2,3].map(n => ({server: 's', tool: 't', args: {n}}))).map(a => a.value.n)",
+        "[1,2,3]",
+    );
+    gives("call_tools([])", "[]");
+    let host = Echo::default();
+    let code = "call_tools([{server: 'a', tool: 'b'}], {max_parallel: 3}); call_tool('c', 'd', {x: 'ä\\n'})";
+    run_in(&host, code).expect("a value");
+    let batches = host.batches.lock().expect("one thread");
+    assert_eq!(
+        *batches,
+        [
+            r#"{"requests":[{"server":"a","tool":"b","args":{}}],"max_parallel":3}"#,
+            r#"{"requests":[{"server":"c","tool":"d","args":{"x":"ä\n"}}],"max_parallel":1}"#,
+        ]
+    );
+}
+
+#[test]
+fn what_is_no_call_is_an_answer_that_says_so() {
+    for (code, expected, says) in [
+        ("call_tool()", "INVALID_ARGS", "the server is not a text"),
+        (
+            "call_tool('a', {})",
+            "INVALID_ARGS",
+            "the tool is not a text",
+        ),
+        ("call_tool('a', 'b', [1])", "INVALID_ARGS", "not an object"),
+        ("call_tool('a', 'b', 'c')", "INVALID_ARGS", "not an object"),
+        (
+            "const o = {}; o.o = o; call_tool('a', 'b', o)",
+            "SERIALIZATION_ERROR",
+            "circular",
+        ),
+        (
+            "call_tool('a', 'b', {n: 1n})",
+            "SERIALIZATION_ERROR",
+            "BigInt",
+        ),
+        (
+            "call_tool('a', 'b', {get n() { throw 'no' }})",
+            "SERIALIZATION_ERROR",
+            "no",
+        ),
+        ("call_tools('a')", "INVALID_ARGS", "not an array"),
+        (
+            "call_tools([{server: 'a', tool: 'b'}, {}])",
+            "INVALID_ARGS",
+            "element 1",
+        ),
+        (
+            "call_tools([null])",
+            "INVALID_ARGS",
+            "element 0 is not an object",
+        ),
+        (
+            "call_tools([], {max_parallel: 0})",
+            "INVALID_ARGS",
+            "max_parallel",
+        ),
+        (
+            "call_tools([], {max_parallel: 33})",
+            "INVALID_ARGS",
+            "max_parallel",
+        ),
+        (
+            "call_tools(Array(101).fill({server: 'a', tool: 'b'}))",
+            "INVALID_ARGS",
+            "101 calls",
+        ),
+    ] {
+        let host = Echo::default();
+        let value = run_in(&host, code).expect(code);
+        let answer: serde_json::Value = serde_json::from_str(&value).expect("JSON");
+        assert_eq!(answer["ok"], false, "{code}");
+        assert_eq!(answer["error"]["code"], expected, "{code}: {answer}");
+        let message = answer["error"]["message"].as_str().expect("a message");
+        assert!(message.contains(says), "{code}: {message}");
+        assert!(
+            host.batches.lock().expect("one thread").is_empty(),
+            "{code}"
+        );
+    }
+}
+
+#[test]
+fn logs_are_lines_of_text() {
+    let host = Echo::default();
+    let code = "console.log('a', 1, {b: [2]}, null, undefined); console.error(Symbol('s')); \
+                console.warn({toJSON() { throw 1 }}, '\\ud800')";
+    run_in(&host, code).expect("a value");
+    let logs = host.logs.lock().expect("one thread");
+    assert_eq!(
+        *logs,
+        [
+            r#"a 1 {"b":[2]} null undefined"#,
+            "Symbol(s)",
+            "[object Object] \u{fffd}"
+        ]
+    );
+}
+
+#[test]
+fn failures_say_what_and_where() {
+    use ScriptCode::{OutputLimitExceeded, RuntimeError, SerializationError, SyntaxError};
+    fails("let a = ;", SyntaxError, "SyntaxError", Some((1, 9)));
+    fails(
+        "let a = 1;\nreturn a +;",
+        SyntaxError,
+        "SyntaxError",
+        Some((2, 11)),
+    );
+    fails(
+        "1;\n  nothing()",
+        RuntimeError,
+        "nothing is not defined",
+        Some((2, 3)),
+    );
+    fails(
+        "return nothing()",
+        RuntimeError,
+        "nothing is not defined",
+        Some((1, 8)),
+    );
+    fails(
+        "throw new TypeError('no')",
+        RuntimeError,
+        "TypeError: no",
+        Some((1, 11)),
+    );
+    fails("JSON.parse('{')", RuntimeError, "SyntaxError", Some((1, 5)));
+    fails("eval('let let')", RuntimeError, "SyntaxError", Some((1, 1)));
+    fails("throw 'a text'", RuntimeError, "thrown: a text", None);
+    fails("throw {a: 1}", RuntimeError, r#"thrown: {"a":1}"#, None);
+    fails(
+        "await new Promise(() => {})",
+        RuntimeError,
+        "nothing will settle",
+        None,
+    );
+    fails(
+        "await Promise.reject(new Error('x'))",
+        RuntimeError,
+        "Error: x",
+        Some((1, 26)),
+    );
+    fails("() => 1", SerializationError, "a function", None);
+    fails(
+        "const o = {}; o.o = o; o",
+        SerializationError,
+        "circular",
+        None,
+    );
+    fails("10n", SerializationError, "BigInt", None);
+    fails(
+        "let a = []; for (let i = 0; i < 200; i++) a = [a]; a",
+        SerializationError,
+        "128 levels",
+        None,
+    );
+    fails(
+        "'x'.repeat(2000000)",
+        OutputLimitExceeded,
+        "2000002 bytes",
+        None,
+    );
+    fails("\0", SyntaxError, "", None);
+    for floods in [
+        "for (;;) console.log('x'.repeat(1000))",
+        "for (;;) { try { for (;;) console.log('') } catch {} }",
+    ] {
+        let failure = run_in(&Echo::default(), floods).expect_err(floods);
+        assert_eq!(failure.code, OutputLimitExceeded, "{failure:?}");
+    }
+    fails(
+        "const f = () => f() + 1; f()",
+        ScriptCode::StackOverflow,
+        "call stack",
+        Some((1, 16)),
+    );
+}
+
+#[test]
+fn the_prelude_has_the_limits_of_the_daemon() {
+    let said = format!(
+        "MOST = {}, MOST_PARALLEL = {}, PARALLEL = {}",
+        limits::BATCH,
+        limits::MAX_PARALLEL,
+        limits::DEFAULT_PARALLEL
+    );
+    assert!(PRELUDE.contains(&said), "{said}");
+}

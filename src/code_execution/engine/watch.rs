@@ -1,0 +1,122 @@
+//! The clocks of a running script, and why it was stopped.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use rquickjs::{Ctx, Error, Exception};
+
+use crate::code_execution::{ScriptCode, ScriptFailure, limits, restrictions};
+
+/// Why a script is stopped from outside: it cannot catch that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interruption {
+    /// It has taken too long.
+    Wall(Duration),
+    /// It has computed too long.
+    Cpu(Duration),
+    /// It has logged too much.
+    Console,
+    /// Whoever made its calls is gone.
+    Alone,
+}
+
+/// Looks after one script.
+pub(super) struct Watch {
+    began: Instant,
+    wall: Duration,
+    cpu: Duration,
+    /// What the thread had computed when it began, where the system says so.
+    computed: Option<Duration>,
+    /// Waited for calls; counts for computing where the system says nothing.
+    waited: Cell<Duration>,
+    logged: Cell<usize>,
+    stopped: Cell<Option<Interruption>>,
+}
+
+impl Watch {
+    pub(super) fn new(wall: Duration, cpu: Duration) -> Self {
+        Self {
+            began: Instant::now(),
+            wall,
+            cpu,
+            computed: restrictions::computed_by_this_thread(),
+            waited: Cell::default(),
+            logged: Cell::default(),
+            stopped: Cell::default(),
+        }
+    }
+
+    pub(super) fn stopped(&self) -> Option<Interruption> {
+        self.stopped.get()
+    }
+
+    /// Whether the script is to end now. The engine asks every few thousand steps.
+    pub(super) fn must_stop(&self) -> bool {
+        if self.stopped.get().is_none() {
+            let stop = if self.began.elapsed() > self.wall {
+                Some(Interruption::Wall(self.wall))
+            } else {
+                (self.computed() > self.cpu).then_some(Interruption::Cpu(self.cpu))
+            };
+            self.stopped.set(stop);
+        }
+        self.stopped.get().is_some()
+    }
+
+    fn computed(&self) -> Duration {
+        let now = restrictions::computed_by_this_thread();
+        match (self.computed, now) {
+            (Some(before), Some(now)) => now.saturating_sub(before),
+            _ => self.began.elapsed().saturating_sub(self.waited.get()),
+        }
+    }
+
+    /// Does something that is no computing of the script.
+    pub(super) fn outside<T>(&self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let done = work();
+        self.waited.set(self.waited.get() + began.elapsed());
+        done
+    }
+
+    /// Whether so many bytes more may be logged.
+    pub(super) fn has_room_for(&self, bytes: usize) -> bool {
+        // An empty line is one, too.
+        self.logged.set(self.logged.get() + bytes + 1);
+        self.logged.get() <= limits::CONSOLE
+    }
+
+    /// Stops the script. Should it catch what is thrown here, it ends where the engine asks next.
+    pub(super) fn stop(&self, ctx: &Ctx<'_>, why: Interruption) -> Error {
+        self.stopped.set(Some(why));
+        Exception::throw_internal(ctx, "stopped")
+    }
+}
+
+impl Interruption {
+    pub(super) fn failure(self) -> ScriptFailure {
+        match self {
+            Self::Wall(wall) => {
+                let why = format!("the script took longer than {} ms", wall.as_millis());
+                ScriptFailure::new(ScriptCode::Timeout, why)
+            }
+            Self::Cpu(cpu) => {
+                let why = format!(
+                    "the script computed for longer than {} ms, calls not counted",
+                    cpu.as_millis()
+                );
+                ScriptFailure::new(ScriptCode::Timeout, why)
+            }
+            Self::Console => {
+                let why = format!("the script logged more than {} KiB", limits::CONSOLE >> 10);
+                ScriptFailure::new(ScriptCode::OutputLimitExceeded, why)
+            }
+            Self::Alone => {
+                let why = "nobody makes the script's calls any more";
+                ScriptFailure::new(ScriptCode::EngineFailed, why)
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What passes between the daemon and the process of a script: a line of JSON each. The daemon checks all that comes from there.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::ScriptFailure;
+
+/// To the process, first and once.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ScriptStart {
+    pub(super) code: String,
+    /// What the script finds as `input`.
+    pub(super) input: Box<RawValue>,
+    pub(super) wall_ms: u64,
+    pub(super) cpu_ms: u64,
+}
+
+/// What a running script wants or says.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptEvent {
+    /// It waits for the results of these calls.
+    Calls(CallBatch),
+    /// It logged a line.
+    Log(String),
+    /// It has ended.
+    Ended(ScriptEnd),
+}
+
+/// Calls that a script waits for together.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct CallBatch {
+    /// The calls.
+    pub requests: Vec<ToolCallRequest>,
+    /// How many of them may run at once.
+    pub max_parallel: usize,
+}
+
+/// One call of a script.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ToolCallRequest {
+    /// The server.
+    pub server: String,
+    /// The server's own name of the tool.
+    pub tool: String,
+    /// The arguments, an object.
+    pub args: Box<RawValue>,
+}
+
+/// How a script ended.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScriptEnd {
+    /// With this value, as JSON.
+    Value(Box<RawValue>),
+    /// Without one.
+    Failed(ScriptFailure),
+}
+
+impl From<ScriptFailure> for ScriptEnd {
+    fn from(failure: ScriptFailure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_as_they_are_written() {
+        for line in [
+            r#"{"calls":{"requests":[{"server":"a","tool":"b","args":{"n":1.10}}],"max_parallel":2}}"#,
+            r#"{"log":"x\ny"}"#,
+            r#"{"ended":{"value":{"n":12345678901234567890123}}}"#,
+            r#"{"ended":{"failed":{"code":"TIMEOUT","message":"m","stack":"","position":[1,2]}}}"#,
+        ] {
+            let event: ScriptEvent = serde_json::from_str(line).expect("an event");
+            assert_eq!(serde_json::to_string(&event).expect("JSON"), line);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What the process of a script takes from itself before it runs anything, and the clock of its thread.
+
+use std::time::Duration;
+
+use rustix::{
+    process::{Resource, Rlimit, getrlimit, nice, setrlimit},
+    time::{ClockId, clock_gettime},
+};
+
+use super::limits;
+
+/// Limit: files that the process may have open: its pipes, and what the runtime of the language opens.
+const FILES: u64 = 16;
+
+/// How far the process gives way to others.
+const NICENESS: i32 = 5;
+
+/// The system counts in seconds, and the engine shall be first.
+const CPU_GRACE: u64 = 2;
+
+/// Gives up what a script never needs. What the system refuses to take is no reason not to run: the engine has limits of its own.
+pub(super) fn restrict_this_process(cpu: Duration) {
+    let cpu = cpu.as_secs() + CPU_GRACE;
+    for (resource, most) in [
+        (Resource::Core, 0),
+        (Resource::Fsize, 0),
+        (Resource::Nofile, FILES),
+        (Resource::Cpu, cpu),
+        (Resource::As, limits::ADDRESS_SPACE),
+    ] {
+        let allowed = getrlimit(resource).maximum.unwrap_or(u64::MAX);
+        let most = Some(most.min(allowed));
+        let limit = Rlimit {
+            current: most,
+            maximum: most,
+        };
+        if let Err(error) = setrlimit(resource, limit) {
+            tracing::debug!(?resource, %error, "a limit could not be set");
+        }
+    }
+    if let Err(error) = nice(NICENESS) {
+        tracing::debug!(%error, "the process keeps its priority");
+    }
+}
+
+/// How long this thread has computed.
+pub(super) fn computed_by_this_thread() -> Option<Duration> {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(now.tv_sec).ok()?;
+    let nanoseconds = u32::try_from(now.tv_nsec).ok()?;
+    Some(Duration::new(seconds, nanoseconds))
+}

@@ -1,0 +1,150 @@
+//! A script that runs, as the daemon sees it: what it wants next, and how it ended, whatever its process does.
+
+use std::{io, process::ExitStatus, time::Duration};
+
+use tokio::{
+    io::AsyncWriteExt,
+    process::{Child, ChildStdin, ChildStdout},
+    sync::OwnedSemaphorePermit,
+    time::{Instant, timeout, timeout_at},
+};
+
+use super::{ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure, limits};
+use crate::lines::{self, Line, Lines};
+
+/// How long a process may take to be gone after it closed its output.
+const REAPING: Duration = Duration::from_secs(1);
+
+/// A place to run, and one in the queue. Given back when dropped.
+pub(super) struct ScriptPlace {
+    _runs: OwnedSemaphorePermit,
+    _waits: OwnedSemaphorePermit,
+}
+
+impl ScriptPlace {
+    pub(super) fn new(runs: OwnedSemaphorePermit, waits: OwnedSemaphorePermit) -> Self {
+        Self {
+            _runs: runs,
+            _waits: waits,
+        }
+    }
+}
+
+/// One script in its process. Dropping it kills the process at once.
+pub struct RunningScript {
+    process: Child,
+    input: ChildStdin,
+    lines: Lines<ChildStdout>,
+    /// When the process is killed.
+    deadline: Instant,
+    wall: Duration,
+    _place: ScriptPlace,
+}
+
+/// The process does not read what it is told: it ended.
+#[derive(Debug, thiserror::Error)]
+#[error("the process of the script has ended")]
+pub struct BrokenScript;
+
+impl RunningScript {
+    pub(super) async fn begin(
+        mut process: Child,
+        place: ScriptPlace,
+        start: &[u8],
+        wall: Duration,
+    ) -> io::Result<Self> {
+        let missing = || io::Error::other("a pipe is missing");
+        let input = process.stdin.take().ok_or_else(missing)?;
+        let output = process.stdout.take().ok_or_else(missing)?;
+        let mut script = Self {
+            process,
+            input,
+            lines: Lines::new(output, limits::MESSAGE + (1 << 10)),
+            deadline: Instant::now() + wall + limits::GRACE,
+            wall,
+            _place: place,
+        };
+        let begun = timeout_at(script.deadline, script.tell(start)).await;
+        begun.map_err(|_| io::ErrorKind::TimedOut)??;
+        Ok(script)
+    }
+
+    /// When the script is over, whatever it does.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// The end of a script that is still there at its deadline. `waiting_for` is what it waited for.
+    pub fn timed_out(&self, waiting_for: Option<&str>) -> ScriptFailure {
+        let mut why = format!("the script took longer than {} ms", self.wall.as_millis());
+        if let Some(call) = waiting_for {
+            why.push_str("; it was waiting for ");
+            why.push_str(call);
+        }
+        ScriptFailure::new(ScriptCode::Timeout, why)
+    }
+
+    /// What the script wants next. Cancel-safe, but what comes after [`ScriptEvent::Ended`] says nothing.
+    pub async fn next(&mut self) -> ScriptEvent {
+        let broken = |why: String| ScriptFailure::new(ScriptCode::EngineFailed, why);
+        let line = match self.lines.next().await {
+            Ok(Some(Line::Text(line))) => line,
+            Ok(Some(Line::TooLarge(_))) => {
+                let why = "the script said more at once than is read of it";
+                return ScriptEvent::Ended(broken(why.to_owned()).into());
+            }
+            Ok(None) | Err(_) => {
+                let status = timeout(REAPING, self.process.wait()).await;
+                let status = status.ok().and_then(Result::ok);
+                return ScriptEvent::Ended(ScriptEnd::Failed(died(status)));
+            }
+        };
+        match serde_json::from_slice(&line) {
+            Ok(event) => event,
+            Err(error) => {
+                let why = format!("the engine said what is no message: {error}");
+                ScriptEvent::Ended(broken(why).into())
+            }
+        }
+    }
+
+    /// Gives the script the results that it waits for: a JSON array.
+    pub async fn answer(&mut self, results: &[u8]) -> Result<(), BrokenScript> {
+        let told = timeout_at(self.deadline, self.tell(results)).await;
+        told.map_err(|_| BrokenScript)?.map_err(|_| BrokenScript)
+    }
+
+    async fn tell(&mut self, line: &[u8]) -> io::Result<()> {
+        let mut whole = Vec::with_capacity(line.len() + 1);
+        lines::append(line, &mut whole);
+        self.input.write_all(&whole).await?;
+        self.input.flush().await
+    }
+}
+
+/// Why a process ended without a word. What the engine does not survive is mostly a lack of memory; the time that it computes is
+/// the system's to count where it does not look itself.
+fn died(status: Option<ExitStatus>) -> ScriptFailure {
+    #[cfg(unix)]
+    if let Some(signal) =
+        status.and_then(|status| std::os::unix::process::ExitStatusExt::signal(&status))
+    {
+        // What the system sends for its limits of time: SIGXCPU, and SIGKILL where that is not heeded.
+        let is_for_time = signal == rustix::process::Signal::XCPU.as_raw()
+            || signal == rustix::process::Signal::KILL.as_raw();
+        if is_for_time {
+            let why = format!(
+                "the script computed for longer than {} s, in one step that cannot be interrupted",
+                limits::CPU.as_secs()
+            );
+            return ScriptFailure::new(ScriptCode::Timeout, why);
+        }
+        let why = format!("the engine broke down (signal {signal})");
+        return ScriptFailure::new(ScriptCode::EngineFailed, why);
+    }
+    let why = match status {
+        Some(status) => format!("the engine ended without a word ({status})"),
+        None => "the engine ended without a word".to_owned(),
+    };
+    ScriptFailure::new(ScriptCode::EngineFailed, why)
+}

@@ -1,0 +1,108 @@
+//! The process of a script: reads it from stdin, runs it, says what it wants on stdout, and ends with it, or when nobody is there any
+//! more. It has no files, no secrets and no environment, and it answers to the daemon alone.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Stdin, Stdout, Write},
+    process, thread,
+    time::Duration,
+};
+
+use super::{
+    engine::{self, EngineScript, ScriptHost},
+    limits,
+    messages::{CallBatch, ScriptEvent, ScriptStart},
+    restrictions,
+};
+
+/// Limit: bytes of a message of the daemon: the largest results, with room for what is written around them.
+const LONGEST: u64 = (limits::RESULTS + (1 << 20)) as u64;
+
+/// Runs the script that comes in, and ends this process with it. Comes back only where it cannot begin.
+///
+/// # Errors
+///
+/// There was no script, or no thread for it.
+pub fn run() -> io::Result<()> {
+    let mut input = BufReader::new(io::stdin());
+    let line = read_line(&mut input)?;
+    let start: ScriptStart = serde_json::from_slice(&line)?;
+    let cpu = Duration::from_millis(start.cpu_ms);
+    restrictions::restrict_this_process(cpu);
+    let script = EngineScript {
+        code: start.code,
+        input: start.input,
+        wall: Duration::from_millis(start.wall_ms),
+        cpu,
+    };
+    let running = thread::Builder::new()
+        .name("script".to_owned())
+        .stack_size(limits::THREAD_STACK)
+        .spawn(move || {
+            let pipes = Pipes {
+                input,
+                output: io::stdout(),
+            };
+            engine::run(&script, pipes, |end| {
+                // The engine is not taken apart: the process ends as it is.
+                let is_said = say(&mut io::stdout(), &ScriptEvent::Ended(end));
+                process::exit(i32::from(!is_said));
+            });
+        })?;
+    running
+        .join()
+        .map_err(|_| io::Error::other("the engine broke down"))
+}
+
+struct Pipes {
+    input: BufReader<Stdin>,
+    output: Stdout,
+}
+
+impl ScriptHost for Pipes {
+    fn call(&mut self, batch: CallBatch) -> Option<Vec<u8>> {
+        if !say(&mut self.output, &ScriptEvent::Calls(batch)) {
+            return None;
+        }
+        read_line(&mut self.input).ok()
+    }
+
+    fn log(&mut self, line: String) -> bool {
+        say(&mut self.output, &ScriptEvent::Log(line))
+    }
+}
+
+/// Writes a line; whether that worked.
+fn say(output: &mut Stdout, event: &ScriptEvent) -> bool {
+    let Ok(mut line) = serde_json::to_vec(event) else {
+        return false;
+    };
+    line.push(b'\n');
+    output
+        .write_all(&line)
+        .and_then(|()| output.flush())
+        .is_ok()
+}
+
+/// A whole line. The end of the input is an error: the daemon is gone.
+fn read_line(input: &mut impl BufRead) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    input.take(LONGEST).read_until(b'\n', &mut line)?;
+    if line.last() == Some(&b'\n') {
+        Ok(line)
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_breaks_off_is_none() {
+        let read = |text: &str| read_line(&mut text.as_bytes()).ok();
+        assert_eq!(read("{}\nx"), Some(b"{}\n".to_vec()));
+        assert_eq!(read("{}"), None);
+        assert_eq!(read(""), None);
+    }
+}

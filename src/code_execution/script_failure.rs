@@ -1,0 +1,146 @@
+//! Why a script ended without a value: one closed list of codes, each with what to do next.
+
+use serde::{Deserialize, Serialize};
+
+use super::limits;
+
+/// What kind of end it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum ScriptCode {
+    /// It is no JavaScript.
+    SyntaxError,
+    /// It threw something that it did not catch.
+    RuntimeError,
+    /// It took too long, or computed too long.
+    Timeout,
+    /// It held too much.
+    OutOfMemory,
+    /// Its functions called each other too deep.
+    StackOverflow,
+    /// It wanted to make more calls than it may.
+    MaxToolCallsExceeded,
+    /// It logged too much, or its value is too large.
+    OutputLimitExceeded,
+    /// Its value cannot be written as JSON.
+    SerializationError,
+    /// The engine broke down.
+    EngineFailed,
+}
+
+impl ScriptCode {
+    /// Every code.
+    pub const ALL: [Self; 9] = [
+        Self::SyntaxError,
+        Self::RuntimeError,
+        Self::Timeout,
+        Self::OutOfMemory,
+        Self::StackOverflow,
+        Self::MaxToolCallsExceeded,
+        Self::OutputLimitExceeded,
+        Self::SerializationError,
+        Self::EngineFailed,
+    ];
+
+    /// Its spelling and the next step.
+    fn row(self) -> (&'static str, &'static str) {
+        match self {
+            Self::SyntaxError => (
+                "SYNTAX_ERROR",
+                "Correct the script. It is plain JavaScript: no types, no modules.",
+            ),
+            Self::RuntimeError => (
+                "RUNTIME_ERROR",
+                "Correct the script at the line that is named. Calls that it made before have happened.",
+            ),
+            Self::Timeout => (
+                "TIMEOUT",
+                "Do less in one script, make independent calls with call_tools, or give a larger timeout_ms. Calls that it made before have happened.",
+            ),
+            Self::OutOfMemory => (
+                "OUT_OF_MEMORY",
+                "Keep less: take from each result what is needed and let go of the rest. Calls that it made before have happened.",
+            ),
+            Self::StackOverflow => (
+                "STACK_OVERFLOW",
+                "Use a loop in place of the recursion. Calls that it made before have happened.",
+            ),
+            Self::MaxToolCallsExceeded => (
+                "MAX_TOOL_CALLS_EXCEEDED",
+                "Make fewer calls. Those that were made before have happened.",
+            ),
+            Self::OutputLimitExceeded => (
+                "OUTPUT_LIMIT_EXCEEDED",
+                "Log less, and return only what is needed of the results. Calls that the script made have happened.",
+            ),
+            Self::SerializationError => (
+                "SERIALIZATION_ERROR",
+                "Return plain data: objects, arrays, texts, numbers. Calls that the script made have happened.",
+            ),
+            Self::EngineFailed => (
+                "ENGINE_FAILED",
+                "Nothing but this script is affected. Keep less in memory at once. Calls that it made before have happened.",
+            ),
+        }
+    }
+
+    /// The spelling.
+    pub fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// What to do next.
+    pub fn hint(self) -> &'static str {
+        self.row().1
+    }
+}
+
+/// Why a script ended without a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScriptFailure {
+    /// The kind.
+    pub code: ScriptCode,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// Where, frame by frame; empty if that is not known.
+    pub stack: String,
+    /// The line of the script, from 1, and the column in it.
+    pub position: Option<(u32, u32)>,
+}
+
+impl ScriptFailure {
+    /// One without a place.
+    pub fn new(code: ScriptCode, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if message.len() > limits::SHOWN {
+            message.truncate(message.floor_char_boundary(limits::SHOWN));
+            message.push('…');
+        }
+        Self {
+            code,
+            message,
+            stack: String::new(),
+            position: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_written_as_it_is_spelt() {
+        for code in ScriptCode::ALL {
+            let written = serde_json::to_value(code).expect("a text");
+            assert_eq!(written, code.as_str());
+            assert!(!code.hint().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_message_is_cut_where_a_character_ends() {
+        let failure = ScriptFailure::new(ScriptCode::RuntimeError, "ä".repeat(limits::SHOWN));
+        assert_eq!(failure.message.chars().count(), limits::SHOWN / 2 + 1);
+    }
+}

@@ -1,0 +1,120 @@
+//! Starts the processes of scripts: few at once, a bounded number waiting, none without a place.
+
+use std::{
+    env, io,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::Arc,
+    time::Duration,
+};
+
+use serde_json::value::RawValue;
+use tokio::{
+    process::Command,
+    sync::Semaphore,
+    time::{Instant, timeout_at},
+};
+
+use super::{RunningScript, limits, messages::ScriptStart, running::ScriptPlace};
+
+/// How this program is asked to be the process of a script.
+const COMMAND: &str = "run-script";
+
+/// The program that runs, whatever has become of its file since.
+const THIS_PROGRAM: &str = "/proc/self/exe";
+
+/// Starts scripts. Clones share the places.
+#[derive(Clone)]
+pub struct Scripts(Arc<Parts>);
+
+struct Parts {
+    program: PathBuf,
+    /// Those that run.
+    places: Arc<Semaphore>,
+    /// Those that run or wait.
+    queue: Arc<Semaphore>,
+}
+
+/// What is to be run.
+#[derive(Debug)]
+pub struct Script {
+    /// Its text.
+    pub code: String,
+    /// What it finds as `input`.
+    pub input: Box<RawValue>,
+    /// How long it may take, its wait for a place not included.
+    pub wall: Duration,
+}
+
+/// Why a script does not run.
+#[derive(Debug, thiserror::Error)]
+pub enum NotStarted {
+    /// There are too many already.
+    #[error("too many scripts are running")]
+    TooMany,
+    /// The process could not be started.
+    #[error("the process of the script could not be started")]
+    Process(#[source] io::Error),
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl Scripts {
+    /// Scripts are run by this program, or by another one of the same version: tests are not this program.
+    pub fn run_by(program: Option<PathBuf>) -> Self {
+        let own = || {
+            if Path::new(THIS_PROGRAM).exists() {
+                return PathBuf::from(THIS_PROGRAM);
+            }
+            env::current_exe().unwrap_or_else(|_| PathBuf::from("mcpproxy"))
+        };
+        Self(Arc::new(Parts {
+            program: program.unwrap_or_else(own),
+            places: Arc::new(Semaphore::new(limits::PLACES)),
+            queue: Arc::new(Semaphore::new(limits::PLACES + limits::QUEUE)),
+        }))
+    }
+
+    /// Starts a script as soon as there is a place, and waits no longer for that than the script may take. Dropping what comes of it
+    /// ends the script.
+    pub async fn start(&self, script: Script) -> Result<RunningScript, NotStarted> {
+        let parts = &self.0;
+        let waits = parts.queue.clone().try_acquire_owned();
+        let waits = waits.map_err(|_| NotStarted::TooMany)?;
+        let patience = Instant::now() + script.wall;
+        let runs = timeout_at(patience, parts.places.clone().acquire_owned()).await;
+        let runs = runs.map_err(|_| NotStarted::TooMany)?;
+        let runs = runs.map_err(|_| NotStarted::TooMany)?;
+        let place = ScriptPlace::new(runs, waits);
+        let process = self.command().spawn().map_err(NotStarted::Process)?;
+        let wall = script.wall;
+        let start = ScriptStart {
+            code: script.code,
+            input: script.input,
+            wall_ms: milliseconds(wall),
+            cpu_ms: milliseconds(limits::CPU),
+        };
+        let start = serde_json::to_vec(&start);
+        let start = start.map_err(|error| NotStarted::Process(error.into()))?;
+        RunningScript::begin(process, place, &start, wall)
+            .await
+            .map_err(NotStarted::Process)
+    }
+
+    /// A process with nothing of ours but its pipes.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.0.program);
+        command
+            .arg(COMMAND)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        // Elsewhere programs do not start without some of it.
+        #[cfg(unix)]
+        command.env_clear().current_dir("/").process_group(0);
+        command
+    }
+}

@@ -1,0 +1,184 @@
+//! The arguments of a script, and what it may take: never more than is configured. Pure.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::{
+    code_execution::limits,
+    config::CodeExecution,
+    router::built_in::arguments::{check_keys, count, flag, required},
+    wire::Raw,
+};
+
+/// A script that is asked for.
+pub(super) struct ScriptRequest {
+    pub(super) code: String,
+    pub(super) input: Box<RawValue>,
+    pub(super) wall: Duration,
+    /// Nothing where that is not limited.
+    pub(super) max_tool_calls: Option<usize>,
+    /// All if there are none.
+    pub(super) allowed_servers: Vec<String>,
+    pub(super) allows_destructive: bool,
+}
+
+const OPTIONS: [&str; 4] = [
+    "timeout_ms",
+    "max_tool_calls",
+    "allowed_servers",
+    "allow_destructive",
+];
+
+impl ScriptRequest {
+    pub(super) fn read(arguments: &Raw, most: CodeExecution) -> Result<Self, String> {
+        let code = required(arguments, "code")?;
+        if code.len() > limits::CODE {
+            return Err(format!(
+                "`code` has {} bytes; {} are allowed",
+                code.len(),
+                limits::CODE
+            ));
+        }
+        let options = arguments.get("options").filter(|value| !value.is_null());
+        let options = options.unwrap_or_else(Raw::empty_object);
+        if !options.is_object() {
+            return Err("`options` is not an object".to_owned());
+        }
+        check_keys(&options, "in `options`", &OPTIONS, &[])?;
+        let timeout = count(&options, "timeout_ms")?.unwrap_or(most.timeout_ms);
+        let timeout = timeout.min(most.timeout_ms);
+        Ok(Self {
+            code,
+            input: read_input(arguments.get("input"))?,
+            wall: Duration::from_millis(u64::try_from(timeout).unwrap_or(u64::MAX)),
+            max_tool_calls: fewest(read_calls(&options)?, most.max_tool_calls),
+            allowed_servers: read_servers(&options)?,
+            allows_destructive: flag(&options, "allow_destructive")?,
+        })
+    }
+
+    pub(super) fn allows(&self, server: &str) -> bool {
+        self.allowed_servers.is_empty() || self.allowed_servers.iter().any(|one| one == server)
+    }
+}
+
+/// Any JSON; an empty object if there is none.
+fn read_input(input: Option<Raw>) -> Result<Box<RawValue>, String> {
+    let input = input.unwrap_or_else(Raw::empty_object);
+    if input.is_deeper_than(limits::DEPTH) {
+        return Err(format!(
+            "`input` nests deeper than {} levels",
+            limits::DEPTH
+        ));
+    }
+    RawValue::from_string(input.as_str().to_owned()).map_err(|error| format!("`input` is {error}"))
+}
+
+/// 0 says the same as nothing.
+fn read_calls(options: &Raw) -> Result<usize, String> {
+    let written = options.get("max_tool_calls");
+    let is_zero = written.is_some_and(|written| {
+        let text = written
+            .string()
+            .unwrap_or_else(|| written.as_str().to_owned());
+        matches!(text.trim(), "0" | "0.0")
+    });
+    if is_zero {
+        return Ok(0);
+    }
+    Ok(count(options, "max_tool_calls")?.unwrap_or(0))
+}
+
+/// The smaller of two limits, of which 0 is none.
+fn fewest(asked: usize, configured: usize) -> Option<usize> {
+    let limits = [asked, configured].into_iter().filter(|limit| *limit > 0);
+    limits.min()
+}
+
+fn read_servers(options: &Raw) -> Result<Vec<String>, String> {
+    let Some(servers) = options
+        .get("allowed_servers")
+        .filter(|value| !value.is_null())
+    else {
+        return Ok(Vec::new());
+    };
+    let wrong = || "`allowed_servers` is not an array of names".to_owned();
+    if !servers.as_bytes().starts_with(b"[") {
+        return Err(wrong());
+    }
+    let names = servers.elements().map(|name| name.string());
+    names.collect::<Option<Vec<_>>>().ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOST: CodeExecution = CodeExecution {
+        is_on: true,
+        timeout_ms: 1000,
+        max_tool_calls: 5,
+    };
+
+    #[track_caller]
+    fn check(arguments: &str, most: CodeExecution, expected: Result<&str, &str>) {
+        let arguments = Raw::parse_str(arguments).expect("JSON");
+        let read = ScriptRequest::read(&arguments, most).map(|read| {
+            format!(
+                "{} {} {} {:?} {:?} {}",
+                read.code,
+                read.input.get(),
+                read.wall.as_millis(),
+                read.max_tool_calls,
+                read.allowed_servers,
+                read.allows_destructive
+            )
+        });
+        assert_eq!(read.as_deref().map_err(String::as_str), expected);
+    }
+
+    #[test]
+    fn a_script_gets_what_it_asks_for_within_what_is_configured() {
+        check(r#"{"code":"1"}"#, MOST, Ok("1 {} 1000 Some(5) [] false"));
+        let all = r#"{"code":"1","input":{"n":1.10},"options":{"timeout_ms":"500","max_tool_calls":3,"allowed_servers":["a"],"allow_destructive":true}}"#;
+        check(all, MOST, Ok(r#"1 {"n":1.10} 500 Some(3) ["a"] true"#));
+        let more = r#"{"code":"1","input":null,"options":{"timeout_ms":5000,"max_tool_calls":9}}"#;
+        check(more, MOST, Ok("1 null 1000 Some(5) [] false"));
+        let none = CodeExecution {
+            max_tool_calls: 0,
+            ..MOST
+        };
+        let zero = r#"{"code":"1","options":{"max_tool_calls":0}}"#;
+        check(zero, none, Ok("1 {} 1000 None [] false"));
+        check(zero, MOST, Ok("1 {} 1000 Some(5) [] false"));
+        check(more, none, Ok("1 null 1000 Some(9) [] false"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        check("{}", MOST, Err("`code` is missing"));
+        check(r#"{"code":1}"#, MOST, Err("`code` is not a string"));
+        let near = "`timeout` is not known in `options`; the closest name is `timeout_ms`";
+        check(r#"{"code":"","options":{"timeout":1}}"#, MOST, Err(near));
+        let zero = "`timeout_ms` is 0; it is at least 1";
+        check(r#"{"code":"","options":{"timeout_ms":0}}"#, MOST, Err(zero));
+        let servers = "`allowed_servers` is not an array of names";
+        for wrong in ["\"a\"", "[1]", "{}"] {
+            let arguments = format!(r#"{{"code":"","options":{{"allowed_servers":{wrong}}}}}"#);
+            check(&arguments, MOST, Err(servers));
+        }
+        let deep = format!(
+            r#"{{"code":"","input":{}1{}}}"#,
+            "[".repeat(129),
+            "]".repeat(129)
+        );
+        check(&deep, MOST, Err("`input` nests deeper than 128 levels"));
+        let long = format!(r#"{{"code":"{}"}}"#, "x".repeat(limits::CODE + 1));
+        check(
+            &long,
+            MOST,
+            Err("`code` has 262145 bytes; 262144 are allowed"),
+        );
+    }
+}

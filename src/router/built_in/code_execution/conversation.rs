@@ -1,0 +1,126 @@
+//! One script from its start to its end: what it asks for is done, until it has ended, its time is over, or its caller leaves.
+
+use serde_json::value::RawValue;
+use tokio::time::timeout_at;
+
+use super::{
+    answer::EndedScript, arguments::ScriptRequest, inner_calls::InnerCalls, progress::Progress,
+};
+use crate::{
+    code_execution::{
+        CallBatch, RunningScript, ScriptCode, ScriptEnd, ScriptEvent, ScriptFailure, limits,
+    },
+    router::built_in::Call,
+};
+
+pub(super) struct Conversation<'a> {
+    request: &'a ScriptRequest,
+    calls: InnerCalls<'a>,
+    logs: Vec<String>,
+    logged: usize,
+    tool_calls: usize,
+    /// What the script waits for.
+    waiting_for: Option<String>,
+}
+
+impl<'a> Conversation<'a> {
+    pub(super) fn new(call: &'a Call<'a>, request: &'a ScriptRequest) -> Self {
+        Self {
+            request,
+            calls: InnerCalls::new(call, request, Progress::of(call)),
+            logs: Vec::new(),
+            logged: 0,
+            tool_calls: 0,
+            waiting_for: None,
+        }
+    }
+
+    /// Dropping the future withdraws the calls of the script and kills its process.
+    pub(super) async fn carry_on(mut self, mut script: RunningScript) -> EndedScript {
+        let deadline = script.deadline();
+        let ended = timeout_at(deadline, self.until_it_ends(&mut script)).await;
+        let end = ended.unwrap_or_else(|_| {
+            let waiting_for = self.waiting_for.as_deref();
+            ScriptEnd::Failed(script.timed_out(waiting_for))
+        });
+        EndedScript {
+            end: checked(end),
+            logs: self.logs,
+            tool_calls: self.tool_calls,
+        }
+    }
+
+    async fn until_it_ends(&mut self, script: &mut RunningScript) -> ScriptEnd {
+        loop {
+            match script.next().await {
+                ScriptEvent::Ended(end) => return end,
+                ScriptEvent::Log(line) => {
+                    if let Err(failure) = self.log(line) {
+                        return failure.into();
+                    }
+                }
+                ScriptEvent::Calls(batch) => match self.make(&batch).await {
+                    // A process that ended says so where its next event is read.
+                    Ok(results) => drop(script.answer(&results).await),
+                    Err(failure) => return failure.into(),
+                },
+            }
+        }
+    }
+
+    fn log(&mut self, line: String) -> Result<(), ScriptFailure> {
+        self.logged += line.len() + 1;
+        if self.logged > limits::CONSOLE {
+            let why = "the script logged more than is kept";
+            return Err(ScriptFailure::new(ScriptCode::OutputLimitExceeded, why));
+        }
+        self.logs.push(line);
+        Ok(())
+    }
+
+    /// Makes the calls of a batch, all of them or none.
+    async fn make(&mut self, batch: &CallBatch) -> Result<Vec<u8>, ScriptFailure> {
+        let count = batch.requests.len();
+        if count > limits::BATCH {
+            let why = format!("{count} calls at once; {} are allowed", limits::BATCH);
+            return Err(ScriptFailure::new(ScriptCode::RuntimeError, why));
+        }
+        let most = self.request.max_tool_calls;
+        if let Some(most) = most.filter(|most| self.tool_calls + count > *most) {
+            let why = format!(
+                "the script has made {} calls and wanted to make {count} more; {most} are allowed",
+                self.tool_calls
+            );
+            return Err(ScriptFailure::new(ScriptCode::MaxToolCallsExceeded, why));
+        }
+        self.tool_calls += count;
+        self.waiting_for = batch.requests.first().map(|first| {
+            let others = if count > 1 {
+                format!(" and {} more", count - 1)
+            } else {
+                String::new()
+            };
+            format!("{}:{}{others}", first.server, first.tool)
+        });
+        let results = self.calls.make(batch).await;
+        self.waiting_for = None;
+        Ok(results)
+    }
+}
+
+/// What a process says of its end is not believed further than ours is checked.
+fn checked(end: ScriptEnd) -> ScriptEnd {
+    let is_too_large = |value: &RawValue| value.get().len() > limits::VALUE;
+    match end {
+        ScriptEnd::Value(value) if is_too_large(&value) => {
+            let why = "the value is larger than is allowed";
+            ScriptFailure::new(ScriptCode::OutputLimitExceeded, why).into()
+        }
+        ScriptEnd::Failed(failure) => ScriptEnd::Failed(ScriptFailure {
+            stack: failure.stack.chars().take(limits::SHOWN).collect(),
+            position: failure.position,
+            ..ScriptFailure::new(failure.code, failure.message)
+        }),
+        end @ ScriptEnd::Value(_) => end,
+    }
+}

@@ -1,0 +1,163 @@
+//! `code_execution`: a script of an agent, which calls tools and keeps their results to itself. `code_execution` (the room) runs it; here
+//! it is asked for, and what it asks for is done.
+
+mod answer;
+mod arguments;
+mod catalogue;
+mod conversation;
+mod inner_calls;
+mod progress;
+
+use serde_json::{Value, json};
+
+use self::{answer::ScriptAnswer, arguments::ScriptRequest, conversation::Conversation};
+use super::{BuiltIn, Call};
+use crate::{
+    access::Caller,
+    code_execution::{NotStarted, Script, limits},
+    config::Settings,
+    error_code::{ErrorCode, Failure},
+    gate::Moment,
+    router::{Reply, RequestError},
+    wire::Raw,
+};
+pub(super) const TOOL: BuiltIn = BuiltIn {
+    name: "code_execution",
+    arguments: &["code", "input", "options"],
+    aliases: &[],
+    usage: r#"{"code": "call_tool('server', 'tool', {…}).value"}; `input` and `options` {"timeout_ms", "max_tool_calls", "allowed_servers", "allow_destructive"} may stand beside it."#,
+    define,
+    run: |call| Box::pin(async move { run(&call).await }),
+};
+
+/// Said where scripts are not switched on.
+const OFF: &str = "code_execution is switched off";
+
+const ABOUT: &str = "Runs JavaScript (ES2023) that calls tools of the MCP servers behind this proxy. Use it where several calls belong \
+    together, or where only a part of large results is needed: results stay in the script, and only its last expression, or what it \
+    returns, comes back, as JSON. \
+    call_tool(server, tool, args) calls one tool and waits for it: {ok: true, result, value}, where value is the data of the result, or \
+    {ok: false, error: {code, message}}. call_tools([{server, tool, args}, …], {max_parallel}) calls independent tools at once and gives \
+    the same in the same order. Both answer at once, without a promise. console.log(…) comes back as logs. `input` is what was given as \
+    input. There are no files, network, timers or modules. Tools that may destroy something need options.allow_destructive: true, which \
+    is the user's to decide. Find tools with retrieve_tools, their arguments with describe_tool.";
+
+fn define(settings: &Settings) -> Value {
+    let most = settings.code_execution;
+    let about = if most.is_on {
+        ABOUT.to_owned()
+    } else {
+        format!("{OFF}: it answers how to switch it on. {ABOUT}")
+    };
+    let mut calls = json!({ "type": "integer", "minimum": 0, "default": most.max_tool_calls,
+        "description": "How many calls it may make; 0: as many as are allowed" });
+    if most.max_tool_calls > 0 {
+        calls["maximum"] = most.max_tool_calls.into();
+    }
+    json!({
+        "name": "code_execution",
+        "title": "Run a script that calls tools",
+        "description": about,
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "code": { "type": "string", "maxLength": limits::CODE, "description": "The script. `await` and `return` may stand at its top level" },
+                "input": { "description": "Any JSON; the script finds it as `input`", "default": {} },
+                "options": {
+                    "type": "object",
+                    "properties": {
+                        "timeout_ms": {
+                            "type": "integer",
+                            "minimum": 1,
+                            "maximum": most.timeout_ms,
+                            "default": most.timeout_ms,
+                            "description": "How long it may take, calls included",
+                        },
+                        "max_tool_calls": calls,
+                        "allowed_servers": {
+                            "type": "array",
+                            "items": { "type": "string" },
+                            "description": "Only these servers may be called; all if empty",
+                        },
+                        "allow_destructive": {
+                            "type": "boolean",
+                            "default": false,
+                            "description": "Whether it may call tools that may destroy something",
+                        },
+                    },
+                },
+            },
+            "required": ["code"],
+        },
+        "outputSchema": {
+            "type": "object",
+            "properties": {
+                "ok": { "type": "boolean" },
+                "value": { "description": "What the script ended with" },
+                "error": {
+                    "type": "object",
+                    "properties": {
+                        "code": { "type": "string" },
+                        "message": { "type": "string" },
+                        "stack": { "type": "string" },
+                        "line": { "type": "integer" },
+                        "column": { "type": "integer" },
+                        "hint": { "type": "string" },
+                    },
+                    "required": ["code", "message", "stack", "hint"],
+                },
+                "logs": { "type": "array", "items": { "type": "string" }, "description": "What it logged" },
+                "tool_calls": { "type": "integer", "description": "How many calls it made" },
+            },
+            "required": ["ok", "tool_calls"],
+        },
+        "annotations": { "readOnlyHint": false, "destructiveHint": false, "openWorldHint": true },
+    })
+}
+
+/// Whether the mode `retrieve_tools` lists it.
+pub(super) fn is_listed(settings: &Settings) -> bool {
+    settings.code_execution.is_on
+}
+
+async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
+    let settings = call.gate.settings();
+    if !settings.code_execution.is_on {
+        let hint = "Nothing was run. A person can switch it on: \"enable_code_execution\": true in the configuration of mcpproxy, which \
+                    takes effect at once. Without it, find tools with retrieve_tools and call them one by one.";
+        return Err(Failure::new(ErrorCode::ToolDisabled, OFF, hint).into());
+    }
+    let request = ScriptRequest::read(&call.arguments, settings.code_execution);
+    let request = request.map_err(|why| call.wrong(why))?;
+    let script = Script {
+        code: request.code.clone(),
+        input: request.input.clone(),
+        wall: request.wall,
+    };
+    let script = call.scripts.start(script).await.map_err(not_started)?;
+    let ended = Conversation::new(call, &request).carry_on(script).await;
+    Ok(ScriptAnswer::of(&ended).reply())
+}
+
+fn not_started(error: NotStarted) -> Failure {
+    match error {
+        NotStarted::TooMany => Failure::new(
+            ErrorCode::Overloaded,
+            "too many scripts are running",
+            "Nothing was run. Try again in a moment.",
+        ),
+        NotStarted::Process(source) => {
+            tracing::warn!(%source, "the process of a script could not be started");
+            Failure::new(
+                ErrorCode::Internal,
+                "the script could not be started",
+                "Nothing was called. The log of the daemon says why; calls without a script work all the same.",
+            )
+        }
+    }
+}
+
+/// The definition for the mode that lists it first: with what there is to be called.
+pub(in crate::router) fn definition_with(now: &Moment, caller: &Caller) -> Raw {
+    TOOL.definition_with(now.settings(), &catalogue::described(now, caller))
+}

@@ -1,0 +1,177 @@
+//! What a client hears of its script while it runs: the progress of the calls in it, under the one token that the client gave, in one
+//! rising count; and everything else that servers say and ask within those calls, as it is.
+
+use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{
+    call_context::{CallContext, ClientIdentity, ClientReceiver, ClientSender},
+    memory_budget::MemoryBudget,
+    router::built_in::Call,
+    sync::Guarded,
+    wire::{Raw, Revision, meta, method, notification_frame},
+};
+
+/// Limit: bytes that wait to be passed on to the client.
+const WAITING: usize = 4 << 20;
+
+/// Limit: characters of what a server says of its progress.
+const MESSAGE: usize = 300;
+
+pub(super) struct Progress<'a> {
+    outer: &'a CallContext,
+    /// Of the calls in the script.
+    inner: CallContext,
+    told: ClientReceiver,
+    /// The client's.
+    token: Option<Raw>,
+    /// Whether the client wants log lines of servers.
+    hears_logs: bool,
+    counts: Guarded<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    /// How often something was said.
+    said: u64,
+    /// How many calls are done.
+    done: u64,
+    /// How many tokens were given.
+    given: u64,
+    /// Whose progress it is, by the tokens of the calls that are made now.
+    names: BTreeMap<u64, String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Said<'a> {
+    progress_token: &'a Raw,
+    progress: u64,
+    message: &'a str,
+}
+
+impl<'a> Progress<'a> {
+    pub(super) fn of(call: &Call<'a>) -> Self {
+        let outer = call.context;
+        let (to_client, told) = ClientSender::new(&MemoryBudget::of(WAITING));
+        let mut inner = outer.clone();
+        let mut hears_logs = true;
+        if outer.to_client.is_open() {
+            inner.to_client = to_client;
+        }
+        if !outer.revision.has_server_requests() {
+            // Such a client is asked by a result, for which it calls again; a script cannot be run again from where it was. So servers are
+            // told that there is nobody to be asked.
+            inner.revision = Revision::NEWEST_LEGACY;
+            inner.client = Arc::new(ClientIdentity::new(
+                &outer.client.info,
+                &Raw::empty_object(),
+            ));
+            hears_logs = outer.log_level.is_some();
+        }
+        let meta = call.params.get(meta::META);
+        Self {
+            outer,
+            inner,
+            told,
+            token: meta.and_then(|meta| meta.get(meta::PROGRESS_TOKEN)),
+            hears_logs,
+            counts: Guarded::default(),
+        }
+    }
+
+    /// The request in whose course calls are made.
+    pub(super) fn context(&self) -> &CallContext {
+        &self.inner
+    }
+
+    /// What is sent beside the arguments of a call.
+    pub(super) fn params(&self, server: &str, tool: &str) -> Raw {
+        if self.token.is_none() {
+            return Raw::empty_object();
+        }
+        let mut counts = self.counts.lock();
+        counts.given += 1;
+        let number = counts.given;
+        counts.names.insert(number, format!("{server}:{tool}"));
+        Raw::author(&json!({ (meta::META): { (meta::PROGRESS_TOKEN): number } }))
+    }
+
+    /// Passes on what is said, until this is done.
+    pub(super) async fn told_during(&self, mut calls: BoxFuture<'_, ()>) {
+        loop {
+            tokio::select! {
+                biased;
+                frame = self.told.next() => self.pass_on(frame),
+                () = &mut calls => break,
+            }
+        }
+        while let Some(frame) = self.told.take() {
+            self.pass_on(frame);
+        }
+        self.counts.lock().names.clear();
+    }
+
+    /// One more call is done.
+    pub(super) fn count(&self) {
+        let done = {
+            let mut counts = self.counts.lock();
+            counts.done += 1;
+            counts.done
+        };
+        self.say(&format!("{done} calls done"));
+    }
+
+    fn say(&self, message: &str) {
+        let Some(token) = &self.token else { return };
+        let mut counts = self.counts.lock();
+        counts.said += 1;
+        let said = Raw::author(&Said {
+            progress_token: token,
+            progress: counts.said,
+            message,
+        });
+        // Under the lock, so that what comes later counts higher.
+        let frame = notification_frame(method::PROGRESS, Some(&said));
+        self.outer.to_client.send(frame);
+    }
+
+    fn pass_on(&self, frame: Bytes) {
+        let Ok(message) = Raw::parse(&frame) else {
+            return;
+        };
+        let method = message.get("method").and_then(|method| method.string());
+        match method.as_deref() {
+            Some(method::PROGRESS) => {
+                if let Some(params) = message.get("params") {
+                    self.say(&self.told_by(&params));
+                }
+            }
+            Some(method::LOG_MESSAGE) if !self.hears_logs => (),
+            _ => self.outer.to_client.send(frame),
+        }
+    }
+
+    /// `server:tool: message (3 of 10)`.
+    fn told_by(&self, params: &Raw) -> String {
+        let number = params.get(meta::PROGRESS_TOKEN);
+        let number = number.and_then(|number| number.as_str().parse().ok());
+        let name = number.and_then(|number: u64| self.counts.lock().names.get(&number).cloned());
+        let mut said = name.unwrap_or_else(|| "a call".to_owned());
+        if let Some(message) = params.get("message").and_then(|message| message.string()) {
+            said.push_str(": ");
+            said.extend(message.chars().take(MESSAGE));
+        }
+        if let Some(reached) = params.get("progress") {
+            let total = params.get("total");
+            let total = total.map_or_else(String::new, |total| format!(" of {}", total.as_str()));
+            // Writing into a text cannot fail.
+            let _ = write!(said, " ({}{total})", reached.as_str());
+        }
+        said
+    }
+}

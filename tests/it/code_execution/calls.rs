@@ -1,0 +1,276 @@
+//! Calls in scripts: what reaches servers, what comes back, in which order, and what is recorded and told of it.
+
+use serde_json::{Value, json};
+
+use super::{answer, builder, failure, ready, run_with, value, with_echo};
+use crate::support::{
+    behaviours::*,
+    daemon::TestDaemon,
+    fake_upstream::{FakeUpstream, Upstream},
+    patience::until_async,
+};
+
+/// Three servers of different transports, with a tool each that echoes.
+async fn three() -> ([Upstream; 3], TestDaemon) {
+    let servers = [
+        FakeUpstream::stdio().tool("echo", echo()).start().await,
+        FakeUpstream::http().tool("echo", echo()).start().await,
+        FakeUpstream::sse().tool("echo", echo()).start().await,
+    ];
+    let [a, b, c] = &servers;
+    let builder = builder().upstream("a", a).upstream("b", b).upstream("c", c);
+    (servers, builder.start().await)
+}
+
+#[tokio::test]
+async fn a_hundred_calls_over_three_servers_come_back_in_order() {
+    let (servers, daemon) = three().await;
+    let all = daemon.client("/mcp/all").await;
+    for name in ["a__echo", "b__echo", "c__echo"] {
+        all.wait_for_tool(name).await;
+    }
+    let client = daemon.client("/mcp/code").await;
+    // Sixty at once, of which the other forty each need the one before.
+    let code = "
+        const servers = ['a', 'b', 'c'];
+        const wanted = Array.from({length: 60}, (_, n) => ({server: servers[n % 3], tool: 'echo', args: {n}}));
+        const numbers = call_tools(wanted, {max_parallel: 16}).map(answer => answer.value.n);
+        let last = numbers.reduce((sum, n) => sum + n, 0);
+        for (let i = 0; i < 40; i++) {
+            last = call_tool(servers[i % 3], 'echo', {n: last + 1}).value.n;
+        }
+        return {numbers, last};";
+    let answer = answer(&run_with(&client, code, json!({})).await);
+    let numbers: Vec<usize> = (0..60).collect();
+    assert_eq!(
+        answer["value"],
+        json!({ "numbers": numbers, "last": 1770 + 40 })
+    );
+    assert_eq!(answer["tool_calls"], 100);
+    let received = servers
+        .iter()
+        .map(|server| server.received("tools/call").len());
+    assert_eq!(received.collect::<Vec<_>>(), [34, 33, 33]);
+    let recorded = daemon.home().activity("tool=echo&limit=500").await;
+    assert_eq!(recorded.len(), 100);
+    let of_script = daemon.home().activity("tool=code_execution").await;
+    assert_eq!(of_script.len(), 1, "{of_script:?}");
+    for record in &recorded {
+        assert_eq!(record["parent"], of_script[0]["call"], "{record}");
+        assert_eq!(record["caller"], of_script[0]["caller"], "{record}");
+    }
+}
+
+#[tokio::test]
+async fn arguments_and_results_are_plain_values() {
+    let (upstream, _daemon, client) = with_echo().await;
+    let code = "const {n, s} = input; const a = call_tool('up', 'echo', {n, s, list: [1, null, true]}); \
+                [a.ok, a.value, a.result.structuredContent.s]";
+    let arguments = json!({ "code": code, "input": { "n": 1.5, "s": "ä\n\u{2028}" } }).to_string();
+    let reply = client.call("code_execution", &arguments).await;
+    let passed = json!({ "n": 1.5, "s": "ä\n\u{2028}", "list": [1, null, true] });
+    assert_eq!(
+        answer(&reply)["value"],
+        json!([true, passed, "ä\n\u{2028}"])
+    );
+    let sent: Value = serde_json::from_str(&upstream.received("tools/call")[0]).expect("JSON");
+    assert_eq!(sent["params"]["arguments"], passed);
+    assert_eq!(sent["params"]["name"], "echo");
+}
+
+#[tokio::test]
+async fn an_error_of_a_server_is_an_answer() {
+    let upstream = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .tool(
+            "fail",
+            reply(r#"{"content":[{"type":"text","text":"no such file"}],"isError":true}"#),
+        )
+        .tool("refuse", error(r#"{"code":-32001,"message":"not today"}"#))
+        .start()
+        .await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__refuse").await;
+    let code = "['fail', 'refuse'].map(tool => { const a = call_tool('up', tool, {}); return [a.ok, a.error] })";
+    let expected = json!([
+        [false, { "code": "UPSTREAM_ERROR", "message": "no such file" }],
+        [false, { "code": "UPSTREAM_ERROR", "message": "not today", "reason": "-32001" }],
+    ]);
+    assert_eq!(value(&client, code).await, expected);
+}
+
+#[tokio::test]
+async fn large_results_stay_in_the_script() {
+    let upstream = FakeUpstream::stdio()
+        .tool("large", oversized(1 << 20))
+        .tool("huge", oversized(33 << 20))
+        .start()
+        .await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__huge").await;
+    let code = "call_tool('up', 'large').result.content[0].text.length";
+    let reply = run_with(&client, code, json!({})).await;
+    assert_eq!(answer(&reply)["value"], 1 << 20);
+    assert!(reply.frame.len() < 500, "{}", reply.frame.len());
+    // More than a script can be given; the call has happened all the same.
+    let code = "call_tools([{server: 'up', tool: 'huge'}, {server: 'up', tool: 'large'}]).map(a => a.error?.code ?? 'ok')";
+    assert_eq!(
+        value(&client, code).await,
+        json!(["RESULT_TOO_LARGE", "ok"])
+    );
+    assert_eq!(upstream.received("tools/call").len(), 3);
+}
+
+/// A tool that its server declares destructive.
+const WRECK: &str =
+    r#"{"name":"wreck","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}"#;
+
+#[tokio::test]
+async fn what_may_destroy_something_needs_to_be_allowed() {
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(WRECK, echo())
+        .tool("delete_all", echo())
+        .start()
+        .await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__wreck").await;
+    let code = "['wreck', 'delete_all'].map(tool => call_tool('up', tool, {}).error?.code)";
+    let refused = "DESTRUCTIVE_NOT_ALLOWED";
+    assert_eq!(value(&client, code).await, json!([refused, refused]));
+    assert!(upstream.received("tools/call").is_empty());
+    // Nobody else finds out otherwise.
+    let recorded = daemon.home().activity("tool=wreck").await;
+    assert_eq!(recorded.len(), 1);
+    assert_eq!(recorded[0]["code"], "wrong_variant", "{recorded:?}");
+    let reply = run_with(&client, code, json!({ "allow_destructive": true })).await;
+    assert_eq!(answer(&reply)["value"], json!([null, null]));
+    assert_eq!(upstream.received("tools/call").len(), 2);
+}
+
+#[tokio::test]
+async fn what_a_script_may_not_call_has_its_codes() {
+    let names = ["free", "held", "shut"];
+    let mut servers = Vec::new();
+    for _ in names {
+        servers.push(FakeUpstream::stdio().tool("echo", echo()).start().await);
+    }
+    let acl = json!({ "default": "allow", "rules": [{ "tools": ["shut__*"], "policy": "deny" }] });
+    let daemon = builder()
+        .upstream("free", &servers[0])
+        .upstream_with("held", &servers[1], json!({ "quarantined": true }))
+        .upstream("shut", &servers[2])
+        .config(json!({ "serverAuth": { "acl": acl } }))
+        .start()
+        .await;
+    let client = ready(&daemon, "free__echo").await;
+    let code = "input.map(([server, tool]) => { const {error} = call_tool(server, tool); return [error?.code, error?.reason] })";
+    let asked = json!([
+        ["free", "nothing"],
+        ["held", "echo"],
+        ["shut", "echo"],
+        ["absent", "x"],
+        ["free", "echo"]
+    ]);
+    let arguments = json!({ "code": code, "input": asked }).to_string();
+    let found = answer(&client.call("code_execution", &arguments).await);
+    let expected = json!([
+        ["UNKNOWN_TOOL", "unknown_tool"],
+        ["QUARANTINED", "server_quarantined"],
+        ["ACCESS_DENIED", "access_denied"],
+        ["UNKNOWN_SERVER", "unknown_server"],
+        [null, null],
+    ]);
+    assert_eq!(found["value"], expected);
+    let allowed = json!({ "allowed_servers": ["held"] });
+    let code = "call_tool('free', 'echo').error.code";
+    let found = answer(&run_with(&client, code, allowed).await);
+    assert_eq!(found["value"], "SERVER_NOT_ALLOWED");
+    assert_eq!(servers[0].received("tools/call").len(), 1);
+    for server in &servers[1..] {
+        assert!(server.received("tools/call").is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_script_makes_no_more_calls_than_it_may() {
+    let (upstream, _daemon, client) = with_echo().await;
+    let code = "for (let n = 0; ; n++) call_tool('up', 'echo', {n})";
+    let error = failure(&client, code, json!({ "max_tool_calls": 5 })).await;
+    assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED");
+    assert_eq!(upstream.received("tools/call").len(), 5);
+    // A batch that is too large is not begun.
+    let code = "call_tools(Array.from({length: 6}, () => ({server: 'up', tool: 'echo'})))";
+    let error = failure(&client, code, json!({ "max_tool_calls": 5 })).await;
+    assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED");
+    assert_eq!(upstream.received("tools/call").len(), 5);
+}
+
+#[tokio::test]
+async fn a_client_hears_the_progress_of_the_calls_under_its_own_token() {
+    let upstream = FakeUpstream::stdio()
+        .tool("work", progress(3).then(reply_text("done")))
+        .start()
+        .await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__work").await;
+    let code = "call_tool('up', 'work'); call_tools([{server: 'up', tool: 'work'}, {server: 'up', tool: 'work'}]).length";
+    let arguments = json!({ "code": code }).to_string();
+    let reply = client
+        .call_with_progress("code_execution", &arguments, r#""mine""#)
+        .await;
+    assert_eq!(answer(&reply)["value"], 2);
+    let heard: Vec<Value> = reply
+        .notices
+        .iter()
+        .map(|frame| serde_json::from_str(frame).expect("JSON"))
+        .collect();
+    // Nine of the tools, and one for the end of each call.
+    assert_eq!(heard.len(), 12, "{heard:?}");
+    for (n, notice) in heard.iter().enumerate() {
+        assert_eq!(notice["method"], "notifications/progress");
+        assert_eq!(notice["params"]["progressToken"], "mine");
+        assert_eq!(notice["params"]["progress"], n + 1, "it rises by one each");
+    }
+    let first = heard[0]["params"]["message"].as_str();
+    assert!(
+        first.is_some_and(|said| said.starts_with("up:work") && said.contains("1 of 3")),
+        "{heard:?}"
+    );
+    let quiet = client.call("code_execution", &arguments).await;
+    assert_eq!(quiet.notices, [""; 0]);
+}
+
+#[tokio::test]
+async fn calls_of_a_script_have_the_rights_of_its_caller() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let auth = json!({
+        "provider": "bearer",
+        "bearer": { "tokens": { "token-of-ada-0123456789": "ada", "token-of-bob-0123456789": "bob" } },
+        "acl": { "default": "allow", "rules": [
+            { "subjects": ["bob"], "tools": ["up:echo"], "policy": "deny" },
+            { "subjects": ["eve"], "tools": ["code_execution"], "policy": "deny" },
+        ] },
+    });
+    let daemon = builder()
+        .upstream("up", &upstream)
+        .config(json!({ "serverAuth": auth }))
+        .start()
+        .await;
+    let connect = async |who: &str| {
+        let token = format!("Bearer token-of-{who}-0123456789");
+        let speaking = crate::support::client::TestClient::speaking("2025-06-18");
+        speaking
+            .showing("authorization", &token)
+            .connect(&daemon, "/mcp/code")
+            .await
+    };
+    let (ada, bob) = (connect("ada").await, connect("bob").await);
+    let code = "call_tool('up', 'echo', {}).error?.code ?? 'passed'";
+    until_async("ada's call to pass", async || {
+        (value(&ada, code).await == "passed").then_some(())
+    })
+    .await;
+    assert_eq!(value(&bob, code).await, "ACCESS_DENIED");
+    let list = bob.request("tools/list", "{}").await;
+    assert!(!list.frame.contains("echo"), "{}", list.frame);
+}

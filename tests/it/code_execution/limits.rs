@@ -1,0 +1,188 @@
+//! Every limit ends a script with its code, and nothing but the script.
+
+use serde_json::{Value, json};
+
+use super::{answer, builder, failure, ready, run_with, value, with_echo};
+use crate::support::{behaviours::*, fake_upstream::FakeUpstream, patience::until_async};
+
+#[tokio::test]
+async fn each_limit_has_its_code() {
+    let (_upstream, _daemon, client) = with_echo().await;
+    for (code, expected) in [
+        ("for (;;) {}", "TIMEOUT"),
+        (
+            "try { for (;;) {} } catch { for (;;) {} } finally { for (;;) {} }",
+            "TIMEOUT",
+        ),
+        (
+            "await (async function f() { await null; return f() })()",
+            "TIMEOUT",
+        ),
+        ("for (;;) await null", "TIMEOUT"),
+        ("/^(a+)+$/.test('a'.repeat(40) + 'b')", "TIMEOUT"),
+        (
+            "Array.from({length: 3e6}, (_, i) => i % 7).sort(() => { for (;;) {} })",
+            "TIMEOUT",
+        ),
+        // The engine does not look at the clock in these: the daemon ends its process.
+        ("new Array(1_000_000_000) + ''", "TIMEOUT"),
+        (
+            "const s = 'a'.repeat(3e7), n = 'a'.repeat(15e6) + 'b'; s.indexOf(n)",
+            "TIMEOUT",
+        ),
+    ] {
+        let error = failure(&client, code, json!({ "timeout_ms": 400 })).await;
+        assert_eq!(error["code"], expected, "{code}: {error}");
+    }
+    for (code, expected) in [
+        (
+            "const a = []; for (;;) a.push(new Array(1000).fill('x'.repeat(100)))",
+            "OUT_OF_MEMORY",
+        ),
+        (
+            "const a = []; for (;;) a.push(new ArrayBuffer(1e6))",
+            "OUT_OF_MEMORY",
+        ),
+        ("let a = [1]; for (;;) a = [...a, ...a]", "OUT_OF_MEMORY"),
+        ("function f() { return f() + 1 } f()", "STACK_OVERFLOW"),
+        (
+            "for (;;) console.log('x'.repeat(100))",
+            "OUTPUT_LIMIT_EXCEEDED",
+        ),
+        ("'x'.repeat(2 << 20)", "OUTPUT_LIMIT_EXCEEDED"),
+        ("let a = 1; a(", "SYNTAX_ERROR"),
+        ("throw new Error('x')", "RUNTIME_ERROR"),
+        ("() => 1", "SERIALIZATION_ERROR"),
+    ] {
+        let error = failure(&client, code, json!({})).await;
+        assert_eq!(error["code"], expected, "{code}: {error}");
+        assert!(
+            error["hint"].is_string() && error["message"].is_string(),
+            "{error}"
+        );
+    }
+    assert_eq!(value(&client, "1 + 1").await, 2, "nothing else is affected");
+}
+
+#[tokio::test]
+async fn a_script_that_waits_for_a_call_ends_in_time_and_its_call_is_withdrawn() {
+    let upstream = FakeUpstream::stdio().tool("hang", hang()).start().await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__hang").await;
+    let options = json!({ "timeout_ms": 1000 });
+    let error = failure(&client, "call_tool('up', 'hang')", options).await;
+    assert_eq!(error["code"], "TIMEOUT");
+    let message = error["message"].as_str().expect("a message");
+    assert!(message.contains("waiting for up:hang"), "{message}");
+    upstream.wait_for("notifications/cancelled").await;
+}
+
+#[tokio::test]
+async fn what_is_configured_is_the_most_that_can_be_asked_for() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = builder()
+        .upstream("up", &upstream)
+        .config(json!({ "code_execution_timeout_ms": 500, "code_execution_max_tool_calls": 2 }))
+        .start()
+        .await;
+    let client = ready(&daemon, "up__echo").await;
+    let more = json!({ "timeout_ms": 600_000, "max_tool_calls": 0 });
+    let error = failure(&client, "for (;;) {}", more.clone()).await;
+    assert_eq!(error["message"], "the script took longer than 500 ms");
+    let code = "for (;;) call_tool('up', 'echo')";
+    let error = failure(&client, code, more).await;
+    assert_eq!(error["code"], "MAX_TOOL_CALLS_EXCEEDED", "{error}");
+    assert_eq!(upstream.received("tools/call").len(), 2);
+}
+
+#[tokio::test]
+async fn arguments_that_are_wrong_are_named_and_nothing_is_run() {
+    let (_upstream, _daemon, client) = with_echo().await;
+    for (arguments, says) in [
+        (json!({}), "`code` is missing"),
+        (json!({ "code": "1", "opts": {} }), "`opts` is not known"),
+        (
+            json!({ "code": "1", "options": { "timeout": 5 } }),
+            "`timeout_ms`",
+        ),
+        (json!({ "code": "x".repeat(300_000) }), "262144 are allowed"),
+    ] {
+        let failure = client
+            .call("code_execution", &arguments.to_string())
+            .await
+            .failure();
+        assert_eq!(failure["code"], "invalid_arguments", "{failure}");
+        let error = failure["error"].as_str().expect("an error");
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn more_scripts_than_there_are_places_wait_and_too_many_are_refused() {
+    let upstream = FakeUpstream::stdio()
+        .tool("wait", gate("go").then(reply_text("gone")))
+        .start()
+        .await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__wait").await;
+    let client = &client;
+    let script = async || {
+        answer_or_failure(&run_with(client, "call_tool('up', 'wait').value", json!({})).await)
+    };
+    let scripts = (0..45).map(|_| script());
+    let open = async {
+        upstream.wait_for_count("tools/call", 8).await;
+        // Those that are refused have been by then: nobody else is.
+        until_async("the daemon to be asked", async || Some(())).await;
+        upstream.open("go").await;
+    };
+    let (ended, ()) = tokio::join!(futures_util::future::join_all(scripts), open);
+    let done = ended.iter().filter(|end| **end == "gone").count();
+    let refused = ended.iter().filter(|end| **end == "overloaded").count();
+    assert_eq!(done + refused, 45, "{ended:?}");
+    assert!(done >= 40, "eight run and thirty-two wait: {ended:?}");
+}
+
+fn answer_or_failure(reply: &crate::support::client::Reply) -> Value {
+    let text: Value = serde_json::from_str(&reply.text()).expect("JSON");
+    if text["ok"] == true {
+        text["value"].clone()
+    } else {
+        text["code"].clone()
+    }
+}
+
+#[tokio::test]
+async fn logs_come_back_with_the_value_and_with_the_failure() {
+    let (_upstream, _daemon, client) = with_echo().await;
+    let found = answer(&run_with(&client, "console.log('a', {b: 1}); 1", json!({})).await);
+    assert_eq!(found["logs"], json!(["a {\"b\":1}"]));
+    let found = answer(&run_with(&client, "console.log('a'); throw 1", json!({})).await);
+    assert_eq!(found["logs"], json!(["a"]));
+    assert_eq!(found["error"]["code"], "RUNTIME_ERROR");
+    let found = answer(&run_with(&client, "1", json!({})).await);
+    assert!(found.get("logs").is_none(), "{found}");
+}
+
+#[tokio::test]
+async fn a_failure_says_where() {
+    let (_upstream, _daemon, client) = with_echo().await;
+    let code = "const f = () => {\n  return nothing;\n};\nreturn f();";
+    let error = failure(&client, code, json!({})).await;
+    assert_eq!(
+        (&error["line"], &error["column"]),
+        (&json!(2), &json!(10)),
+        "{error}"
+    );
+    let stack = error["stack"].as_str().expect("a stack");
+    assert!(
+        stack.contains("at f (script.js:2:10)") && !stack.contains("prelude"),
+        "{stack}"
+    );
+    let error = failure(&client, "let a = 1;\nlet b = ;", json!({})).await;
+    assert_eq!(
+        (&error["line"], &error["column"]),
+        (&json!(2), &json!(9)),
+        "{error}"
+    );
+}

@@ -1,0 +1,116 @@
+//! Where `code_execution` is listed, and what its description says of the tools that scripts can call.
+
+use serde_json::{Value, json};
+
+use super::{builder, ready};
+use crate::support::{
+    behaviours::*,
+    client::{TestClient, entries},
+    daemon::TestDaemon,
+    fake_upstream::FakeUpstream,
+    patience::until_async,
+};
+
+const TYPED: &str = r#"{"name":"create_issue","description":"Creates","inputSchema":{"type":"object","properties":{"title":{"type":"string"},"labels":{"type":"array","items":{"type":"string"}}},"required":["title"]},"outputSchema":{"type":"object","properties":{"number":{"type":"integer"}},"required":["number"]}}"#;
+
+async fn description(client: &TestClient) -> String {
+    let list = client.request("tools/list", "{}").await;
+    let tools = entries(list.result(), "tools");
+    let tools = tools
+        .iter()
+        .map(|tool| serde_json::from_str::<Value>(tool).expect("JSON"));
+    let mut tools = tools.filter(|tool| tool["name"] == "code_execution");
+    let tool = tools.next().expect("it is listed");
+    tool["description"].as_str().expect("text").to_owned()
+}
+
+#[tokio::test]
+async fn the_mode_for_scripts_lists_it_with_what_can_be_called() {
+    let upstream = FakeUpstream::stdio()
+        .raw_tool(TYPED, echo())
+        .tool("delete_repo", echo())
+        .tool("hidden", echo())
+        .start()
+        .await;
+    let held = FakeUpstream::stdio().tool("unseen", echo()).start().await;
+    let daemon = builder()
+        .upstream_with("up", &upstream, json!({ "disabled_tools": ["hidden"] }))
+        .upstream_with("held", &held, json!({ "quarantined": true }))
+        .start()
+        .await;
+    let client = ready(&daemon, "up__create_issue").await;
+    assert_eq!(
+        client.tool_names().await,
+        ["code_execution", "retrieve_tools", "describe_tool"]
+    );
+    let said = description(&client).await;
+    assert!(
+        said.contains(
+            "\nup:\n  create_issue(title: string, labels?: string[]) → {number: integer}"
+        ),
+        "{said}"
+    );
+    assert!(said.contains("\n  delete_repo() [destructive]"), "{said}");
+    assert!(
+        !said.contains("hidden") && !said.contains("unseen") && !said.contains("held"),
+        "{said}"
+    );
+    assert!(
+        client.initialized.contains("code_execution"),
+        "{}",
+        client.initialized
+    );
+}
+
+#[tokio::test]
+async fn the_description_follows_what_servers_offer_and_is_bounded() {
+    let upstream = FakeUpstream::stdio().tool("first", echo()).start().await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__first").await;
+    assert!(description(&client).await.contains("\n  first()"));
+    let mut events = client.listen().await;
+    let many: Vec<_> = (0..2000)
+        .map(|n| {
+            (
+                crate::support::fake_upstream::plain_tool(&format!("tool_{n}")),
+                echo(),
+            )
+        })
+        .collect();
+    upstream.offer(&many).await;
+    events.next_frame("notifications/tools/list_changed").await;
+    let said = until_async("the new tools", async || {
+        let said = description(&client).await;
+        said.contains("tool_0()").then_some(said)
+    })
+    .await;
+    assert!(
+        said.len() < 10_000 && said.contains(" more, by retrieve_tools"),
+        "{}",
+        said.len()
+    );
+}
+
+#[tokio::test]
+async fn other_modes_list_it_where_it_is_switched_on() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    for on in [true, false] {
+        let daemon = TestDaemon::builder()
+            .upstream("up", &upstream)
+            .config(json!({ "enable_code_execution": on, "routing_mode": "code_execution" }))
+            .start()
+            .await;
+        let all = daemon.client("/mcp/all").await;
+        all.wait_for_tool("up__echo").await;
+        assert!(
+            !all.tool_names()
+                .await
+                .contains(&"code_execution".to_owned())
+        );
+        let names = daemon.client("/mcp/call").await.tool_names().await;
+        assert_eq!(names.contains(&"code_execution".to_owned()), on);
+        let scripts = daemon.client("/mcp").await;
+        assert_eq!(scripts.tool_names().await[0], "code_execution");
+        assert_eq!(description(&scripts).await.contains("switched off"), !on);
+    }
+}
