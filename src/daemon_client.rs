@@ -35,6 +35,8 @@ pub enum AnswerDeadline {
     Daemon,
     /// The answer waits for an upstream.
     Upstream,
+    /// The answer is that of a tool, which its progress keeps alive for half an hour; its server may have to be started first.
+    Call,
 }
 
 impl AnswerDeadline {
@@ -42,6 +44,7 @@ impl AnswerDeadline {
         match self {
             Self::Daemon => Duration::from_secs(30),
             Self::Upstream => Duration::from_mins(10),
+            Self::Call => Duration::from_mins(40),
         }
     }
 }
@@ -251,7 +254,7 @@ impl DaemonClient {
         body: impl Into<Bytes>,
         told: impl FnMut(&[u8]),
     ) -> Result<Bytes, DaemonError> {
-        let deadline = AnswerDeadline::Upstream;
+        let deadline = AnswerDeadline::Call;
         let request = format!("POST {path}");
         let wanted = post(path, body.into(), "application/x-ndjson, application/json")?;
         match timeout(deadline.duration(), self.exchange_lines(wanted, told)).await {

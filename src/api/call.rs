@@ -54,13 +54,12 @@ async fn call(
         args: request.arguments,
     };
     if !telling::is_wanted(&headers) {
-        return Ok(json_response(made(&api, &context, call, None).await?));
+        return Ok(json_response(made(&api, &context, call).await?));
     }
     let (to_client, told) = telling::way();
     context.to_client = to_client;
     let answering = async move {
-        let params = telling::asking_for_progress();
-        let made = made(&api, &context, call, Some(&params)).await;
+        let made = made(&api, &context, call).await;
         made.unwrap_or_else(|failure| Raw::author(&failure).bytes().clone())
     };
     Ok(telling::respond(told, answering))
@@ -74,21 +73,17 @@ struct DeclaredTool {
     args: Option<Raw>,
 }
 
-/// Makes the call. `params` are sent beside the arguments.
-async fn made(
-    api: &Api,
-    context: &CallContext,
-    call: DeclaredTool,
-    params: Option<&Raw>,
-) -> Result<Bytes, Failure> {
+/// Makes the call. Progress is asked for also where nobody is told: it keeps the call alive.
+async fn made(api: &Api, context: &CallContext, call: DeclaredTool) -> Result<Bytes, Failure> {
     let DeclaredTool {
         variant,
         server,
         tool,
         args,
     } = call;
-    let router = &api.0.router;
-    let answering = router.call_tool(context, variant, &server, &tool, args.as_ref(), params);
+    let (router, params) = (&api.0.router, telling::asking_for_progress());
+    let (args, params) = (args.as_ref(), Some(&params));
+    let answering = router.call_tool(context, variant, &server, &tool, args, params);
     let answer = answering.instrument(context.span.clone()).await;
     let answer = answer.map_err(|failure| api.0.management.for_operator(failure))?;
     let (key, payload) = match answer {

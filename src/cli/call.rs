@@ -107,7 +107,7 @@ impl CallCommand {
             daemon.send_and_be_told("/api/v1/call", body, told).await?
         } else {
             daemon
-                .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Upstream)
+                .send(Method::POST, "/api/v1/call", body, AnswerDeadline::Call)
                 .await?
         };
         show(&target, &body, out)

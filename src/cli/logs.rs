@@ -72,6 +72,7 @@ impl DaemonLogs {
             LogLines {
                 lines,
                 file: Some(file),
+                unusable: None,
             },
             out,
         )
@@ -84,6 +85,12 @@ pub(super) fn show(of: &str, log: LogLines, out: Output) -> Result<(), CommandFa
         return output::json(&output::as_json(&log)?);
     }
     match (&log.lines[..], log.file) {
+        ([], _) if log.unusable.is_some() => {
+            let why = log.unusable.unwrap_or_default();
+            out.note(&format!(
+                "{of} wrote nothing: it is not started, because its entry cannot be used: {why}; `mcpproxy upstream show {of}` says how it is"
+            ));
+        }
         ([], Some(file)) => out.note(&format!("nothing was written to {}", file.display())),
         ([], None) => out.note(&format!(
             "{of} writes no log here, because it does not run as a process of this machine; `mcpproxy upstream show {of}` says how it is"

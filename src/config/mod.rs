@@ -77,7 +77,7 @@ pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
-pub use references::VariableLookup;
+pub use references::{VariableLookup, lacks_variable};
 pub use review::entry_for_review;
 pub use schema::SCHEMA;
 pub use secret_uses::secret_uses;

@@ -146,10 +146,11 @@ fn proper(key: &str, value: Value) -> Result<(&'static str, Value), BadPatch> {
     }
     let Some(name) = KEYS.iter().find(|name| **name == key) else {
         let shown = key.get(..key.floor_char_boundary(64)).unwrap_or_default();
-        let meant = unknown_keys::meant(key, KEYS);
-        let meant = meant.map(|meant| format!("; did you mean `{meant}`?"));
-        let meant = meant.unwrap_or_default();
-        return Err(wrong(shown, format_args!("is unknown{meant}")));
+        let meant = match unknown_keys::meant(key, KEYS) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("an entry has {}", unknown_keys::listed(KEYS)),
+        };
+        return Err(wrong(shown, format_args!("is unknown; {meant}")));
     };
     if value == Value::String("null".to_owned()) {
         return Ok((proper_name(name), Value::Null));

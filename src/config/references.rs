@@ -39,6 +39,7 @@ pub(super) struct Text {
 /// Why a string could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadReference {
+    // [`lacks_variable`] knows it by its end.
     #[error("refers to the environment variable {0}, which is not set")]
     Missing(String),
     #[error("refers to the keyring entry {name:?}, which {reason}")]
@@ -49,6 +50,11 @@ pub(super) enum BadReference {
     Unknown(String),
     #[error("has a \"${{\" without its \"}}\"; write \"$${{\" for a literal \"${{\"")]
     Unclosed,
+}
+
+/// Whether an entry cannot be used, for this reason, because a variable is missing where it was read.
+pub fn lacks_variable(reason: &str) -> bool {
+    reason.contains("which is not set")
 }
 
 /// Takes a string as it stands, references included.

@@ -66,6 +66,14 @@ pub(super) fn refused(key: &str, known: &[&str]) -> String {
     }
 }
 
+/// Keys one by one, those that only spell another one differently left out.
+pub(super) fn listed(known: &[&str]) -> String {
+    let other_spellings = ["working_dir", "protocol", "transport", "disabled"];
+    let proper = known.iter().filter(|key| !other_spellings.contains(key));
+    let proper: Vec<String> = proper.map(|key| format!("`{key}`")).collect();
+    proper.join(", ")
+}
+
 fn quoted(keys: &[&str]) -> String {
     let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     keys.join(" and ")

@@ -12,6 +12,7 @@ mod platform;
 mod port;
 mod port_owner;
 mod program;
+mod repeated;
 mod resources;
 mod search_path;
 mod secrets;
@@ -103,8 +104,9 @@ pub async fn examine(
         has_shell,
         has_terminal,
     ));
-    findings.extend(commands::check(&known, &base));
-    findings.extend(match &mut daemon {
+    let runs = daemon.is_some();
+    let programs = commands::check(&known, &base);
+    let servers = match &mut daemon {
         Some(daemon) => ask(daemon).await,
         None => match start {
             StartServers::Within(time) => {
@@ -112,7 +114,8 @@ pub async fn examine(
             }
             StartServers::No => handshakes::not_tried(&known),
         },
-    });
+    };
+    findings.extend(repeated::once(config, programs, servers, runs));
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
     findings.push(index(tools, &known));
     findings.extend(named_by_clients(&known, status));

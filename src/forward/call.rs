@@ -81,10 +81,8 @@ impl Forwarding<'_> {
         let chosen = instances::choose(self.upstreams, context, admitted, request.endpoint).await?;
         let upstream = &chosen.upstream;
         let number = upstream.next_number();
-        let has_token = token.is_some();
-        let token = token.filter(|_| context.to_client.is_open());
         let progress = ProgressTokens::new(number, token);
-        let message = request.message(admitted, has_token.then(|| progress.edit()), replies)?;
+        let message = request.message(admitted, progress.edit(), replies)?;
         let outgoing = Outgoing {
             number,
             message: &message,
@@ -225,10 +223,12 @@ impl<'a> ForwardedCall<'a> {
     }
 
     fn relay(&self, notice: &Notification) {
-        if is_wanted(self.of.context, notice)
+        let to_client = &self.of.context.to_client;
+        if to_client.is_open()
+            && is_wanted(self.of.context, notice)
             && let Some(frame) = self.sent.progress.frame_for_client(notice)
         {
-            self.of.context.to_client.send(frame);
+            to_client.send(frame);
         }
     }
 

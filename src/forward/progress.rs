@@ -1,5 +1,5 @@
 //! The progress of a forwarded call, which the upstream tells under a token of ours and the client hears under its own: two clients
-//! may use the same.
+//! may use the same. Whoever asked for progress keeps its call alive by it, also where it cannot be told.
 
 use bytes::Bytes;
 
@@ -20,7 +20,7 @@ pub(super) fn token_in(params: Option<&Raw>) -> Result<Option<Raw>, RpcError> {
 pub(super) struct ProgressTokens {
     /// Ours is `p` and this number, the call's own.
     number: u64,
-    /// The client's, if it wants to hear and can.
+    /// The client's, if it wants to hear.
     client: Option<Raw>,
 }
 
@@ -29,12 +29,10 @@ impl ProgressTokens {
         Self { number, client }
     }
 
-    /// What becomes of a client's token in the params.
-    pub(super) fn edit(&self) -> Edit<'static> {
-        match &self.client {
-            Some(_) => Edit::Set(Raw::author(&format!("p{}", self.number))),
-            None => Edit::Remove,
-        }
+    /// What a client's token becomes in the params. Those of a client that sent none stay as they are.
+    pub(super) fn edit(&self) -> Option<Edit<'static>> {
+        let ours = || Edit::Set(Raw::author(&format!("p{}", self.number)));
+        self.client.is_some().then(ours)
     }
 
     /// The client's.

@@ -3,7 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::loader_variables::changes_what_is_loaded;
+use super::{
+    glob_cover::covers, loader_variables::changes_what_is_loaded, pointing_values::says_where,
+};
 use crate::config::{Globs, PatchedEntry, differing};
 
 /// What follows from a change that an agent wants.
@@ -106,8 +108,9 @@ fn holds_member(key: &str, name: &str, was: Option<&Value>, is: Option<&Value>) 
     if key == "headers" {
         return name.eq_ignore_ascii_case("host");
     }
-    let names_a_place = is.is_some_and(|value| text_of(value).contains("://"));
-    names_a_place || changes_what_is_loaded(name)
+    // Another place than it was, too, and none instead of one.
+    let points = |value: Option<&Value>| value.is_some_and(|value| says_where(&text_of(value)));
+    points(was) || points(is) || changes_what_is_loaded(name)
 }
 
 /// Whether a value has a reference that was not at this place. Escaped ones count too.
@@ -141,11 +144,10 @@ fn is_fewer_enabled(was: Option<&Value>, is: Option<&Value>) -> bool {
     let Some(is) = is.map(patterns) else {
         return false;
     };
-    let all = was.iter().any(|pattern| pattern == "*");
     let globs = Globs::new(was.clone()).ok();
     let is_inside = |pattern: &String| {
         let is_name = !pattern.contains(['*', '?', '[', ']', '{', '}', '!', '\\', '$']);
-        all || was.contains(pattern)
+        was.iter().any(|old| covers(old, pattern))
             || is_name && globs.as_ref().is_some_and(|globs| globs.matches(pattern))
     };
     is.iter().all(is_inside)

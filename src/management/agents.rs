@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     Backing, Enabled, Management, ServerRow,
     agent_texts::{for_agent, harmless_lines, next_step_for_agent},
-    patching::{Planned, Rights, plan_addition, plan_patch, read_patch},
+    patching::{Planned, Rights, plan_addition, plan_patch, read_entry, read_patch},
     writing::bad_name,
 };
 use crate::{
@@ -41,13 +41,16 @@ pub struct AgentRequest<'a> {
 /// What came of a change.
 #[derive(Debug, Serialize)]
 pub struct AgentChange {
-    /// The server as it is now; of a removed one, as it was.
+    /// The server as it is now; of a removed one, its name.
     pub server: Value,
     /// What changed: keys of its entry, or `added`, `removed`.
     pub changed: Vec<String>,
     /// What of it holds the server until a person has looked at it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub held_for: Vec<String>,
+    /// What of it has no effect, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What the agent has to know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub notice: Option<&'static str>,
@@ -55,6 +58,18 @@ pub struct AgentChange {
 
 const HELD: &str = "The server is held: it is not started and not contacted until the user has reviewed and approved it. Tell the user; \
     only the user can do that.";
+
+/// What an agent is shown of a server's row. What else a row tells is for people.
+const SHOWN: [&str; 8] = [
+    "name",
+    "transport",
+    "state",
+    "enabled",
+    "quarantined",
+    "tools",
+    "last_error",
+    "next_step",
+];
 
 const NOTHING_CHANGED: &str = "Everything was so already.";
 
@@ -104,7 +119,8 @@ impl AgentRequest<'_> {
             let hint = "Choose another name, or ask the user to add it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));
         }
-        let patch = read_patch(name, entry)?;
+        // One that says nothing lacks a command or an address, which its entry is refused for.
+        let patch = read_entry(name, entry)?;
         let plan = move |text: &str| plan_addition(text, &parsed, &patch);
         self.change("add", name, plan).await
     }
@@ -139,8 +155,7 @@ impl AgentRequest<'_> {
     /// Takes a server out of the configuration.
     pub async fn remove(&self, name: &str) -> Result<AgentChange, Failure> {
         self.see(name)?;
-        let row = self.management.server(name).map_err(for_agent)?;
-        let row = self.shown_now(&row);
+        self.management.server(name).map_err(for_agent)?;
         let removed = Change::RemoveServer {
             name: name.to_owned(),
         };
@@ -152,9 +167,10 @@ impl AgentRequest<'_> {
         self.rewrite("remove", name, move |_| Ok(plan)).await?;
         self.management.backing().forget(name).await;
         Ok(AgentChange {
-            server: row,
+            server: json!({ "name": name }),
             changed: vec!["removed".to_owned()],
             held_for: Vec::new(),
+            warnings: Vec::new(),
             notice: None,
         })
     }
@@ -174,6 +190,7 @@ impl AgentRequest<'_> {
             server: self.shown_now(&change.server),
             changed: Vec::new(),
             held_for: Vec::new(),
+            warnings: Vec::new(),
             notice: None,
         })
     }
@@ -222,6 +239,7 @@ impl AgentRequest<'_> {
         plan: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<AgentChange, Failure> {
         let planned = self.rewrite(verb, name, plan).await?;
+        self.management.backing().follows(name).await;
         let row = self.management.server(name).map_err(for_agent)?;
         let is_held = !planned.held_for.is_empty();
         let notice = if is_held {
@@ -233,6 +251,7 @@ impl AgentRequest<'_> {
             server: self.shown_now(&row),
             changed: planned.changed.clone(),
             held_for: planned.held_for.clone(),
+            warnings: self.management.without_effect(name, &planned.changed),
             notice,
         })
     }
@@ -287,7 +306,7 @@ impl AgentRequest<'_> {
             shown.insert("tools".to_owned(), mine.into());
             shown.insert("last_error".to_owned(), last_error.into());
             shown.insert("next_step".to_owned(), next_step.into());
-            shown.shift_remove("instances");
+            shown.retain(|key, _| SHOWN.contains(&key.as_str()));
         }
         shown
     }

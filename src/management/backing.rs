@@ -58,6 +58,9 @@ pub trait Backing: Send + Sync {
         change: impl FnOnce(&str) -> Result<String, EditError> + Send + 'static,
     ) -> impl Future<Output = Result<(), WriteError>> + Send;
 
+    /// Waits until what runs follows what the settings say of a server, where anything runs, but not for long.
+    fn follows(&self, server: &str) -> impl Future<Output = ()> + Send;
+
     /// Records a change, where records are kept.
     fn note(&self, change: OperatorChange);
 }

@@ -255,6 +255,7 @@ impl<B: Backing> Management<B> {
         let written = self.write(vec![set]).await;
         written.map_err(|failure| self.not_in_file(name, failure))?;
         drop(row);
+        self.backing().follows(name).await;
         Ok(ServerChange::of(self.server(name)?, &["quarantined"]))
     }
 

@@ -7,7 +7,7 @@ use super::{
     gated::{self, call_variant, login_step},
 };
 use crate::{
-    config::Settings,
+    config::{self, Settings},
     error_code::{ErrorCode, Failure},
     names::{self, ServerName},
 };
@@ -121,7 +121,7 @@ fn to_the_user_itself(hint: &str) -> String {
 /// What to do about an entry that cannot be used, for this reason.
 pub(super) fn correct_entry(reason: &str, file: &Path) -> String {
     let file = file.display();
-    if reason.contains("which is not set") {
+    if config::lacks_variable(reason) {
         return format!(
             "set the variable where the daemon runs and start it again, or change the entry in {file}"
         );

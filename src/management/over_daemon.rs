@@ -18,14 +18,18 @@ use crate::{
     approvals::{ThingKind, Which},
     authorization::Logins,
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
-    config::{Change, EditError, Keeper, Settings, WriteError},
+    config::{Change, EditError, Keeper, ServerEntry, Settings, Start, WriteError},
     error_code::{ErrorCode, Failure},
+    gate,
     names::ServerName,
-    upstream::{State, Upstream, Upstreams},
+    upstream::{State, Status, Upstream, Upstreams},
 };
 
 /// How often it is looked whether a server has settled.
 const SETTLING: Duration = Duration::from_millis(50);
+
+/// Limit: how long an answer waits for servers to follow a change.
+const FOLLOWING: Duration = Duration::from_secs(2);
 
 /// How a warning ends of what was changed in the file and cannot come into force now.
 pub const COUNTS_AFTER_RESTART: &str = "counts after a restart of the daemon";
@@ -127,6 +131,14 @@ impl Management {
         match status {
             // The supervisor has not seen the change yet.
             None => true,
+            Some(status) if is_about_to_stay(entry, &status) => true,
+            // One that was connected before, too, if nothing has failed since.
+            Some(status)
+                if entry.start == Start::Eager
+                    && matches!(status.state, State::Connecting { failures: 0 }) =>
+            {
+                true
+            }
             Some(status) if status.settled => false,
             Some(status) => {
                 let is_connecting = matches!(status.state, State::Connecting { .. });
@@ -269,12 +281,32 @@ impl Backing for OverDaemon {
         self.keeper.rewrite(change).await.map(drop)
     }
 
+    async fn follows(&self, server: &str) {
+        let deadline = Instant::now() + FOLLOWING;
+        while !self.has_followed(server) && Instant::now() < deadline {
+            tokio::time::sleep(SETTLING).await;
+        }
+    }
+
     fn note(&self, change: OperatorChange) {
         self.activity.note_operator(change);
     }
 }
 
 impl OverDaemon {
+    /// Whether a server that may not be connected any more is not, and one that may be is there, begun already if it is to stay.
+    fn has_followed(&self, server: &str) -> bool {
+        let settings = self.keeper.settings();
+        let entry = settings.servers.get(server);
+        let upstream = self.upstreams.get(server);
+        match entry.filter(|entry| entry.may_be_contacted()) {
+            None => upstream.is_none(),
+            Some(entry) => {
+                upstream.is_some_and(|upstream| !is_about_to_stay(entry, &upstream.status()))
+            }
+        }
+    }
+
     /// The definitions that an approval is about, those that are held first.
     fn approved_things(
         &self,
@@ -314,6 +346,12 @@ impl OverDaemon {
         }
         things
     }
+}
+
+/// Whether a server that is to be connected for good sleeps still.
+fn is_about_to_stay(entry: &ServerEntry, status: &Status) -> bool {
+    let may_stay = gate::standing(entry).is_usable();
+    entry.start == Start::Eager && may_stay && matches!(status.state, State::Asleep)
 }
 
 /// Changes as the log has them: what is done, to which server.

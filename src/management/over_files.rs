@@ -290,6 +290,9 @@ impl Backing for OverFiles {
             .await
     }
 
+    /// Nothing runs.
+    async fn follows(&self, _: &str) {}
+
     /// Only a daemon records what happens.
     fn note(&self, _: OperatorChange) {}
 

@@ -62,10 +62,34 @@ impl<B: Backing> Management<B> {
             .await;
         let planned = planned.map_err(|failure| self.not_in_file(name, failure))?;
         drop(row);
+        self.backing().follows(name).await;
         Ok(ServerChange {
             server: self.server(name)?,
             changed: planned.changed.clone(),
+            warnings: self.without_effect(name, &planned.changed),
         })
+    }
+
+    /// What the configuration says of keys that were changed and mean nothing to the server.
+    pub(super) fn without_effect(&self, name: &str, changed: &[String]) -> Vec<String> {
+        let Ok(settings) = self.settings() else {
+            return Vec::new();
+        };
+        let of_server = format!("server {name:?}: ");
+        let warnings = settings.warnings.iter();
+        let warnings = warnings.filter_map(|warning| warning.strip_prefix(&of_server));
+        let is_about = |warning: &&str| {
+            let mut keys = changed
+                .iter()
+                .map(|key| key.split('.').next().unwrap_or(key));
+            keys.any(|key| {
+                let rest = warning
+                    .strip_prefix('`')
+                    .and_then(|rest| rest.strip_prefix(key));
+                rest.is_some_and(|rest| rest.starts_with(['`', '.']))
+            })
+        };
+        warnings.filter(is_about).map(str::to_owned).collect()
     }
 
     /// Writes what is decided over the file's text, and records it as the operator's.
@@ -147,11 +171,16 @@ impl Planned {
 
 /// Reads a patch; the failure names what is wrong with it.
 pub(super) fn read_patch(name: &str, patch: Map<String, Value>) -> Result<ServerPatch, Failure> {
-    let patch = ServerPatch::read(patch).map_err(|error| wrong(name, error))?;
+    let patch = read_entry(name, patch)?;
     if patch.is_empty() {
         return Err(wrong(name, "no key to change was named"));
     }
     Ok(patch)
+}
+
+/// The same of an entry that is new.
+pub(super) fn read_entry(name: &str, entry: Map<String, Value>) -> Result<ServerPatch, Failure> {
+    ServerPatch::read(entry).map_err(|error| wrong(name, error))
 }
 
 /// What a patch comes to over the text of the file.

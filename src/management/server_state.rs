@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Connections;
 use crate::{
-    config::duration,
+    config::{Start, duration},
     process,
     upstream::{State, Status},
 };
@@ -45,9 +45,12 @@ impl ServerState {
 }
 
 /// A server that sleeps looks like one that does not work, so it says that it does.
-pub(super) fn asleep(state: ServerState, base: Option<&Status>) -> Option<String> {
+pub(super) fn asleep(state: ServerState, base: Option<&Status>, start: Start) -> Option<String> {
     let is_asleep = state == ServerState::Disconnected && base.is_some();
-    is_asleep.then(|| "none: asleep, the next call starts it".to_owned())
+    is_asleep.then(|| match start {
+        Start::OnDemand => "none: asleep, the next call starts it".to_owned(),
+        Start::Eager => "none: it is about to be started".to_owned(),
+    })
 }
 
 /// What a start takes so long that may have to download.

@@ -72,6 +72,9 @@ pub struct ServerChange {
     /// What changed: keys of its entry, or `added`, `removed`.
     #[serde(default)]
     pub changed: Vec<String>,
+    /// What of it has no effect, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// What a server wrote to its stderr.
@@ -82,6 +85,9 @@ pub struct LogLines {
     /// Where all of them are; nothing for a remote server, which writes no log here.
     #[serde(default)]
     pub file: Option<PathBuf>,
+    /// Why its entry cannot be used, so that it does not run; absent where it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<String>,
 }
 
 /// All that is known of one server.
@@ -143,6 +149,7 @@ impl ServerChange {
         Self {
             server,
             changed: changed.iter().map(|&key| key.to_owned()).collect(),
+            warnings: Vec::new(),
         }
     }
 }
@@ -189,9 +196,11 @@ impl<B: Backing> Management<B> {
         let (written, recent) = (written.unwrap_or_default(), self.0.recent_log(name, n));
         // Lines on their way to the disk, or that a full one did not take, are in memory only.
         let is_ahead = recent.len() >= n || recent.len() > written.len();
+        let broken = settings.broken.iter().find(|broken| broken.name == name);
         Ok(LogLines {
             lines: if is_ahead { recent } else { written },
             file,
+            unusable: broken.map(|broken| broken.reason.clone()),
         })
     }
 
@@ -269,7 +278,7 @@ impl<B: Backing> Management<B> {
             last_error,
             next_step: next_step
                 .or(held.map(|(_, step)| step))
-                .or_else(|| asleep(state, connections.base.as_ref())),
+                .or_else(|| asleep(state, connections.base.as_ref(), entry.start)),
         }
     }
 
@@ -332,6 +341,7 @@ impl<B: Backing> Management<B> {
         };
         let written = self.write(vec![set]).await;
         written.map_err(|failure| self.not_in_file(name, failure))?;
+        self.0.follows(name).await;
         Ok(ServerChange::of(self.server(name)?, &["enabled"]))
     }
 

@@ -77,6 +77,33 @@ async fn without_a_token_nothing_is_streamed() {
 }
 
 #[tokio::test]
+async fn who_asked_for_progress_keeps_its_call_alive_also_where_it_cannot_be_told() {
+    let upstream = FakeUpstream::stdio()
+        .tool("work", progress(3).then(reply_text("done")))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__work").await;
+    let alone = TestClient::stateless(&daemon, "/mcp/all");
+    let reply = alone.call_with_progress("up__work", "{}", "7").await;
+    assert_eq!(reply.text(), "done");
+    assert_eq!(reply.notices, [""; 0]);
+    let body = r#"{"name":"up:work","variant":"write","args":{}}"#;
+    let answer = daemon.rest("POST", "/api/v1/call", body).await;
+    assert!(answer.text().contains("done"), "{}", answer.text());
+    client.call("up__work", "{}").await.result();
+    let calls = upstream.received("tools/call");
+    let asked = calls
+        .iter()
+        .map(|call| call.contains(r#""progressToken":"p"#));
+    assert_eq!(asked.collect::<Vec<_>>(), [true, true, false]);
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_cancels_its_call_upstream() {
     let upstream = FakeUpstream::stdio()
         .tool("hang", hang())

@@ -104,6 +104,12 @@ async fn nineteen_servers_do_not_wait_for_one_that_hangs() {
         client.wait_for_tool(&format!("{name}__echo")).await;
     }
     let model = TestClient::stateless(&daemon, "/mcp");
+    let listed = model
+        .call("upstream_servers", r#"{"operation":"list"}"#)
+        .await;
+    for part in ["fetching", "packages", "last_output", "detail"] {
+        assert!(!listed.frame.contains(part), "{part}: {}", listed.frame);
+    }
     // If any of them waited for the server, or for as long as first lists wait, this would not end in time.
     within("twenty rounds of everything", async {
         for round in 0..20 {

@@ -1,14 +1,13 @@
-//! Which servers would lack something as a service: references to variables that are set in this shell, and that a service does
-//! not get.
+//! Which servers would lack something as a service: references to variables that a service does not get, whether they are set in this
+//! shell or not.
 
 use std::{collections::BTreeSet, fs, path::Path, sync::Arc};
 
-use crate::config::{self, Settings};
+use crate::config;
 
-/// The servers whose entries can be used here and not in a service that has these variables.
+/// The servers whose entries refer to variables that are not among these, which a service has.
 pub(super) fn servers_that_lack_variables(
     config_file: &Path,
-    here: &Settings,
     given: &BTreeSet<String>,
 ) -> Vec<String> {
     let (process, given) = (config::process_environment(), given.clone());
@@ -21,10 +20,9 @@ pub(super) fn servers_that_lack_variables(
     let Ok(there) = config::load(config_file, &variables, &config::no_values()) else {
         return Vec::new();
     };
-    let lacking = there.broken.into_iter().map(|broken| broken.name);
-    lacking
-        .filter(|name| here.servers.keys().any(|sound| sound.as_str() == name))
-        .collect()
+    let broken = there.broken.into_iter();
+    let lacking = broken.filter(|broken| config::lacks_variable(&broken.reason));
+    lacking.map(|broken| broken.name).collect()
 }
 
 /// The variables that a service has: those of the manager, and those of a file that it reads.
@@ -41,25 +39,23 @@ mod tests {
     use std::{fs, path::Path};
 
     use super::{given, servers_that_lack_variables};
-    use crate::config;
 
     #[test]
-    fn a_server_whose_variable_only_this_shell_has_is_named() {
+    fn a_server_whose_variable_a_service_does_not_get_is_named() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("mcp_config.json");
         // Tests are always given it.
         let text = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${PATH}" } }, "b": { "command": "x", "env": { "H": "${HOME}" } }, "c": { "command": "x", "env": { "N": "${NOT_SET_ANYWHERE}" } } } }"#;
         fs::write(&file, text).expect("writable");
-        let here = config::load(&file, &config::process_environment(), &config::no_values())
-            .expect("it is sound");
         let none = given("LANG=C\n", Path::new("/no/such/file"));
-        assert_eq!(servers_that_lack_variables(&file, &here, &none), ["a"]);
+        assert_eq!(servers_that_lack_variables(&file, &none), ["a", "c"]);
         let environment_file = folder.path().join("mcpproxy.env");
         fs::write(&environment_file, "# keys\nPATH=x\n").expect("writable");
         let some = given("", &environment_file);
         assert_eq!(
-            servers_that_lack_variables(&file, &here, &some),
-            [] as [&str; 0]
+            servers_that_lack_variables(&file, &some),
+            ["c"],
+            "what is set nowhere is lacking here and there"
         );
     }
 }

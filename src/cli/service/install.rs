@@ -20,7 +20,6 @@ use crate::{
         location::Location,
         output::{self, Output},
     },
-    config::Settings,
     daemon_client::DaemonClient,
     management::StatusReport,
     storage,
@@ -107,7 +106,7 @@ impl InstallService {
         self.tell(file.kind, other, &mut report).await?;
         report
             .next_steps
-            .extend(hints(file.kind, &definition, &settings, files.config_file()).await);
+            .extend(hints(file.kind, &definition, files.config_file()).await);
         print(&report, before.is_some(), out)
     }
 
@@ -235,7 +234,6 @@ pub(super) fn logs(kind: ServiceKind, definition: &ServiceDefinition) -> String 
 async fn hints(
     kind: ServiceKind,
     definition: &ServiceDefinition,
-    settings: &Settings,
     config_file: &Path,
 ) -> Vec<String> {
     let environment_file = Path::new(&definition.environment_file);
@@ -244,7 +242,7 @@ async fn hints(
         ServiceKind::Launchd => (String::new(), Path::new("")),
     };
     let given = environment::given(&manager, read_file);
-    let lacking = environment::servers_that_lack_variables(config_file, settings, &given);
+    let lacking = environment::servers_that_lack_variables(config_file, &given);
     let mut hints = Vec::new();
     if !lacking.is_empty() {
         let place = match kind {
@@ -257,7 +255,7 @@ async fn hints(
             }
         };
         hints.push(format!(
-            "a service does not see this shell's variables, which the configuration refers to for {}: {place}",
+            "a service does not see this shell's variables, and lacks some that the configuration refers to for {}: {place}",
             lacking.join(", ")
         ));
     }

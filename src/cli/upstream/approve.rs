@@ -2,6 +2,7 @@
 
 use clap::Args;
 use http::Method;
+use serde::Serialize;
 
 use super::{
     super::{
@@ -10,7 +11,7 @@ use super::{
         failure::CommandFailure,
         output::{self, Output},
     },
-    inspect::{findings, inspection, looks_dangerous, print_things},
+    inspect::{inspection, looks_dangerous, print_server, print_things},
 };
 use crate::{
     config::OPERATOR,
@@ -46,6 +47,16 @@ pub(in crate::cli) struct ApproveServer {
     yes: bool,
 }
 
+/// What programs read.
+#[derive(Serialize)]
+struct Approved {
+    #[serde(flatten)]
+    change: ServerChange,
+    /// What there was, as `inspect` shows it; absent where --seen says what was seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inspection: Option<Inspection>,
+}
+
 impl ApproveServer {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
@@ -57,6 +68,7 @@ impl ApproveServer {
                 let change = ServerChange {
                     server: shown.server,
                     changed: Vec::new(),
+                    warnings: Vec::new(),
                 };
                 return output::json(&output::as_json(&change)?);
             }
@@ -68,7 +80,8 @@ impl ApproveServer {
         }
         let approved = self.extent(&shown);
         let is_exactly_that = self.seen.as_ref().is_none_or(|seen| *seen == shown.seen);
-        let seen = self.seen.unwrap_or(shown.seen);
+        let was_shown = self.seen.is_none();
+        let seen = self.seen.unwrap_or_else(|| shown.seen.clone());
         let body = ApprovalBody {
             seen,
             names: self.things,
@@ -88,7 +101,8 @@ impl ApproveServer {
             None => files.approve(&self.name, body, approver(OPERATOR)).await?,
         };
         if out.is_json() {
-            return output::json(&output::as_json(&change)?);
+            let inspection = was_shown.then_some(shown);
+            return output::json(&output::as_json(&Approved { change, inspection })?);
         }
         let left = match change.server.held.unwrap_or_default() {
             0 => "nothing of it is held".to_owned(),
@@ -117,7 +131,7 @@ impl ApproveServer {
     /// Shows what is to be approved, and asks about what looks dangerous.
     fn show(&self, shown: &Inspection, out: Output) -> Result<(), CommandFailure> {
         if !out.is_json() {
-            findings("its entry ", &shown.entry_findings)?;
+            print_server(shown)?;
             print_things(shown, |thing| self.means(thing))?;
         }
         let things = shown.things.iter().filter(|thing| self.means(thing));

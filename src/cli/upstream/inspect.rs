@@ -99,6 +99,17 @@ pub(super) async fn inspection(
 }
 
 fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
+    print_server(inspection)?;
+    print_things(inspection, |_| true)?;
+    output::exactly("")?;
+    if inspection.inspected {
+        output::exactly(&summary(&inspection.things))?;
+    }
+    output::exactly(&next_step(inspection))
+}
+
+/// Shows how the server is, its entry, and what looks odd in that.
+pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure> {
     let server = &inspection.server;
     let tools = if inspection.inspected {
         server.tools.unwrap_or_default().to_string()
@@ -116,13 +127,7 @@ fn print(inspection: &Inspection) -> Result<(), CommandFailure> {
     if let Some(entry) = &inspection.entry {
         output::json(&output::as_json(entry)?)?;
     }
-    findings("its entry ", &inspection.entry_findings)?;
-    print_things(inspection, |_| true)?;
-    output::exactly("")?;
-    if inspection.inspected {
-        output::exactly(&summary(&inspection.things))?;
-    }
-    output::exactly(&next_step(inspection))
+    findings("its entry ", &inspection.entry_findings)
 }
 
 /// How the server is, and that it waits for approval.
@@ -232,7 +237,7 @@ fn foreign(before: &str, text: &str) -> Result<(), CommandFailure> {
     lines.try_for_each(|line| output::exactly(&format!("{before}{}", visible(line))))
 }
 
-pub(super) fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
+fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
     for finding in findings {
         let gravity = if finding.severity == "hold" {
             "dangerous"

@@ -69,6 +69,9 @@ impl PatchServer {
         if change.changed.is_empty() {
             out.note(&format!("{:?} was so already", self.name));
         }
+        for warning in &change.warnings {
+            out.warning(&format!("{:?}: {warning}", self.name));
+        }
         if out.is_json() {
             output::json(&output::as_json(&change)?)?;
         }

@@ -244,6 +244,14 @@ fn variables_and_headers_are_judged_one_by_one() {
         &held(&["env.PLACE"]),
     );
     check(json!({ "env": null }), &held(&["env.PATH"]));
+    check(
+        json!({ "env": { "CHROME_BIN": "x", "SMTP_RELAY": "x", "LEVEL": "2" } }),
+        &held(&["env.CHROME_BIN", "env.SMTP_RELAY"]),
+    );
+    check(
+        json!({ "env": { "A": "/evil", "B": "evil.example:25", "C": "../x", "D": "~/x", "E": "plain" } }),
+        &held(&["env.A", "env.B", "env.C", "env.D"]),
+    );
     check(json!({ "headers": { "X-New": "1" } }), free);
     check(json!({ "headers": { "Authorization": "Bearer x" } }), free);
     check(
@@ -257,6 +265,15 @@ fn variables_and_headers_are_judged_one_by_one() {
 }
 
 #[test]
+fn what_pointed_somewhere_is_not_taken_away_freely() {
+    let stored = json!({ "env": { "DATA": "/srv/data", "MODE": "a" } });
+    for value in [json!("data"), Value::Null] {
+        let patch = json!({ "env": { "DATA": value } });
+        assert_eq!(verdict(&stored, &patch), held(&["env.DATA"]), "{patch}");
+    }
+}
+
+#[test]
 fn tool_lists_only_get_narrower() {
     let stored = json!({ "enabled_tools": ["get_*", "list"], "disabled_tools": ["get_secret"] });
     let check = |patch: Value, expected: Word| {
@@ -264,6 +281,8 @@ fn tool_lists_only_get_narrower() {
     };
     check(json!({ "enabled_tools": ["get_*"] }), Free);
     check(json!({ "enabled_tools": ["get_issue", "list"] }), Free);
+    check(json!({ "enabled_tools": ["get_i*", "get_?"] }), Free);
+    check(json!({ "enabled_tools": ["get_i*", "l*"] }), Refused);
     check(json!({ "enabled_tools": [] }), Free);
     check(
         json!({ "enabled_tools": ["get_*", "list", "delete"] }),

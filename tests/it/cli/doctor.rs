@@ -28,6 +28,17 @@ fn found(report: &Value, check: &str, place: &str) -> (String, String) {
     (severity.to_owned(), finding.to_string())
 }
 
+/// How many findings say that something of this server does not work.
+fn fails(report: &Value, server: &str) -> usize {
+    let findings = report["findings"].as_array().expect("findings");
+    let failed = findings.iter().filter(|finding| {
+        let what = finding["what"].as_str().unwrap_or_default();
+        let is_about = finding["where"] == server || what.contains(&format!("server {server} "));
+        finding["severity"] == "fail" && is_about
+    });
+    failed.count()
+}
+
 fn doctor(place: &Place, options: &[&str]) -> Ran {
     place.run(&[&["doctor", "-o", "json"], options].concat())
 }
@@ -90,6 +101,7 @@ fn without_a_daemon_servers_are_tried_and_those_that_are_held_are_not() {
     says("server", "agents", "warn", "waits for approval");
     says("server", "ends", "fail", "exit code 3");
     says("server command", "absent", "fail", "is not on PATH");
+    assert_eq!(fails(&report, "absent"), 1, "{report:#}");
     says("daemon", "", "ok", "none runs");
     says("port", "127.0.0.1", "ok", "it is free");
     says("configuration", "mcp_config.json", "ok", "sound");
@@ -139,8 +151,9 @@ fn a_server_that_hangs_is_given_up_and_delays_no_other() {
 
 #[test]
 fn a_running_daemon_is_asked_and_its_port_is_its_own() {
-    let place =
-        configured(json!({ "mcpServers": { "absent": { "command": "no-such-program-4711" } } }));
+    let place = configured(
+        json!({ "mcpServers": { "absent": { "command": "no-such-program-4711" }, "broken": { "command": 7 } } }),
+    );
     let _daemon = Serving::start(&place);
     place.run(&["upstream", "restart", "demo"]).ended(0);
     place.run(&["upstream", "restart", "absent"]);
@@ -150,6 +163,8 @@ fn a_running_daemon_is_asked_and_its_port_is_its_own() {
     assert_eq!(found(&report, "port", "127.0.0.1").0, "ok");
     assert_eq!(found(&report, "server", "demo").0, "ok");
     assert_eq!(found(&report, "server", "absent").0, "fail");
+    assert_eq!(fails(&report, "absent"), 1, "{report:#}");
+    assert_eq!(fails(&report, "broken"), 1, "{report:#}");
     assert_eq!(found(&report, "leftovers", "").0, "ok");
 }
 

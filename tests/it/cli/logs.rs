@@ -124,6 +124,7 @@ fn the_log_of_a_broken_entry_is_what_it_wrote_while_it_was_sound() {
             .says(&[part]);
     };
     says("a", "`mcpproxy upstream show a` says how it is");
+    says("a", "it is not started, because its entry cannot be used");
     says(
         "no name!",
         "`mcpproxy upstream show no name!` says how it is",
@@ -133,6 +134,15 @@ fn the_log_of_a_broken_entry_is_what_it_wrote_while_it_was_sound() {
     std::fs::write(folder.join("server-a.log"), "one\n").expect("ours");
     let shown = place.run(&["upstream", "logs", "a"]).ended(0);
     assert_eq!(shown.stdout, "one\n");
+}
+
+#[test]
+fn a_server_that_lacks_a_variable_wrote_nothing_for_that() {
+    let config =
+        r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${NOT_SET_4711}" } } } }"#;
+    let place = Place::configured(config);
+    let ran = place.run(&["upstream", "logs", "a"]).ended(0);
+    ran.says(&["NOT_SET_4711, which is not set"]);
 }
 
 #[tokio::test]

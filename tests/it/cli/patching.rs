@@ -74,6 +74,11 @@ fn what_is_wrong_is_said_and_nothing_is_written() {
         (&["up"][..], 2, "KEY=VALUE"),
         (&["up", "enabled"], 2, "KEY=VALUE"),
         (&["up", "comand=x"], 2, "did you mean `command`"),
+        (
+            &["up", "foo=1"],
+            2,
+            "`foo` is unknown; an entry has `command`",
+        ),
         (&["up", "env=text"], 2, "`env` is no JSON"),
         (&["up", "env.A=1", "env.A=2"], 2, "set twice"),
         (&["up", "--json", "[]"], 2, "no object"),

@@ -320,7 +320,7 @@ fn a_dry_run_prints_everything_and_does_nothing() {
 
 #[test]
 fn secrets_stay_out_and_servers_that_lack_a_variable_are_named() {
-    let config = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${SOME_TOKEN}", "L": "sk-literal" } } } }"#;
+    let config = r#"{ "mcpServers": { "a": { "command": "x", "env": { "K": "${SOME_TOKEN}", "L": "sk-literal" } }, "b": { "command": "x", "args": ["${NOT_SET_4711}"] } } }"#;
     let machine = Machine::new(config, "systemctl", SYSTEMCTL);
     let ran = machine
         .place
@@ -332,7 +332,7 @@ fn secrets_stay_out_and_servers_that_lack_a_variable_are_named() {
         .expect("it runs");
     let said = String::from_utf8_lossy(&ran.stderr);
     assert!(
-        ran.status.success() && said.contains("for a:") && said.contains("mcpproxy.env"),
+        ran.status.success() && said.contains("for a, b:") && said.contains("mcpproxy.env"),
         "{said}"
     );
     let unit = fs::read_to_string(machine.unit()).expect("it was written");

@@ -69,6 +69,16 @@ fn re_pointing(canary: &str, trap: &str) -> Vec<(Fate, String)> {
         ),
         patch(Held, json!({ "env": { "API_HOST": "evil.example" } })),
         patch(Held, json!({ "env": { "HTTPS_PROXY": trap } })),
+        patch(Held, json!({ "env": { "AWS_CONFIG_FILE": "evil" } })),
+        patch(Held, json!({ "env": { "CHROME_BIN": "evil" } })),
+        patch(Held, json!({ "env": { "R_PROFILE_USER": "evil" } })),
+        patch(Held, json!({ "env": { "MAKEFLAGS": "evil" } })),
+        patch(Held, json!({ "env": { "pghost": "evil" } })),
+        // Values that point somewhere, under whatever name.
+        patch(Held, json!({ "env": { "MODE": "/tmp/evil" } })),
+        patch(Held, json!({ "env": { "MODE": "x=~/evil" } })),
+        patch(Held, json!({ "env": { "MODE": "a/../../evil" } })),
+        patch(Held, json!({ "env": { "MODE": "evil.example:443" } })),
         // References to what the daemon knows.
         patch(Held, json!({ "env": { "OUT": "${HOME}" } })),
         patch(Held, json!({ "env": { "OUT": "$${HOME}" } })),

@@ -77,7 +77,10 @@ async fn what_an_agent_adds_is_held_until_a_person_looks_at_it() {
     works(&client, "new:wave").await;
 
     let gone = done(&client, &json!({ "operation": "remove", "name": "new" })).await;
-    assert_eq!(gone["changed"], json!(["removed"]));
+    assert_eq!(
+        gone,
+        json!({ "server": { "name": "new" }, "changed": ["removed"] })
+    );
     assert_eq!(entry(&daemon, "new"), Value::Null);
 }
 
@@ -153,8 +156,12 @@ async fn servers_are_switched_restarted_and_their_logs_read() {
     assert_eq!(one["lines"].as_array().map(Vec::len), Some(1), "{one}");
     let off = done(&client, &json!({ "operation": "disable", "name": "up" })).await;
     assert_eq!(
-        (&off["changed"], &off["server"]["enabled"]),
-        (&json!(["enabled"]), &json!(false))
+        (
+            &off["changed"],
+            &off["server"]["enabled"],
+            &off["server"]["state"]
+        ),
+        (&json!(["enabled"]), &json!(false), &json!("Disconnected"))
     );
     let restart = refused(&client, &json!({ "operation": "restart", "name": "up" })).await;
     assert_eq!(restart["code"], "server_disabled");
@@ -165,8 +172,9 @@ async fn servers_are_switched_restarted_and_their_logs_read() {
     .await;
     assert_eq!(on["server"]["enabled"], true);
     let listed = done(&client, &json!({ "action": "list" })).await;
-    let row = &listed["servers"][0];
-    for key in [
+    let row = listed["servers"][0].as_object().expect("a row");
+    let keys: Vec<&str> = row.keys().map(String::as_str).collect();
+    let expected = [
         "name",
         "transport",
         "state",
@@ -175,9 +183,64 @@ async fn servers_are_switched_restarted_and_their_logs_read() {
         "tools",
         "last_error",
         "next_step",
-    ] {
-        assert!(row.get(key).is_some(), "{key}: {row}");
+    ];
+    assert_eq!(keys, expected);
+}
+
+#[tokio::test]
+async fn answers_say_what_came_of_the_change() {
+    let (_up, daemon, client) = house(json!({ "enabled_tools": ["e*"] })).await;
+    let patch = |mut more: Value| {
+        more["operation"] = "patch".into();
+        more["name"] = "up".into();
+        more
+    };
+    let fewer = done(&client, &patch(json!({ "enabled_tools": ["ec*"] }))).await;
+    assert_eq!(fewer["changed"], json!(["enabled_tools"]));
+    let more = refused(&client, &patch(json!({ "enabled_tools": ["e*"] }))).await;
+    assert_eq!(more["code"], "access_denied");
+    let off = done(&client, &patch(json!({ "enabled": false }))).await;
+    assert_eq!(off["server"]["state"], "Disconnected", "{off}");
+    let on = done(
+        &client,
+        &patch(json!({ "enabled": true, "start": "eager" })),
+    )
+    .await;
+    assert!(
+        ["Connecting", "Ready"].contains(&on["server"]["state"].as_str().expect("a state")),
+        "{on}"
+    );
+    for operation in ["disable", "enable"] {
+        let request = format!("/api/v1/servers/up/{operation}");
+        let answer = daemon.rest("POST", &request, "").await.json();
+        let is_down = answer["server"]["state"] == "Disconnected";
+        assert_eq!(is_down, operation == "disable", "{answer}");
     }
+    let missing = refused(&client, &json!({ "operation": "add", "name": "new" })).await;
+    let error = missing["error"].as_str().expect("an error");
+    assert!(
+        error.contains("`command`") && error.contains("`url`"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn what_has_no_effect_is_said() {
+    let server = FakeUpstream::http().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder().upstream("web", &server).start().await;
+    let patch = json!({ "isolation": { "enabled": true, "image": "x" } }).to_string();
+    let answer = daemon
+        .rest("PATCH", "/api/v1/servers/web", &patch)
+        .await
+        .json();
+    let expected = json!(["`isolation` has no effect on a remote server"]);
+    assert_eq!(answer["warnings"], expected, "{answer}");
+    let client = daemon.client("/mcp").await;
+    let patch = json!({ "operation": "patch", "name": "web", "isolation": { "image": "y" } });
+    let answer = done(&client, &patch).await;
+    assert_eq!(answer["warnings"], expected, "{answer}");
+    let patch = json!({ "operation": "patch", "name": "web", "call_tool_timeout": "1m" });
+    assert_eq!(done(&client, &patch).await.get("warnings"), None);
 }
 
 #[tokio::test]

@@ -186,10 +186,22 @@ async fn a_quarantined_server_is_shown_whole() {
     );
     let (code, shown, said) = home.cli(&["upstream", "approve", "up"]).await;
     assert_eq!(code, 4, "{said}");
-    assert!(shown.contains("tool sub (read)"), "{shown}");
+    for part in ["tool sub (read)", "\"command\": ", "(quarantined)"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
     let (code, _, said) = home.cli(&["upstream", "approve", "up", "--yes"]).await;
     assert_eq!(code, 0, "{said}");
     assert!(said.contains("approved \"up\" (add, sub)"), "{said}");
+    home.cli(&["upstream", "quarantine", "up"]).await;
+    let approve = ["upstream", "approve", "up", "--yes", "-o", "json"];
+    let (code, shown, said) = home.cli(&approve).await;
+    assert_eq!(code, 0, "{said}");
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["changed"][0], "quarantined", "{shown}");
+    assert!(
+        shown["inspection"]["entry"]["command"].is_string(),
+        "{shown}"
+    );
 }
 
 #[tokio::test]
