@@ -61,7 +61,7 @@ impl LoginState {
         let listener = redirect
             .listen(known.map(|client| client.redirect_uri.as_str()))
             .await
-            .map_err(LoginError)?;
+            .map_err(LoginError::Failed)?;
         let redirect_uri = redirect.address(listener.as_ref());
         let known = known.filter(|client| client.redirect_uri == redirect_uri);
         let client = match self.configured_client(&found.metadata).or(known.cloned()) {
@@ -85,7 +85,7 @@ impl LoginState {
         }
         if !url.parse().is_ok_and(|uri| is_safe(&uri)) {
             let why = "its authorization server names an address for the browser that is neither https nor on this machine";
-            return Err(LoginError(why.to_owned()));
+            return Err(LoginError::Failed(why.to_owned()));
         }
         Ok(PreparedLogin {
             session,
@@ -111,7 +111,7 @@ impl LoginState {
         if !is_safe(&terms.uri()) {
             let why =
                 "its address is neither https nor on this machine, so no token may be sent to it";
-            return Err(LoginError(why.to_owned()));
+            return Err(LoginError::Failed(why.to_owned()));
         }
         let http = Arc::new(OAuthHttp::new(terms, None).await);
         let url = terms.url.as_str();
@@ -124,10 +124,8 @@ impl LoginState {
             .map_err(|error| terms.error(&error.to_string()))?;
         let metadata = found.metadata.clone();
         manager.set_metadata(found.metadata);
-        let mut scopes = self.scopes();
-        if scopes.is_empty() {
-            scopes = manager.select_initial_scopes(&[]).await;
-        }
+        let named = manager.select_initial_scopes(&[]).await;
+        let scopes = self.scopes(named);
         Ok(Discovered {
             manager,
             http,
@@ -164,15 +162,18 @@ impl LoginState {
         Ok(client)
     }
 
-    /// The scopes to ask for; none where the server's own word counts.
-    fn scopes(&self) -> Vec<String> {
+    /// The scopes to ask for: what was granted must not be lost by logging in again. What is configured counts instead of what the
+    /// server names.
+    fn scopes(&self, named: Vec<String>) -> Vec<String> {
         let wanted: Vec<String> = self.wanted.lock().iter().cloned().collect();
-        let mut scopes = self.terms.oauth.scopes.clone();
-        if !wanted.is_empty() {
-            // What was granted must not be lost by asking for more.
-            let granted = self.kept().grant.map(|grant| grant.scopes);
-            scopes.extend(granted.into_iter().flatten());
+        let configured = &self.terms.oauth.scopes;
+        let mut scopes = configured.clone();
+        if configured.is_empty() || !wanted.is_empty() {
+            scopes.extend(self.kept().granted_scopes().iter().cloned());
             scopes.extend(wanted);
+        }
+        if configured.is_empty() {
+            scopes.extend(named);
         }
         let mut seen = std::collections::BTreeSet::new();
         scopes.retain(|scope| seen.insert(scope.clone()));
@@ -213,7 +214,9 @@ impl LoginState {
         let code = callback
             .code
             .filter(|code| !code.is_empty())
-            .ok_or_else(|| LoginError("the authorization server sent no code".to_owned()))?;
+            .ok_or_else(|| {
+                LoginError::Failed("the authorization server sent no code".to_owned())
+            })?;
         let (session, mut grant) = (prepared.session, prepared.grant);
         let exchanged = session
             .handle_callback_with_issuer(&code, &prepared.state, callback.issuer.as_deref())
@@ -236,7 +239,7 @@ impl LoginState {
 
 /// What is said of an answer that is of no use.
 pub(super) fn no_token() -> LoginError {
-    LoginError("there is no bearer token in its answer".to_owned())
+    LoginError::Failed("there is no bearer token in its answer".to_owned())
 }
 
 /// Who the authorization server says it is; where it says nothing, where it is.
@@ -259,7 +262,12 @@ fn not_registered(error: &LoginError, issuer: &str, is_guessed: bool) -> LoginEr
             "the authorization server {issuer} does not register us; register a client there by hand, and put its id into `oauth.client_id`"
         )
     };
-    LoginError(format!("{what} ({error})"))
+    let what = format!("{what} ({error})");
+    if is_guessed {
+        LoginError::NoPlace(what)
+    } else {
+        LoginError::NotRegistered(what)
+    }
 }
 
 /// The value of a parameter of an address.

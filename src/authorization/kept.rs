@@ -34,6 +34,9 @@ pub(super) struct KeptLogin {
     clients: Vec<ClientRegistration>,
     #[serde(default)]
     pub(super) grant: Option<Grant>,
+    /// What a login that has ended was granted, for the next one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    former_scopes: Vec<String>,
 }
 
 /// What we are to one authorization server, given by it.
@@ -81,6 +84,7 @@ impl KeptLogin {
             url: url.to_owned(),
             clients: Vec::new(),
             grant: None,
+            former_scopes: Vec::new(),
         }
     }
 
@@ -94,6 +98,27 @@ impl KeptLogin {
                 Self::nothing(url)
             }
         }
+    }
+
+    /// The scopes that the login has, or had when it ended by itself.
+    pub(super) fn granted_scopes(&self) -> &[String] {
+        match &self.grant {
+            Some(grant) => &grant.scopes,
+            None => &self.former_scopes,
+        }
+    }
+
+    /// The authorization server has ended the login.
+    pub(super) fn end(&mut self) {
+        if let Some(ended) = self.grant.take() {
+            self.former_scopes = ended.scopes;
+        }
+    }
+
+    /// Forgets the tokens and what they were for.
+    pub(super) fn log_out(&mut self) {
+        self.grant = None;
+        self.former_scopes.clear();
     }
 
     /// Writes it, whole or not at all.

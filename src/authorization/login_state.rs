@@ -1,12 +1,23 @@
 //! What is known of the login of one server: what is kept on disk, the token in use, and whether a person has to log in.
 
-use std::{collections::BTreeSet, io, path::PathBuf, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
 use arc_swap::ArcSwapOption;
+use http::HeaderValue;
 use tokio::sync::watch;
 
 use super::{
     kept::{self, Grant, KeptLogin},
+    renewal_pauses::{LoginTrouble, RenewalPauses},
     terms::Terms,
     token::AccessToken,
 };
@@ -22,6 +33,8 @@ pub enum LoginStatus {
     Needed(String),
     /// The server takes requests, and refused some for want of these scopes.
     MoreScopes(Vec<String>),
+    /// The server takes no request, and a person cannot mend that: the login is there, and is renewed again by itself.
+    Stuck(LoginTrouble),
 }
 
 /// The login of one server, as far as it is known.
@@ -34,6 +47,10 @@ pub(super) struct LoginState {
     pub(super) challenge: Guarded<Option<String>>,
     /// Scopes that calls were refused for want of.
     pub(super) wanted: Guarded<BTreeSet<String>>,
+    /// When the token may be renewed.
+    pub(super) pauses: Guarded<RenewalPauses>,
+    /// The server has refused the token in use or the one before it, and has not taken any since.
+    in_doubt: AtomicBool,
     kept: Guarded<KeptLogin>,
     file: PathBuf,
 }
@@ -50,6 +67,8 @@ impl LoginState {
             status: watch::Sender::new(LoginStatus::default()),
             challenge: Guarded::default(),
             wanted: Guarded::default(),
+            pauses: Guarded::default(),
+            in_doubt: AtomicBool::new(false),
             kept: Guarded::new(kept),
             file,
         }
@@ -59,9 +78,10 @@ impl LoginState {
     pub(super) fn log_out(&self) -> io::Result<()> {
         let written = {
             let mut kept = self.kept.lock();
-            kept.grant = None;
+            kept.log_out();
             kept.save(&self.file)
         };
+        *self.pauses.lock() = RenewalPauses::default();
         self.token.store(None);
         self.wanted.lock().clear();
         self.needs("nobody is logged in to it");
@@ -96,6 +116,86 @@ impl LoginState {
         self.keep(|kept| kept.grant = Some(grant));
         self.token.store(Some(Arc::new(token)));
         true
+    }
+
+    /// Whether there is a login, on disk or in use.
+    pub(super) fn is_logged_in(&self) -> bool {
+        self.token.load().is_some() || self.kept.lock().grant.is_some()
+    }
+
+    /// A person has logged in: whatever was against the login before is over.
+    pub(super) fn logged_in(&self) {
+        *self.pauses.lock() = RenewalPauses::default();
+        self.status.send_replace(LoginStatus::Fine);
+    }
+
+    /// The server refused this token, which is in use. Nothing if it is to be renewed at once.
+    pub(super) fn token_refused(&self, token: &HeaderValue) -> Option<LoginTrouble> {
+        let mut pauses = self.pauses.lock();
+        self.in_doubt.store(true, Ordering::Relaxed);
+        pauses.refused(token, Instant::now())
+    }
+
+    /// The server took a request with this token. Costs next to nothing where that was to be expected.
+    pub(super) fn token_accepted(&self, sent: &HeaderValue) {
+        if !self.in_doubt.load(Ordering::Relaxed) {
+            return;
+        }
+        let is_current = self
+            .token
+            .load()
+            .as_ref()
+            .is_some_and(|token| token.header == *sent);
+        if !is_current {
+            return;
+        }
+        let is_settled = {
+            let mut pauses = self.pauses.lock();
+            let is_settled = pauses.accepted(sent, Instant::now());
+            if is_settled {
+                self.in_doubt.store(false, Ordering::Relaxed);
+            }
+            is_settled
+        };
+        if is_settled {
+            self.works_again();
+        }
+    }
+
+    /// The login does not work for now.
+    pub(super) fn is_stuck(&self, trouble: LoginTrouble) {
+        self.status.send_if_modified(|status| {
+            let stuck = LoginStatus::Stuck(trouble);
+            let is_new = !matches!(status, LoginStatus::Needed(_)) && *status != stuck;
+            if is_new {
+                *status = stuck;
+            }
+            is_new
+        });
+    }
+
+    /// The login works again, as far as can be told.
+    pub(super) fn works_again(&self) {
+        let wanted: Vec<String> = self.wanted.lock().iter().cloned().collect();
+        self.status.send_if_modified(|status| {
+            let was_stuck = matches!(status, LoginStatus::Stuck(_));
+            if was_stuck {
+                *status = if wanted.is_empty() {
+                    LoginStatus::Fine
+                } else {
+                    LoginStatus::MoreScopes(wanted)
+                };
+            }
+            was_stuck
+        });
+    }
+
+    /// Why the login does not work for now.
+    pub(super) fn trouble(&self) -> Option<LoginTrouble> {
+        match &*self.status.borrow() {
+            LoginStatus::Stuck(trouble) => Some(trouble.clone()),
+            _ => None,
+        }
     }
 
     pub(super) fn needs(&self, reason: &str) {

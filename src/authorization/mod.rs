@@ -12,6 +12,7 @@ mod logins;
 mod oauth_http;
 mod pending;
 mod renewal;
+mod renewal_pauses;
 mod server_login;
 mod terms;
 mod token;
@@ -22,10 +23,20 @@ pub use self::{
     login_state::LoginStatus,
     logins::Logins,
     pending::{LoginProgress, LoginStarted},
+    renewal_pauses::LoginTrouble,
     server_login::ServerLogin,
 };
 
 /// Why a login or a renewal came to nothing, in words that hold no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LoginError(String);
+pub enum LoginError {
+    /// Trying again may help.
+    #[error("{0}")]
+    Failed(String),
+    /// The authorization server registers nobody: a client has to be registered there by hand.
+    #[error("{0}")]
+    NotRegistered(String),
+    /// Nothing says where to log in.
+    #[error("{0}")]
+    NoPlace(String),
+}

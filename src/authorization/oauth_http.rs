@@ -41,6 +41,7 @@ pub(super) struct OAuthHttp {
 /// What was heard of an authorization server besides what rmcp tells.
 #[derive(Default)]
 struct Heard {
+    fault: Option<String>,
     refusal: Option<String>,
     secret_ends: Option<u64>,
 }
@@ -67,6 +68,11 @@ impl OAuthHttp {
     /// The `error` with which an authorization server refused the last request for tokens (RFC 6749, 5.2).
     pub(super) fn refusal(&self) -> Option<String> {
         self.heard.lock().refusal.clone()
+    }
+
+    /// Why the last request had no answer that says anything, if it had none.
+    pub(super) fn fault(&self) -> Option<String> {
+        self.heard.lock().fault.clone()
     }
 
     /// When the secret ends that came with the registration (RFC 7591, 3.2.1).
@@ -98,7 +104,11 @@ impl OAuthHttp {
             self.reach
         };
         let response = self.fetching.fetch(request, reach).await;
-        let response = response.map_err(|error| io::Error::other(error.to_string()))?;
+        let response = response.map_err(|error| {
+            let error = error.to_string();
+            self.heard.lock().fault = Some(format!("cannot be reached: {error}"));
+            io::Error::other(error)
+        })?;
         self.hear(&response);
         Ok(response)
     }
@@ -126,14 +136,18 @@ impl OAuthHttp {
     }
 
     fn hear(&self, response: &Response<Vec<u8>>) {
+        let status = response.status();
+        self.heard.lock().fault =
+            (!status.is_success()).then(|| format!("answered HTTP {}", status.as_u16()));
         let Ok(Value::Object(said)) = serde_json::from_slice(response.body()) else {
             return;
         };
         let mut heard = self.heard.lock();
-        let status = response.status();
-        // A server that is overloaded has refused nothing.
-        let is_refusal = status.is_client_error() && !matches!(status.as_u16(), 408 | 425 | 429);
         let error = said.get("error").and_then(Value::as_str);
+        // A server that is overloaded or broken has refused nothing.
+        let is_down = matches!(error, Some("server_error" | "temporarily_unavailable"))
+            || matches!(status.as_u16(), 408 | 425 | 429);
+        let is_refusal = status.is_client_error() && !is_down;
         heard.refusal = error.filter(|_| is_refusal).map(str::to_owned);
         if said.contains_key("client_id") {
             let ends = said.get("client_secret_expires_at");
@@ -226,6 +240,7 @@ mod tests {
         check(401, r#"{"error":"invalid_client"}"#, Some("invalid_client"));
         check(429, r#"{"error":"slow_down"}"#, None);
         check(503, r#"{"error":"invalid_grant"}"#, None);
+        check(400, r#"{"error":"temporarily_unavailable"}"#, None);
         check(400, "<html>", None);
         check(200, r#"{"access_token":"t"}"#, None);
     }

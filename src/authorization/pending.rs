@@ -16,7 +16,7 @@ use super::{
     callback_listener::Expectant,
     flow::{PreparedLogin, no_token},
     kept::Grant,
-    login_state::{LoginState, LoginStatus},
+    login_state::LoginState,
 };
 use crate::sync::Guarded;
 
@@ -74,12 +74,12 @@ impl PendingLogin {
     pub(super) async fn complete(&self, callback: Callback) -> Result<(), LoginError> {
         if callback.state.as_deref() != Some(self.state.as_str()) {
             let why = "this address belongs to no login that was begun here";
-            return Err(LoginError(why.to_owned()));
+            return Err(LoginError::Failed(why.to_owned()));
         }
         let Some(prepared) = self.prepared.lock().take() else {
-            return Err(LoginError("this login was used already".to_owned()));
+            return Err(LoginError::Failed("this login was used already".to_owned()));
         };
-        let given_up = || LoginError("the login was given up".to_owned());
+        let given_up = || LoginError::Failed("the login was given up".to_owned());
         let this = self.me.upgrade().ok_or_else(given_up)?;
         // Whoever brought it may leave: a code can be exchanged once only.
         self.tasks.spawn(async move {
@@ -96,7 +96,7 @@ impl PendingLogin {
     /// Takes the tokens into use, unless the login was given up meanwhile.
     fn accept(&self, grant: Grant) -> Result<(), LoginError> {
         if self.stop.is_cancelled() {
-            return Err(LoginError("the login was given up".to_owned()));
+            return Err(LoginError::Failed("the login was given up".to_owned()));
         }
         if !self.login.take(grant) {
             return Err(no_token());
@@ -111,7 +111,11 @@ impl PendingLogin {
             Ok(()) => tracing::info!(server = %self.login.name, "a person logged in to the server"),
             Err(error) => tracing::warn!(server = %self.login.name, %error, "a login failed"),
         }
-        let is_done = outcome.is_ok();
+        if outcome.is_ok() {
+            // Also where it was fine: whoever waits for more scopes has them now. Before anybody hears of the end, who then wants to
+            // know how the server is.
+            self.login.logged_in();
+        }
         self.outcome.send_if_modified(|ended| {
             let is_first = ended.is_none();
             if is_first {
@@ -119,10 +123,6 @@ impl PendingLogin {
             }
             is_first
         });
-        if is_done {
-            // Also where it was fine: whoever waits for more scopes has them now.
-            self.login.status.send_replace(LoginStatus::Fine);
-        }
     }
 
     fn give_up(&self, why: &str) {
@@ -130,7 +130,7 @@ impl PendingLogin {
         self.outcome.send_if_modified(|ended| {
             let is_first = ended.is_none();
             if is_first {
-                *ended = Some(Err(LoginError(why.to_owned())));
+                *ended = Some(Err(LoginError::Failed(why.to_owned())));
             }
             is_first
         });
@@ -219,10 +219,11 @@ impl PendingLogins {
     /// Ends the login under way with the address that the browser ended at.
     pub(super) async fn finish(&self, address: &str) -> Result<(), LoginError> {
         let pending = self.newest.lock().clone();
-        let pending = pending.ok_or_else(|| LoginError("no login is under way".to_owned()))?;
+        let pending =
+            pending.ok_or_else(|| LoginError::Failed("no login is under way".to_owned()))?;
         let callback = Callback::of_address(address).ok_or_else(|| {
             let why = "that is not the address that the browser ended at, which has `code` and `state` in it";
-            LoginError(why.to_owned())
+            LoginError::Failed(why.to_owned())
         })?;
         pending.complete(callback).await
     }

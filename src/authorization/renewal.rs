@@ -2,8 +2,11 @@
 //! up the only refresh token.
 
 use std::{
-    sync::Arc,
-    time::{Duration, Instant},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
 };
 
 use rmcp::transport::auth::{
@@ -12,13 +15,14 @@ use rmcp::transport::auth::{
 };
 use serde_json::json;
 use tokio::sync::watch;
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     LoginError,
     kept::{Grant, with_tokens},
     login_state::LoginState,
     oauth_http::OAuthHttp,
+    renewal_pauses::LoginTrouble,
     token::{AccessToken, now},
 };
 use crate::{secret::Secret, sync::Guarded};
@@ -34,35 +38,100 @@ pub(super) enum Renewed {
     Failed,
 }
 
-/// A renewal that failed is not tried again before.
-const PAUSE: Duration = Duration::from_secs(15);
+/// What a token is renewed instead of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Instead {
+    /// One that has ended, or soon will.
+    OfOld,
+    /// One that the server refused.
+    OfRefused,
+}
 
 /// The renewals of one server's tokens.
 pub(super) struct TokenRenewals {
     state: Arc<LoginState>,
     newest: Guarded<Option<Renewal>>,
     tasks: TaskTracker,
+    stop: CancellationToken,
+    /// A task waits for the end of the pause.
+    is_retrying: AtomicBool,
 }
 
 /// A renewal under way or done.
 struct Renewal {
     of: Arc<AccessToken>,
-    begun: Instant,
     outcome: watch::Receiver<Option<Renewed>>,
 }
 
 impl TokenRenewals {
-    pub(super) fn new(state: Arc<LoginState>, tasks: TaskTracker) -> Self {
-        Self {
+    pub(super) fn new(
+        state: Arc<LoginState>,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        Arc::new(Self {
             state,
             newest: Guarded::default(),
             tasks,
+            stop,
+            is_retrying: AtomicBool::new(false),
+        })
+    }
+
+    /// No renewal begins by itself any more.
+    pub(super) fn end(&self) {
+        self.stop.cancel();
+    }
+
+    /// The login does not work for now. It is renewed again when its pause is over, even if nobody asks for that.
+    pub(super) fn put_off(self: &Arc<Self>, trouble: LoginTrouble) {
+        tracing::warn!(server = %self.state.name, reason = %trouble, "the login does not work for now");
+        self.state.is_stuck(trouble);
+        if self.is_retrying.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let this = self.clone();
+        self.tasks.spawn(async move {
+            loop {
+                this.retry().await;
+                this.is_retrying.store(false, Ordering::Release);
+                // Somebody may have relied on this task meanwhile.
+                let is_over = this.state.trouble().is_none() || this.stop.is_cancelled();
+                if is_over || this.is_retrying.swap(true, Ordering::AcqRel) {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// Waits for the end of the pause, and renews.
+    async fn retry(&self) {
+        let Some(trouble) = self.state.trouble() else {
+            return;
+        };
+        tokio::select! {
+            () = self.stop.cancelled() => return,
+            () = tokio::time::sleep_until(trouble.until.into()) => (),
+        }
+        let token = self.state.token.load_full();
+        let Some(token) = token.filter(|_| self.state.trouble().is_some()) else {
+            return;
+        };
+        match self.renew(&token, Instead::OfRefused).await {
+            Renewed::Done => self.state.works_again(),
+            Renewed::Refused => self.state.needs("its login has ended"),
+            Renewed::Failed => {
+                let trouble = self.state.pauses.lock().pausing(Instant::now());
+                if let Some(trouble) = trouble {
+                    self.state.is_stuck(trouble);
+                }
+            }
         }
     }
 
     /// Renews a token and waits for that; whoever else renews it gets the same outcome.
-    pub(super) async fn renew(&self, token: &Arc<AccessToken>) -> Renewed {
-        let mut outcome = self.begin(token);
+    pub(super) async fn renew(&self, token: &Arc<AccessToken>, instead: Instead) -> Renewed {
+        let mut outcome = self.begin(token, instead);
         match outcome.wait_for(Option::is_some).await.as_deref() {
             Ok(Some(outcome)) => *outcome,
             _ => Renewed::Failed,
@@ -70,26 +139,33 @@ impl TokenRenewals {
     }
 
     /// Begins to renew a token if nobody has yet.
-    pub(super) fn begin(&self, token: &Arc<AccessToken>) -> watch::Receiver<Option<Renewed>> {
+    pub(super) fn begin(
+        &self,
+        token: &Arc<AccessToken>,
+        instead: Instead,
+    ) -> watch::Receiver<Option<Renewed>> {
         let mut newest = self.newest.lock();
         if let Some(renewal) = newest.as_ref().filter(|one| Arc::ptr_eq(&one.of, token)) {
             let has_failed = *renewal.outcome.borrow() == Some(Renewed::Failed);
-            if !has_failed || renewal.begun.elapsed() < PAUSE {
+            if !has_failed {
                 return renewal.outcome.clone();
             }
         }
         let (done, outcome) = watch::channel(None);
+        if self.state.pauses.lock().pausing(Instant::now()).is_some() {
+            done.send_replace(Some(Renewed::Failed));
+            return outcome;
+        }
         let current = self.state.token.load_full();
         let is_current = current.is_some_and(|current| Arc::ptr_eq(&current, token));
         *newest = Some(Renewal {
             of: token.clone(),
-            begun: Instant::now(),
             outcome: outcome.clone(),
         });
         if is_current {
             let state = self.state.clone();
             self.tasks.spawn(async move {
-                done.send_replace(Some(renew(&state).await));
+                done.send_replace(Some(renew(&state, instead).await));
             });
         } else {
             // Somebody has done so meanwhile.
@@ -99,7 +175,7 @@ impl TokenRenewals {
     }
 }
 
-async fn renew(state: &LoginState) -> Renewed {
+async fn renew(state: &LoginState, instead: Instead) -> Renewed {
     let Some(grant) = state.kept().grant else {
         return Renewed::Refused;
     };
@@ -113,18 +189,25 @@ async fn renew(state: &LoginState) -> Renewed {
                 return Renewed::Refused;
             }
             if state.take(renewed) {
+                if let Some(token) = &*state.token.load() {
+                    let mut pauses = state.pauses.lock();
+                    pauses.renewed(&token.header, instead == Instead::OfRefused);
+                }
                 tracing::debug!(server = %state.name, "the token was renewed");
                 return Renewed::Done;
             }
-            Renewed::Failed
+            failed(state, &grant, "issued no token that can be used")
         }
         (Err(_), Some(code)) => {
             let code = state.terms.error(&code);
             tracing::warn!(server = %state.name, reason = %code, "the authorization server does not renew the login; a person has to log in again");
             state.keep(|kept| {
-                kept.grant = None;
+                kept.end();
                 // It may not know us any more.
-                if matches!(code.0.as_str(), "invalid_client" | "unauthorized_client") {
+                if matches!(
+                    code.to_string().as_str(),
+                    "invalid_client" | "unauthorized_client"
+                ) {
                     kept.forget_client(&grant.issuer);
                 }
             });
@@ -133,10 +216,23 @@ async fn renew(state: &LoginState) -> Renewed {
             Renewed::Refused
         }
         (Err(error), None) => {
-            tracing::warn!(server = %state.name, %error, "the token could not be renewed; it is tried again");
-            Renewed::Failed
+            let why = http
+                .fault()
+                .unwrap_or_else(|| format!("answered what cannot be used: {error}"));
+            failed(state, &grant, &why)
         }
     }
+}
+
+/// The authorization server did not renew the login, and did not refuse to.
+fn failed(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
+    let why = state
+        .terms
+        .error(&format!("its authorization server {} {why}", grant.issuer));
+    let why = why.to_string();
+    let trouble = state.pauses.lock().failed(&why, Instant::now());
+    tracing::warn!(server = %state.name, reason = %trouble, "the token could not be renewed");
+    Renewed::Failed
 }
 
 async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<Grant, LoginError> {

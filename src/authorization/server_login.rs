@@ -1,7 +1,11 @@
 //! The login of one server: what requests bear of it, what is done when the server refuses one, and how a person logs in. Shared by all
 //! connections to the server, whichever clients they are for.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::future::{BoxFuture, FutureExt};
 use http::HeaderValue;
@@ -13,7 +17,8 @@ use super::{
     bearer_challenge::BearerChallenge,
     login_state::{LoginState, LoginStatus},
     pending::{LoginProgress, LoginStarted, PendingLogins},
-    renewal::{Renewed, TokenRenewals},
+    renewal::{Instead, Renewed, TokenRenewals},
+    renewal_pauses::LoginTrouble,
     terms::Terms,
     token::now,
 };
@@ -43,7 +48,7 @@ impl ServerLogin {
     ) -> Self {
         let state = Arc::new(LoginState::load(name, terms, file));
         Self {
-            renewals: Arc::new(TokenRenewals::new(state.clone(), tasks.clone())),
+            renewals: TokenRenewals::new(state.clone(), tasks.clone(), stop.child_token()),
             pending: PendingLogins::new(state.clone(), tasks, stop),
             state,
         }
@@ -62,6 +67,11 @@ impl ServerLogin {
     /// Whether a token is there.
     pub fn is_there(&self) -> bool {
         self.state.token.load().is_some()
+    }
+
+    /// Why the server takes no request although nobody has ended the login, if it is so.
+    pub fn trouble(&self) -> Option<LoginTrouble> {
+        self.state.trouble()
     }
 
     /// The server took a connection: whatever it wanted before, it does not want now.
@@ -90,11 +100,15 @@ impl ServerLogin {
         self.pending.progress(patience).await
     }
 
-    /// Forgets the tokens, here and on disk. What we are registered as is kept.
-    pub fn log_out(&self) -> Result<(), LoginError> {
+    /// Forgets the tokens, here and on disk. What we are registered as is kept. Where nobody is logged in nothing changes; whether
+    /// somebody was.
+    pub fn log_out(&self) -> Result<bool, LoginError> {
+        if !self.state.is_logged_in() {
+            return Ok(false);
+        }
         self.pending.abandon();
-        self.state.log_out().map_err(|error| {
-            LoginError(format!(
+        self.state.log_out().map(|()| true).map_err(|error| {
+            LoginError::Failed(format!(
                 "the file with the tokens cannot be changed: {error}"
             ))
         })
@@ -107,12 +121,13 @@ impl ServerLogin {
 
     /// Gives the login under way up: the server is another, or gone.
     pub(super) fn abandon(&self) {
+        self.renewals.end();
         self.pending.abandon();
     }
 
     /// Forgets everything, on disk too.
     pub(super) fn forget(&self) -> std::io::Result<()> {
-        self.pending.abandon();
+        self.abandon();
         self.state.forget()
     }
 
@@ -137,19 +152,26 @@ impl ServerLogin {
             // Another one came meanwhile.
             return Some(token.header.clone());
         }
-        if !token.is_renewable || token.is_fresh(now()) {
+        if !token.is_renewable {
             self.state.needs("it does not accept its login any more");
             return None;
         }
-        let renewed = self.renewals.renew(&token).await;
-        match renewed {
+        if let Some(trouble) = self.state.token_refused(&token.header) {
+            self.renewals.put_off(trouble);
+            return None;
+        }
+        match self.renewals.renew(&token, Instead::OfRefused).await {
             Renewed::Done => {
                 let token = self.state.token.load_full();
                 return token.map(|token| token.header.clone());
             }
             Renewed::Refused => self.state.needs("its login has ended"),
-            // It is asked again with the next request.
-            Renewed::Failed => (),
+            Renewed::Failed => {
+                let trouble = self.state.pauses.lock().pausing(Instant::now());
+                if let Some(trouble) = trouble {
+                    self.renewals.put_off(trouble);
+                }
+            }
         }
         None
     }
@@ -161,7 +183,10 @@ impl ServerLogin {
         if !read.wants_more() {
             return;
         }
-        *self.state.challenge.lock() = Some(said.to_owned());
+        // What it named for its 401 is what a login needs in any case.
+        let mut challenge = self.state.challenge.lock();
+        challenge.get_or_insert_with(|| said.to_owned());
+        drop(challenge);
         let wanted: Vec<String> = {
             let mut wanted = self.state.wanted.lock();
             wanted.extend(read.scopes);
@@ -172,7 +197,8 @@ impl ServerLogin {
         };
         self.state.status.send_if_modified(|status| {
             let more = LoginStatus::MoreScopes(wanted);
-            let is_new = !matches!(status, LoginStatus::Needed(_)) && *status != more;
+            let is_worse = matches!(status, LoginStatus::Needed(_) | LoginStatus::Stuck(_));
+            let is_new = !is_worse && *status != more;
             if is_new {
                 *status = more;
             }
@@ -196,16 +222,20 @@ impl Authorization for ServerLogin {
                 (token.clone(), self.renewals.clone(), self.state.clone());
             let renewing = async move {
                 // Where that fails, the server says what it makes of the old one.
-                let _ = renewals.renew(&token).await;
+                let _ = renewals.renew(&token, Instead::OfOld).await;
                 let token = state.token.load_full();
                 token.map(|token| token.header.clone())
             };
             return Supply::Later(renewing.boxed());
         }
         if token.is_due(now) {
-            self.renewals.begin(token);
+            self.renewals.begin(token, Instead::OfOld);
         }
         Supply::Now(Some(token.header.clone()))
+    }
+
+    fn accepted(&self, sent: &HeaderValue) {
+        self.state.token_accepted(sent);
     }
 
     fn refused(

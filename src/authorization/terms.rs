@@ -62,7 +62,7 @@ impl Terms {
             short.pop();
             short.push('…');
         }
-        LoginError(short)
+        LoginError::Failed(short)
     }
 }
 

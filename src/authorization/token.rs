@@ -15,9 +15,6 @@ const JITTER: u64 = 5;
 /// How long before its end a token is not sent any more, in seconds: it must not end on its way.
 const MARGIN: u64 = 5;
 
-/// A token that is refused within so many seconds of its coming is not renewed again.
-const FRESH: u64 = 20;
-
 /// A token in use.
 pub(super) struct AccessToken {
     /// `Bearer …`, marked as sensitive.
@@ -60,12 +57,6 @@ impl AccessToken {
             now >= self.received.saturating_add(due)
         })
     }
-
-    /// Whether it came only just now, so that renewing it would bring nothing better.
-    pub(super) fn is_fresh(&self, now: u64) -> bool {
-        let ends_soon = self.lifetime.is_some_and(|lifetime| lifetime <= FRESH);
-        !ends_soon && now < self.received.saturating_add(FRESH)
-    }
 }
 
 /// Seconds since 1970.
@@ -95,11 +86,10 @@ mod tests {
         let hour = token(Some(3600));
         assert!(!hour.is_due(1_200 + 2_600) && hour.is_due(1_200 + 2_900));
         assert!(!hour.has_ended(1_200 + 3_594) && hour.has_ended(1_200 + 3_595));
-        assert!(hour.is_fresh(1_210) && !hour.is_fresh(1_300));
         let forever = token(None);
         assert!(!forever.is_due(u64::MAX) && !forever.has_ended(u64::MAX));
         let brief = token(Some(1));
-        assert!(!brief.has_ended(1_200) && brief.has_ended(1_201) && !brief.is_fresh(1_200));
+        assert!(!brief.has_ended(1_200) && brief.has_ended(1_201));
         assert!(token(Some(0)).has_ended(1_200) && token(Some(u64::MAX)).header.is_sensitive());
     }
 }

@@ -9,6 +9,9 @@ pub trait Authorization: Send + Sync {
     /// What the next request bears.
     fn supply(&self) -> Supply;
 
+    /// A server took a request that bore this.
+    fn accepted(&self, sent: &HeaderValue);
+
     /// A server refused a request that bore `sent`. What to send it again with, once: a refused request was not processed.
     fn refused(
         &self,

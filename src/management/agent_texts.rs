@@ -1,7 +1,7 @@
 //! What an agent reads of servers and of what failed: next steps that it can take, and strangers' lines in which nothing is secret or
 //! steers anything. Pure.
 
-use super::ServerRow;
+use super::{ServerRow, ServerState};
 use crate::{
     config::mask_text_of_strangers,
     error_code::{ErrorCode, Failure},
@@ -64,8 +64,21 @@ pub(super) fn next_step_for_agent(
             _ => failure.hint,
         });
     }
+    if row.state == ServerState::Authenticating {
+        return Some(format!(
+            "Tell the user that a person has to log in to it: with `mcpproxy upstream login {}`, in a terminal. Use something else meanwhile.",
+            row.name
+        ));
+    }
     if has_failed {
-        let step = "Read its log with the operation \"tail_log\", restart it, or ask the user.";
+        let step = match row.transport.as_deref() {
+            Some("stdio") => {
+                "Read its log with the operation \"tail_log\", restart it, or ask the user."
+            }
+            // A remote server writes no log here.
+            Some(_) => "Try again later with the operation \"restart\", or ask the user.",
+            None => "Ask the user to correct its entry in the configuration.",
+        };
         return Some(step.to_owned());
     }
     let step = "Some of what it offers is held; only the user can approve it.";
@@ -123,6 +136,26 @@ mod tests {
             harmless(&"ä".repeat(5_000), &secrets).chars().count(),
             LONGEST_LINE + 1
         );
+    }
+
+    #[test]
+    fn next_steps_fit_the_server() {
+        let check = |state: &str, transport: &str, has: &str| {
+            let row = format!(r#"{{"name":"o","state":"{state}","transport":{transport}}}"#);
+            let row = serde_json::from_str(&row).expect("a row");
+            let step = next_step_for_agent(&row, None, true).expect("a step");
+            assert!(step.contains(has), "{step}");
+            assert_eq!(
+                step.contains("tail_log"),
+                transport == r#""stdio""#,
+                "{step}"
+            );
+        };
+        check("Authenticating", r#""http""#, "Tell the user");
+        check("Authenticating", r#""http""#, "`mcpproxy upstream login o`");
+        check("Error", r#""http""#, "restart");
+        check("Error", r#""stdio""#, "restart");
+        check("Error", "null", "Ask the user");
     }
 
     #[test]

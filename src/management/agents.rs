@@ -287,6 +287,8 @@ impl AgentRequest<'_> {
             let error = one.last_error.as_ref()?;
             Some(one.explained(&error.outside))
         });
+        let stuck = connections.login_trouble.as_ref().map(ToString::to_string);
+        let error = stuck.or(error);
         let is_broken = row.transport.is_none();
         let last_error = if is_broken {
             row.last_error.clone()

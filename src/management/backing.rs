@@ -4,6 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
+    authorization::LoginTrouble,
     catalog::{ApprovalRequest, ServerCatalog, Snapshot},
     config::{Change, EditError, Settings, WriteError},
     error_code::Failure,
@@ -74,6 +75,8 @@ pub struct Connections {
     pub instances: Vec<Status>,
     /// Permissions that calls were refused for want of.
     pub missing_scopes: Vec<String>,
+    /// Why the server takes no request although nobody has ended its login.
+    pub login_trouble: Option<LoginTrouble>,
 }
 
 impl Connections {

@@ -7,6 +7,7 @@ use crate::{
         acl::{Asked, Decision},
     },
     approvals::{HoldReason, Lock, ThingKind},
+    authorization::LoginTrouble,
     catalog::Snapshot,
     config::{ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
@@ -130,6 +131,12 @@ fn enable(server: &str) -> String {
 /// What a person does about a server that wants a login.
 pub(super) fn login_step(server: impl std::fmt::Display) -> String {
     format!("`mcpproxy upstream login {server}`")
+}
+
+/// What is wrong with a server whose login does not work for now, and what a person does about it.
+pub(super) fn login_stuck(server: &ServerName, trouble: &LoginTrouble) -> (String, String) {
+    let step = format!("wait; if it stays so, {}", login_step(server));
+    (trouble.to_string(), step)
 }
 
 /// What is wrong with a server that works and refused calls for want of these permissions, and what a person does about it.

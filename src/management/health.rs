@@ -69,6 +69,13 @@ impl Management {
         let mut connected = 0;
         for upstream in self.0.upstreams.all() {
             let status = upstream.status();
+            if let Some(trouble) = upstream.login_trouble() {
+                ailing.push(UnhealthyServer {
+                    name: upstream.name().to_string(),
+                    reason: trouble.to_string(),
+                });
+                continue;
+            }
             match status.state {
                 State::Ready { .. } => connected += 1,
                 _ if status.is_failing() => ailing.push(UnhealthyServer {

@@ -51,9 +51,12 @@ impl Management {
         Ok(self.login_of(name)?.progress(patience).await)
     }
 
-    /// Forgets the tokens of a server, and ends its connections.
+    /// Forgets the tokens of a server, and ends its connections. Where nobody is logged in nothing changes.
     pub fn log_out(&self, name: &str) -> Result<ServerChange, Failure> {
         let ended = self.login_of(name)?.log_out();
+        if ended == Ok(false) {
+            return Ok(ServerChange::of(self.server(name)?, &[]));
+        }
         self.record_login(name, "logout", ended.as_ref().err());
         ended.map_err(|error| {
             let error = format!("failed to log out of {name:?}: {error}");
@@ -71,7 +74,7 @@ impl Management {
             let may_be = may_be.is_some_and(|entry| entry.may_be_contacted());
             // A person may log in to what is held to see what it lists, but not to what an agent wrote.
             if failure.code != ErrorCode::ServerQuarantined || !may_be {
-                return Err(failure);
+                return Err(self.for_operator(failure));
             }
         }
         let entry = settings.servers.get(name);
@@ -98,6 +101,15 @@ impl Management {
 
 fn login_failed(name: &str, error: &LoginError) -> Failure {
     let text = format!("failed to log in to {name:?}: {error}");
-    let hint = format!("Try again: {}.", login_step(name));
+    let hint = match error {
+        LoginError::Failed(_) => format!("Try again: {}.", login_step(name)),
+        LoginError::NotRegistered(_) => format!(
+            "Register a client there by hand, then `mcpproxy upstream patch {name} oauth.client_id=ID` and {}.",
+            login_step(name)
+        ),
+        LoginError::NoPlace(_) => format!(
+            "If it wants a key: `mcpproxy upstream patch {name} 'headers.Authorization=Bearer KEY'`."
+        ),
+    };
     Failure::new(ErrorCode::LoginRequired, text, hint).of_server(name)
 }

@@ -127,7 +127,9 @@ impl Management {
         let Some(entry) = entry.filter(|entry| entry.may_be_contacted()) else {
             return false;
         };
-        let status = self.0.upstreams.get(name).map(|upstream| upstream.status());
+        let upstream = self.0.upstreams.get(name);
+        let status = upstream.as_ref().map(Upstream::status);
+        let is_logged_in = upstream.is_some_and(|upstream| !upstream.is_login_needed());
         match status {
             // The supervisor has not seen the change yet.
             None => true,
@@ -139,6 +141,8 @@ impl Management {
             {
                 true
             }
+            // Neither has the worker that somebody has logged in.
+            Some(status) if matches!(status.state, State::Authenticating { .. }) => is_logged_in,
             Some(status) if status.settled => false,
             Some(status) => {
                 let is_connecting = matches!(status.state, State::Connecting { .. });
@@ -252,8 +256,9 @@ impl Backing for OverDaemon {
         let instances = self.upstreams.instances(server);
         let base = self.upstreams.get(server);
         Connections {
+            login_trouble: base.as_ref().and_then(Upstream::login_trouble),
+            base: base.as_ref().map(Upstream::status),
             missing_scopes: base.map_or_else(Vec::new, |base| base.missing_scopes()),
-            base: self.upstreams.get(server).as_ref().map(Upstream::status),
             instances: instances.iter().map(Upstream::status).collect(),
         }
     }

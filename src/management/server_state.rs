@@ -83,7 +83,11 @@ pub(super) fn state(connections: &Connections) -> ServerState {
         State::Ready { .. } => (4, ServerState::Ready),
     };
     let best = connections.all().map(shown).max_by_key(|(rank, _)| *rank);
-    best.map_or(ServerState::Disconnected, |(_, state)| state)
+    match best.map_or(ServerState::Disconnected, |(_, state)| state) {
+        // What is connected takes no request.
+        ServerState::Ready if connections.login_trouble.is_some() => ServerState::Error,
+        state => state,
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Backing, Management,
-    gated::{configured, held_step, server_refusal, wants_more},
+    gated::{configured, held_step, login_stuck, server_refusal, wants_more},
     operator_hints::{closest_server, correct_entry},
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
@@ -255,7 +255,9 @@ impl<B: Backing> Management<B> {
             .as_ref()
             .and_then(|_| latest(self.0.recent_log(entry.name.as_str(), 2)));
         let wanted = wants_more(&entry.name, &connections.missing_scopes);
-        let (last_error, next_step) = match last_error.or(wanted) {
+        let stuck = connections.login_trouble.as_ref();
+        let stuck = stuck.map(|trouble| login_stuck(&entry.name, trouble));
+        let (last_error, next_step) = match stuck.or(last_error).or(wanted) {
             Some((reason, next_step)) => (Some(reason), Some(next_step)),
             None => (None, refusal.map(|failure| failure.hint)),
         };

@@ -68,19 +68,25 @@ async fn logged_in(server: &AuthorizationServer) -> (TestDaemon, TestClient) {
     (daemon, client)
 }
 
-/// The same some minutes later, after a restart: a token that came just now is not renewed when it is refused.
-async fn logged_in_before(server: &AuthorizationServer) -> (TestDaemon, TestClient) {
-    let (daemon, _) = logged_in(server).await;
-    let home = daemon.shutdown().await;
-    let file = home.data_dir().join("logins/up.json");
-    let kept = std::fs::read_to_string(&file).expect("it is kept");
-    let mut kept: Value = serde_json::from_str(&kept).expect("JSON");
-    let received = kept["grant"]["received"].as_u64().expect("seconds");
-    kept["grant"]["received"] = json!(received - 300);
-    std::fs::write(&file, kept.to_string()).expect("it is ours");
-    let daemon = TestDaemon::start_in(home).await;
-    let client = daemon.client("/mcp/all").await;
-    client.wait_for_tool("up__echo").await;
-    client.call("up__echo", "{}").await.result();
-    (daemon, client)
+/// What the command says, run to its end with this on its standard input.
+async fn command(daemon: &TestDaemon, arguments: &[&str], typed: &str) -> std::process::Output {
+    let home = daemon.home();
+    let mut running = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+        .args(arguments)
+        .arg("--config")
+        .arg(home.config_file())
+        .arg("--data-dir")
+        .arg(home.data_dir())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = running.stdin.take().expect("a pipe");
+    tokio::io::AsyncWriteExt::write_all(&mut stdin, typed.as_bytes())
+        .await
+        .expect("it reads");
+    drop(stdin);
+    running.wait_with_output().await.expect("our child")
 }

@@ -106,17 +106,28 @@ impl LogIn {
                 "the browser was opened; if it was not, go to {}",
                 started.url
             ));
+            if !started.listens {
+                self.say_how_to_end(out);
+            }
             return Ok(());
         }
         output::exactly(&format!("{}\n", started.url))?;
         out.note("open this address in a browser and log in");
-        if io::stdin().is_terminal() {
-            let name = &self.name;
-            out.note(&format!(
-                "if the browser ends at a page that it cannot load, paste that page's address here ({name:?} waits for 10 min)"
-            ));
-        }
+        self.say_how_to_end(out);
         Ok(())
+    }
+
+    /// Both a person and a program can give the address that the browser ended at.
+    fn say_how_to_end(&self, out: Output) {
+        let how = if io::stdin().is_terminal() {
+            "paste that page's address here"
+        } else {
+            "write that page's address to the standard input of this command, as a line"
+        };
+        out.note(&format!(
+            "if the browser ends at a page that it cannot load, {how} ({:?} waits for 10 min)",
+            self.name
+        ));
     }
 
     /// Reads pasted addresses until one ends the login. For ever pending when there is nothing more to read.
@@ -157,8 +168,12 @@ impl LogOut {
             .send(Method::POST, &path, "", AnswerDeadline::Daemon)
             .await?;
         let name = self.name;
-        out.answer(&path, &answer, |_: ServerChange| {
-            out.note(&format!("logged out of {name:?}: its tokens are forgotten"));
+        out.answer(&path, &answer, |change: ServerChange| {
+            if change.changed.is_empty() {
+                out.note(&format!("nobody is logged in to {name:?}"));
+            } else {
+                out.note(&format!("logged out of {name:?}: its tokens are forgotten"));
+            }
             Ok(())
         })
     }

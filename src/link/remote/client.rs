@@ -139,28 +139,31 @@ impl HttpClient {
         let again = request.clone();
         let response = self.submit_once(request).await?;
         let Some(challenge) = Challenge::of(response.status(), response.headers()) else {
+            if let Some(sent) = sent.filter(|_| response.status().is_success()) {
+                authorization.accepted(&sent);
+            }
             return Ok(response);
         };
         match authorization.refused(challenge, sent).await {
-            Some(header) => self.send_again(again, header).await,
+            Some(header) => self.send_again(authorization, again, header).await,
             None => Ok(response),
         }
     }
 
     async fn send_again(
         &self,
+        authorization: &dyn Authorization,
         mut request: Request<Full<Bytes>>,
         header: HeaderValue,
     ) -> Result<Response<ServerBody>, LinkError> {
-        let sent = Some(header.clone());
+        let sent = header.clone();
         request.headers_mut().insert(header::AUTHORIZATION, header);
         let response = self.submit_once(request).await?;
-        if let (Some(authorization), Some(challenge)) = (
-            &self.authorization,
-            Challenge::of(response.status(), response.headers()),
-        ) {
+        match Challenge::of(response.status(), response.headers()) {
             // It is only told: nothing is sent a third time.
-            let _ = authorization.refused(challenge, sent).await;
+            Some(challenge) => drop(authorization.refused(challenge, Some(sent)).await),
+            None if response.status().is_success() => authorization.accepted(&sent),
+            None => (),
         }
         Ok(response)
     }

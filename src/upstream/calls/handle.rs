@@ -17,7 +17,7 @@ use super::{
     request_slots::RequestSlots, subscriptions::Subscriptions,
 };
 use crate::{
-    authorization::{LoginStatus, ServerLogin},
+    authorization::{LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
     config::{SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
@@ -275,6 +275,9 @@ impl Upstream {
             Ok(Ok(live)) => Ok(live),
             Ok(Err(_)) if self.is_login_needed() => Err(self.login_required()),
             Ok(Err(error)) => {
+                if let Some(trouble) = self.login_trouble() {
+                    return Err(self.login_stuck(&trouble));
+                }
                 let text = format!(
                     "the server {:?} is not available: {}",
                     self.name(),
@@ -301,6 +304,20 @@ impl Upstream {
         }
     }
 
+    /// Why the server takes no request although nobody has ended its login, if it is so.
+    pub fn login_trouble(&self) -> Option<LoginTrouble> {
+        self.0.login.as_ref().and_then(|login| login.trouble())
+    }
+
+    fn login_stuck(&self, trouble: &LoginTrouble) -> Failure {
+        let text = format!(
+            "the server {:?} cannot be used for now: {trouble}",
+            self.name()
+        );
+        let hint = "It was not done. Try again then, and use something else meanwhile.";
+        Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name())
+    }
+
     fn login_required(&self) -> Failure {
         let text = format!(
             "a person has to log in to the server {:?} first",
@@ -321,6 +338,11 @@ impl Upstream {
 
     pub(in crate::upstream) fn failure(&self, error: &LinkError) -> Failure {
         let name = self.name();
+        if let (LinkError::Status { status: 401, .. }, Some(trouble)) =
+            (error, self.login_trouble())
+        {
+            return self.login_stuck(&trouble);
+        }
         let (code, text, hint) = match error {
             LinkError::NotDelivered(_) => (
                 ErrorCode::ServerUnavailable,

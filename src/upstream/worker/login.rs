@@ -32,12 +32,17 @@ impl Worker {
         login.is_some_and(|login| login.is_needed())
     }
 
+    fn is_login_stuck(&self) -> bool {
+        let login = self.shared.login.as_ref();
+        login.is_some_and(|login| login.trouble().is_some())
+    }
+
     /// What callers get while a person has to log in.
     pub(super) fn wants_login(&self) -> ConnectError {
         let reason = match self.shared.login.as_ref().map(|login| login.status()) {
             Some(status) => match &*status.borrow() {
                 LoginStatus::Needed(reason) => reason.clone(),
-                LoginStatus::Fine | LoginStatus::MoreScopes(_) => OUTSIDE.to_owned(),
+                _ => OUTSIDE.to_owned(),
             },
             None => OUTSIDE.to_owned(),
         };
@@ -62,6 +67,19 @@ impl Worker {
         // The caller may be gone.
         let _ = answer.send(Err(self.wants_login()));
         None
+    }
+
+    /// Why an attempt failed. Where the login does not work for now, that is why, whatever the server says.
+    pub(super) fn unless_stuck(&self, error: ConnectError) -> ConnectError {
+        let login = self.shared.login.as_ref();
+        let Some(trouble) = login.and_then(|login| login.trouble()) else {
+            return error;
+        };
+        let why = format!("{}; that is tried again by itself", trouble.why);
+        ConnectError {
+            retry_after: Some(trouble.wait()),
+            ..ConnectError::plain(&why, "wait: nothing has to be done")
+        }
     }
 
     /// An attempt ended with the server asking for a login: it is not tried again before there is one.
@@ -97,7 +115,18 @@ impl Worker {
             (true, State::Waiting { .. } | State::Failed { .. }) => {
                 self.put_off_until_login(None).await;
             }
-            (false, State::Authenticating { .. }) => self.event(StateEvent::LoggedIn).await,
+            (false, State::Authenticating { .. }) => {
+                // Whoever waits to see what comes of the login waits for the attempt that follows.
+                self.shared.status.send_modify(|status| {
+                    status.settled = false;
+                    status.last_error = None;
+                });
+                self.event(StateEvent::LoggedIn).await;
+            }
+            // A login that did not work for a while does so again.
+            (false, State::Waiting { .. }) if !self.is_login_stuck() => {
+                self.event(StateEvent::Wanted).await;
+            }
             // An attempt says by itself what comes of it, and who sleeps finds out.
             _ => (),
         }

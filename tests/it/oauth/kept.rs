@@ -4,10 +4,12 @@ use std::{fs, os::unix::fs::MetadataExt};
 
 use serde_json::json;
 
-use super::{before, begin, log_in, logged_in, progress, wait_for_state};
+use super::{before, begin, command, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
-    authorization_server::{AuthorizationServer, Habits, browse, visit},
+    authorization_server::{AuthorizationServer, Habits, Renewal, browse, visit},
+    behaviours::echo,
     daemon::{DaemonProcess, TestDaemon},
+    fake_upstream::FakeUpstream,
     http::Reachable,
     patience::until_async,
 };
@@ -58,6 +60,25 @@ async fn who_logs_out_is_asked_again() {
 }
 
 #[tokio::test]
+async fn logging_out_where_nobody_is_logged_in_changes_nothing() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let open = FakeUpstream::http().tool("echo", echo()).start().await;
+    let daemon = before(&server).upstream("open", &open).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("open__echo").await;
+    wait_for_state(&daemon, "Authenticating").await;
+    for name in ["open", "up"] {
+        let said = command(&daemon, &["upstream", "logout", name], "").await;
+        let text = String::from_utf8_lossy(&said.stderr);
+        assert!(said.status.success(), "{text}");
+        assert!(text.contains("nobody is logged in to"), "{text}");
+    }
+    assert_eq!(row(&daemon, "open").await["state"], "Ready");
+    client.call("open__echo", r#"{"n":1}"#).await.result();
+    assert!(!daemon.home().data_dir().join("logins").exists());
+}
+
+#[tokio::test]
 async fn a_token_is_for_the_address_that_it_was_given_for() {
     let server = AuthorizationServer::start(Habits::default()).await;
     let (daemon, _) = logged_in(&server).await;
@@ -92,6 +113,7 @@ async fn nothing_of_a_login_shows() {
     seen.push(rest("GET", "/api/v1/servers/up/login?wait=20").await);
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
+    server.change(|habits| habits.renewal = Renewal::Refused);
     server.revoke_tokens();
     seen.push(client.call("up__echo", "{}").await.text());
     for path in ["servers", "servers/up", "status", "activity", "tools"] {
@@ -158,8 +180,39 @@ async fn the_command_logs_in_and_out() {
     }
     let ended: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(ended["server"]["name"], "up", "{ended}");
+    // How it is after the connection that follows.
+    assert_eq!(ended["server"]["state"], "Ready", "{ended}");
+    assert!(ended["server"]["next_step"].is_null(), "{ended}");
     assert!(running.wait().await.expect("our child").success());
     wait_for_state(&daemon, "Ready").await;
     assert_eq!(progress(&daemon).await, json!({"state": "done"}));
     assert_eq!(begin(&daemon).await.status, 200);
+}
+
+#[tokio::test]
+async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let daemon = before(&server).start().await;
+    let home = daemon.home();
+    let mut running = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+        .args(["upstream", "login", "up", "--no-browser", "--config"])
+        .arg(home.config_file())
+        .arg("--data-dir")
+        .arg(home.data_dir())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("the program starts");
+    let stdout = running.stdout.take().expect("a pipe");
+    let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(stdout));
+    let url = lines.next_line().await.expect("a pipe").expect("a line");
+    visit(&browse(&url).await).await;
+    let ended = running.wait_with_output().await.expect("our child");
+    let text = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.success(), "{text}");
+    assert!(text.contains("standard input"), "{text}");
+    assert!(text.contains("it is ready, 2 tools"), "{text}");
+    assert!(!text.contains("next step"), "{text}");
 }

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::{before, begin, begun, log_in, logged_in, progress, row, wait_for_state};
+use super::{before, begin, begun, command, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
-    authorization_server::{AuthorizationServer, Habits, Published, browse, visit},
+    authorization_server::{AuthorizationServer, Habits, Published, Renewal, browse, visit},
     daemon::TestDaemon,
 };
 
@@ -52,6 +52,15 @@ async fn check(habits: Habits, said: &str) {
     assert_eq!(refused["code"], "login_required");
     let error = refused["error"].as_str().expect("a text");
     assert!(error.contains(said), "{said}: {error}");
+    let hint = refused["hint"].as_str().expect("a hint");
+    let step = if said.contains("client_id") {
+        "`mcpproxy upstream patch up oauth.client_id=ID`"
+    } else if said.contains("`headers`") {
+        "`mcpproxy upstream patch up 'headers.Authorization=Bearer KEY'`"
+    } else {
+        "`mcpproxy upstream login up`"
+    };
+    assert!(hint.contains(step), "{hint}");
 }
 
 #[tokio::test]
@@ -174,4 +183,34 @@ async fn more_permissions_are_asked_for_when_a_call_needs_them() {
     assert_eq!(server.asked("/authorize")[1].fields["scope"], "basic write");
     assert_eq!(client.call("up__write", "{}").await.text(), "done");
     assert!(row(&daemon, "up").await["last_error"].is_null());
+    // Nothing that was granted is lost by logging in again, also when the login has ended meanwhile.
+    server.change(|habits| habits.challenge_scopes = Some("base"));
+    log_in(&daemon).await;
+    assert_eq!(server.asked("/authorize")[2].fields["scope"], "basic write");
+    server.change(|habits| habits.renewal = Renewal::Refused);
+    server.revoke_tokens();
+    client.call("up__echo", "{}").await.failure();
+    wait_for_state(&daemon, "Authenticating").await;
+    server.change(|habits| habits.renewal = Renewal::Works);
+    log_in(&daemon).await;
+    let asked = &server.asked("/authorize")[3].fields["scope"];
+    assert_eq!(asked, "basic write base");
+    assert_eq!(client.call("up__write", "{}").await.text(), "done");
+}
+
+#[tokio::test]
+async fn what_cannot_be_logged_in_to_has_next_steps_for_people() {
+    let unset =
+        json!({"url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "${MCPPROXY_TEST_UNSET}"}});
+    let daemon = TestDaemon::builder().entry("unset", unset).start().await;
+    for (name, step) in [
+        ("nobody", "`mcpproxy upstream list`"),
+        ("unset", "set the variable where the daemon runs"),
+    ] {
+        for verb in ["login", "logout"] {
+            let said = command(&daemon, &["upstream", verb, name], "").await;
+            let text = String::from_utf8_lossy(&said.stderr);
+            assert!(!said.status.success() && text.contains(step), "{text}");
+        }
+    }
 }

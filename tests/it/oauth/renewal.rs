@@ -1,6 +1,6 @@
 //! Tokens that end: they are renewed once for all, without a word, or a person is asked.
 
-use super::{log_in, logged_in, logged_in_before, wait_for_state};
+use super::{log_in, logged_in, row, wait_for_state};
 use crate::support::authorization_server::{AuthorizationServer, Habits, Renewal};
 
 #[tokio::test]
@@ -35,7 +35,7 @@ async fn two_clients_that_need_one_token_cause_one_renewal() {
         ..Habits::default()
     };
     let server = AuthorizationServer::start(habits).await;
-    let (daemon, first) = logged_in_before(&server).await;
+    let (daemon, first) = logged_in(&server).await;
     let second = daemon.client("/mcp/all").await;
     server.change(|habits| habits.renewal = Renewal::Waits);
     server.revoke_tokens();
@@ -58,7 +58,7 @@ async fn two_clients_that_need_one_token_cause_one_renewal() {
 #[tokio::test]
 async fn a_refused_renewal_asks_a_person() {
     let server = AuthorizationServer::start(Habits::default()).await;
-    let (daemon, client) = logged_in_before(&server).await;
+    let (daemon, client) = logged_in(&server).await;
     server.change(|habits| habits.renewal = Renewal::Refused);
     server.revoke_tokens();
     let refused = client.call("up__echo", "{}").await.failure();
@@ -76,12 +76,75 @@ async fn a_refused_renewal_asks_a_person() {
 #[tokio::test]
 async fn an_authorization_server_that_is_down_costs_no_login() {
     let server = AuthorizationServer::start(Habits::default()).await;
-    let (daemon, client) = logged_in_before(&server).await;
+    let (daemon, client) = logged_in(&server).await;
     server.change(|habits| habits.renewal = Renewal::Down);
     server.revoke_tokens();
     let failed = client.call("up__echo", "{}").await.failure();
-    assert_ne!(failed["code"], "login_required", "{failed}");
+    assert_eq!(failed["code"], "server_unavailable", "{failed}");
+    check_trouble(&failed["error"], "answered HTTP 503");
+    let shown = row(&daemon, "up").await;
+    assert_eq!(shown["state"], "Error", "{shown}");
+    check_trouble(&shown["last_error"], "answered HTTP 503");
+    let step = shown["next_step"].as_str().expect("a step");
+    assert!(step.starts_with("wait"), "{step}");
+    let health = daemon.get("/health").await.json();
+    check_trouble(&health["servers"][0]["reason"], "answered HTTP 503");
     let file = daemon.home().data_dir().join("logins/up.json");
     let kept = std::fs::read_to_string(file).expect("it is kept");
     assert!(kept.contains("refresh-hunter2"));
+    // Nobody has to ask.
+    let n_renewals = server.grants("refresh_token").len();
+    server.change(|habits| habits.renewal = Renewal::Works);
+    server
+        .wait_for_grants("refresh_token", n_renewals + 1)
+        .await;
+    wait_for_state(&daemon, "Ready").await;
+    assert_eq!(client.call("up__echo", "{}").await.text(), "done");
+}
+
+/// What is said of a login that does not work for now: why, and when it is renewed.
+#[track_caller]
+fn check_trouble(text: &serde_json::Value, why: &str) {
+    let text = text.as_str().expect("a text");
+    assert!(text.contains(why), "{text}");
+    assert!(text.contains("renewed again by itself in "), "{text}");
+}
+
+#[tokio::test]
+async fn a_token_that_came_just_now_is_renewed_when_it_is_refused() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, client) = logged_in(&server).await;
+    for n in 1..=3 {
+        server.revoke_tokens();
+        assert_eq!(client.call("up__echo", "{}").await.text(), "done");
+        assert_eq!(server.grants("refresh_token").len(), n);
+    }
+    assert_eq!(row(&daemon, "up").await["state"], "Ready");
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_every_token_does_not_cause_renewal_upon_renewal() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, client) = logged_in(&server).await;
+    server.change(|habits| habits.takes_tokens = false);
+    let failed = client.call("up__echo", "{}").await.failure();
+    assert_eq!(failed["code"], "server_unavailable", "{failed}");
+    check_trouble(&failed["error"], "only just issued");
+    let shown = row(&daemon, "up").await;
+    assert_eq!(shown["state"], "Error", "{shown}");
+    check_trouble(&shown["last_error"], "only just issued");
+    let step = shown["next_step"].as_str().expect("a step");
+    assert!(step.contains("mcpproxy upstream login up"), "{step}");
+    for _ in 0..6 {
+        client.call("up__echo", "{}").await.failure();
+    }
+    let n_renewals = server.grants("refresh_token").len();
+    assert!(n_renewals <= 2, "{n_renewals}");
+    // One more when the pause is over, without a call.
+    server.change(|habits| habits.takes_tokens = true);
+    server
+        .wait_for_grants("refresh_token", n_renewals + 1)
+        .await;
+    wait_for_state(&daemon, "Ready").await;
+    assert_eq!(client.call("up__echo", "{}").await.text(), "done");
 }

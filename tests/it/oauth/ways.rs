@@ -43,6 +43,16 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
         "{:?}",
         server.asked("/mcp")
     );
+    for operation in ["list", "restart"] {
+        let arguments = json!({"operation": operation, "name": "up"}).to_string();
+        let answer = client.call("upstream_servers", &arguments).await.text();
+        assert!(
+            answer.contains("Tell the user that a person has to log in"),
+            "{answer}"
+        );
+        assert!(answer.contains("`mcpproxy upstream login up`"), "{answer}");
+        assert!(!answer.contains("tail_log"), "{answer}");
+    }
     let all = daemon.client("/mcp/all").await;
     all.wait_for_tool("other__echo").await;
     all.call("other__echo", r#"{"n":1}"#).await.result();

@@ -363,8 +363,12 @@ fn mcp(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
         .authorization
         .strip_prefix("Bearer ")
         .unwrap_or_default();
-    let Some(scopes) = shared.state().tokens.get(token).cloned() else {
+    let known = shared.state().tokens.get(token).cloned();
+    let Some(scopes) = known.filter(|_| habits.takes_tokens) else {
         let mut challenge = "Bearer error=\"invalid_token\"".to_owned();
+        if let Some(scopes) = habits.challenge_scopes {
+            challenge.extend([", scope=\"", scopes, "\""]);
+        }
         if habits.resource_metadata == Published::InChallenge {
             let at = shared.url();
             challenge.extend([", resource_metadata=\"", &at, "/resource-metadata\""]);

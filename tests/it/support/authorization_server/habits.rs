@@ -23,6 +23,10 @@ pub struct Habits {
     pub lifetime: Option<u64>,
     /// How it answers a renewal.
     pub renewal: Renewal,
+    /// Whether the MCP server takes the tokens.
+    pub takes_tokens: bool,
+    /// The scopes that its 401 names.
+    pub challenge_scopes: Option<&'static str>,
     /// Whether the person agrees.
     pub agrees: bool,
     /// Scopes of tokens where none are asked for.
@@ -64,6 +68,8 @@ impl Default for Habits {
             iss: Iss::Absent,
             lifetime: Some(3600),
             renewal: Renewal::Works,
+            takes_tokens: true,
+            challenge_scopes: None,
             agrees: true,
             scopes: "basic",
         }
