@@ -23,6 +23,8 @@ pub struct Habits {
     pub lifetime: Option<u64>,
     /// How it answers a renewal.
     pub renewal: Renewal,
+    /// Requests for tokens are answered with this status and an error that repeats all that the server ever heard of secrets.
+    pub repeats: Option<u16>,
     /// Whether the person agrees.
     pub agrees: bool,
     /// Scopes of tokens where none are asked for.
@@ -64,6 +66,7 @@ impl Default for Habits {
             iss: Iss::Absent,
             lifetime: Some(3600),
             renewal: Renewal::Works,
+            repeats: None,
             agrees: true,
             scopes: "basic",
         }
