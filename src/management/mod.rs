@@ -11,6 +11,7 @@ mod agents;
 mod backing;
 mod contact;
 mod definition_diff;
+mod entry_review;
 mod gated;
 mod health;
 mod inspection;
@@ -36,6 +37,7 @@ pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind},
     agents::{AgentChange, AgentRequest, AgentVerb},
     backing::{Backing, Connections},
+    entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
     login::{LoginProgress, LoginStarted},
