@@ -325,7 +325,7 @@ mod tests {
             Box::pin(self.0.notified())
         }
 
-        fn server(&self) -> &str {
+        fn server(&self) -> &'static str {
             "s"
         }
     }
