@@ -101,6 +101,15 @@ impl serde::Serialize for ServerName {
     }
 }
 
+/// A server's name as a command takes it: after `--` where it would be read as an option. Options of the command go before it.
+pub fn as_argument(server: &str) -> String {
+    if server.starts_with('-') {
+        format!("-- {server}")
+    } else {
+        server.to_owned()
+    }
+}
+
 /// Longest offered name. Clients prefix it (`mcp__<server>__`) and cut or drop what passes 64 characters in all.
 const OFFERED_MAX: usize = 40;
 

@@ -1,6 +1,7 @@
 //! Where the browser comes back to: a port of this machine that listens while one login waits, and tells the person what came of it.
 
 use std::{
+    collections::VecDeque,
     io,
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     sync::Arc,
@@ -12,7 +13,7 @@ use http::Uri;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    task::JoinSet,
+    task::{AbortHandle, JoinSet},
 };
 
 use super::{LoginError, callback::Callback};
@@ -21,11 +22,15 @@ use crate::loopback::is_loopback;
 /// Limit: bytes of a request's head.
 const LARGEST: usize = 16 << 10;
 
-/// How long a browser may take to say what it wants. Some open connections in advance and say nothing.
-const HEAD: Duration = Duration::from_secs(10);
+/// Limit: how long a browser may take to say what it wants. Some open connections in advance and say nothing.
+const HEAD: Duration = Duration::from_secs(2);
 
-/// Limit: connections at the same time.
-const CONNECTIONS: usize = 16;
+/// Limit: connections that have not said yet what they want. The oldest gives way to a new one, so that nobody keeps the browser out by
+/// opening many.
+const SILENT: usize = 64;
+
+/// Limit: requests that are answered at the same time. Others wait.
+const ANSWERED: usize = 16;
 
 /// Where the browser is sent back to where nothing is configured.
 const PATH: &str = "/callback";
@@ -58,6 +63,8 @@ pub(super) trait Expectant: Send + Sync + 'static {
 pub(super) struct CallbackListener {
     listener: TcpListener,
     address: SocketAddr,
+    /// As the redirect names it.
+    host: String,
     path: String,
 }
 
@@ -113,6 +120,7 @@ impl Redirect {
         Ok(Some(CallbackListener {
             listener,
             address,
+            host: host.clone(),
             path: path.clone(),
         }))
     }
@@ -139,31 +147,69 @@ fn port_of(address: &str) -> Option<u16> {
 impl CallbackListener {
     /// Takes requests until the login is over.
     pub(super) async fn serve(self, login: Arc<dyn Expectant>) {
-        let path: Arc<str> = self.path.into();
-        let mut browsers = JoinSet::new();
+        let place = Arc::new(Place {
+            path: self.path,
+            hosts: hosts(&self.host, self.address.port()),
+        });
+        let mut silent = JoinSet::new();
+        let mut oldest_first: VecDeque<AbortHandle> = VecDeque::new();
+        let mut answered = JoinSet::new();
         loop {
             tokio::select! {
                 () = login.over() => break,
-                Some(_) = browsers.join_next() => (),
-                accepted = self.listener.accept(), if browsers.len() < CONNECTIONS => {
+                Some(_) = answered.join_next() => (),
+                Some(said) = silent.join_next(), if answered.len() < ANSWERED => {
+                    if let Ok(Some((stream, head))) = said {
+                        answered.spawn(answer(stream, head, place.clone(), login.clone()));
+                    }
+                }
+                accepted = self.listener.accept() => {
                     // One that is gone already is none.
                     if let Ok((stream, _)) = accepted {
-                        browsers.spawn(answer(stream, path.clone(), login.clone()));
+                        oldest_first.retain(|one| !one.is_finished());
+                        if oldest_first.len() >= SILENT
+                            && let Some(oldest) = oldest_first.pop_front()
+                        {
+                            oldest.abort();
+                        }
+                        oldest_first.push_back(silent.spawn(request(stream)));
                     }
                 }
             }
         }
-        drop(self.listener);
+        drop((self.listener, silent));
         // Who brought the end is told of it; who says nothing is not waited for.
-        let last_words = async { while browsers.join_next().await.is_some() {} };
+        let last_words = async { while answered.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(Duration::from_secs(1), last_words).await;
     }
 }
 
-async fn answer(mut stream: TcpStream, path: Arc<str>, login: Arc<dyn Expectant>) {
+/// What counts as a request for us.
+struct Place {
+    path: String,
+    hosts: Vec<String>,
+}
+
+/// How a browser that follows the redirect names this host, in lower case.
+fn hosts(configured: &str, port: u16) -> Vec<String> {
+    let mut names = vec!["127.0.0.1", "localhost", "[::1]"];
+    names.push(configured);
+    let with_port = names.iter().map(|name| format!("{name}:{port}"));
+    let mut all: Vec<String> = with_port.map(|host| host.to_ascii_lowercase()).collect();
+    if port == 80 {
+        all.extend(names.iter().map(|name| name.to_ascii_lowercase()));
+    }
+    all
+}
+
+/// A connection, once it has said what it wants; nothing of one that does not in time.
+async fn request(mut stream: TcpStream) -> Option<(TcpStream, String)> {
     let head = tokio::time::timeout(HEAD, head(&mut stream)).await;
-    let Ok(Ok(head)) = head else { return };
-    let (status, text) = match asked(&head, &path) {
+    Some((stream, head.ok()?.ok()?))
+}
+
+async fn answer(mut stream: TcpStream, head: String, place: Arc<Place>, login: Arc<dyn Expectant>) {
+    let (status, text) = match asked(&head, &place) {
         None => ("404 Not Found", "There is nothing here.".to_owned()),
         Some(query) => match login.take(Callback::of_query(query)).await {
             Ok(()) => (
@@ -177,8 +223,12 @@ async fn answer(mut stream: TcpStream, path: Arc<str>, login: Arc<dyn Expectant>
         },
     };
     // The login is what it is, whether the browser hears of it or not.
-    let _ = stream.write_all(page(status, &text).as_bytes()).await;
-    let _ = stream.shutdown().await;
+    let _ = tokio::time::timeout(HEAD, write(&mut stream, &page(status, &text))).await;
+}
+
+async fn write(stream: &mut TcpStream, page: &str) -> io::Result<()> {
+    stream.write_all(page.as_bytes()).await?;
+    stream.shutdown().await
 }
 
 async fn head(stream: &mut TcpStream) -> io::Result<String> {
@@ -191,12 +241,19 @@ async fn head(stream: &mut TcpStream) -> io::Result<String> {
     String::from_utf8(head).map_err(|_| io::ErrorKind::InvalidData.into())
 }
 
-/// The query of a request for the path.
-fn asked<'a>(head: &'a str, path: &str) -> Option<&'a str> {
-    let mut words = head.lines().next()?.split(' ');
+/// The query of a request for this place.
+fn asked<'a>(head: &'a str, place: &Place) -> Option<&'a str> {
+    let mut lines = head.lines();
+    let mut words = lines.next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);
     let (asked, query) = target.split_once('?')?;
-    (method == "GET" && asked == path).then_some(query)
+    let mut named = lines.filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("host").then(|| value.trim())
+    });
+    let host = named.next()?.to_ascii_lowercase();
+    let is_ours = place.hosts.contains(&host) && named.next().is_none();
+    (method == "GET" && asked == place.path && is_ours).then_some(query)
 }
 
 fn page(status: &str, text: &str) -> String {
@@ -219,16 +276,82 @@ mod tests {
 
     #[test]
     fn only_the_redirect_is_taken() {
-        let check = |line: &str, expected: Option<&str>| {
-            let head = format!("{line}\r\nHost: x\r\n\r\n");
-            assert_eq!(asked(&head, "/callback"), expected, "{line}");
+        let place = Place {
+            path: "/callback".to_owned(),
+            hosts: hosts("127.0.0.2", 4000),
         };
-        check("GET /callback?code=1 HTTP/1.1", Some("code=1"));
-        check("GET /favicon.ico HTTP/1.1", None);
-        check("GET /callback HTTP/1.1", None);
-        check("POST /callback?code=1 HTTP/1.1", None);
-        check("GET /other?code=1 HTTP/1.1", None);
-        check("", None);
+        let check = |line: &str, host: &str, expected: Option<&str>| {
+            let head = format!("{line}\r\n{host}\r\n\r\n");
+            assert_eq!(asked(&head, &place), expected, "{line} {host}");
+        };
+        let ours = "Host: 127.0.0.1:4000";
+        check("GET /callback?code=1 HTTP/1.1", ours, Some("code=1"));
+        check("GET /favicon.ico HTTP/1.1", ours, None);
+        check("GET /callback HTTP/1.1", ours, None);
+        check("POST /callback?code=1 HTTP/1.1", ours, None);
+        check("GET /other?code=1 HTTP/1.1", ours, None);
+        check("", ours, None);
+        let get = "GET /callback?code=1 HTTP/1.1";
+        for host in [
+            "host: LOCALHOST:4000",
+            "Host: [::1]:4000",
+            "Host: 127.0.0.2:4000",
+        ] {
+            check(get, host, Some("code=1"));
+        }
+        for host in [
+            "Host: 127.0.0.1",
+            "Host: 127.0.0.1:4001",
+            "Host: evil.example:4000",
+            "X: y",
+            "Host: 127.0.0.1:4000\r\nHost: evil.example",
+        ] {
+            check(get, host, None);
+        }
+        assert!(hosts("localhost", 80).contains(&"localhost".to_owned()));
+    }
+
+    struct Waiting(tokio::sync::Notify);
+
+    impl Expectant for Waiting {
+        fn take(&self, _: Callback) -> BoxFuture<'_, Result<(), LoginError>> {
+            Box::pin(async {
+                self.0.notify_one();
+                Ok(())
+            })
+        }
+
+        fn over(&self) -> BoxFuture<'_, ()> {
+            Box::pin(self.0.notified())
+        }
+
+        fn server(&self) -> &'static str {
+            "s"
+        }
+    }
+
+    #[tokio::test]
+    async fn silent_connections_do_not_keep_the_browser_out() {
+        let redirect = Redirect::of(None);
+        let listener = redirect.listen(None).await.expect("a free port");
+        let listener = listener.expect("one of this machine");
+        let address = listener.address;
+        let login = Arc::new(Waiting(tokio::sync::Notify::new()));
+        let serving = tokio::spawn(listener.serve(login));
+        let begun = std::time::Instant::now();
+        let mut idle = Vec::new();
+        for _ in 0..2 * SILENT {
+            idle.push(TcpStream::connect(address).await.expect("it listens"));
+        }
+        let mut browser = TcpStream::connect(address).await.expect("it listens");
+        let get = format!("GET /callback?code=1 HTTP/1.1\r\nHost: {address}\r\n\r\n");
+        browser.write_all(get.as_bytes()).await.expect("it reads");
+        let mut page = String::new();
+        browser.read_to_string(&mut page).await.expect("an answer");
+        assert!(page.contains("You are logged in to s"), "{page}");
+        serving.await.expect("it ends");
+        assert!(begun.elapsed() < HEAD, "{:?}", begun.elapsed());
+        drop(idle);
     }
 
     #[test]

@@ -76,7 +76,7 @@ impl LoginState {
             request = request.with_client_secret(secret.reveal());
         }
         let session = AuthorizationSession::new(found.manager, request).await;
-        let session = session.map_err(|(_, error)| terms.error(&error.to_string()))?;
+        let session = session.map_err(|(_, error)| self.error(&error.to_string()))?;
         let mut url = session.get_authorization_url().to_owned();
         let state = parameter(&url, "state").unwrap_or_default();
         let resource = parameter(&url, "resource").unwrap_or_default();
@@ -116,12 +116,16 @@ impl LoginState {
         let http = Arc::new(OAuthHttp::new(terms, None).await);
         let url = terms.url.as_str();
         let manager = AuthorizationManager::new_with_oauth_http_client(url, http.clone()).await;
-        let mut manager = manager.map_err(|error| terms.error(&error.to_string()))?;
+        let mut manager = manager.map_err(|error| self.error(&error.to_string()))?;
         let challenge = self.challenge.lock().clone();
         let found = manager.resolve_metadata_from_challenge(challenge.as_deref());
         let found = found
             .await
-            .map_err(|error| terms.error(&error.to_string()))?;
+            .map_err(|error| self.error(&error.to_string()))?;
+        let is_guessed = found.source == AuthorizationMetadataSource::LegacyEndpointFallback;
+        if !is_guessed {
+            self.check_pkce(&found.metadata)?;
+        }
         let metadata = found.metadata.clone();
         manager.set_metadata(found.metadata);
         let named = manager.select_initial_scopes(&[]).await;
@@ -132,8 +136,24 @@ impl LoginState {
             issuer: issuer(&metadata),
             metadata,
             scopes,
-            is_guessed: found.source == AuthorizationMetadataSource::LegacyEndpointFallback,
+            is_guessed,
         })
+    }
+
+    /// Refuses an authorization server that does not say that it binds a code to whoever asked for it (Model Context Protocol,
+    /// Authorization, "Authorization Code Protection"). One that says nothing of itself at all is that of an early revision, and is not
+    /// asked for it.
+    fn check_pkce(&self, metadata: &AuthorizationMetadata) -> Result<(), LoginError> {
+        let mut methods = metadata.code_challenge_methods_supported.iter().flatten();
+        if methods.any(|method| method == "S256") {
+            return Ok(());
+        }
+        let issuer = self.error(&issuer(metadata));
+        Err(LoginError(format!(
+            "the authorization server {issuer} does not say that it supports PKCE with S256 (`code_challenge_methods_supported`), and \
+             without that a code could be stolen on its way; whoever runs it has to switch that on, or put a key of the server's into \
+             `headers` instead"
+        )))
     }
 
     /// Registers us with an authorization server, and remembers that.
@@ -148,7 +168,7 @@ impl LoginState {
             .register_client(CLIENT_NAME, redirect_uri, &scopes)
             .await
             .map_err(|error| {
-                let error = self.terms.error(&error.to_string());
+                let error = self.error(&error.to_string());
                 not_registered(&error, &found.issuer, found.is_guessed)
             })?;
         let client = ClientRegistration {
@@ -209,7 +229,7 @@ impl LoginState {
         if let Some(code) = callback.error {
             let said = callback.error_description.unwrap_or_default();
             let why = format!("the authorization server refused: {code} {said}");
-            return Err(self.terms.error(why.trim()));
+            return Err(self.error(why.trim()));
         }
         let code = callback
             .code
@@ -227,8 +247,9 @@ impl LoginState {
                 if prepared.http.refusal().as_deref() == Some("invalid_client") {
                     self.keep(|kept| kept.forget_client(&grant.issuer));
                 }
-                let hidden = error.to_string().replace(&code, "***");
-                return Err(self.terms.error(&hidden));
+                // A new registration may not have been kept.
+                let secret = grant.client_secret.as_ref().map_or("", Secret::reveal);
+                return Err(self.error_without(&[&code, secret], &error.to_string()));
             }
         };
         grant.scopes = session.auth_manager.get_current_scopes().await;

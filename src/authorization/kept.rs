@@ -139,6 +139,13 @@ impl KeptLogin {
         })
     }
 
+    /// Whatever of it must not show in texts.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let of_clients = self.clients.iter();
+        let of_clients = of_clients.filter_map(|client| client.client_secret.as_ref());
+        of_clients.chain(self.grant.iter().flat_map(Grant::secrets))
+    }
+
     /// Remembers a registration in place of another with the same server.
     pub(super) fn remember(&mut self, client: ClientRegistration) {
         self.forget_client(&client.issuer);
@@ -149,6 +156,16 @@ impl KeptLogin {
     /// Forgets what we are to an authorization server.
     pub(super) fn forget_client(&mut self, issuer: &str) {
         self.clients.retain(|client| client.issuer != issuer);
+    }
+}
+
+impl Grant {
+    fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let token = Some(&self.access_token);
+        let others = [&self.refresh_token, &self.client_secret];
+        token
+            .into_iter()
+            .chain(others.into_iter().filter_map(Option::as_ref))
     }
 }
 

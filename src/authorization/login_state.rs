@@ -16,12 +16,13 @@ use http::HeaderValue;
 use tokio::sync::watch;
 
 use super::{
+    LoginError,
     kept::{self, Grant, KeptLogin},
     renewal_pauses::{LoginTrouble, RenewalPauses},
     terms::Terms,
     token::AccessToken,
 };
-use crate::{names::ServerName, sync::Guarded};
+use crate::{names::ServerName, secret::Secrets, sync::Guarded};
 
 /// Whether a person has to log in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -93,6 +94,20 @@ impl LoginState {
         *self.kept.lock() = KeptLogin::nothing(&self.terms.url);
         self.token.store(None);
         kept::remove(&self.file)
+    }
+
+    /// An error in words that may be shown. An authorization server may repeat in an error whatever it was sent, so nothing that is known
+    /// of this login shows in it.
+    pub(super) fn error(&self, text: &str) -> LoginError {
+        self.error_without(&[], text)
+    }
+
+    /// The same, without these texts either.
+    pub(super) fn error_without(&self, more: &[&str], text: &str) -> LoginError {
+        let known = self.kept();
+        let known = known.secrets().map(|secret| secret.reveal().to_owned());
+        let more = more.iter().map(|text| (*text).to_owned());
+        self.terms.error(&Secrets::new(known.chain(more)), text)
     }
 
     pub(super) fn kept(&self) -> KeptLogin {

@@ -199,7 +199,7 @@ async fn renew(state: &LoginState, instead: Instead) -> Renewed {
             failed(state, &grant, "issued no token that can be used")
         }
         (Err(_), Some(code)) => {
-            let code = state.terms.error(&code);
+            let code = state.error(&code);
             tracing::warn!(server = %state.name, reason = %code, "the authorization server does not renew the login; a person has to log in again");
             state.keep(|kept| {
                 kept.end();
@@ -236,7 +236,7 @@ fn failed(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
 }
 
 async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<Grant, LoginError> {
-    let error = |error: &dyn std::fmt::Display| state.terms.error(&error.to_string());
+    let error = |error: &dyn std::fmt::Display| state.error(&error.to_string());
     let manager =
         AuthorizationManager::new_with_oauth_http_client(state.terms.url.as_str(), http).await;
     let mut manager = manager.map_err(|e| error(&e))?;
@@ -262,5 +262,5 @@ async fn ask(state: &LoginState, grant: &Grant, http: Arc<OAuthHttp>) -> Result<
     let token = manager.refresh_token().await.map_err(|e| error(&e))?;
     let token = serde_json::to_value(&token).map_err(|e| error(&e))?;
     let renewed = with_tokens(grant.clone(), &token, now());
-    renewed.ok_or_else(|| state.terms.error("there is no bearer token in its answer"))
+    renewed.ok_or_else(|| state.error("there is no bearer token in its answer"))
 }

@@ -46,9 +46,10 @@ impl Terms {
         self.url.parse().unwrap_or_default()
     }
 
-    /// An error in words that may be shown: short, without secrets and control characters.
-    pub(super) fn error(&self, text: &str) -> LoginError {
-        let masked = self.secrets.masked(text);
+    /// An error in words that may be shown: short, without secrets, these beside those of the entry, and without control characters.
+    pub(super) fn error(&self, secrets: &Secrets, text: &str) -> LoginError {
+        let secrets = Secrets::all([&self.secrets, secrets]);
+        let masked = secrets.masked(text);
         let masked: Cow<'_, str> = mask_text_of_strangers(&masked);
         let plain = |c: char| {
             if c.is_control() || is_invisible(c) {

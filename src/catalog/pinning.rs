@@ -16,7 +16,7 @@ use crate::{
     },
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
-    names::ServerName,
+    names::{ServerName, as_argument},
     scanner::{self, Finding, Neighbours},
     wire::Raw,
 };
@@ -28,6 +28,8 @@ pub struct ApprovalRequest {
     pub server: ServerName,
     /// The fingerprint of its configuration.
     pub entry: String,
+    /// What stands for the whole text of its entry.
+    pub as_written: String,
     /// What the person saw: [`seen`] of that moment.
     pub seen: String,
     /// What is approved.
@@ -185,9 +187,9 @@ fn of_value<'a>(kind: ThingKind, name: &'a str, definition: &'a Raw) -> Listed<'
     }
 }
 
-/// Stands for what a person saw of a server: its configuration and every definition that it lists. Another one of these is another
-/// text. Short enough to be typed, too long to be met by trying.
-pub fn seen(entry: &str, listed: Option<&ServerCatalog>) -> String {
+/// Stands for what a person saw of a server: its configuration, all that is written in its entry, and every definition that it lists.
+/// Another one of these is another text. Short enough to be typed, too long to be met by trying.
+pub fn seen(entry: &str, as_written: &str, listed: Option<&ServerCatalog>) -> String {
     const LENGTH: usize = 16;
 
     let listed = listed.filter(|listed| *listed.entry == *entry);
@@ -203,7 +205,7 @@ pub fn seen(entry: &str, listed: Option<&ServerCatalog>) -> String {
             listed.iter().map(print).collect::<Vec<_>>()
         })
     });
-    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, prints))).to_hex();
+    let mut hex = Fingerprint::of_value(&Raw::author(&(entry, as_written, prints))).to_hex();
     hex.truncate(LENGTH);
     hex
 }
@@ -215,9 +217,12 @@ pub(super) fn approved(
     ledger: &Ledger,
 ) -> Result<Ledger, Failure> {
     let name = &request.server;
-    if seen(&request.entry, listed) != request.seen {
+    if seen(&request.entry, &request.as_written, listed) != request.seen {
         let error = format!("what was reviewed of the server {name:?} is not what it is now");
-        let hint = format!("Look at it again with `mcpproxy upstream inspect {name}`.");
+        let hint = format!(
+            "Look at it again with `mcpproxy upstream inspect {}`.",
+            as_argument(name.as_str())
+        );
         return Err(Failure::new(ErrorCode::ToolChanged, error, hint).of_server(name));
     }
     let listed = listed.filter(|listed| *listed.entry == *request.entry);
@@ -231,7 +236,10 @@ pub(super) fn approved(
         } else {
             format!("the server {name:?} lists nothing named {thing:?}")
         };
-        let hint = format!("`mcpproxy upstream inspect {name}` shows what it lists.");
+        let hint = format!(
+            "`mcpproxy upstream inspect {}` shows what it lists.",
+            as_argument(name.as_str())
+        );
         Failure::new(ErrorCode::UnknownTool, error, hint)
             .of_server(name)
             .of_tool(thing)

@@ -74,12 +74,9 @@ pub(super) fn fingerprint(
     parts.hasher.finalize().to_hex().to_string()
 }
 
-/// Stands for what is written in an entry, whatever the order of its keys, but for those that switch it or say who has to look at it.
+/// Stands for all that is written in an entry, whatever the order of its keys.
 pub fn fingerprint_as_written(entry: &Map<String, Value>) -> String {
-    let switches = ["enabled", "disabled", "quarantined", "changed_by"];
-    let members = entry
-        .iter()
-        .filter(|(key, value)| !switches.contains(&key.as_str()) && !value.is_null());
+    let members = entry.iter().filter(|(_, value)| !value.is_null());
     let members: BTreeMap<&String, String> = members
         .map(|(key, value)| (key, value.to_string()))
         .collect();

@@ -51,7 +51,7 @@ impl Isolation {
         if let Some(folder) = &self.working_dir {
             all.extend(["--workdir", folder]);
         }
-        for name in variables {
+        for name in variables.iter().filter(|name| is_name_for_containers(name)) {
             all.extend(["-e", name]);
         }
         all.extend(self.extra_args.iter().map(String::as_str));
@@ -84,4 +84,11 @@ impl Isolation {
 pub(super) fn program_name(command: &str) -> &str {
     let program = command.rsplit(['/', '\\']).next().unwrap_or_default();
     program.split('.').next().unwrap_or_default()
+}
+
+/// Whether the engine's program takes a name for that of one variable: it reads patterns and options in others.
+pub(super) fn is_name_for_containers(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }

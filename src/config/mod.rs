@@ -4,6 +4,7 @@
 
 mod activity;
 mod addresses;
+mod container_options;
 mod document;
 pub mod duration;
 mod edit;
@@ -77,8 +78,9 @@ pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
+pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable};
-pub use review::entry_for_review;
+pub use review::{ReviewedValue, entry_for_review, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::secret_uses;
 pub use server_auth::{

@@ -341,7 +341,7 @@ fn read_environment(fields: &mut ObjectFields<'_>) -> Result<Environment, BadFie
     let mut set = BTreeMap::new();
     for (name, text) in fields.named_texts("set")? {
         if !is_variable(&name) || text.value.contains('\0') {
-            let key = format!("set.{name}");
+            let key = format!("set.{}", name.escape_debug());
             return Err(fields.bad(&key, "cannot be an environment variable"));
         }
         set.insert(name, Secret::new(text.value));

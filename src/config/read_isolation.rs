@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Map;
 
 use super::{
+    container_options,
     fields::{BadField, ObjectFields},
-    isolation::{Isolation, Named, program_name},
+    isolation::{Isolation, Named, is_name_for_containers, program_name},
     masking,
     references::Text,
     server_entry::{Stdio, Transport},
@@ -61,9 +62,6 @@ const KEYS: &[&str] = &[
 
 /// Keys of the Go program about the container's log, which is the server's standard error here.
 const LOG_KEYS: &[&str] = &["log_driver", "log_max_size", "log_max_files"];
-
-/// Options of `docker run` that would take the container away from us.
-const REFUSED: &[&str] = &["-d", "--detach", "-t", "-it", "-ti", "--tty", "--name"];
 
 /// Reads `docker_isolation`.
 pub(super) fn read_defaults(
@@ -209,6 +207,7 @@ fn isolate(
         stdio.shown_cwd = None;
         warnings.push("`cwd` has no effect on a server in a container, which sees no folder of this machine; the folder within the container is `isolation.working_dir`".to_owned());
     }
+    check_variables(stdio)?;
     stdio.isolation = Some(isolation);
     stdio.shown_isolation = Some(shown);
     Ok(())
@@ -220,18 +219,23 @@ fn default_image(program: &str) -> Option<&'static str> {
 }
 
 fn refuse_options(written: &ObjectFields<'_>, extra_args: &[Text]) -> Result<(), BadField> {
-    let option = |arg: &Text| arg.value.split('=').next().map(str::to_owned);
-    let refused = extra_args
-        .iter()
-        .filter_map(option)
-        .find(|option| REFUSED.contains(&option.as_str()));
-    match refused {
+    match container_options::fault(extra_args, written.resolves()) {
         None => Ok(()),
-        Some(option) => {
-            let problem = format_args!(
-                "must not have {option:?} in it: the container is named and attached to by mcpproxy"
-            );
-            Err(written.bad("extra_args", problem))
+        Some(problem) => Err(written.bad("extra_args", problem)),
+    }
+}
+
+/// Refuses variables that cannot be passed to a container by their names.
+fn check_variables(stdio: &Stdio) -> Result<(), BadField> {
+    let mut names = stdio.env.keys();
+    match names.find(|name| !is_name_for_containers(name)) {
+        None => Ok(()),
+        Some(name) => {
+            let problem = "cannot be passed to a container: only letters, digits and `_`, and no digit first, are in names there";
+            Err(BadField::new(
+                format!("env.{}", name.escape_debug()),
+                problem,
+            ))
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use http::{HeaderName, HeaderValue, Uri};
+use http::{HeaderName, HeaderValue, Uri, header};
 use serde_json::Value;
 
 use super::{
@@ -93,7 +93,7 @@ fn read_stdio(
     let mut env = BTreeMap::new();
     for (name, text) in written_env {
         if !is_variable(&name) || text.value.contains('\0') {
-            let key = format!("env.{name}");
+            let key = format!("env.{}", name.escape_debug());
             return Err(fields.bad(&key, "cannot be an environment variable"));
         }
         env.insert(name, Secret::new(text.value));
@@ -113,7 +113,7 @@ fn read_stdio(
 
 /// Whether a process can have an environment variable of this name.
 pub(super) fn is_variable(name: &str) -> bool {
-    !name.is_empty() && !name.contains(['=', '\0'])
+    !name.is_empty() && !name.contains(|c: char| c == '=' || c.is_control())
 }
 
 fn read_remote(
@@ -126,16 +126,7 @@ fn read_remote(
     if fields.resolves() {
         check_url(&url.value).map_err(|problem| fields.bad("url", problem))?;
     }
-    let mut headers = Vec::new();
-    for (name, text) in fields.named_texts("headers")? {
-        let is_sound = HeaderName::from_bytes(name.as_bytes()).is_ok()
-            && HeaderValue::from_str(&text.value).is_ok();
-        if !is_sound {
-            let key = format!("headers.{name}");
-            return Err(fields.bad(&key, "cannot be an HTTP header"));
-        }
-        headers.push((name, Secret::new(text.value)));
-    }
+    let headers = read_headers(fields)?;
     let ca_file = fields.text("ca_file")?;
     let client_cert = fields.text("client_cert")?;
     let oauth = read_oauth(fields, warnings)?;
@@ -162,6 +153,50 @@ fn read_remote(
             .collect(),
         kind,
     })
+}
+
+fn read_headers(fields: &mut ObjectFields<'_>) -> Result<Vec<(String, Secret)>, BadField> {
+    let mut headers: Vec<(String, Secret)> = Vec::new();
+    for (name, text) in fields.named_texts("headers")? {
+        let bad = |problem: &dyn std::fmt::Display| {
+            let key = format!("headers.{}", name.escape_debug());
+            Err(fields.bad(&key, problem))
+        };
+        match HeaderName::from_bytes(name.as_bytes()) {
+            Ok(known) if is_set_for_each_request(&known) => {
+                return bad(&"must not be there: it is set for every request anew");
+            }
+            Ok(_) if HeaderValue::from_str(&text.value).is_ok() => (),
+            _ => return bad(&"cannot be an HTTP header"),
+        }
+        let mut before = headers.iter();
+        if let Some((other, _)) = before.find(|(other, _)| other.eq_ignore_ascii_case(&name)) {
+            return bad(&format_args!(
+                "names the same header as `{other}`: case does not count; only one can be meant"
+            ));
+        }
+        headers.push((name, Secret::new(text.value)));
+    }
+    Ok(headers)
+}
+
+/// Headers that describe one message or one connection. They are not the configuration's to set.
+const SET_FOR_EACH_REQUEST: [HeaderName; 10] = [
+    header::CONNECTION,
+    header::CONTENT_LENGTH,
+    header::CONTENT_TYPE,
+    header::EXPECT,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    header::ACCEPT_ENCODING,
+    HeaderName::from_static("mcp-session-id"),
+];
+
+/// Whether a header is none that an entry can set, because every request has its own.
+pub fn is_set_for_each_request(name: &HeaderName) -> bool {
+    SET_FOR_EACH_REQUEST.contains(name)
 }
 
 /// The text of the problem never repeats the URL: it may hold a secret.

@@ -1,13 +1,60 @@
-//! An entry as it stands in the file, for whoever reviews it: which references stand where, by name; everything else that may be secret
-//! as `***`. Nothing is resolved. Pure.
+//! An entry as it stands in the file, for whoever reviews it: which references stand where, by name; what looks like a credential as `***`;
+//! everything else as it is. Nothing is resolved. Pure.
 
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
     document, masking,
+    patch::under_proper_names,
     references::{self, References},
+    strangers_text::mask_text_of_strangers,
 };
 use crate::secret::MASK;
+
+/// Keys whose members are places of their own.
+const OBJECTS: &[&str] = &["env", "headers", "isolation", "oauth", "tool_acl"];
+
+/// What stands at one place of an entry, as a reviewer sees it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewedValue {
+    /// What is shown of it.
+    pub shown: String,
+    /// Tells one value from another of which the same is shown.
+    print: String,
+}
+
+/// What stands in an entry, by place: `command`, `env.NAME`. Whether it is held, and who wrote it, is none of it.
+pub fn reviewed_values(entry: &Map<String, Value>) -> BTreeMap<String, ReviewedValue> {
+    let mut all = BTreeMap::new();
+    for (key, value) in under_proper_names(entry) {
+        let shown = shown_value(&key, &value);
+        match (&value, &shown) {
+            _ if matches!(key.as_str(), "quarantined" | "changed_by") => (),
+            (Value::Object(members), Value::Object(shown)) if OBJECTS.contains(&key.as_str()) => {
+                for (name, member) in members.iter().filter(|(_, member)| !member.is_null()) {
+                    let shown = shown.get(name).unwrap_or(&Value::Null);
+                    all.insert(format!("{key}.{name}"), ReviewedValue::of(member, shown));
+                }
+            }
+            _ => drop(all.insert(key, ReviewedValue::of(&value, &shown))),
+        }
+    }
+    all
+}
+
+impl ReviewedValue {
+    fn of(value: &Value, shown: &Value) -> Self {
+        Self {
+            shown: plain_text(shown),
+            print: blake3::hash(value.to_string().as_bytes())
+                .to_hex()
+                .to_string(),
+        }
+    }
+}
 
 /// What a header begins with before its credential.
 const SCHEMES: &[&str] = &["Bearer", "Basic", "Token", "token", "ApiKey"];
@@ -59,9 +106,9 @@ fn note_references(place: &str, value: &Value, found: &mut Map<String, Value>) {
 
 fn shown_value(key: &str, value: &Value) -> Value {
     match (key, value) {
-        ("env" | "headers" | "oauth", Value::Object(members)) => {
+        ("env" | "headers" | "oauth" | "extra_params", Value::Object(members)) => {
             let shown = members.iter();
-            let shown = shown.map(|(name, member)| (name.clone(), secret(member)));
+            let shown = shown.map(|(name, member)| (name.clone(), setting(name, member)));
             Value::Object(shown.collect())
         }
         ("args", Value::Array(elements)) => {
@@ -98,6 +145,32 @@ fn argument(masked: String, text: &str) -> String {
     }
 }
 
+/// The value of a variable, a header or a parameter: all of it is hidden where its name says that it is a secret, else what looks so.
+fn setting(name: &str, value: &Value) -> Value {
+    if masking::is_secret_name(name) {
+        return secret(value);
+    }
+    let Value::String(text) = value else {
+        return shown_value(name, value);
+    };
+    if references::is_made_of_references(text) {
+        return Value::String(references::by_name(text));
+    }
+    if text.contains("://") {
+        let shown = masking::mask_text(&references::by_name(text));
+        return Value::String(mask_text_of_strangers(&shown).into_owned());
+    }
+    let hides = |literal: &str| {
+        let shown = masking::mask_text(literal);
+        mask_text_of_strangers(&shown) != literal
+    };
+    let all = references::masked(text);
+    if hides(&all) {
+        return secret(value);
+    }
+    Value::String(references::by_name(text))
+}
+
 /// A value that is taken for a secret, but for its references.
 fn secret(value: &Value) -> Value {
     let Value::String(text) = value else {
@@ -129,7 +202,7 @@ mod tests {
         let entry = json!({
             "command": "npx",
             "args": ["--token", "${TOKEN}", "--key=${KEY:-abcdef}", "--password", "hunter22", "plain"],
-            "env": { "A": "${HOME_KEY}", "B": "s3cret", "C": "Bearer ${TOKEN}", "D": "x${TOKEN}y", "E": 7 },
+            "env": { "A": "${HOME_KEY}", "B_KEY": "s3cret", "C": "Bearer ${TOKEN}", "D_TOKEN": "x${TOKEN}y", "E": 7 },
             "headers": { "Authorization": "Bearer ${env:TOKEN:-fallback}" },
             "url": "https://example.com/mcp?token=s3cret",
             "oauth": { "client_secret": "s3cret" },
@@ -150,7 +223,7 @@ mod tests {
         );
         assert_eq!(
             shown["env"],
-            json!({ "A": "${HOME_KEY}", "B": "***", "C": "Bearer ${TOKEN}", "D": "***${TOKEN}***", "E": "***" })
+            json!({ "A": "${HOME_KEY}", "B_KEY": "***", "C": "Bearer ${TOKEN}", "D_TOKEN": "***${TOKEN}***", "E": 7 })
         );
         assert_eq!(
             shown["headers"],
@@ -158,12 +231,74 @@ mod tests {
         );
         assert_eq!(shown["changed_by"], "agent");
         assert_eq!(shown["references"]["args[1]"], json!(["${TOKEN}"]));
-        assert_eq!(shown["references"]["env.D"], json!(["${TOKEN}"]));
+        assert_eq!(shown["references"]["env.D_TOKEN"], json!(["${TOKEN}"]));
         let said = shown.to_string();
         for secret in ["s3cret", "hunter22", "abcdef", "fallback"] {
             assert!(!said.contains(secret), "{said}");
         }
         assert_eq!(entry_for_review(&text, "t"), None);
         assert_eq!(entry_for_review("{", "s"), None);
+    }
+
+    #[test]
+    fn a_reviewer_sees_what_is_no_credential() {
+        let check = |key: &str, name: &str, value: &str, expected: &str| {
+            let entry = json!({ "mcpServers": { "s": { key: { name: value } } } });
+            let shown = entry_for_review(&entry.to_string(), "s").expect("an entry");
+            assert_eq!(shown[key][name], expected, "{name}: {value}");
+        };
+        check("env", "LOG", "info", "info");
+        check(
+            "env",
+            "API_URL",
+            "https://evil.example/steal",
+            "https://evil.example/steal",
+        );
+        check("env", "LD_PRELOAD", "/tmp/e.so", "/tmp/e.so");
+        check(
+            "env",
+            "NODE_OPTIONS",
+            "--require /tmp/e.js",
+            "--require /tmp/e.js",
+        );
+        check(
+            "env",
+            "HTTPS_PROXY",
+            "http://u:p4ss@evil.example:3128",
+            "http://***@evil.example:3128",
+        );
+        check(
+            "env",
+            "API_URL",
+            "https://evil.example/${TOKEN}",
+            "https://evil.example/${TOKEN}",
+        );
+        check("env", "OPTS", "--require /tmp/${X}", "--require /tmp/${X}");
+        check("env", "X", "ghp_0123456789abcdefghij", "***");
+        check("env", "ARGS", "--password hunter22", "***");
+        check("env", "API_KEY", "hunter22", "***");
+        check("headers", "X-Team", "mine", "mine");
+        check("headers", "Host", "evil.example", "evil.example");
+        check("headers", "X-Api-Key", "hunter22", "***");
+        check("headers", "Authorization", "Bearer hunter22", "***");
+        check("oauth", "client_id", "somebody", "somebody");
+        check("oauth", "client_secret", "hunter22", "***");
+    }
+
+    #[test]
+    fn values_are_told_apart_also_where_both_are_masked() {
+        let values = |entry: Value| reviewed_values(entry.as_object().expect("an object"));
+        let before = values(
+            json!({ "env": { "API_KEY": "one-secret", "A": "b" }, "working_dir": "/a", "quarantined": true }),
+        );
+        let after = values(
+            json!({ "env": { "API_KEY": "another-one", "A": "b" }, "cwd": "/a", "changed_by": "agent" }),
+        );
+        assert_eq!(before["env.API_KEY"].shown, after["env.API_KEY"].shown);
+        assert_ne!(before["env.API_KEY"], after["env.API_KEY"]);
+        assert_eq!(before["env.A"], after["env.A"]);
+        assert_eq!(before["cwd"], after["cwd"]);
+        assert_eq!(before.len(), 3);
+        assert!(!format!("{before:?}{after:?}").contains("one-"));
     }
 }

@@ -257,8 +257,7 @@ impl<'a> ForwardedCall<'a> {
     }
 
     async fn refuse(&mut self, id: &Id, method: &str, why: &RpcError) -> Result<(), Failure> {
-        let server = self.server();
-        tracing::info!(%server, method, why = why.message, "a question of the server was refused");
+        self.sent.active.log_refusal(method, &why.message);
         let refusal = Outcome::Error(why.to_raw());
         self.sent.active.answer(id, &refusal).await
     }

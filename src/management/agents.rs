@@ -162,7 +162,7 @@ impl AgentRequest<'_> {
         let plan = Planned {
             changes: vec![removed],
             changed: vec!["removed".to_owned()],
-            held_for: Vec::new(),
+            ..Planned::default()
         };
         self.rewrite("remove", name, move |_| Ok(plan)).await?;
         self.management.backing().forget(name).await;
@@ -264,6 +264,9 @@ impl AgentRequest<'_> {
         plan: impl FnOnce(&str) -> Result<Planned, Failure> + Send + 'static,
     ) -> Result<Arc<Planned>, Failure> {
         let planned = self.management.rewrite_seeing(plan).await;
+        if let Ok(planned) = &planned {
+            self.management.keep_for_review(name, planned).await;
+        }
         let told = planned.as_deref();
         let caller = Some(self.caller.shared_subject());
         self.management.note_change(caller, verb, name, told);

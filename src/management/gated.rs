@@ -12,7 +12,7 @@ use crate::{
     config::{ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     gate::{self, Rules},
-    names::ServerName,
+    names::{ServerName, as_argument},
     wire::{Target, method},
 };
 
@@ -104,6 +104,7 @@ pub(super) fn next_step(code: ErrorCode, server: &str, lists: &Snapshot) -> Opti
 
 /// What a person does about a server that is held where nothing can be approved.
 fn lift(server: &str, lock: &Lock) -> String {
+    let server = as_argument(server);
     let file = lock.file().display();
     format!(
         "review it with `mcpproxy upstream inspect {server}`, then write `\"quarantined\": false` into its entry; of its tools only those \
@@ -113,6 +114,7 @@ fn lift(server: &str, lock: &Lock) -> String {
 
 /// What a person does about something that is held where nothing can be approved.
 fn look_at(server: &str, lock: &Lock) -> String {
+    let server = as_argument(server);
     let step = lock.next_step();
     format!("`mcpproxy upstream inspect {server}` shows what is held; {step}")
 }
@@ -125,11 +127,13 @@ pub(super) fn is_locked_out(lists: &Snapshot, server: &str, tool: &str) -> bool 
 
 /// What a person does about a server that is switched off.
 fn enable(server: &str) -> String {
+    let server = as_argument(server);
     format!("`mcpproxy upstream enable {server}` switches it on")
 }
 
 /// What a person does about a server that wants a login.
 pub(super) fn login_step(server: impl std::fmt::Display) -> String {
+    let server = as_argument(&server.to_string());
     format!("`mcpproxy upstream login {server}`")
 }
 
@@ -150,6 +154,7 @@ pub(super) fn wants_more(server: &ServerName, missing: &[String]) -> Option<(Str
 
 /// What a person does about a server that is held.
 fn approve(server: &str) -> String {
+    let server = as_argument(server);
     format!(
         "review it with `mcpproxy upstream inspect {server}`, then `mcpproxy upstream approve {server}`"
     )
@@ -157,6 +162,7 @@ fn approve(server: &str) -> String {
 
 /// What a person does about something that is held.
 fn inspect(server: &str) -> String {
+    let server = as_argument(server);
     format!("`mcpproxy upstream inspect {server}` shows what is held, and how to approve it")
 }
 

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     Backing, Management,
     definition_diff::{diff, lines_of},
+    entry_review::{self, EntryReview},
     gated::{call_variant, is_quarantined},
     parameters::{ShownParameter, parameters},
     servers::{ServerChange, ServerRow},
@@ -17,7 +18,7 @@ use super::{
 use crate::{
     approvals::{Approval, Pins, ThingKind, Which, export, now, utc},
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
-    config::{self, Author, Change, OPERATOR, ServerEntry, Settings},
+    config::{Author, Change, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
     scanner::{self, Finding, Severity},
     secret::Secrets,
@@ -28,8 +29,11 @@ use crate::{
 pub struct Inspection {
     /// How it is.
     pub server: ServerRow,
-    /// Its entry as the file has it: references by name, everything else that may be secret as `***`.
+    /// Its entry as the file has it: references by name, what looks like a credential as `***`.
     pub entry: Option<Value>,
+    /// What agents changed of it since a person trusted it, where the server is held for that and where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry_review: Option<EntryReview>,
     /// Stands for all of this; an approval repeats it.
     pub seen: String,
     /// Whether what it lists is known.
@@ -176,14 +180,16 @@ impl<B: Backing> Management<B> {
         let lists = self.lists(&settings);
         let entry = settings.servers.get(name);
         let print = entry.map_or("", |entry| &entry.fingerprint);
+        let as_written = entry.map_or("", |entry| &entry.as_written);
         let listed = listed(&lists, name, entry.map(AsRef::as_ref));
         let findings = entry.map(|entry| scanner::scan_entry(entry));
         let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
         Ok(Inspection {
             server: row,
             entry: self.entry_for_review(name, entry.map(AsRef::as_ref)),
+            entry_review: self.entry_review(name),
             contact_error: None,
-            seen: catalog::seen(print, listed),
+            seen: catalog::seen(print, as_written, listed),
             inspected: listed.is_some(),
             awaits_contact: entry.is_some_and(|entry| awaits_contact(entry)),
             entry_findings: shown(&secrets, findings.unwrap_or_default()),
@@ -219,6 +225,7 @@ impl<B: Backing> Management<B> {
         let request = ApprovalRequest {
             server: entry.name.clone(),
             entry: entry.fingerprint.clone(),
+            as_written: entry.as_written.clone(),
             seen: body.seen,
             approval: Approval {
                 which,
@@ -238,6 +245,7 @@ impl<B: Backing> Management<B> {
         };
         let changes = vec![set, by_a_person(name)];
         self.trust(entry, "lift_quarantine", changes).await?;
+        entry_review::forget(self.backing().data_dir(), name);
         Ok(ServerChange::of(
             self.server(name)?,
             &["quarantined", "approvals"],
@@ -257,24 +265,6 @@ impl<B: Backing> Management<B> {
         drop(row);
         self.backing().follows(name).await;
         Ok(ServerChange::of(self.server(name)?, &["quarantined"]))
-    }
-
-    /// The entry of a server as it is written, also where it cannot be used; one that stands in no file as it is in force. Blocks.
-    fn entry_for_review(&self, name: &str, entry: Option<&ServerEntry>) -> Option<Value> {
-        let text = std::fs::read_to_string(self.config_file()).ok();
-        let mut written = text.and_then(|text| config::entry_for_review(&text, name));
-        let in_force = entry.map(ServerEntry::shown);
-        if let (Some(Value::Object(written)), Some(Value::Object(in_force))) =
-            (&mut written, &in_force)
-        {
-            // What the file leaves to the defaults counts, too.
-            for (key, value) in in_force {
-                if !written.contains_key(key) {
-                    written.insert(key.clone(), value.clone());
-                }
-            }
-        }
-        written.or(in_force)
     }
 
     /// The text of a lock file that accepts what is approved of every server that may be used. Where a lock file is in force, that is what

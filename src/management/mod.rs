@@ -11,6 +11,7 @@ mod agents;
 mod backing;
 mod contact;
 mod definition_diff;
+mod entry_review;
 mod gated;
 mod glob_cover;
 mod health;
@@ -38,6 +39,7 @@ pub use self::{
     access::{AccessQuestion, AccessVerdict, AskedKind},
     agents::{AgentChange, AgentRequest, AgentVerb},
     backing::{Backing, Connections},
+    entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
     login::{LoginProgress, LoginStarted},

@@ -9,7 +9,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Backing, Connections, Management,
+    Backing, Connections, Management, entry_review,
     gated::server_refusal,
     servers::{ServerChange, ServerDetails},
 };
@@ -226,6 +226,7 @@ impl Backing for OverDaemon {
     /// The supervisor removes its log when the server has ended, however the entry went away. What was approved of it stays when an
     /// entry merely vanishes from the file, which may be a mistake.
     async fn forget(&self, server: &str) {
+        entry_review::forget(self.data_dir(), server);
         if let Ok(name) = ServerName::parse(server) {
             self.logins.forget(&name);
             self.catalog.forget_approvals(name).await;

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backing, Connections, Management};
+use super::{Backing, Connections, Management, entry_review};
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     approvals::{self, Lock},
@@ -257,6 +257,7 @@ impl Backing for OverFiles {
     }
 
     async fn forget(&self, server: &str) {
+        entry_review::forget(&self.data_dir, server);
         if let Ok(name) = ServerName::parse(server) {
             process::remove_server_logs(&self.data_dir, &name);
             Logins::new(&self.data_dir).forget(&name);

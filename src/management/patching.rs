@@ -43,6 +43,8 @@ pub(super) struct Planned {
     pub(super) changed: Vec<String>,
     /// What of it holds the server.
     pub(super) held_for: Vec<String>,
+    /// The entry before a change that holds the server; empty where there was none.
+    pub(super) before: Option<Map<String, Value>>,
 }
 
 impl<B: Backing> Management<B> {
@@ -213,6 +215,7 @@ pub(super) fn plan_patch(
     Ok(Planned {
         changes: patched.changes(name),
         changed,
+        before: (!held_for.is_empty()).then_some(patched.before),
         held_for,
     })
 }
@@ -239,6 +242,7 @@ pub(super) fn plan_addition(
         }],
         changed: vec!["added".to_owned()],
         held_for,
+        before: Some(Map::new()),
     })
 }
 

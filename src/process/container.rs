@@ -23,6 +23,9 @@ const LABEL: &str = "mcpproxy.child";
 /// Limit: how long removing containers may take. A running container engine needs less than a second.
 pub(super) const REMOVAL: Duration = Duration::from_secs(10);
 
+/// Limit: how long one list of containers may take. An engine that hangs must not hold up the stop of a server.
+const LISTING: Duration = Duration::from_secs(2);
+
 /// How long after the end of a killed program its container may still come into being.
 pub(super) const LATE: Duration = Duration::from_millis(400);
 
@@ -103,7 +106,7 @@ impl ServerContainer {
         let begun = Instant::now();
         let mut removed = false;
         loop {
-            let listed = self.run(&look, deadline)?;
+            let listed = self.run(&look, deadline.min(Instant::now() + LISTING))?;
             let mut failed = None;
             for id in listed.split_whitespace() {
                 let gone = self.run(&["rm", "--force", "--volumes", id], deadline);

@@ -173,6 +173,20 @@ async fn a_container_in_which_nothing_answers_is_removed() {
 }
 
 #[tokio::test]
+async fn an_engine_that_hangs_holds_up_no_stop() {
+    let (docker, upstream) = (FakeDocker::new(), meek().await);
+    let mut daemon = builder(&docker, &upstream, isolated()).spawn().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    docker.hangs();
+    let begun = std::time::Instant::now();
+    daemon.terminate();
+    daemon.wait().await;
+    let took = begun.elapsed();
+    assert!(took < std::time::Duration::from_secs(6), "{took:?}");
+}
+
+#[tokio::test]
 async fn without_docker_and_podman_only_that_server_is_down_and_says_why() {
     let nothing = tempfile::tempdir().expect("a temporary folder");
     let (upstream, other) = (meek().await, meek().await);

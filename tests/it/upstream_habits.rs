@@ -125,8 +125,13 @@ async fn a_flood_of_questions_that_are_refused_is_one_line_in_the_log() {
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;
     for number in 0..QUESTIONS {
+        // Roots are refused by another part than what is a client's to answer.
+        let (method, params) = match number % 2 {
+            0 => ("elicitation/create", r#"{"message":"?"}"#),
+            _ => ("roots/list", "{}"),
+        };
         let question = format!(
-            r#"{{"jsonrpc":"2.0","id":"q{number}","method":"elicitation/create","params":{{"message":"?"}}}}"#
+            r#"{{"jsonrpc":"2.0","id":"q{number}","method":"{method}","params":{params}}}"#
         );
         upstream.push(&question).await;
     }

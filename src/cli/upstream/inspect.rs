@@ -18,6 +18,7 @@ use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     gate::Standing,
     management::{InspectedThing, Inspection, Management, OverFiles, ShownFinding},
+    names::as_argument,
 };
 
 /// Show what is held of a server and why, what changed since it was approved, and what looks dangerous
@@ -74,7 +75,8 @@ fn contacted(inspection: &Inspection) -> Result<(), CommandFailure> {
         visible(why)
     );
     Err(CommandFailure::failed(what).next(format!(
-        "correct the entry, or what it refers to, and try again; `mcpproxy upstream remove {name}` takes it out"
+        "correct the entry, or what it refers to, and try again; `mcpproxy upstream remove {}` takes it out",
+        as_argument(name)
     )))
 }
 
@@ -126,8 +128,36 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
     output::facts(facts.map(|(name, value)| [name.to_owned(), value]))?;
     if let Some(entry) = &inspection.entry {
         output::json(&output::as_json(entry)?)?;
+        print_entry_review(inspection)?;
     }
     findings("its entry ", &inspection.entry_findings)
+}
+
+/// Shows what agents changed of an entry, and what of it holds the server.
+fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
+    let is_quarantined = inspection.server.standing() == Standing::Quarantined;
+    let Some(review) = &inspection.entry_review else {
+        if is_quarantined && inspection.awaits_contact {
+            output::exactly("an agent wrote this entry; what it was before is not known")?;
+        }
+        return Ok(());
+    };
+    if review.is_new {
+        return output::exactly("an agent added this server: all of its entry is new");
+    }
+    let held_for = visible(&review.held_for.join(", "));
+    output::exactly(&format!("an agent changed this entry; held for {held_for}"))?;
+    for change in &review.changes {
+        let held = if change.holds { " (held for it)" } else { "" };
+        foreign("  ", &format!("{}{held}", change.place))?;
+        let is_masked_twice = change.was == change.is;
+        foreign("    - ", change.was.as_deref().unwrap_or_default())?;
+        foreign("    + ", change.is.as_deref().unwrap_or_default())?;
+        if is_masked_twice {
+            output::exactly("    (another value, which is masked)")?;
+        }
+    }
+    Ok(())
 }
 
 /// How the server is, and that it waits for approval.
@@ -264,6 +294,7 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
 
 fn next_step(inspection: &Inspection) -> String {
     let (name, seen) = (&inspection.server.name, &inspection.seen);
+    let approve = |what: &str| command("approve", name, what, &format!("--seen {seen}"));
     let is_quarantined = inspection.server.standing() == Standing::Quarantined;
     if let Some(file) = &inspection.lock_file
         && (is_quarantined || held(inspection) > 0)
@@ -276,17 +307,19 @@ fn next_step(inspection: &Inspection) -> String {
             Some(_) => "and the server could not be listed",
         };
         return format!(
-            "an agent wrote this entry, {contact}; `mcpproxy upstream inspect {name} --connect` reads what it lists, \
-             and `mcpproxy upstream approve {name} --seen {seen}` trusts it as it is"
+            "an agent wrote this entry, {contact}; `{}` reads what it lists, and `{}` trusts it as it is",
+            command("inspect", name, "", "--connect"),
+            approve("")
         );
     }
     if is_quarantined {
-        return format!("`mcpproxy upstream approve {name} --seen {seen}` approves exactly this");
+        return format!("`{}` approves exactly this", approve(""));
     }
     if held(inspection) > 0 {
         let what = what_to_approve(&inspection.things);
         return format!(
-            "`mcpproxy upstream approve {name} {what} --seen {seen}` approves {}",
+            "`{}` approves {}",
+            approve(&what),
             if what == "--all" {
                 "everything it lists"
             } else {
@@ -295,6 +328,22 @@ fn next_step(inspection: &Inspection) -> String {
         );
     }
     "nothing of it is held".to_owned()
+}
+
+/// A command about a server, which can be pasted whatever the server is called.
+fn command(verb: &str, name: &str, what: &str, options: &str) -> String {
+    let what = if what.is_empty() {
+        String::new()
+    } else {
+        format!(" {what}")
+    };
+    match as_argument(name) {
+        argument if argument == name => format!("mcpproxy upstream {verb} {name}{what} {options}"),
+        argument if what.starts_with(" --") => {
+            format!("mcpproxy upstream {verb}{what} {options} {argument}")
+        }
+        argument => format!("mcpproxy upstream {verb} {options} {argument}{what}"),
+    }
 }
 
 /// What a person does where nothing can be approved.
@@ -349,6 +398,19 @@ mod tests {
         let thing =
             serde_json::json!({ "kind": "tool", "name": name, "held": true, "findings": [] });
         serde_json::from_value(thing).expect("a thing")
+    }
+
+    #[test]
+    fn a_hint_can_be_pasted_whatever_the_server_is_called() {
+        let check = |name: &str, what: &str, expected: &str| {
+            let line = command("approve", name, what, "--seen 1");
+            assert_eq!(line, format!("mcpproxy upstream approve {expected}"));
+        };
+        check("up", "", "up --seen 1");
+        check("up", "echo", "up echo --seen 1");
+        check("--help", "", "--seen 1 -- --help");
+        check("-o", "echo", "--seen 1 -- -o echo");
+        check("-o", "--all", "--all --seen 1 -- -o");
     }
 
     #[test]

@@ -241,6 +241,20 @@ fn a_bad_url_timeout_or_policy_breaks_its_entry() {
         r#"{"url": "http://h", "headers": {"A": "x\ny"}}"#,
         "`headers.A` cannot be an HTTP header",
     );
+    for name in [
+        "Content-Length",
+        "transfer-encoding",
+        "Connection",
+        "Mcp-Session-Id",
+    ] {
+        let entry = format!(r#"{{"url": "http://h", "headers": {{"{name}": "1"}}}}"#);
+        let expected = format!("`headers.{name}` must not be there");
+        check_fault(&entry, &expected);
+    }
+    check_fault(
+        r#"{"url": "http://h", "headers": {"Authorization": "a", "AUTHORIZATION": "b"}}"#,
+        "`headers.AUTHORIZATION` names the same header as `Authorization`",
+    );
     check_fault(
         r#"{"command": "x", "enabled": true, "disabled": true}"#,
         "contradicts",

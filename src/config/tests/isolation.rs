@@ -108,6 +108,30 @@ fn what_cannot_be_isolated_as_asked_disables_the_entry() {
             "`isolation.extra_args` must not have \"--name\" in it",
         ),
         (
+            r#"{"command": "x", "isolation": {"image": "i", "extra_args": ["-dit"]}}"#,
+            "`isolation.extra_args` must not have \"-dit\" in it",
+        ),
+        (
+            r#"{"command": "x", "isolation": {"image": "i", "extra_args": ["evil/image"]}}"#,
+            "would take the place of the image",
+        ),
+        (
+            r#"{"command": "x", "isolation": {"image": "i"}, "env": {"*": "1"}}"#,
+            "`env.*` cannot be passed to a container",
+        ),
+        (
+            r#"{"command": "x", "isolation": {"image": "i"}, "env": {"-x": "1"}}"#,
+            "`env.-x` cannot be passed to a container",
+        ),
+        (
+            r#"{"command": "x", "env": {"A\nB": "1"}}"#,
+            "`env.A\\nB` cannot be an environment variable",
+        ),
+        (
+            r#"{"command": "x", "env": {"A=B": "1"}}"#,
+            "`env.A=B` cannot be an environment variable",
+        ),
+        (
             r#"{"command": "x", "isolation": {"enabled": true, "image": "--privileged"}}"#,
             "`isolation.image` is no name of an image",
         ),

@@ -7,6 +7,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Uri, header, uri::Scheme};
 use percent_encoding::percent_decode_str;
 
 use crate::{
+    config::is_set_for_each_request,
     link::Authorization,
     secret::{Secret, Secrets},
 };
@@ -68,20 +69,6 @@ pub enum EndpointError {
     Tls(String),
 }
 
-/// Headers that describe one message or one connection. They are not the configuration's to set.
-const OURS: [HeaderName; 10] = [
-    header::CONNECTION,
-    header::CONTENT_LENGTH,
-    header::CONTENT_TYPE,
-    header::EXPECT,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    header::ACCEPT_ENCODING,
-    super::SESSION_ID,
-];
-
 impl Endpoint {
     /// The address without user and password, and all headers that every request bears.
     pub(crate) fn parse(&self) -> Result<(Uri, HeaderMap), EndpointError> {
@@ -93,7 +80,7 @@ impl Endpoint {
                 why,
             };
             let known = HeaderName::try_from(name.as_str()).map_err(|_| bad("not a name"))?;
-            if OURS.contains(&known) {
+            if is_set_for_each_request(&known) {
                 return Err(bad("it is set for every request anew"));
             }
             let mut value = HeaderValue::from_str(value.reveal())

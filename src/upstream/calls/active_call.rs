@@ -111,6 +111,11 @@ impl ActiveCall {
         }
     }
 
+    /// Logs that a question of the server was refused.
+    pub fn log_refusal(&self, method: &str, why: &str) {
+        self.counted.0.0.log_refusal(method, why);
+    }
+
     /// A result of a kind that nobody knows is none (revision 2026-07-28, basic, "Results").
     fn check(&self, result: &Raw) -> Result<(), Failure> {
         if !self.revision.has_result_types() || result_type::is_known(result) {

@@ -22,6 +22,7 @@ use crate::{
     config::{SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
     link::{Link, LinkError},
+    log_limit::LogLimit,
     names::ServerName,
     process::StderrLog,
     upstream::{
@@ -59,6 +60,8 @@ pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) asks: AtomicBool,
     /// Whether it has asked something here while no call was in flight.
     pub(in crate::upstream) has_asked_outside: AtomicBool,
+    /// Questions of the server that were refused.
+    pub(in crate::upstream) refusals: LogLimit,
     /// What clients want to hear of its log.
     pub(in crate::upstream) log_subscriptions: LogSubscriptions,
     /// For whom this instance runs; absent in the one that everybody can use, and that says what the server offers.

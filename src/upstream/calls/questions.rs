@@ -51,12 +51,19 @@ impl UpstreamShared {
             }
             _ => "clients share this connection, and it names the roots of none of them",
         };
-        tracing::info!(server = %self.name, method, why, "a question of the server was refused");
+        self.log_refusal(method, why);
         let refusal = RpcError {
             code: RpcError::METHOD_NOT_FOUND,
             ..bridge::refused_question(method, why)
         };
         Some(Outcome::Error(refusal.to_raw()))
+    }
+
+    /// Logs that a question was refused, within the bound that holds for everything that a server can cause.
+    pub(in crate::upstream) fn log_refusal(&self, method: &str, why: &str) {
+        if let Some(times) = self.refusals.due() {
+            tracing::info!(server = %self.name, method, why, times, "a question of the server was refused");
+        }
     }
 
     /// The server asks something that is a client's to answer.

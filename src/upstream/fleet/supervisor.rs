@@ -30,6 +30,7 @@ use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings},
     gate,
+    log_limit::LogLimit,
     names::ServerName,
     process::StderrLog,
     upstream::{
@@ -372,6 +373,7 @@ impl Supervisor {
             scope: entry.session_scope,
             asks: AtomicBool::new(asks),
             has_asked_outside: AtomicBool::new(false),
+            refusals: LogLimit::default(),
             log_subscriptions: self.context.log_subscriptions.clone(),
             instance_scope: start.scope,
             base: start.base,

@@ -41,7 +41,6 @@ use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings, Start},
     link::News,
-    log_limit::LogLimit,
     process::{Exit, Process},
     upstream::{
         calls::{
@@ -110,8 +109,6 @@ pub(in crate::upstream) struct Life {
     /// Calls that wait until it has been told what they want.
     level_waiters: Vec<oneshot::Sender<()>>,
     paused_until: Option<Instant>,
-    /// Questions of the server that were refused.
-    refusals: LogLimit,
     /// An operator restarted it: what is remembered of it is not used.
     in_doubt: bool,
     /// The attempt began although a login was needed.
@@ -168,7 +165,6 @@ impl Life {
             level_told: None,
             level_waiters: Vec::new(),
             paused_until: None,
-            refusals: LogLimit::default(),
             in_doubt: false,
             had_no_login: false,
             incarnation: 0,

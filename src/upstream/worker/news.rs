@@ -121,10 +121,9 @@ impl Worker {
         }
         self.shared.note_question_outside();
         let method = &*question.method;
-        if let Some(times) = self.life.refusals.due() {
-            tracing::info!(server = %self.entry.name, method, %why, times, "a question of the server was refused");
-        }
-        let refusal = bridge::refused_question(method, &why.to_string());
+        let why = why.to_string();
+        self.shared.log_refusal(method, &why);
+        let refusal = bridge::refused_question(method, &why);
         std::future::ready(Outcome::Error(refusal.to_raw())).boxed()
     }
 }

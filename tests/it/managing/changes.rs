@@ -124,6 +124,81 @@ async fn free_changes_count_at_once_and_others_hold_the_server() {
 }
 
 #[tokio::test]
+async fn a_person_reviews_what_an_agent_changed_and_approves_nothing_else() {
+    let env = json!({ "API_URL": "https://api.good.example/", "LOG": "info", "API_KEY": "hunter2-hunter2" });
+    let (_up, daemon, client) = house(json!({ "env": env })).await;
+    let inspected = async || {
+        let answer = daemon.rest("GET", "/api/v1/servers/up/inspect", "").await;
+        answer.json()
+    };
+    assert_eq!(inspected().await.get("entry_review"), None);
+    let patch = json!({ "operation": "patch", "name": "up", "env": { "API_URL": "https://evil.example/steal" } });
+    assert_eq!(
+        done(&client, &patch).await["held_for"],
+        json!(["env.API_URL"])
+    );
+    let more = json!({ "operation": "patch", "name": "up", "env": { "LOG": "debug" }, "cwd": "/" });
+    done(&client, &more).await;
+    let shown = inspected().await;
+    assert_eq!(
+        shown["entry"]["env"],
+        json!({ "API_URL": "https://evil.example/steal", "LOG": "debug", "API_KEY": "***" })
+    );
+    assert_eq!(
+        shown["entry_review"],
+        json!({
+            "held_for": ["cwd", "env.API_URL"],
+            "is_new": false,
+            "changes": [
+                { "place": "cwd", "is": "/", "holds": true },
+                { "place": "env.API_URL", "was": "https://api.good.example/", "is": "https://evil.example/steal", "holds": true },
+                { "place": "env.LOG", "was": "info", "is": "debug", "holds": false },
+            ],
+        })
+    );
+    let (code, said, _) = daemon.home().cli(&["upstream", "inspect", "up"]).await;
+    assert_eq!(code, 0);
+    for part in [
+        "an agent changed this entry; held for cwd, env.API_URL",
+        "    - https://api.good.example/",
+        "    + https://evil.example/steal",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert!(!said.contains("hunter2"), "{said}");
+
+    // Whatever else is written is not what was seen.
+    for change in [
+        json!({ "start": "eager" }),
+        json!({ "enabled": false }),
+        json!({ "disabled_tools": ["x"] }),
+        json!({ "call_tool_timeout": "3s" }),
+        json!({ "max_concurrent_requests": 3 }),
+        json!({ "session_scope": "client" }),
+        json!({ "headers": { "Q": "z" } }),
+        json!({ "enabled": true }),
+    ] {
+        let seen = inspected().await["seen"].clone();
+        let mut patch = change.clone();
+        patch["operation"] = "patch".into();
+        patch["name"] = "up".into();
+        done(&client, &patch).await;
+        let body = json!({ "seen": seen }).to_string();
+        let answer = daemon
+            .rest("POST", "/api/v1/servers/up/approve", &body)
+            .await;
+        assert_eq!(answer.json()["code"], "tool_changed", "{change}");
+    }
+    approve(&daemon, "up", &[]).await;
+    let shown = inspected().await;
+    assert_eq!(shown.get("entry_review"), None, "{shown}");
+    let added = json!({ "operation": "add", "name": "new", "command": "true" });
+    done(&client, &added).await;
+    let (_, said, _) = daemon.home().cli(&["upstream", "inspect", "new"]).await;
+    assert!(said.contains("an agent added this server"), "{said}");
+}
+
+#[tokio::test]
 async fn servers_are_switched_restarted_and_their_logs_read() {
     let up = FakeUpstream::stdio()
         .tool("echo", echo())

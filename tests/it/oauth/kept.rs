@@ -135,6 +135,53 @@ async fn nothing_of_a_login_shows() {
     }
 }
 
+/// What an authorization server repeats of a login in its errors is shown nowhere.
+#[tokio::test]
+async fn nothing_that_an_authorization_server_repeats_shows() {
+    for status in [400, 401, 500, 503] {
+        let habits = Habits {
+            client_secret: Some("hunter2-of-the-registration"),
+            lifetime: Some(0),
+            ..Habits::default()
+        };
+        let server = AuthorizationServer::start(habits).await;
+        let home = TestDaemon::builder().entry("up", server.entry()).home();
+        let daemon = DaemonProcess::spawn_in(home).await;
+        let rest = async |method: &str, path: &str| {
+            let answer = daemon.home().rest(method, path, "").await;
+            answer.expect("it serves").text().to_owned()
+        };
+        let log_in = async || {
+            let begun = rest("POST", "/api/v1/servers/up/login").await;
+            let begun: serde_json::Value = serde_json::from_str(&begun).expect("JSON");
+            let back = browse(begun["url"].as_str().expect("an address")).await;
+            let page = visit(&back).await.text().to_owned();
+            [page, rest("GET", "/api/v1/servers/up/login?wait=20").await]
+        };
+        log_in().await;
+        let client = daemon.client("/mcp/all").await;
+        client.wait_for_tool("up__echo").await;
+        server.change(|habits| habits.repeats = Some(status));
+        server.revoke_tokens();
+        let mut seen = vec![client.call("up__echo", "{}").await.text()];
+        // The code of another login is repeated as well.
+        seen.extend(log_in().await);
+        for path in ["servers", "servers/up", "activity"] {
+            seen.push(rest("GET", &format!("/api/v1/{path}")).await);
+        }
+        seen.push(daemon.log());
+        assert!(!server.grants("refresh_token").is_empty());
+        assert_eq!(server.grants("authorization_code").len(), 2);
+        let secrets = server.secrets();
+        let secrets = secrets.iter().map(String::as_str);
+        for secret in secrets.chain(["hunter2-of-the-registration"]) {
+            for text in &seen {
+                assert!(!text.contains(secret), "{status}: {secret}: {text}");
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn the_command_logs_in_and_out() {
     let server = AuthorizationServer::start(Habits::default()).await;

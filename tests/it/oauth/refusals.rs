@@ -107,6 +107,13 @@ async fn what_is_missing_or_wrong_is_said() {
         "S256",
     )
     .await;
+    for said in [json!(null), json!([]), json!(["plain"])] {
+        let habits = Habits {
+            more_metadata: json!({ "code_challenge_methods_supported": said }),
+            ..habits()
+        };
+        check(habits, "does not say that it supports PKCE with S256").await;
+    }
     let inward = json!({"registration_endpoint": "http://169.254.169.254/register"});
     check(
         Habits {

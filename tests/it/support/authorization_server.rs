@@ -281,6 +281,17 @@ fn authorize(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
 async fn token(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
     let refused = |code: &str| json_answer(StatusCode::BAD_REQUEST, &json!({"error": code}));
     let field = |name: &str| asked.fields.get(name).cloned().unwrap_or_default();
+    if let Some(status) = habits.repeats {
+        let status = StatusCode::from_u16(status).expect("a status");
+        let mut heard: Vec<String> = asked.fields.values().cloned().collect();
+        heard.extend(shared.state().tokens.keys().cloned());
+        heard.extend(habits.client_secret.map(str::to_owned));
+        let said = format!("no: {} ({})", heard.join(" "), asked.body);
+        return json_answer(
+            status,
+            &json!({"error": "server_error", "error_description": said}),
+        );
+    }
     let scopes = match field("grant_type").as_str() {
         "authorization_code" => {
             let known = shared.state().codes.remove(&field("code"));

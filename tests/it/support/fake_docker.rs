@@ -43,6 +43,7 @@ run)
   rm -rf "$state/containers/$name"
   exit $code;;
 ps)
+  [ -e "$state/hanging" ] && exec sleep 60
   [ -e "$state/broken" ] && { echo "cannot connect to the engine" >&2; exit 1; }
   for part in "$@"; do filter=$part; done
   for container in "$state"/containers/*; do
@@ -106,6 +107,11 @@ impl FakeDocker {
         } else {
             fs::write(broken, "").expect("the folder is ours");
         }
+    }
+
+    /// From now on its lists of containers do not end.
+    pub fn hangs(&self) {
+        fs::write(self.file("hanging"), "").expect("the folder is ours");
     }
 
     fn file(&self, name: &str) -> PathBuf {

@@ -27,6 +27,8 @@ pub struct Habits {
     pub takes_tokens: bool,
     /// The scopes that its 401 names.
     pub challenge_scopes: Option<&'static str>,
+    /// Requests for tokens are answered with this status and an error that repeats all that the server ever heard of secrets.
+    pub repeats: Option<u16>,
     /// Whether the person agrees.
     pub agrees: bool,
     /// Scopes of tokens where none are asked for.
@@ -70,6 +72,7 @@ impl Default for Habits {
             renewal: Renewal::Works,
             takes_tokens: true,
             challenge_scopes: None,
+            repeats: None,
             agrees: true,
             scopes: "basic",
         }

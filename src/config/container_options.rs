@@ -1,0 +1,223 @@
+//! Options of `docker run` that an entry may add: each word has to be an option or the value of one, and none may take the container away
+//! from mcpproxy, which names it, marks it, and is attached to it. Pure.
+
+use super::{masking::mask_text, references::Text};
+
+/// Options without a value, of docker and of podman. Every other takes one.
+const SWITCHES: &[&str] = &[
+    "--disable-content-trust",
+    "--env-host",
+    "--help",
+    "--http-proxy",
+    "--init",
+    "--interactive",
+    "--no-healthcheck",
+    "--no-hostname",
+    "--no-hosts",
+    "--oom-kill-disable",
+    "--passwd",
+    "--privileged",
+    "--publish-all",
+    "--quiet",
+    "--read-only",
+    "--read-only-tmpfs",
+    "--rm",
+    "--rmi",
+    "--rootfs",
+    "--sig-proxy",
+    "--tls-verify",
+    "--unsetenv-all",
+    "--use-api-socket",
+];
+
+/// The same in one letter.
+const SHORT_SWITCHES: &[char] = &['i', 'P', 'q'];
+
+/// Options that would take the container away from us, whatever their value.
+const REFUSED: &[&str] = &[
+    "--detach",
+    "--help",
+    "--label-file",
+    "--name",
+    "--replace",
+    "--rootfs",
+    "--tty",
+];
+
+/// The same in one letter.
+const SHORT_REFUSED: &[char] = &['d', 't'];
+
+/// Switches of ours: they may be repeated, and not be turned off.
+const OURS: &[&str] = &["--interactive", "--rm"];
+
+/// How the labels begin by which containers are found again.
+const OUR_LABELS: &str = "mcpproxy.";
+
+/// What is wrong with these arguments, if anything is. Where references are not resolved what they stand for is not known, and nothing is
+/// said of what comes after one.
+pub(super) fn fault(words: &[Text], is_resolved: bool) -> Option<String> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if !is_resolved && word.value.contains("${") {
+            return None;
+        }
+        let option = match read(&word.value) {
+            Ok(option) => option,
+            Err(fault) => return Some(fault.of(word)),
+        };
+        let value = match (option.value, option.takes_value) {
+            (Some(value), _) => Some(value.to_owned()),
+            (None, false) => None,
+            (None, true) => match words.next() {
+                Some(value) => Some(value.value.clone()),
+                None => return Some(Fault::NoValue.of(word)),
+            },
+        };
+        let is_label = matches!(option.name.as_str(), "--label" | "-l");
+        if is_label && value.is_some_and(|value| value.trim_start().starts_with(OUR_LABELS)) {
+            return Some(Fault::Ours(format!("{} {OUR_LABELS}…", option.name)).of(word));
+        }
+    }
+    None
+}
+
+/// One word that begins an option.
+struct Read<'a> {
+    name: String,
+    value: Option<&'a str>,
+    takes_value: bool,
+}
+
+enum Fault {
+    /// It would take the container away from us.
+    Ours(String),
+    /// It is no option.
+    Bare,
+    /// Its value is missing.
+    NoValue,
+}
+
+impl Fault {
+    fn of(self, word: &Text) -> String {
+        let shown = mask_text(&word.shown);
+        match self {
+            Self::Ours(option) => format!(
+                "must not have {option:?} in it: the container is named, marked and attached to by mcpproxy"
+            ),
+            Self::Bare => format!(
+                "has the word {shown:?} where an option of `docker run` must stand: it would take the place of the image"
+            ),
+            Self::NoValue => format!(
+                "ends with the option {shown:?} without its value: the image would be taken for that"
+            ),
+        }
+    }
+}
+
+fn read(word: &str) -> Result<Read<'_>, Fault> {
+    if let Some(long) = word.strip_prefix("--").filter(|long| !long.is_empty()) {
+        let (name, value) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (long, None),
+        };
+        let name = format!("--{name}");
+        let is_turned = OURS.contains(&name.as_str()) && value.is_some();
+        if REFUSED.contains(&name.as_str()) || is_turned {
+            return Err(Fault::Ours(name));
+        }
+        let takes_value = !SWITCHES.contains(&name.as_str());
+        return Ok(Read {
+            name,
+            value,
+            takes_value,
+        });
+    }
+    let letters = word.strip_prefix('-').unwrap_or_default();
+    for (at, letter) in letters.char_indices() {
+        let rest = letters.get(at + letter.len_utf8()..).unwrap_or_default();
+        if SHORT_REFUSED.contains(&letter) || letter == 'i' && rest.starts_with('=') {
+            return Err(Fault::Ours(
+                word.split('=').next().unwrap_or_default().to_owned(),
+            ));
+        }
+        let value = rest.strip_prefix('=').unwrap_or(rest);
+        let is_switch = SHORT_SWITCHES.contains(&letter);
+        if !is_switch || rest.starts_with('=') {
+            return Ok(Read {
+                name: format!("-{letter}"),
+                value: (!value.is_empty()).then_some(value),
+                takes_value: !is_switch,
+            });
+        }
+    }
+    if letters.is_empty() || letters.starts_with('-') {
+        return Err(Fault::Bare);
+    }
+    Ok(Read {
+        name: word.to_owned(),
+        value: None,
+        takes_value: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::references::literal, fault};
+
+    #[test]
+    fn a_container_stays_ours_and_its_image_is_the_one_that_was_named() {
+        let check = |words: &[&str], expected: Option<&str>| {
+            let words: Vec<_> = words.iter().map(|word| literal(word)).collect();
+            let found = fault(&words, true);
+            match expected {
+                None => assert_eq!(found, None),
+                Some(expected) => {
+                    assert!(
+                        found
+                            .as_deref()
+                            .is_some_and(|found| found.contains(expected)),
+                        "{found:?}"
+                    );
+                }
+            }
+        };
+        for fine in [
+            &["-v", "/data:/data:ro", "--memory", "1g"][..],
+            &["--read-only", "--init", "--memory=1g", "-e", "A=b", "-eA=b"],
+            &["--rm", "-i", "-P", "--interactive", "-u", "1000:1000"],
+            &["--label", "mine=1", "-l", "a=b", "--network", "none"],
+            &["--entrypoint", "", "--tmpfs", "/tmp", "-h", "a-host"],
+            &[],
+        ] {
+            check(fine, None);
+        }
+        for (words, expected) in [
+            (&["-dit"][..], "\"-dit\""),
+            (&["-id"], "\"-id\""),
+            (&["-it"], "\"-it\""),
+            (&["-d=true"], "\"-d\""),
+            (&["-i=false"], "\"-i\""),
+            (&["--detach=true"], "\"--detach\""),
+            (&["--tty"], "\"--tty\""),
+            (&["--name=x"], "\"--name\""),
+            (&["--rm=false"], "\"--rm\""),
+            (&["--interactive=false"], "\"--interactive\""),
+            (&["--label", "mcpproxy.child=1"], "--label mcpproxy."),
+            (&["--label=mcpproxy.child=1"], "--label mcpproxy."),
+            (&["-lmcpproxy.child=1"], "-l mcpproxy."),
+            (&["--label-file", "/x"], "--label-file"),
+            (&["evil/image"], "\"evil/image\""),
+            (&["--read-only", "evil/image"], "place of the image"),
+            (&["--read-only", ""], "place of the image"),
+            (&["--"], "place of the image"),
+            (&["-"], "place of the image"),
+            (&["-v"], "without its value"),
+            (&["--memory"], "without its value"),
+        ] {
+            check(words, Some(expected));
+        }
+        let unresolved = [literal("${ARG}"), literal("x")];
+        assert_eq!(fault(&unresolved, false), None);
+        assert!(fault(&unresolved, true).is_some());
+    }
+}

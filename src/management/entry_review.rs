@@ -1,0 +1,266 @@
+//! What a person reviews of an entry: how it is written, what an agent changed of it, and what of that holds the server. What stood there
+//! before is kept in the data folder from the change on that has the server held, as a reviewer may see it: without credentials.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{Backing, Management, patching::Planned};
+use crate::{
+    config::{self, ReviewedValue, ServerEntry, reviewed_values, written_entry},
+    names::ServerName,
+    storage,
+};
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// Limit: bytes of a file that are read. An entry that an agent writes has 32 KiB.
+const LARGEST: u64 = 1 << 20;
+
+/// What became of an entry that agents changed.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct EntryReview {
+    /// What of it holds the server.
+    pub held_for: Vec<String>,
+    /// Whether an agent added the server, so that all of it is new.
+    pub is_new: bool,
+    /// What differs from the entry before the first change that held the server; nothing where all of it is new.
+    pub changes: Vec<EntryChange>,
+}
+
+/// One place of an entry that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryChange {
+    /// The key, as `env.NAME`.
+    pub place: String,
+    /// What stood there; absent where nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub was: Option<String>,
+    /// What stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is: Option<String>,
+    /// Whether the server is held for it.
+    pub holds: bool,
+}
+
+/// What is kept of an entry, from the change on that has its server held.
+#[derive(Serialize, Deserialize)]
+struct KeptEntry {
+    version: u32,
+    server: String,
+    held_for: BTreeSet<String>,
+    /// As it was; absent where an agent added the server.
+    values: Option<BTreeMap<String, ReviewedValue>>,
+}
+
+impl<B: Backing> Management<B> {
+    /// The entry of a server as it is written, also where it cannot be used; one that stands in no file as it is in force. Blocks.
+    pub(super) fn entry_for_review(
+        &self,
+        name: &str,
+        entry: Option<&ServerEntry>,
+    ) -> Option<Value> {
+        let text = fs::read_to_string(self.config_file()).ok();
+        let mut written = text.and_then(|text| config::entry_for_review(&text, name));
+        let in_force = entry.map(ServerEntry::shown);
+        if let (Some(Value::Object(written)), Some(Value::Object(in_force))) =
+            (&mut written, &in_force)
+        {
+            // What the file leaves to the defaults counts, too.
+            for (key, value) in in_force {
+                if !written.contains_key(key) {
+                    written.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        written.or(in_force)
+    }
+
+    /// What agents changed of an entry; nothing where that is not known. Blocks.
+    pub(super) fn entry_review(&self, name: &str) -> Option<EntryReview> {
+        let kept = read(self.backing().data_dir(), name)?;
+        let text = fs::read_to_string(self.config_file()).ok()?;
+        let written = written_entry(&text, name).ok()?;
+        if !is_quarantined(&written) {
+            return None;
+        }
+        Some(kept.compared(&reviewed_values(&written)))
+    }
+
+    /// Keeps what stood in an entry before an agent's change that holds its server. What cannot be kept is missing from the review, which
+    /// says so.
+    pub(super) async fn keep_for_review(&self, name: &str, planned: &Planned) {
+        let Some(before) = &planned.before else {
+            return;
+        };
+        let data_dir = self.backing().data_dir().to_owned();
+        let (name, before) = (name.to_owned(), before.clone());
+        let held_for = planned.held_for.iter().cloned().collect();
+        let keeping = tokio::task::spawn_blocking(move || {
+            if let Err(error) = keep(&data_dir, &name, &before, held_for) {
+                tracing::warn!(server = name, %error, "what an agent changed of the entry could not be kept for its review");
+            }
+        });
+        // It says itself what went wrong.
+        let _ = keeping.await;
+    }
+}
+
+impl KeptEntry {
+    fn compared(self, now: &BTreeMap<String, ReviewedValue>) -> EntryReview {
+        let holds = |place: &str| {
+            let key = place.split('.').next().unwrap_or(place);
+            self.held_for.contains(place) || self.held_for.contains(key)
+        };
+        let changes = self.values.as_ref().map_or_else(Vec::new, |before| {
+            let places: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+            let differing = places
+                .into_iter()
+                .filter(|place| before.get(*place) != now.get(*place));
+            let shown = |value: Option<&ReviewedValue>| value.map(|value| value.shown.clone());
+            let changes = differing.map(|place| EntryChange {
+                place: place.clone(),
+                was: shown(before.get(place)),
+                is: shown(now.get(place)),
+                holds: holds(place),
+            });
+            changes.collect()
+        });
+        EntryReview {
+            is_new: self.values.is_none(),
+            changes,
+            held_for: self.held_for.into_iter().collect(),
+        }
+    }
+}
+
+/// Lets go what is kept of a server. Blocks.
+pub(super) fn forget(data_dir: &Path, name: &str) {
+    if let Some(file) = file(data_dir, name) {
+        // What stays counts while the server is held for an agent, and is replaced by the next change that holds it.
+        let _ = fs::remove_file(file);
+    }
+}
+
+fn keep(
+    data_dir: &Path,
+    name: &str,
+    before: &Map<String, Value>,
+    held_for: BTreeSet<String>,
+) -> io::Result<()> {
+    let Some(file) = file(data_dir, name) else {
+        return Ok(());
+    };
+    let known = read(data_dir, name).filter(|_| is_quarantined(before));
+    let is_agents = before.get("changed_by").and_then(Value::as_str) == Some("agent");
+    let kept = match known {
+        // Several changes are reviewed as one.
+        Some(mut kept) => {
+            kept.held_for.extend(held_for);
+            kept
+        }
+        // What a person trusted is not known any more.
+        None if is_agents => return Ok(()),
+        None => KeptEntry {
+            version: VERSION,
+            server: name.to_owned(),
+            held_for,
+            values: (!before.is_empty()).then(|| reviewed_values(before)),
+        },
+    };
+    if let Some(folder) = file.parent() {
+        storage::create_private_dir(folder)?;
+    }
+    storage::write_atomically(&file, &serde_json::to_vec(&kept)?)
+}
+
+fn read(data_dir: &Path, name: &str) -> Option<KeptEntry> {
+    let file = file(data_dir, name)?;
+    let is_small = fs::metadata(&file).is_ok_and(|found| found.len() <= LARGEST);
+    let text = is_small.then(|| fs::read(&file).ok()).flatten()?;
+    let kept: KeptEntry = serde_json::from_slice(&text).ok()?;
+    (kept.version == VERSION && kept.server == name).then_some(kept)
+}
+
+fn is_quarantined(entry: &Map<String, Value>) -> bool {
+    entry.get("quarantined") == Some(&Value::Bool(true))
+}
+
+fn file(data_dir: &Path, name: &str) -> Option<PathBuf> {
+    let name = ServerName::parse(name).ok()?;
+    Some(data_dir.join("reviews").join(format!("{name}.json")))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(value: &Value) -> Map<String, Value> {
+        value.as_object().expect("an object").clone()
+    }
+
+    #[test]
+    fn several_changes_are_compared_with_what_was_trusted() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let keep = |before: &Value, held: &str| {
+            let held = BTreeSet::from([held.to_owned()]);
+            keep(folder.path(), "s", &entry(before), held).expect("the folder is ours");
+        };
+        let review = |now: &Value| {
+            let kept = read(folder.path(), "s").expect("it was kept");
+            kept.compared(&reviewed_values(&entry(now)))
+        };
+        let trusted = json!({ "command": "a", "env": { "LOG": "info", "API_KEY": "hunter22" } });
+        keep(&trusted, "env.API_URL");
+        let held = json!({ "command": "a", "env": { "API_URL": "https://evil/" }, "quarantined": true, "changed_by": "agent" });
+        keep(&held, "command");
+        let now = json!({ "command": "b", "env": { "API_URL": "https://evil/", "API_KEY": "hunter33" }, "quarantined": true });
+        let seen = review(&now);
+        assert_eq!(seen.held_for, ["command", "env.API_URL"]);
+        let told: Vec<_> = seen
+            .changes
+            .iter()
+            .map(|one| {
+                (
+                    one.place.as_str(),
+                    one.was.as_deref(),
+                    one.is.as_deref(),
+                    one.holds,
+                )
+            })
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("command", Some("a"), Some("b"), true),
+                ("env.API_KEY", Some("***"), Some("***"), false),
+                ("env.API_URL", None, Some("https://evil/"), true),
+                ("env.LOG", Some("info"), None, false),
+            ]
+        );
+        let on_disk =
+            fs::read_to_string(folder.path().join("reviews/s.json")).expect("it is there");
+        assert!(!on_disk.contains("hunter"), "{on_disk}");
+        // What was trusted since then counts.
+        keep(&json!({ "command": "c" }), "command");
+        assert_eq!(
+            review(&json!({ "command": "d" })).changes[0].was.as_deref(),
+            Some("c")
+        );
+        keep(&json!({}), "command");
+        assert!(review(&now).is_new);
+        forget(folder.path(), "s");
+        assert!(read(folder.path(), "s").is_none());
+        // An entry of which nothing is known stays so.
+        keep(&held, "command");
+        assert!(read(folder.path(), "s").is_none());
+    }
+}
