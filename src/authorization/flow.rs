@@ -149,7 +149,7 @@ impl LoginState {
             return Ok(());
         }
         let issuer = self.error(&issuer(metadata));
-        Err(LoginError(format!(
+        Err(LoginError::NoPlace(format!(
             "the authorization server {issuer} does not say that it supports PKCE with S256 (`code_challenge_methods_supported`), and \
              without that a code could be stolen on its way; whoever runs it has to switch that on, or put a key of the server's into \
              `headers` instead"

@@ -36,7 +36,7 @@ pub enum LoginError {
     /// The authorization server registers nobody: a client has to be registered there by hand.
     #[error("{0}")]
     NotRegistered(String),
-    /// Nothing says where to log in.
+    /// Nothing says where to log in, or what says so may not be used.
     #[error("{0}")]
     NoPlace(String),
 }

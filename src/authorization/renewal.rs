@@ -226,9 +226,7 @@ async fn renew(state: &LoginState, instead: Instead) -> Renewed {
 
 /// The authorization server did not renew the login, and did not refuse to.
 fn failed(state: &LoginState, grant: &Grant, why: &str) -> Renewed {
-    let why = state
-        .terms
-        .error(&format!("its authorization server {} {why}", grant.issuer));
+    let why = state.error(&format!("its authorization server {} {why}", grant.issuer));
     let why = why.to_string();
     let trouble = state.pauses.lock().failed(&why, Instant::now());
     tracing::warn!(server = %state.name, reason = %trouble, "the token could not be renewed");
