@@ -133,6 +133,9 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
         });
     }
     let letters = word.strip_prefix('-').unwrap_or_default();
+    if letters.is_empty() || letters.starts_with('-') {
+        return Err(Fault::Bare);
+    }
     for (at, letter) in letters.char_indices() {
         let rest = letters.get(at + letter.len_utf8()..).unwrap_or_default();
         if SHORT_REFUSED.contains(&letter) || letter == 'i' && rest.starts_with('=') {
@@ -149,9 +152,6 @@ fn read(word: &str) -> Result<Read<'_>, Fault> {
                 takes_value: !is_switch,
             });
         }
-    }
-    if letters.is_empty() || letters.starts_with('-') {
-        return Err(Fault::Bare);
     }
     Ok(Read {
         name: word.to_owned(),

@@ -31,6 +31,7 @@ mod places;
 mod profiles;
 mod rate_limit;
 mod read_entry;
+mod read_groups;
 mod read_isolation;
 mod read_oauth;
 mod read_transport;

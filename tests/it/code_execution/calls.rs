@@ -231,11 +231,14 @@ async fn a_client_hears_the_progress_of_the_calls_under_its_own_token() {
         assert_eq!(notice["params"]["progressToken"], "mine");
         assert_eq!(notice["params"]["progress"], n + 1, "it rises by one each");
     }
-    let first = heard[0]["params"]["message"].as_str();
-    assert!(
-        first.is_some_and(|said| said.starts_with("up:work") && said.contains("1 of 3")),
-        "{heard:?}"
-    );
+    for (said, times) in [
+        ("up:work (1 of 3)", 3),
+        ("1 call done", 1),
+        ("3 calls done", 1),
+    ] {
+        let with = |notice: &&Value| notice["params"]["message"] == said;
+        assert_eq!(heard.iter().filter(with).count(), times, "{heard:?}");
+    }
     let quiet = client.call("code_execution", &arguments).await;
     assert_eq!(quiet.notices, [""; 0]);
 }

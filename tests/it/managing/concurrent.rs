@@ -75,7 +75,7 @@ async fn a_hundred_patches_at_once_lose_and_tear_nothing() {
     let client = daemon.client("/mcp").await;
     let (client, daemon, other) = (&client, &daemon, other.path());
     let agent = |n: usize| async move {
-        let mut arguments = patch("AGENT", n);
+        let mut arguments = patch("MODEL", n);
         arguments["operation"] = "patch".into();
         arguments["name"] = "up".into();
         done(client, &arguments).await;
@@ -109,7 +109,7 @@ async fn a_hundred_patches_at_once_lose_and_tear_nothing() {
     }
     is_whole(&written(daemon));
     let stored = entry(daemon, "up");
-    for way in ["AGENT", "REST", "THROUGH", "BESIDE"] {
+    for way in ["MODEL", "REST", "THROUGH", "BESIDE"] {
         for n in 0..EACH {
             assert_eq!(
                 stored["env"][format!("{way}_{n}")],

@@ -55,7 +55,7 @@ async fn check(habits: Habits, said: &str) {
     let hint = refused["hint"].as_str().expect("a hint");
     let step = if said.contains("client_id") {
         "`mcpproxy upstream patch up oauth.client_id=ID`"
-    } else if said.contains("`headers`") {
+    } else if said.contains("`headers`") || said.contains("S256") {
         "`mcpproxy upstream patch up 'headers.Authorization=Bearer KEY'`"
     } else {
         "`mcpproxy upstream login up`"

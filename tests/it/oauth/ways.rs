@@ -43,8 +43,11 @@ async fn a_server_that_wants_a_login_says_so_everywhere_and_harms_nobody() {
         "{:?}",
         server.asked("/mcp")
     );
-    for operation in ["list", "restart"] {
-        let arguments = json!({"operation": operation, "name": "up"}).to_string();
+    for arguments in [
+        json!({"operation": "list"}),
+        json!({"operation": "restart", "name": "up"}),
+    ] {
+        let arguments = arguments.to_string();
         let answer = client.call("upstream_servers", &arguments).await.text();
         assert!(
             answer.contains("Tell the user that a person has to log in"),

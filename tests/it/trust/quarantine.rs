@@ -209,7 +209,7 @@ async fn a_contact_that_fails_leaves_the_entry_as_the_agent_wrote_it() {
     let key = "${NO_SUCH_VARIABLE_ANYWHERE}";
     for (more, why) in [
         (
-            json!({ "env": { "KEY": key, "OTHER": "plain-s3cret" } }),
+            json!({ "env": { "KEY": key, "OTHER_PASSWORD": "plain-s3cret" } }),
             "NO_SUCH_VARIABLE_ANYWHERE",
         ),
         (

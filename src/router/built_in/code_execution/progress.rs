@@ -123,7 +123,8 @@ impl<'a> Progress<'a> {
             counts.done += 1;
             counts.done
         };
-        self.say(&format!("{done} calls done"));
+        let calls = if done == 1 { "call" } else { "calls" };
+        self.say(&format!("{done} {calls} done"));
     }
 
     fn say(&self, message: &str) {
