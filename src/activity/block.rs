@@ -3,6 +3,7 @@
 //! For each record: the time in milliseconds and the length of its JSON (both little endian, eight and four bytes), then that.
 
 use super::record::ActivityRecord;
+use crate::wire::Raw;
 
 /// Limit: records of one row. Rows are removed as a whole.
 const MOST: usize = 64;
@@ -20,14 +21,29 @@ pub(super) struct NewRecord {
     pub(super) json: Vec<u8>,
 }
 
-/// How long the JSON of most records is, in bytes.
-const USUAL: usize = 640;
+/// How long the JSON of most records is without arguments and result, in bytes.
+const USUAL: usize = 384;
 
 impl NewRecord {
     /// None of what is no JSON.
-    pub(super) fn of(millis: u64, record: &ActivityRecord) -> Option<Self> {
-        let mut json = Vec::with_capacity(USUAL);
-        serde_json::to_writer(&mut json, record).ok()?;
+    pub(super) fn of(millis: u64, mut record: ActivityRecord) -> Option<Self> {
+        let bodies = [
+            (",\"arguments\":", record.arguments.take()),
+            (",\"result\":", record.result.take()),
+        ];
+        let length = |body: &Option<Raw>| body.as_ref().map_or(0, |raw| raw.as_bytes().len());
+        let bytes = bodies.iter().map(|(_, body)| length(body)).sum::<usize>();
+        let mut json = Vec::with_capacity(USUAL + bytes);
+        serde_json::to_writer(&mut json, &record).ok()?;
+        // They are JSON already, which the library would read again to know.
+        for (name, body) in bodies {
+            if let Some(body) = body {
+                json.pop();
+                json.extend(name.as_bytes());
+                json.extend(body.as_bytes());
+                json.push(b'}');
+            }
+        }
         Some(Self {
             millis,
             run: record.run,
@@ -41,7 +57,7 @@ impl NewRecord {
             return;
         }
         let record = serde_json::from_slice(&self.json).ok();
-        let anew = record.and_then(|of| Self::of(self.millis, &ActivityRecord { run, ..of }));
+        let anew = record.and_then(|of| Self::of(self.millis, ActivityRecord { run, ..of }));
         if let Some(anew) = anew {
             *self = anew;
         }
@@ -118,8 +134,13 @@ mod tests {
 
     #[test]
     fn a_record_becomes_one_of_the_run_that_the_file_counts() {
-        let record = ActivityRecord::of_daemon("start", "version 1".to_owned(), 5);
-        let mut new = NewRecord::of(5, &record).expect("it is JSON");
+        let raw = |text: &str| Raw::parse(&text.to_owned().into()).ok();
+        let record = ActivityRecord {
+            arguments: raw(r#"{"a": 1}"#),
+            result: raw("[]"),
+            ..ActivityRecord::of_daemon("start", "version 1".to_owned())
+        };
+        let mut new = NewRecord::of(5, record.clone()).expect("it is JSON");
         new.set_run(7);
         let read: ActivityRecord = serde_json::from_slice(&new.json).expect("a record");
         assert_eq!(read, ActivityRecord { run: 7, ..record });

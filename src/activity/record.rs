@@ -7,7 +7,6 @@ use super::{
     event::{ActivityEvent, EventKind, OperatorChange, RefusedNotice, ServerNews, TouchedThing},
     redaction::{Redaction, uri},
     seen_call::{CallEnd, CallEntrance, IS_ERROR, SeenBody, SeenCall, ThingCalled, is_true},
-    time,
 };
 use crate::{
     config::{ActivitySettings, Kept},
@@ -21,7 +20,8 @@ use crate::{
 pub struct ActivityRecord {
     /// Its number: later records have larger ones, for as long as the file lives.
     pub id: u64,
-    /// When it was written down, in UTC (RFC 3339).
+    /// When it was written down, in UTC (RFC 3339). Set when it is read: what is kept has a number for it.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub time: String,
     /// `call`, `refusal`, `change`, `server`, `daemon` or `gap`.
     pub kind: String,
@@ -119,10 +119,9 @@ pub(super) struct RecordMaker<'a> {
 }
 
 impl ActivityRecord {
-    /// Of the daemon itself, at this moment.
-    pub(super) fn of_daemon(action: &str, detail: String, millis: u64) -> Self {
+    /// Of the daemon itself.
+    pub(super) fn of_daemon(action: &str, detail: String) -> Self {
         Self {
-            time: time::show(millis),
             kind: "daemon".to_owned(),
             action: Some(action.to_owned()),
             detail: Some(detail),
@@ -132,9 +131,8 @@ impl ActivityRecord {
     }
 
     /// That so many are missing.
-    pub(super) fn of_gap(missing: u64, millis: u64) -> Self {
+    pub(super) fn of_gap(missing: u64) -> Self {
         Self {
-            time: time::show(millis),
             kind: "gap".to_owned(),
             outcome: "failed".to_owned(),
             detail: Some(format!("{missing} records were not kept")),
@@ -158,17 +156,13 @@ impl ActivityRecord {
 }
 
 impl RecordMaker<'_> {
-    /// The record of an event, without id and run.
+    /// The record of an event, without id, time and run.
     pub(super) fn record(&self, event: &ActivityEvent) -> ActivityRecord {
-        let record = match &event.what {
+        match &event.what {
             EventKind::Call(call) => self.of_call(call),
             EventKind::Refusal(refusal) => self.of_refusal(refusal),
             EventKind::Change(change) => self.of_change(change),
             EventKind::Server(news) => self.of_server(news),
-        };
-        ActivityRecord {
-            time: time::show(time::millis(event.time)),
-            ..record
         }
     }
 

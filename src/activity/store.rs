@@ -21,6 +21,7 @@ use super::{
     failures::{FileError, StoreError, opened},
     query::{RecordFilter, RecordOrder},
     record::ActivityRecord,
+    time,
 };
 use crate::{
     config::ActivitySettings,
@@ -294,8 +295,8 @@ impl ActivityStore {
                 let holding = holding.transpose().map_err(StoreError::of)?;
                 Ok(holding.and_then(|(first, row)| {
                     let at = usize::try_from(id - first.value()).ok()?;
-                    let (_, json) = *block::entries(row.value()).get(at)?;
-                    read(id, json)
+                    let (millis, json) = *block::entries(row.value()).get(at)?;
+                    read(id, millis, json)
                 }))
             }
             Err(TableError::TableDoesNotExist(_)) => Ok(None),
@@ -324,13 +325,17 @@ fn wanted(id: u64, millis: u64, json: &[u8], filter: &RecordFilter) -> Option<Ac
     if !filter.is_in_time(millis) {
         return None;
     }
-    read(id, json).filter(|record| filter.wants(record))
+    read(id, millis, json).filter(|record| filter.wants(record))
 }
 
 /// What cannot be read is passed over.
-fn read(id: u64, json: &[u8]) -> Option<ActivityRecord> {
+fn read(id: u64, millis: u64, json: &[u8]) -> Option<ActivityRecord> {
     let record: ActivityRecord = serde_json::from_slice(json).ok()?;
-    Some(ActivityRecord { id, ..record })
+    Some(ActivityRecord {
+        id,
+        time: time::show(millis),
+        ..record
+    })
 }
 
 fn open_error(error: DatabaseError) -> FileError {

@@ -342,7 +342,7 @@ impl File {
             detail: Some("x".repeat(filler)),
             ..ActivityRecord::default()
         };
-        let new = || NewRecord::of(millis, &record);
+        let new = || NewRecord::of(millis, record.clone());
         let rows: Vec<NewRecord> = std::iter::repeat_with(new).take(count).flatten().collect();
         self.store
             .append(&rows, &self.bounds, millis)

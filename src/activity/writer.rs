@@ -146,7 +146,7 @@ impl RecordWriter {
             std::process::id()
         );
         let now = time::millis(SystemTime::now());
-        self.keep(now, ActivityRecord::of_daemon(action, detail, now));
+        self.keep(now, ActivityRecord::of_daemon(action, detail));
     }
 
     /// Makes records of what waited.
@@ -181,7 +181,7 @@ impl RecordWriter {
             FileState::Closed { .. } => (0, false),
             FileState::Unusable => return self.miss(1),
         };
-        let Some(new) = NewRecord::of(millis, &ActivityRecord { run, ..record }) else {
+        let Some(new) = NewRecord::of(millis, ActivityRecord { run, ..record }) else {
             return self.miss(1);
         };
         let size = if is_open { 0 } else { new.json.len() };
@@ -239,9 +239,9 @@ impl RecordWriter {
         let n_pending = self.pending.len();
         if self.missing > 0 {
             let run = self.run;
-            let gap = ActivityRecord::of_gap(self.missing, now);
+            let gap = ActivityRecord::of_gap(self.missing);
             self.pending
-                .extend(NewRecord::of(now, &ActivityRecord { run, ..gap }));
+                .extend(NewRecord::of(now, ActivityRecord { run, ..gap }));
         }
         let appended = self.append_to(store, now);
         // What says how many are missing is made anew each time.

@@ -10,9 +10,6 @@ use super::masking::{SECRET_NAMES, SECRET_PREFIXES, SECRET_SCHEMES, SECRET_WORDS
 /// How much of a part of a name is compared. Each has that many letters.
 const STEM: usize = 5;
 
-/// As many bytes of a number, as one of [`STEM`] letters has.
-const STEM_BITS: u64 = (1 << (8 * STEM)) - 1;
-
 /// Limit: longer texts are looked at properly, and so is what nests deeper.
 const LONGEST: usize = 256;
 const DEEPEST: u32 = 16;
@@ -27,8 +24,8 @@ const UUID_START: usize = 8;
 struct Tables {
     /// The beginnings of parts of secret names, as numbers, sorted.
     stems: Vec<u64>,
-    /// Which pairs of letters end one of them.
-    ends: [u64; 16],
+    /// Which pairs of letters end one of them, by [`pair`].
+    ends: [bool; PAIRS],
     /// Beginnings of credentials by their first byte.
     prefixes: [Vec<&'static [u8]>; 128],
 }
@@ -40,10 +37,10 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
     };
     let mut stems: Vec<u64> = SECRET_NAMES.iter().map(|part| number(part)).collect();
     stems.sort_unstable();
-    let mut ends = [0; 16];
-    for stem in &stems {
-        let (at, bit) = end_of(*stem);
-        ends[at] |= bit;
+    let mut ends = [false; PAIRS];
+    for part in SECRET_NAMES {
+        let last = part.bytes().take(STEM).fold(0, pair);
+        ends[last % PAIRS] = true;
     }
     let mut prefixes = [const { Vec::new() }; 128];
     for prefix in SECRET_PREFIXES.iter().map(|prefix| prefix.as_bytes()) {
@@ -62,10 +59,15 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
 });
 
 impl Tables {
-    /// Whether the last of these letters are a stem. Few pairs of letters end one, so few are looked for.
-    fn end_in_stem(&self, letters: u64) -> bool {
-        let (at, bit) = end_of(letters);
-        self.ends[at] & bit != 0 && self.stems.binary_search(&(letters & STEM_BITS)).is_ok()
+    /// Whether the last letters of a text are a stem, whatever stands between them.
+    fn end_in_stem(&self, text: &[u8]) -> bool {
+        let letters = text.iter().rev().filter(|b| b.is_ascii_alphanumeric());
+        let last = letters.take(STEM).enumerate();
+        // As small letters; digits have that bit anyhow.
+        let number = last.fold(0, |number, (at, byte)| {
+            number | u64::from(byte | 0x20) << (8 * at)
+        });
+        self.stems.binary_search(&number).is_ok()
     }
 
     fn begins_credential(&self, text: &[u8]) -> bool {
@@ -76,11 +78,12 @@ impl Tables {
     }
 }
 
-/// Where the last two letters are in the table: word and bit.
-fn end_of(letters: u64) -> (usize, u64) {
-    // Five bits tell small letters apart; digits look like some of them, which costs a search.
-    let pair = letters >> 3 & 0x3e0 | letters & 0x1f;
-    (usize::try_from(pair >> 6).unwrap_or(0), 1 << (pair & 63))
+/// How many pairs of letters there are. Five bits tell small letters apart; digits look like some of them, which costs a search.
+const PAIRS: usize = 1 << 10;
+
+/// The pair that this letter makes with the last one of a pair.
+fn pair(before: usize, letter: u8) -> usize {
+    (before << 5 | usize::from(letter & 0x1f)) % PAIRS
 }
 
 /// Letters and digits.
@@ -154,7 +157,7 @@ fn may_be_json(text: &[u8]) -> bool {
 }
 
 fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
-    let mut letters = 0;
+    let mut last = 0;
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
         if !IS_ALPHANUMERIC[usize::from(byte)] {
@@ -174,9 +177,9 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
                 break;
             }
             length += 1;
-            // As a small letter; digits have that bit anyhow.
-            letters = letters << 8 | u64::from(byte | 0x20);
-            if tables.end_in_stem(letters) {
+            last = pair(last, byte);
+            // Few pairs end a stem, so few are looked for.
+            if tables.ends[last] && tables.end_in_stem(&text[..at + length]) {
                 return false;
             }
         }
