@@ -225,7 +225,8 @@ mod tests {
             .collect();
         let array = format!("[{}]", records.join(","));
         let object = format!("{{\"meta\":{{\"n\":1}},\n\"items\":{array},\n\"next\":null}}");
-        let lines: String = (0..300).map(|n| format!("line {n} €\n")).collect();
+        let lines: Vec<String> = (0..300).map(|n| format!("line {n} €\n")).collect();
+        let lines = lines.concat();
         let endless = "😀a€".repeat(1000);
         for most in [1, 2, 3, 7, 100, 488, 1000, 5000, 100_000] {
             for text in [&array, &object, &lines, &endless] {

@@ -84,7 +84,7 @@ impl Records {
     }
 }
 
-/// The places between records after this one, each behind the comma; the last one is behind the last record. Reads up to `end`; a record
+/// The places between records after this one, each behind the comma; the last one is at the end of the array. Reads up to `end`; a record
 /// or a comma that is not there by then is left out.
 fn boundaries<'a>(
     text: &'a str,
@@ -102,7 +102,7 @@ fn boundaries<'a>(
         let blanks = rest.iter().take_while(|c| c.is_ascii_whitespace()).count();
         let byte = match rest.get(blanks) {
             Some(b',') => end + blanks + 1,
-            _ if is_whole => end,
+            _ if is_whole => end + blanks,
             _ => return None,
         };
         Some(Boundary { byte, records })

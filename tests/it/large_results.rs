@@ -31,9 +31,9 @@ async fn with_long(text: &str) -> (Upstream, TestDaemon) {
 
 /// A hundred lines and more, which are cut at 2000 characters.
 fn lines() -> String {
-    (0..150)
-        .map(|n| format!("{n:03} äöü € 😀 and words\n"))
-        .collect()
+    let line = |n| format!("{n:03} äöü € 😀 and words\n");
+    let lines: Vec<String> = (0..150).map(line).collect();
+    lines.concat()
 }
 
 /// What one answer shows of a long result.

@@ -62,8 +62,14 @@ fn check_end(text: &str, start: usize, said: &str, most: usize, ends: Option<&[u
     assert_eq!(said.len(), expected);
 }
 
-/// Where the elements of an array end, with the commas behind them; only of a text that is an array of several.
+const BLANKS: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// Where the elements of an array end, with the commas behind them; only of a text that is an array of several, and not blanks for the
+/// most part.
 fn ends_of_records(text: &str) -> Option<Vec<usize>> {
+    if text.trim_matches(BLANKS).len() * 2 < text.len() {
+        return None;
+    }
     let elements: Vec<&RawValue> = serde_json::from_str(text).ok()?;
     let [_, _, ..] = elements[..] else {
         return None;
@@ -72,13 +78,8 @@ fn ends_of_records(text: &str) -> Option<Vec<usize>> {
         let element = element.get();
         let end = element.as_ptr() as usize - text.as_ptr() as usize + element.len();
         let rest = text.split_at(end).1;
-        let behind = rest.trim_start_matches([' ', '\t', '\n', '\r']);
-        let comma = behind.starts_with(',');
-        if comma {
-            text.len() - behind.len() + 1
-        } else {
-            end
-        }
+        let behind = rest.trim_start_matches(BLANKS);
+        text.len() - behind.len() + usize::from(behind.starts_with(','))
     };
     Some(elements.iter().map(end_of).collect())
 }

@@ -102,7 +102,7 @@ async fn prose_around_records_does_not_hide_them() {
     let reply = client.call("up__long", "{}").await;
     let first = Shown::of_reply(&reply);
     assert!(
-        reply.text().contains(" records up to 61 of 300"),
+        reply.text().contains(" records up to 69 of 300"),
         "{}",
         reply.text()
     );

@@ -101,21 +101,25 @@ async fn what_may_not_be_had_any_more_cannot_be_read_either() {
     let keys = [direct.key(), variant.key()];
 
     let denied = json!([{ "subjects": ["ada"], "tools": ["up__long"], "policy": "deny" }]);
-    let entry = |more: Value| {
-        let mut entry = upstream.entry();
-        entry
-            .as_object_mut()
-            .expect("an entry")
-            .extend(more.as_object().expect("an object").clone());
-        entry
+    let with_entry = |more: Value| {
+        let open = with_rules(&upstream, &json!([]));
+        open.upstream_with("up", &upstream, more).text()
     };
-    let with_entry = |more: Value| with_rules(&upstream, &json!([])).entry("up", entry(more));
+    let tokens = json!({ "token-of-ada-0123456789": "ada" });
+    let auth = json!({ "provider": "bearer", "bearer": { "tokens": tokens } });
+    let removed = builder(2000).config(json!({ "serverAuth": auth })).text();
     let edits = [
         (with_rules(&upstream, &denied).text(), "access_denied"),
-        (with_entry(json!({ "enabled": false })).text(), "server_disabled"),
-        (with_entry(json!({ "quarantined": true })).text(), "server_quarantined"),
-        (with_entry(json!({ "disabled_tools": ["long"] })).text(), "tool_disabled"),
-        (builder(2000).config(json!({ "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "token-of-ada-0123456789": "ada" } } } })).text(), "unknown_server"),
+        (with_entry(json!({ "enabled": false })), "server_disabled"),
+        (
+            with_entry(json!({ "quarantined": true })),
+            "server_quarantined",
+        ),
+        (
+            with_entry(json!({ "disabled_tools": ["long"] })),
+            "tool_disabled",
+        ),
+        (removed, "unknown_server"),
     ];
     let open = with_rules(&upstream, &json!([])).text();
     for (text, code) in edits {
