@@ -2,6 +2,7 @@
 //! may read on.
 
 mod cut;
+mod kept;
 mod pages;
 mod readers;
 
