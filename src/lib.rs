@@ -38,10 +38,11 @@ pub mod process;
 pub mod scanner;
 pub mod session_records;
 
-// Floor 3: what the upstreams offer, one request in flight, and logging in to servers.
+// Floor 3: what the upstreams offer, one request in flight, logging in to servers, and texts too long for their readers.
 pub mod authorization;
 pub mod call_context;
 pub mod catalog;
+pub mod large_results;
 
 // Floor 4: the one door to an upstream.
 pub mod gate;

@@ -367,7 +367,8 @@ fn outcome_of(code: ErrorCode) -> &'static str {
         | ErrorCode::UnknownPrompt
         | ErrorCode::UnknownResource
         | ErrorCode::UnknownProfile
-        | ErrorCode::UnknownRecord => "invalid",
+        | ErrorCode::UnknownRecord
+        | ErrorCode::UnknownKey => "invalid",
         _ if code.exit_code() == BY_POLICY => "refused",
         _ => "failed",
     }

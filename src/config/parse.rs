@@ -17,7 +17,7 @@ use super::{
     listen::{BadListen, Listen},
     lock_key, profiles, rate_limit,
     read_entry::{Context, read_entry},
-    read_groups::{read_code_execution, read_intervals, read_management},
+    read_groups::{read_code_execution, read_intervals, read_management, read_response_limit},
     read_isolation::{self, ContainerDefaults},
     read_transport::is_variable,
     references::{ValueLookup, VariableLookup},
@@ -59,9 +59,6 @@ pub(super) const KEYS: &[&str] = &[
     "trusted_origins",
     "environment",
 ];
-
-/// Keys of the contract that this version knows and does not act on yet. None of them restricts anybody.
-const NOT_YET: &[&str] = &["tool_response_limit"];
 
 /// Keys that mean something to editors only.
 pub(super) const NOTES: &[&str] = &["$schema"];
@@ -185,6 +182,7 @@ fn read_settings(
     }
     settings.management = read_management(fields)?;
     settings.code_execution = read_code_execution(fields)?;
+    settings.tool_response_limit = read_response_limit(fields, &mut settings.warnings)?;
     read_intervals(fields, settings)?;
     read_keys(fields, surroundings.lookup, settings)?;
     if let Some(choice) = fields.choice("keyring", &KeyringChoice::ALL)? {
@@ -215,15 +213,6 @@ fn read_settings(
     }
     for key in NOTES {
         fields.value(key);
-    }
-    for key in NOT_YET {
-        if fields
-            .value(key)
-            .is_some_and(|value| asks_for_something(&value))
-        {
-            let warning = format!("`{key}` is not supported by this version and is ignored");
-            settings.warnings.push(warning);
-        }
     }
     Ok(())
 }
@@ -289,17 +278,6 @@ fn read_environment(fields: &mut ObjectFields<'_>) -> Result<Environment, BadFie
         set.insert(name, Secret::new(text.value));
     }
     Ok(Environment { inherit, set })
-}
-
-/// Whether a value is more than "off" in one of its spellings.
-fn asks_for_something(value: &Value) -> bool {
-    match value {
-        Value::Bool(flag) => *flag,
-        Value::Number(number) => number.as_f64() != Some(0.0),
-        Value::Object(object) => !object.is_empty(),
-        Value::Array(array) => !array.is_empty(),
-        _ => true,
-    }
 }
 
 /// `$MCP_TIMEOUT`, in seconds.

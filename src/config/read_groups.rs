@@ -1,6 +1,6 @@
 //! Keys of the top level that belong together: of scripts, of what agents may manage, of how often something is looked at.
 
-use std::time::Duration;
+use std::{ops::RangeInclusive, time::Duration};
 
 use super::{
     fields::{BadField, ObjectFields},
@@ -24,6 +24,26 @@ pub(super) fn read_code_execution(
     let calls = fields.count("code_execution_max_tool_calls", 0..=MOST_CALLS)?;
     read.max_tool_calls = calls.unwrap_or(read.max_tool_calls);
     Ok(read)
+}
+
+/// Limit: fewer characters would leave too little of a text beside the words on how to go on; more than this no result has.
+const RESPONSE_LIMIT: RangeInclusive<usize> = 1_000..=100_000_000;
+
+/// Above how many characters the text of a tool's result is cut; 0 for never.
+pub(super) fn read_response_limit(
+    fields: &mut ObjectFields<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<usize, BadField> {
+    let (least, most) = RESPONSE_LIMIT.into_inner();
+    let written = fields.count("tool_response_limit", 0..=most)?;
+    let limit = written.unwrap_or(0);
+    if (1..least).contains(&limit) {
+        warnings.push(format!(
+            "`tool_response_limit` is {limit}; {least} counts, which is the least (0: off)"
+        ));
+        return Ok(least);
+    }
+    Ok(limit)
 }
 
 /// `management`; the Go program's words for the same restrictions count too, and the strictest wins.

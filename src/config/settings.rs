@@ -32,6 +32,8 @@ pub struct Settings {
     pub management: AgentManagement,
     /// Whether agents may run scripts.
     pub code_execution: CodeExecution,
+    /// Characters of text in a tool's result above which it is cut; 0 for never.
+    pub tool_response_limit: usize,
     /// How often awake servers are listed again; nothing where that is off.
     pub tool_discovery_interval: Option<Duration>,
     /// How often idle servers are looked for.
@@ -82,6 +84,7 @@ impl Default for Settings {
             legacy_call_tool: false,
             management: AgentManagement::Full,
             code_execution: CodeExecution::default(),
+            tool_response_limit: 0,
             tool_discovery_interval: Some(Duration::from_mins(5)),
             idle_check_interval: Duration::from_secs(30),
             health_check_interval: Duration::from_secs(30),

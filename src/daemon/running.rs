@@ -36,6 +36,7 @@ use crate::{
     inbound::{Inbound, Presence, Sessions},
     logging,
     management::{DaemonLocation, Management},
+    memory_budget::MemoryBudget,
     process::{self, ChildLedger, LoginPath},
     router::Router,
     sealing::{KeptKey, SealingKey, SessionIds},
@@ -141,7 +142,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let scripts = Scripts::run_by(script_program);
     let router = router_over(&keeper, catalog, upstreams, &activity, &management, scripts);
     let (key, kept_key) = session_key(&settings, &data_dir)?;
-    let (sessions, session_records) = sessions(&key, &data_dir)?;
+    let (sessions, session_records) = sessions(&key, &data_dir, router.memory())?;
     let presence = sessions.presence().clone();
     let (calls, counted) = (CallIds::default(), sessions.clone());
     let (access, access_task) = Access::new(keeper.subscribe());
@@ -286,10 +287,11 @@ fn session_key(
 fn sessions(
     key: &SealingKey,
     data_dir: &Path,
+    memory: &MemoryBudget,
 ) -> Result<(Sessions, SessionRecordsTask), ServeError> {
     let (records, records_task) = SessionRecords::open(data_dir)
         .map_err(|error| ServeError::failed("the records of sessions cannot be opened", &error))?;
-    let sessions = Sessions::new(SessionIds::new(key), records);
+    let sessions = Sessions::new(SessionIds::new(key), records, memory.clone());
     Ok((sessions, records_task))
 }
 

@@ -82,15 +82,16 @@ impl Drop for SessionOwner {
 }
 
 impl Sessions {
-    /// No session yet. Ids are sealed with this key, and these records say which can be continued.
-    pub fn new(ids: SessionIds, records: SessionRecords) -> Self {
+    /// No session yet. Ids are sealed with this key, and these records say which can be continued. What clients make them hold counts in
+    /// this budget.
+    pub fn new(ids: SessionIds, records: SessionRecords, memory: MemoryBudget) -> Self {
         Self(Arc::new(Table {
             by_id: Guarded::default(),
             restorations: Guarded::default(),
             ids,
             records,
             presence: Presence::default(),
-            memory: MemoryBudget::default(),
+            memory,
         }))
     }
 

@@ -1,6 +1,9 @@
 //! Tools, prompts and completions under the names that the aggregated view offers.
 
-use super::{Reply, RequestError, Router, View, built_in, recording, tasks::NOT_AS_A_TASK};
+use super::{
+    Reply, RequestError, Router, View, built_in, large_results::Cutting, recording,
+    tasks::NOT_AS_A_TASK,
+};
 use crate::{
     access::Caller,
     activity::OpenCall,
@@ -10,7 +13,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     names::{self, ServerName},
-    wire::{Request, RpcError, Target, Thing, method},
+    wire::{Outcome, Request, RpcError, Target, Thing, method},
 };
 
 impl Router {
@@ -22,9 +25,14 @@ impl Router {
         request: &Request,
     ) -> Result<Reply, RequestError> {
         let mut record = self.record(context, view, request);
-        let answered = self.answer_offered(context, request, &mut record).await;
+        let cutting = self.cutting(&context.caller, view, &request.method);
+        let answering = self.answer_offered(context, request, &mut record, cutting.as_ref());
+        let answered = answering.await;
         recording::end(record, &answered);
-        answered
+        match cutting {
+            Some(cutting) => self.cut(&context.caller, answered, cutting).await,
+            None => answered,
+        }
     }
 
     async fn answer_offered(
@@ -32,6 +40,7 @@ impl Router {
         context: &CallContext,
         request: &Request,
         record: &mut OpenCall,
+        cutting: Option<&Cutting>,
     ) -> Result<Reply, RequestError> {
         let (method, params) = (&*request.method, request.params.as_ref());
         if method::is_of_tasks(method) && !context.revision.has_task_results() {
@@ -43,7 +52,8 @@ impl Router {
             Thing::Tool(offered) => {
                 if let (Some(tool), Some(params)) = (built_in::find(offered), params) {
                     self.0.gate.admit_built_in(&context.caller, tool.name)?;
-                    return tool.run(self, context, params).await;
+                    let cutting = cutting.filter(|cutting| cutting.note_ours(tool.name));
+                    return tool.run(self, context, params, cutting).await;
                 }
                 self.offered_tool(context, offered).await?
             }
@@ -81,6 +91,9 @@ impl Router {
             endpoint: EndpointKind::ManyServers,
         };
         let outcome = self.forward(context, &admitted, request).await?;
+        if let (Some(cutting), Outcome::Result(result)) = (cutting, &outcome) {
+            self.note_offered(cutting, &admitted, result);
+        }
         Ok(Reply::Passed(match asked {
             Some(asked) => {
                 let owner = Owner {

@@ -316,6 +316,8 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
         }
     }
     let may_use = |name: &str| rules.permits_built_in(caller, name);
+    let reading_on = built_in::listed_to_read_on(moment.settings(), may_use);
+    tools.extend(reading_on.map(|tool| ("read_cache".to_owned(), tool)));
     Lists {
         direct: sorted("tools", tools),
         built_in: list(

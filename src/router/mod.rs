@@ -8,6 +8,7 @@ mod discovery;
 mod forward;
 mod header_params;
 mod instructions;
+mod large_results;
 mod lists;
 mod opening;
 mod operator_scripts;
@@ -38,7 +39,9 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
     gate::{Admitted, Gate},
+    large_results::LargeResults,
     management::Management,
+    memory_budget::MemoryBudget,
     names::ServerName,
     search::ToolSearch,
     upstream::{State, Upstream, Upstreams},
@@ -104,6 +107,8 @@ struct Parts {
     activity: Activity,
     management: Management,
     scripts: Scripts,
+    memory: MemoryBudget,
+    large_results: LargeResults,
 }
 
 /// What became of a request.
@@ -126,6 +131,7 @@ impl Router {
         scripts: Scripts,
     ) -> Self {
         let search = ToolSearch::new(gate.clone(), catalog.clone(), upstreams.clone());
+        let memory = MemoryBudget::default();
         Self(Arc::new(Parts {
             settings,
             gate,
@@ -138,7 +144,14 @@ impl Router {
             activity,
             management,
             scripts,
+            large_results: LargeResults::within(memory.clone()),
+            memory,
         }))
+    }
+
+    /// The budget for what clients make the daemon hold, here and wherever they are served.
+    pub fn memory(&self) -> &MemoryBudget {
+        &self.0.memory
     }
 
     /// Answers one request. Dropping the future withdraws it, upstream too.
@@ -168,9 +181,10 @@ impl Router {
         }
     }
 
-    /// Gives up calls whose clients do not come back in time, for ever.
+    /// Gives up calls whose clients do not come back in time, and texts that are not read on in time, for ever.
     pub async fn give_up_unanswered(self) {
-        self.0.forwarder.forget_expired().await;
+        let (calls, texts) = (&self.0.forwarder, &self.0.large_results);
+        tokio::join!(calls.forget_expired(), texts.forget_expired());
     }
 
     /// Takes note of a notification of a client. Those that concern a connection (initialized, cancelled) are the face's business.

@@ -27,7 +27,7 @@ impl Router {
             self.0.gate.admit_built_in(&context.caller, NAME)?;
             let tool = built_in::find(NAME).expect("it is a built-in tool");
             let params = splice(&meta, &edits).unwrap_or_else(|_| Raw::empty_object());
-            tool.run(self, context, &params).await
+            tool.run(self, context, &params, None).await
         };
         let answered = running.await;
         recording::end(record, &answered);

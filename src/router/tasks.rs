@@ -113,7 +113,7 @@ impl Tasks {
     }
 
     /// The tool that made a task of this server.
-    fn tool_of(&self, id: &str, server: &ServerName) -> Option<Box<str>> {
+    pub(super) fn tool_of(&self, id: &str, server: &ServerName) -> Option<Box<str>> {
         let known = self.0.lock();
         let mut same = known.by_id.get(id)?.iter();
         same.find(|task| task.server == *server)?.tool.clone()

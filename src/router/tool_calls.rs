@@ -2,7 +2,7 @@
 
 use tracing::Instrument;
 
-use super::{Reply, RequestError, Router, recording, tasks::NOT_AS_A_TASK};
+use super::{Reply, RequestError, Router, large_results::Cutting, recording, tasks::NOT_AS_A_TASK};
 use crate::{
     access::Caller,
     activity::{CallBody, CallEntrance, StatedIntent},
@@ -16,7 +16,7 @@ use crate::{
 
 /// All that a built-in tool can do with the tools of servers.
 #[derive(Clone, Copy)]
-pub(super) struct ToolCalls<'a>(&'a Router);
+pub(super) struct ToolCalls<'a>(&'a Router, Option<&'a Cutting>);
 
 /// What is called, and as what.
 pub(super) struct DeclaredCall<'a> {
@@ -33,8 +33,9 @@ pub(super) struct DeclaredCall<'a> {
 }
 
 impl<'a> ToolCalls<'a> {
-    pub(super) fn new(router: &'a Router) -> Self {
-        Self(router)
+    /// Over this router; what is called is noted where the result of it all may be cut.
+    pub(super) fn new(router: &'a Router, cutting: Option<&'a Cutting>) -> Self {
+        Self(router, cutting)
     }
 
     /// Whose tool is offered under this name, and its own name.
@@ -66,9 +67,13 @@ impl<'a> ToolCalls<'a> {
         params: &Raw,
     ) -> Result<Reply, RequestError> {
         let inner = outer.child(method::TOOLS_CALL);
+        let (server, tool) = (declared.server, declared.tool);
         let calling = self.0.call_recorded(&inner, declared, Some(params));
-        let called = calling.instrument(inner.span.clone()).await;
-        called.map(Reply::Passed)
+        let called = calling.instrument(inner.span.clone()).await?;
+        if let Some(cutting) = self.1 {
+            cutting.note_tool(server, tool);
+        }
+        Ok(Reply::Passed(called))
     }
 
     /// Records a call that is not made, in the course of the one that this built-in tool answers.

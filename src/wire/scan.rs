@@ -100,6 +100,11 @@ impl<'a> Elements<'a> {
         };
         Self { text, at }
     }
+
+    /// Those that follow a place between two elements.
+    pub fn following(text: &'a [u8], at: usize) -> Self {
+        Self { text, at }
+    }
 }
 
 impl Iterator for Elements<'_> {

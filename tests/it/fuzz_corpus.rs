@@ -100,6 +100,11 @@ fn references_are_what_they_stand_for() {
 }
 
 #[test]
+fn pages_are_the_text_and_end_where_it_has_an_end() {
+    replay("pages", properties::pages::check);
+}
+
+#[test]
 fn the_examples_can_be_edited() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     for entry in fs::read_dir(folder).expect("a folder of the repository") {

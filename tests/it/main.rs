@@ -34,6 +34,7 @@ mod http_guard;
 mod http_messages;
 mod instructions;
 mod isolation;
+mod large_results;
 mod legacy_sse_clients;
 mod legacy_sse_servers;
 mod lifecycle;

@@ -119,6 +119,10 @@ fn a_bad_value_at_the_top_level_names_the_key_and_what_is_accepted() {
         "`enable_code_execution`",
     );
     check(
+        r#"{"tool_response_limit": -1}"#,
+        "`tool_response_limit` must be a whole number from 0 to 100000000",
+    );
+    check(
         r#"{"data_dir": "${NOPE}"}"#,
         "`data_dir` refers to the environment variable NOPE",
     );
@@ -143,6 +147,19 @@ fn unknown_keys_are_reported_and_never_fatal() {
         ]
     );
     assert_eq!(settings.top_k, 2);
+}
+
+#[test]
+fn too_small_a_limit_of_results_is_raised() {
+    let limit = |written: usize| {
+        let settings = read(&format!(r#"{{"tool_response_limit": {written}}}"#));
+        (settings.tool_response_limit, settings.warnings.len())
+    };
+    assert_eq!(read("{}").tool_response_limit, 0);
+    assert_eq!(limit(0), (0, 0));
+    assert_eq!(limit(999), (1000, 1));
+    assert_eq!(limit(1000), (1000, 0));
+    assert_eq!(limit(20_000), (20_000, 0));
 }
 
 #[test]

@@ -67,7 +67,8 @@ impl Endpoints {
             Scripts::run_by(None),
         );
         let closing = CancellationToken::new();
-        let sessions = Sessions::new(session_ids(), SessionRecords::default());
+        let memory = router.memory().clone();
+        let sessions = Sessions::new(session_ids(), SessionRecords::default(), memory);
         let inbound = Inbound::new(
             Access::default(),
             router,

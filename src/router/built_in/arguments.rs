@@ -60,17 +60,27 @@ pub(super) fn required(arguments: &Raw, key: &str) -> Result<String, String> {
 
 /// An argument that is a count, at least 1. Models write numbers as texts, too.
 pub(super) fn count(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
+    at_least(1, arguments, key)
+}
+
+/// The same where it may be 0.
+pub(super) fn whole_number(arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
+    at_least(0, arguments, key)
+}
+
+fn at_least(least: usize, arguments: &Raw, key: &str) -> Result<Option<usize>, String> {
     let Some(value) = arguments.get(key).filter(|value| !value.is_null()) else {
         return Ok(None);
     };
     let text = value.string().unwrap_or_else(|| value.as_str().to_owned());
-    let text = text.trim().trim_end_matches(".0");
+    let text = text.trim();
+    let text = text.strip_suffix(".0").unwrap_or(text);
     match text.parse() {
-        Ok(0) => Err(format!("`{key}` is 0; it is at least 1")),
+        Ok(count) if count >= least => Ok(Some(count)),
+        Ok(_) => Err(format!("`{key}` is {text}; it is at least {least}")),
         Err(_) if text.parse::<i64>().is_ok() => {
-            Err(format!("`{key}` is {text}; it is at least 1"))
+            Err(format!("`{key}` is {text}; it is at least {least}"))
         }
-        Ok(count) => Ok(Some(count)),
         Err(_) => Err(format!("`{key}` is not a whole number")),
     }
 }

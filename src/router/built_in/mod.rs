@@ -7,6 +7,7 @@ mod call_tools;
 mod code_execution;
 mod describe_tool;
 mod quarantine_security;
+mod read_cache;
 mod retrieve_tools;
 mod upstream_servers;
 
@@ -18,13 +19,14 @@ pub use self::{
     arguments::{ToolRequest, passed_on},
     call_arguments::stated_intent,
 };
-use super::{Reply, RequestError, Router, tool_calls::ToolCalls};
+use super::{Reply, RequestError, Router, large_results::Cutting, tool_calls::ToolCalls};
 use crate::{
     call_context::CallContext,
     code_execution::Scripts,
     config::Settings,
     error_code::{ErrorCode, Failure},
     gate::Gate,
+    large_results::LargeResults,
     management::Management,
     search::ToolSearch,
     wire::Raw,
@@ -41,6 +43,7 @@ const ALL: &[BuiltIn] = &[
     upstream_servers::TOOL,
     quarantine_security::TOOL,
     code_execution::TOOL,
+    read_cache::TOOL,
 ];
 
 /// A tool of our own.
@@ -66,6 +69,7 @@ pub(super) struct Call<'a> {
     calls: ToolCalls<'a>,
     management: &'a Management,
     scripts: &'a Scripts,
+    large_results: &'a LargeResults,
     context: &'a CallContext,
     /// All params, `_meta` included.
     params: &'a Raw,
@@ -91,6 +95,7 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
         (tool.name != call_tools::ANY.name || call_tools::lists_any(settings))
             && (tool.name != upstream_servers::TOOL.name || upstream_servers::is_listed(settings))
             && (tool.name != code_execution::TOOL.name || code_execution::is_listed(settings))
+            && (tool.name != read_cache::TOOL.name || read_cache::is_listed(settings))
             && may_use(tool.name)
     };
     ALL.iter()
@@ -111,7 +116,18 @@ pub(super) fn listed_for_scripts(
     scripts
         .into_iter()
         .chain(search.map(|tool| tool.definition(settings)))
+        .chain(listed_to_read_on(settings, &may_use))
         .collect()
+}
+
+/// The definition of the tool that reads on where results are cut: of every mode whose tools bring results.
+pub(super) fn listed_to_read_on(
+    settings: &Settings,
+    may_use: impl Fn(&str) -> bool,
+) -> Option<Raw> {
+    let tool = &read_cache::TOOL;
+    let is_listed = read_cache::is_listed(settings) && may_use(tool.name);
+    is_listed.then(|| tool.definition(settings))
 }
 
 /// Every built-in name.
@@ -139,12 +155,13 @@ impl BuiltIn {
         Raw::author(&definition)
     }
 
-    /// Runs one call.
+    /// Runs one call. What it calls in turn is noted where its result may be cut.
     pub(super) async fn run(
         &'static self,
         router: &Router,
         context: &CallContext,
         params: &Raw,
+        cutting: Option<&Cutting>,
     ) -> Result<Reply, RequestError> {
         let arguments = params.get("arguments").filter(|value| !value.is_null());
         let arguments = arguments.unwrap_or_else(Raw::empty_object);
@@ -154,9 +171,10 @@ impl BuiltIn {
             tool: self,
             gate: &router.0.gate,
             search: &router.0.search,
-            calls: ToolCalls::new(router),
+            calls: ToolCalls::new(router, cutting),
             management: &router.0.management,
             scripts: &router.0.scripts,
+            large_results: &router.0.large_results,
             context,
             params,
             arguments,

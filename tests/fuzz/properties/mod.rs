@@ -11,6 +11,7 @@ pub mod frames;
 mod json;
 mod jsonc;
 pub mod lock_file;
+pub mod pages;
 pub mod patch;
 pub mod redaction;
 pub mod references;

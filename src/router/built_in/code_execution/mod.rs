@@ -108,6 +108,7 @@ fn define(settings: &Settings) -> Value {
                 },
                 "logs": { "type": "array", "items": { "type": "string" }, "description": "What it logged" },
                 "tool_calls": { "type": "integer", "description": "How many calls it made" },
+                "cut": { "type": "string", "description": "Where the rest was too long: how to read it" },
             },
             "required": ["ok", "tool_calls"],
         },

@@ -1,0 +1,152 @@
+//! The items of a result's content: which of them are texts, and how a text is put back into its item. Pure.
+
+use serde::Serialize;
+
+use crate::wire::{Edit, Raw, splice};
+
+/// What a result's content has, in its order.
+pub(super) enum ContentItem {
+    /// A text, alone or in an embedded resource.
+    Text(TextItem),
+    /// Anything else: a picture, a sound, a link, bytes. Never touched.
+    Other(Raw),
+}
+
+/// An item with a text.
+pub(super) struct TextItem {
+    /// As it came.
+    pub(super) raw: Raw,
+    pub(super) frame: TextFrame,
+    pub(super) text: String,
+}
+
+/// An item without its text.
+#[derive(Debug)]
+pub(super) enum TextFrame {
+    /// `{"type":"text","text":…}`, and what else it has, if it has more.
+    Plain(Option<Raw>),
+    /// An embedded resource.
+    Resource(Raw),
+}
+
+/// The content of a result, if it has one. A text that is no Unicode (half a surrogate pair) is not taken for one.
+pub(super) fn read(result: &Raw) -> Option<Vec<ContentItem>> {
+    let content = result.get("content")?;
+    let items = content.elements().map(|item| match text_of(&item) {
+        Some((frame, text)) => ContentItem::Text(TextItem {
+            raw: item,
+            frame,
+            text,
+        }),
+        None => ContentItem::Other(item),
+    });
+    Some(items.collect())
+}
+
+fn text_of(item: &Raw) -> Option<(TextFrame, String)> {
+    let [kind, text, resource] = item.look_up(["type", "text", "resource"]);
+    let empty = || Edit::Set(Raw::author(&""));
+    match kind.value?.as_bytes() {
+        b"\"text\"" => {
+            let text = text.value?.string()?;
+            let is_bare = item.members().count() == 2;
+            let frame = || splice(item, &[("text", empty())]).map(|frame| frame.detached());
+            let frame = if is_bare { None } else { Some(frame().ok()?) };
+            Some((TextFrame::Plain(frame), text))
+        }
+        b"\"resource\"" => {
+            let text = resource.value?.get("text")?.string()?;
+            let edits = [("text", empty())];
+            let frame = splice(item, &[("resource", Edit::Within(&edits))]).ok()?;
+            Some((TextFrame::Resource(frame.detached()), text))
+        }
+        _ => None,
+    }
+}
+
+/// An item that says this and nothing else.
+pub(super) fn plain(text: &str) -> Raw {
+    #[derive(Serialize)]
+    struct PlainText<'a> {
+        r#type: &'static str,
+        text: &'a str,
+    }
+    let r#type = "text";
+    Raw::author(&PlainText { r#type, text })
+}
+
+impl TextFrame {
+    /// The item with this text.
+    pub(super) fn with(&self, text: &str) -> Raw {
+        let set = [("text", Edit::Set(Raw::author(&text)))];
+        let spliced = match self {
+            Self::Plain(None) => return plain(text),
+            Self::Plain(Some(frame)) => splice(frame, &set),
+            Self::Resource(frame) => splice(frame, &[("resource", Edit::Within(&set))]),
+        };
+        spliced.unwrap_or_else(|_| plain(text))
+    }
+
+    /// What it takes to keep.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Plain(None) => 0,
+            Self::Plain(Some(frame)) | Self::Resource(frame) => frame.as_bytes().len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_told_from_everything_else() {
+        let check = |item: &str, text: Option<&str>, again: &str| {
+            let result = Raw::parse_str(&format!(r#"{{"content":[{item}]}}"#)).expect("JSON");
+            let items = read(&result).expect("a content");
+            match &items[..] {
+                [ContentItem::Text(found)] => {
+                    assert_eq!(Some(&*found.text), text, "{item}");
+                    assert_eq!(found.frame.with("new \"one\"").as_str(), again);
+                    assert_eq!(found.raw.as_str(), item);
+                }
+                [ContentItem::Other(found)] => {
+                    assert_eq!(text, None, "{item}");
+                    assert_eq!(found.as_str(), item);
+                }
+                _ => panic!("one item: {item}"),
+            }
+        };
+        check(
+            r#"{"type":"text","text":"a\u00e4\n"}"#,
+            Some("aä\n"),
+            r#"{"type":"text","text":"new \"one\""}"#,
+        );
+        check(
+            r#"{"text":"a", "type":"text","annotations":{"priority":1.0}}"#,
+            Some("a"),
+            r#"{"text":"new \"one\"", "type":"text","annotations":{"priority":1.0}}"#,
+        );
+        check(
+            r#"{"type":"resource","resource":{"uri":"x:y","text":"a","mimeType":"m"},"_meta":{}}"#,
+            Some("a"),
+            r#"{"type":"resource","resource":{"uri":"x:y","text":"new \"one\"","mimeType":"m"},"_meta":{}}"#,
+        );
+        for other in [
+            r#"{"type":"image","data":"AAAA","mimeType":"image/png"}"#,
+            r#"{"type":"audio","data":"AAAA","mimeType":"audio/wav"}"#,
+            r#"{"type":"resource","resource":{"uri":"x:y","blob":"AAAA"}}"#,
+            r#"{"type":"resource_link","uri":"x:y","name":"n"}"#,
+            r#"{"type":"video","text":"t"}"#,
+            r#"{"type":"text","text":"\ud800"}"#,
+            r#"{"type":"text","text":7}"#,
+            r#"{"type":"text"}"#,
+            r#"{"text":"t"}"#,
+            "7",
+        ] {
+            check(other, None, "");
+        }
+        assert!(read(&Raw::parse_str(r#"{"task":{}}"#).expect("JSON")).is_none());
+    }
+}

@@ -1,0 +1,38 @@
+//! What is read of a result at once, as places in its texts.
+
+use std::ops::Range;
+
+/// What is read at once. Characters are counted over all texts of the result.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Where it begins and ends.
+    pub chars: Range<usize>,
+    /// All characters.
+    pub all: usize,
+    /// Of the text that it ends in, how many records end there or before, and how many there are; if that text has records.
+    pub records: Option<(usize, usize)>,
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// A part of one of the texts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) part: usize,
+    pub(super) bytes: Range<usize>,
+    /// Whether it is all of its text.
+    pub(super) is_whole: bool,
+    /// Whether its text goes on after it.
+    pub(super) goes_on: bool,
+}
+
+impl Page {
+    /// Whether nothing comes after it.
+    pub fn is_last(&self) -> bool {
+        self.chars.end == self.all
+    }
+
+    /// Whether it ends inside of a text.
+    pub(super) fn ends_inside(&self) -> bool {
+        self.pieces.last().is_some_and(|piece| piece.goes_on)
+    }
+}

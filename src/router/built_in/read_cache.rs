@@ -1,0 +1,135 @@
+//! `read_cache`: the next page of a result that was cut, for the caller that called, as long as it may have what the result is of.
+
+use serde_json::{Value, json};
+
+use super::{
+    BuiltIn, Call,
+    arguments::{required, whole_number},
+};
+use crate::{
+    config::Settings,
+    error_code::{ErrorCode, Failure},
+    large_results::{KeptText, NOTICE_MAX, Notice},
+    router::{Reply, RequestError},
+    wire::{Edit, Raw, splice},
+};
+
+/// Limit: characters of a page where no limit is set any more, but something is still kept.
+const PAGE: usize = 20_000;
+
+/// Limit: the smallest page, the words on how to go on included. Whoever asks for less gets this.
+const SMALLEST: usize = 1_000;
+
+/// Limit: characters of a key that are read. None of ours has more.
+const LONGEST_KEY: usize = 64;
+
+pub(super) const TOOL: BuiltIn = BuiltIn {
+    name: "read_cache",
+    arguments: &["key", "offset", "limit"],
+    aliases: &[],
+    usage: r#"{"key": "…", "offset": 20000}, as the end of the cut result says."#,
+    define,
+    run: |call| Box::pin(async move { run(&call).await }),
+};
+
+fn define(settings: &Settings) -> Value {
+    let most = largest(settings);
+    json!({
+        "name": "read_cache",
+        "title": "Read on in a long result",
+        "description": "Reads on where a result ends with \"[cut here by mcpproxy: …]\". Copy `key` and `offset` from there; each page says \
+            the next offset. Read on only if the rest is needed: a narrower call of the tool itself is often better.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "key": { "type": "string", "description": "The key of the cut result" },
+                "offset": { "type": "integer", "minimum": 0, "default": 0, "description": "The character to read from" },
+                "limit": {
+                    "type": "integer",
+                    "minimum": SMALLEST,
+                    "maximum": most,
+                    "default": most,
+                    "description": "Characters of the page at most; it ends between two records or lines",
+                },
+            },
+            "required": ["key"],
+        },
+        "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
+    })
+}
+
+/// Whether results are cut at all.
+pub(super) fn is_listed(settings: &Settings) -> bool {
+    settings.tool_response_limit > 0
+}
+
+fn largest(settings: &Settings) -> usize {
+    match settings.tool_response_limit {
+        0 => PAGE,
+        limit => limit,
+    }
+}
+
+async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
+    let wrong = |why: String| call.wrong(why);
+    let key = required(&call.arguments, "key").map_err(wrong)?;
+    let offset = whole_number(&call.arguments, "offset").map_err(wrong)?;
+    let limit = whole_number(&call.arguments, "limit").map_err(wrong)?;
+    let settings = call.gate.settings();
+    let most = largest(&settings);
+    let limit = limit.unwrap_or(most).clamp(SMALLEST, most.max(SMALLEST));
+    let key = key.trim().to_owned();
+    let kept = find(call, &key)?;
+    let from = offset.unwrap_or(0);
+    let (text, reading) = (kept.text.clone(), kept.reading);
+    let read = move || {
+        let page = text.page(from, limit - NOTICE_MAX)?;
+        let notice = Notice {
+            key: &key,
+            page: &page,
+            reading,
+        };
+        Some(text.items(&page, &notice))
+    };
+    let items = call.large_results.read(limit, read).await;
+    let items = items.map_err(|_| overloaded())?;
+    let items = items.ok_or_else(|| past_the_end(call, from, kept.text.chars()))?;
+    let content = [("content", Edit::Set(Raw::array(&items)))];
+    let result = splice(&Raw::empty_object(), &content).expect("an object was given");
+    Ok(Reply::Own(result))
+}
+
+/// What is kept under a key, if the caller may still have all that it is of.
+fn find(call: &Call<'_>, key: &str) -> Result<KeptText, Failure> {
+    let caller = &call.context.caller;
+    let known = Some(key).filter(|key| key.len() <= LONGEST_KEY);
+    let kept = known.and_then(|key| call.large_results.find(key, caller));
+    let kept = kept.ok_or_else(unknown_key)?;
+    let now = call.gate.now();
+    for source in &*kept.sources {
+        now.rules()
+            .decide(caller, &source.server, &source.target())?;
+    }
+    Ok(kept)
+}
+
+fn unknown_key() -> Failure {
+    let hint = "Copy the key from the end of the cut result, character by character. Results are kept for two hours, the newest ones if \
+                there are many; what is gone has to be called for again.";
+    Failure::new(
+        ErrorCode::UnknownKey,
+        "nothing is kept under this key",
+        hint,
+    )
+}
+
+fn past_the_end(call: &Call<'_>, offset: usize, chars: usize) -> RequestError {
+    call.wrong(format!(
+        "`offset` is {offset}, but there are {chars} characters"
+    ))
+}
+
+fn overloaded() -> Failure {
+    let error = "too many results are being read";
+    Failure::new(ErrorCode::Overloaded, error, "Try again in a moment.")
+}

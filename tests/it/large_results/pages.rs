@@ -1,0 +1,173 @@
+//! What was cut is read to its end: byte for byte, in pages that end where the text has an end.
+
+use serde_json::{Value, json};
+
+use super::{Shown, builder, lines, pages_after, read, whole, with_long};
+use crate::support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream};
+
+const MEBIBYTES: usize = 10 << 20;
+const LIMIT: usize = 800_000;
+
+/// Something over and over, up to ten mebibytes.
+fn ten_mebibytes(part: impl Fn(usize) -> String) -> String {
+    let (mut text, mut n) = (String::new(), 0);
+    while text.len() < MEBIBYTES {
+        text.push_str(&part(n));
+        n += 1;
+    }
+    text
+}
+
+fn records() -> String {
+    let all = ten_mebibytes(|n| format!(r#"{{"n":{n},"t":"ä [1,2] \" 😀"}},"#));
+    format!("[{}]", all.trim_end_matches(','))
+}
+
+/// Reads a result whole; gives the pages.
+async fn read_back(tool: &str, text: &str) -> (TestDaemon, Vec<Shown>) {
+    let upstream = FakeUpstream::stdio().tool(tool, reply_text(text));
+    let upstream = upstream.start().await;
+    let daemon = builder(LIMIT).upstream("up", &upstream).start().await;
+    let client = daemon.client("/mcp/call").await;
+    let arguments = json!({ "name": format!("up:{tool}") }).to_string();
+    let reply = client.call("call_tool_write", &arguments).await;
+    let first = Shown::of_reply(&reply);
+    assert!(first.chars <= LIMIT && first.start == 0);
+    let pages = pages_after(&client, first, LIMIT).await;
+    assert!(whole(&pages) == text, "every byte of it");
+    assert_eq!(upstream.received("tools/call").len(), 1);
+    (daemon, pages)
+}
+
+#[tokio::test]
+async fn ten_mebibytes_of_records_are_read_byte_for_byte_by_record() {
+    let text = records();
+    let (_daemon, pages) = read_back("list", &text).await;
+    assert!(pages.len() > 10);
+    let mut read = 0;
+    for page in &pages {
+        let inner = page
+            .text
+            .trim_start_matches('[')
+            .trim_end_matches([']', ',']);
+        let records: Vec<Value> =
+            serde_json::from_str(&format!("[{inner}]")).expect("whole records");
+        for record in records {
+            assert_eq!(record["n"], read);
+            read += 1;
+        }
+    }
+}
+
+#[tokio::test]
+async fn ten_mebibytes_of_an_object_are_read_by_the_records_of_its_largest_array() {
+    let text = format!(
+        "{{\n \"total\": 7,\n \"tags\": [1, 2],\n \"items\": {},\n \"next\": null\n}}\n",
+        records()
+    );
+    let (_daemon, pages) = read_back("object", &text).await;
+    for page in &pages[..pages.len() - 1] {
+        assert!(page.text.ends_with("},"), "at {}", page.end);
+    }
+}
+
+#[tokio::test]
+async fn ten_mebibytes_of_lines_are_read_by_line() {
+    let text = ten_mebibytes(|n| format!("{n} äöü € 😀 {}\r\n", "x".repeat(n % 300)));
+    let (_daemon, pages) = read_back("lines", &text).await;
+    assert!(pages.iter().all(|page| page.text.ends_with("\r\n")));
+}
+
+#[tokio::test]
+async fn ten_mebibytes_of_one_line_are_read_by_character() {
+    let text = ten_mebibytes(|n| format!("{}ä€😀\u{301}", n % 10));
+    let (_daemon, pages) = read_back("line", &text).await;
+    let full = pages[0].text.chars().count();
+    assert!(
+        pages[..pages.len() - 1]
+            .iter()
+            .all(|page| page.text.chars().count() == full)
+    );
+}
+
+#[tokio::test]
+async fn prose_around_records_does_not_hide_them() {
+    let records: Vec<Value> = (0..300).map(|n| json!({ "id": n, "name": "ä" })).collect();
+    let text = format!(
+        "Found [300] issues:\n```json\n{}\n```\nThat is all.",
+        json!(records)
+    );
+    let (_upstream, daemon) = with_long(&text).await;
+    let client = daemon.client("/mcp/all").await;
+    let reply = client.call("up__long", "{}").await;
+    let first = Shown::of_reply(&reply);
+    assert!(
+        reply.text().contains(" records up to 69 of 300"),
+        "{}",
+        reply.text()
+    );
+    let pages = pages_after(&client, first, 2000).await;
+    assert_eq!(whole(&pages), text);
+    assert!(
+        pages[..pages.len() - 1]
+            .iter()
+            .all(|page| page.text.ends_with("},"))
+    );
+}
+
+#[tokio::test]
+async fn a_page_begins_where_it_is_asked_to_and_is_as_small_as_asked_for() {
+    let text = lines();
+    let (_upstream, daemon) = with_long(&text).await;
+    let client = daemon.client("/mcp/all").await;
+    let key = Shown::of_reply(&client.call("up__long", "{}").await)
+        .key
+        .expect("a key");
+    let from_5: String = text.chars().skip(5).collect();
+    for (arguments, most) in [
+        (json!({ "key": key, "offset": 5 }), 2000),
+        (
+            json!({ "key": key, "offset": "5", "limit": 1_000_000 }),
+            2000,
+        ),
+        (
+            json!({ "key": format!(" {key}\n"), "offset": 5.0, "limit": 1500 }),
+            1500,
+        ),
+        (json!({ "key": key, "offset": 5, "limit": 1 }), 1000),
+    ] {
+        let page = Shown::of_reply(&read(&client, &arguments).await);
+        assert!(from_5.starts_with(&page.text), "{arguments}");
+        assert!(
+            page.text.ends_with('\n') && page.chars <= most,
+            "{arguments}"
+        );
+        assert!(page.chars > most - 512, "{arguments}: {}", page.chars);
+    }
+    // Without a place it is read from the beginning, and it can be read as often as one likes.
+    for _ in 0..2 {
+        let page = Shown::of_reply(&read(&client, &json!({ "key": key })).await);
+        assert!(text.starts_with(&page.text) && page.start == 0);
+    }
+    let chars = text.chars().count();
+    let past = read(&client, &json!({ "key": key, "offset": chars }))
+        .await
+        .failure();
+    assert_eq!(past["code"], "invalid_arguments");
+    assert!(
+        past["error"]
+            .as_str()
+            .is_some_and(|said| said.contains(&chars.to_string())),
+        "{past}"
+    );
+    for wrong in [
+        json!({ "key": key, "offset": -1 }),
+        json!({ "key": key, "limit": "many" }),
+        json!({ "offset": 5 }),
+        json!({ "key": 5 }),
+        json!({ "key": key, "page": 2 }),
+    ] {
+        let refused = read(&client, &wrong).await.failure();
+        assert_eq!(refused["code"], "invalid_arguments", "{wrong}");
+    }
+}
