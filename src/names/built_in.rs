@@ -11,4 +11,5 @@ pub const BUILT_IN_TOOLS: &[&str] = &[
     "quarantine_security",
     "upstream_servers",
     "code_execution",
+    "proxy",
 ];

@@ -35,14 +35,16 @@ pub(super) struct Lists {
     pub(super) direct: Raw,
     /// Our own tools, which find and call those.
     pub(super) built_in: Raw,
+    /// The one tool that stands for everything.
+    proxy: Raw,
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
     /// What the mode for scripts lists. Made when first asked for.
     scripted: OnceLock<Raw>,
-    /// What models are told first, where the upstreams' tools are listed, where our own are, and where scripts are. Made when first
-    /// asked for.
-    instructions: [OnceLock<String>; 3],
+    /// What models are told first, where the upstreams' tools are listed, where our own are, where scripts are, and where there is one tool
+    /// for everything. Made when first asked for.
+    instructions: [OnceLock<String>; 4],
 }
 
 impl Lists {
@@ -51,7 +53,8 @@ impl Lists {
         match self.mode(view) {
             RoutingMode::Direct => &self.direct,
             RoutingMode::CodeExecution => self.scripted(),
-            RoutingMode::RetrieveTools | RoutingMode::Proxy => &self.built_in,
+            RoutingMode::RetrieveTools => &self.built_in,
+            RoutingMode::Proxy => &self.proxy,
         }
     }
 
@@ -71,14 +74,20 @@ impl Lists {
         })
     }
 
+    /// What may be asked, over the state that the lists show.
+    pub(super) fn moment(&self) -> &Moment {
+        &self.moment
+    }
+
     /// What a model is told before anything else.
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = self.mode(view);
-        let [search, direct, scripts] = &self.instructions;
+        let [search, direct, scripts, proxy] = &self.instructions;
         let text = match mode {
             RoutingMode::Direct => direct,
             RoutingMode::CodeExecution => scripts,
-            RoutingMode::RetrieveTools | RoutingMode::Proxy => search,
+            RoutingMode::RetrieveTools => search,
+            RoutingMode::Proxy => proxy,
         };
         text.get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
@@ -208,7 +217,8 @@ impl Router {
             // It says what there is to be called.
             RoutingMode::CodeExecution => self.lists(caller).await.scripted().clone(),
             // Of ours, which need no discovery.
-            _ => self.prepared(caller).built_in.clone(),
+            RoutingMode::RetrieveTools => self.prepared(caller).built_in.clone(),
+            RoutingMode::Proxy => self.prepared(caller).proxy.clone(),
         }
     }
 
@@ -321,6 +331,10 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
         built_in: list(
             "tools",
             built_in::listed(moment.settings(), may_use).into_iter(),
+        ),
+        proxy: list(
+            "tools",
+            built_in::listed_as_proxy(moment.settings(), may_use).into_iter(),
         ),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),

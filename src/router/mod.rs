@@ -16,6 +16,7 @@ mod recording;
 mod resources;
 mod subscriptions;
 mod tasks;
+mod things;
 mod tool_calls;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
@@ -38,6 +39,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, Forwarder, RequestError},
     gate::{Admitted, Gate},
+    long_work::LongWork,
     management::Management,
     names::ServerName,
     search::ToolSearch,
@@ -104,6 +106,8 @@ struct Parts {
     activity: Activity,
     management: Management,
     scripts: Scripts,
+    /// For answers of tools of our own that take a while to put together.
+    long_work: LongWork,
 }
 
 /// What became of a request.
@@ -138,6 +142,7 @@ impl Router {
             activity,
             management,
             scripts,
+            long_work: LongWork::default(),
         }))
     }
 

@@ -6,20 +6,23 @@ mod call_arguments;
 mod call_tools;
 mod code_execution;
 mod describe_tool;
+mod proxy;
 mod quarantine_security;
 mod retrieve_tools;
 mod upstream_servers;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
+use tracing::Instrument;
 
 pub(super) use self::code_execution::definition_with;
 pub use self::{
     arguments::{ToolRequest, passed_on},
     call_arguments::stated_intent,
 };
-use super::{Reply, RequestError, Router, tool_calls::ToolCalls};
+use super::{Reply, RequestError, Router, recording, things::Things, tool_calls::ToolCalls};
 use crate::{
+    activity::CallBody,
     call_context::CallContext,
     code_execution::Scripts,
     config::Settings,
@@ -27,7 +30,7 @@ use crate::{
     gate::Gate,
     management::Management,
     search::ToolSearch,
-    wire::Raw,
+    wire::{Edit, Raw, Thing, method, splice},
 };
 
 /// Every built-in tool.
@@ -41,6 +44,7 @@ const ALL: &[BuiltIn] = &[
     upstream_servers::TOOL,
     quarantine_security::TOOL,
     code_execution::TOOL,
+    proxy::TOOL,
 ];
 
 /// A tool of our own.
@@ -64,6 +68,9 @@ pub(super) struct Call<'a> {
     gate: &'a Gate,
     search: &'a ToolSearch,
     calls: ToolCalls<'a>,
+    things: Things<'a>,
+    /// For calls of other tools of ours.
+    router: &'a Router,
     management: &'a Management,
     scripts: &'a Scripts,
     context: &'a CallContext,
@@ -78,6 +85,30 @@ impl Call<'_> {
     fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
         self.tool.wrong(why)
     }
+
+    /// Calls another tool of ours in the course of this call, whose metadata belong to it.
+    async fn call_another(
+        &self,
+        tool: &'static BuiltIn,
+        arguments: Option<Raw>,
+    ) -> Result<Reply, RequestError> {
+        let inner = self.context.child(method::TOOLS_CALL);
+        let body = CallBody::Arguments(arguments.as_ref());
+        let mut record = self.router.begin(&inner, None, method::TOOLS_CALL, body);
+        record.is_of(None, &Thing::Tool(tool.name.into()));
+        let edits = [
+            ("name", Edit::Set(Raw::author(&tool.name))),
+            ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
+        ];
+        let calling = async {
+            self.gate.admit_built_in(&inner.caller, tool.name)?;
+            let params = splice(self.params, &edits).unwrap_or_else(|_| Raw::empty_object());
+            tool.run(self.router, &inner, &params).await
+        };
+        let answered = calling.instrument(inner.span.clone()).await;
+        recording::end(record, &answered);
+        answered
+    }
 }
 
 /// The built-in tool of this name.
@@ -91,6 +122,7 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
         (tool.name != call_tools::ANY.name || call_tools::lists_any(settings))
             && (tool.name != upstream_servers::TOOL.name || upstream_servers::is_listed(settings))
             && (tool.name != code_execution::TOOL.name || code_execution::is_listed(settings))
+            && tool.name != proxy::TOOL.name
             && may_use(tool.name)
     };
     ALL.iter()
@@ -112,6 +144,11 @@ pub(super) fn listed_for_scripts(
         .into_iter()
         .chain(search.map(|tool| tool.definition(settings)))
         .collect()
+}
+
+/// The definition that the mode `proxy` lists, if the caller may use it.
+pub(super) fn listed_as_proxy(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Option<Raw> {
+    may_use(proxy::TOOL.name).then(|| proxy::TOOL.definition(settings))
 }
 
 /// Every built-in name.
@@ -155,6 +192,8 @@ impl BuiltIn {
             gate: &router.0.gate,
             search: &router.0.search,
             calls: ToolCalls::new(router),
+            things: Things::new(router),
+            router,
             management: &router.0.management,
             scripts: &router.0.scripts,
             context,
