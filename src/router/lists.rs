@@ -1,21 +1,21 @@
 //! Lists as clients see them: put together once for all who see the same and for a state of catalog and settings, then sent as they
 //! are.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, RequestError, Router, View, built_in, instructions};
+use super::{
+    FIRST_DISCOVERY, RequestError, Router, View, built_in,
+    definitions::{offered_tool, renamed, with_uri},
+    instructions,
+};
 use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::{Difference, ServerCatalog},
     config::RoutingMode,
-    forward::prefixed,
     gate::{Moment, Rules, ViewKey},
     names::ServerName,
     upstream::Upstream,
@@ -72,11 +72,6 @@ impl Lists {
             let tools = built_in::listed_for_scripts(settings, may_use, described);
             list("tools", tools.into_iter())
         })
-    }
-
-    /// What may be asked, over the state that the lists show.
-    pub(super) fn moment(&self) -> &Moment {
-        &self.moment
     }
 
     /// What a model is told before anything else.
@@ -305,11 +300,7 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             .filter(|r| visible(name, &Target::resource(&r.uri)))
         {
             let uri = snapshot.offered_uri(name, &resource.uri);
-            let definition = if uri == *resource.uri {
-                resource.definition.clone()
-            } else {
-                renamed(&resource.definition, "uri", &uri)
-            };
+            let definition = with_uri(&resource.definition, "uri", &resource.uri, &uri);
             resources.push((uri, definition));
         }
         for template in server
@@ -318,10 +309,8 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             .filter(|t| visible(name, &Target::resource(&t.uri_template)))
         {
             let offered = snapshot.offered_template(name, &template.uri_template);
-            let definition = match &offered {
-                Cow::Borrowed(_) => template.definition.clone(),
-                Cow::Owned(offered) => renamed(&template.definition, "uriTemplate", offered),
-            };
+            let own = &template.uri_template;
+            let definition = with_uri(&template.definition, "uriTemplate", own, &offered);
             templates.push((offered.into_owned(), definition));
         }
     }
@@ -345,24 +334,6 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
         caller: caller.clone(),
         moment,
     }
-}
-
-/// A tool's definition as it came, but for the offered name and the server's name before the description.
-pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw) -> Raw {
-    let edits = [
-        ("name", Edit::Set(Raw::author(&offered))),
-        (
-            "description",
-            Edit::Set(prefixed(server, definition.get("description").as_ref())),
-        ),
-    ];
-    // Only objects get into the catalog.
-    splice(definition, &edits).unwrap_or_else(|_| definition.clone())
-}
-
-pub(super) fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {
-    splice(definition, &[(key, Edit::Set(Raw::author(&value)))])
-        .unwrap_or_else(|_| definition.clone())
 }
 
 fn sorted(key: &str, mut items: Vec<(String, Raw)>) -> Raw {

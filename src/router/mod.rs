@@ -4,6 +4,7 @@
 mod built_in;
 mod calls;
 mod changes;
+mod definitions;
 mod discovery;
 mod forward;
 mod header_params;

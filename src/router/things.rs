@@ -1,11 +1,9 @@
 //! What tools of our own can do with everything that servers offer: the lists as clients see them, whose an offered name is, and requests
 //! for prompts and resources. Calls of tools are [`ToolCalls`](super::tool_calls::ToolCalls)'.
 
-use std::sync::Arc;
-
 use tracing::Instrument;
 
-use super::{RequestError, Router, lists::Lists, recording, tasks::NOT_AS_A_TASK};
+use super::{RequestError, Router, recording, tasks::NOT_AS_A_TASK};
 use crate::{
     access::Caller,
     activity::CallBody,
@@ -22,14 +20,32 @@ use crate::{
 #[derive(Clone, Copy)]
 pub(super) struct Things<'a>(&'a Router);
 
+/// What servers offer to a caller: an array of definitions for each kind.
+pub(super) struct OfferedLists {
+    pub(super) tools: Raw,
+    pub(super) prompts: Raw,
+    pub(super) resources: Raw,
+    pub(super) templates: Raw,
+}
+
+fn entries(list: &Raw, key: &str) -> Raw {
+    list.get(key).unwrap_or_else(|| Raw::array([]))
+}
+
 impl<'a> Things<'a> {
     pub(super) fn new(router: &'a Router) -> Self {
         Self(router)
     }
 
     /// The lists of endpoints that show many servers. Waits only while nothing at all is known.
-    pub(super) async fn lists(self, caller: &Caller) -> Arc<Lists> {
-        self.0.lists(caller).await
+    pub(super) async fn lists(self, caller: &Caller) -> OfferedLists {
+        let lists = self.0.lists(caller).await;
+        OfferedLists {
+            tools: entries(&lists.direct, "tools"),
+            prompts: entries(&lists.prompts, "prompts"),
+            resources: entries(&lists.resources, "resources"),
+            templates: entries(&lists.templates, "resourceTemplates"),
+        }
     }
 
     /// What takes longer than a worker of the runtime can be spared.

@@ -1,6 +1,7 @@
 //! `proxy`: the one tool of seed 001, section by section of its specification.
 
 mod calls;
+mod meanwhile;
 mod parameters;
 mod paths;
 mod queries;

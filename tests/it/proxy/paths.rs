@@ -193,6 +193,41 @@ async fn names_are_compared_as_texts_however_they_are_written() {
     assert_eq!(read(&client, "Zoë \"x\"").await, Ok(json!("z")));
 }
 
+#[tokio::test]
+async fn a_server_that_is_named_like_a_scheme_takes_nothing_from_others() {
+    let page = reply(r#"{"contents":[{"uri":"http://example/7","text":"other"}]}"#);
+    let servers = [
+        listing("http", &[("lib://a", "a")]).start().await,
+        FakeUpstream::stdio()
+            .tool("echo", echo())
+            .template(r#"{"uriTemplate":"http://example/{n}","name":"page"}"#)
+            .on("resources/read", page)
+            .start()
+            .await,
+    ];
+    let daemon = TestDaemon::builder()
+        .upstream("http", &servers[0])
+        .upstream("other", &servers[1])
+        .start()
+        .await;
+    let all = daemon.client("/mcp/all").await;
+    all.wait_for_tool("http__echo").await;
+    all.wait_for_tool("other__echo").await;
+    let client = daemon.client("/mcp/proxy").await;
+    for (path, text) in [
+        ("http://example/7", "other"),
+        ("other:http://example/7", "other"),
+        ("http:lib://a", "http lib://a"),
+        ("http:a", "http lib://a"),
+    ] {
+        assert_eq!(read(&client, path).await, Ok(json!(text)), "{path}");
+    }
+    let unknown = read(&client, "http://nowhere")
+        .await
+        .expect_err("a refusal");
+    assert_eq!(unknown["code"], "unknown_resource");
+}
+
 /// What a caller may not see is in nobody's way.
 #[tokio::test]
 async fn hidden_things_make_no_path_ambiguous() {

@@ -5,7 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde_json::json;
 
-use super::arguments::Kind;
+use super::arguments::ProxyType;
 use crate::wire::{Edit, Raw, result_type, splice};
 
 const JSON: &str = "application/json";
@@ -67,11 +67,11 @@ fn embedded(uri: String, text: &Raw, annotations: serde_json::Value) -> Raw {
 }
 
 /// Everything of a kind: an array of definitions.
-pub(super) fn list(kind: Kind, definitions: &Raw) -> Raw {
+pub(super) fn list(kind: ProxyType, definitions: &Raw) -> Raw {
     let python_type = match kind {
-        Kind::Tool => "Tool",
-        Kind::Resource => "Resource|ResourceTemplate",
-        Kind::Prompt => "Prompt",
+        ProxyType::Tool => "Tool",
+        ProxyType::Resource => "Resource|ResourceTemplate",
+        ProxyType::Prompt => "Prompt",
     };
     let kind = kind.as_str();
     let annotations = json!({
@@ -84,7 +84,7 @@ pub(super) fn list(kind: Kind, definitions: &Raw) -> Raw {
 }
 
 /// One definition, which is of this type.
-pub(super) fn info(kind: Kind, path: &str, python_type: &str, definition: &Raw) -> Raw {
+pub(super) fn info(kind: ProxyType, path: &str, python_type: &str, definition: &Raw) -> Raw {
     let kind = kind.as_str();
     let annotations = json!({
         "proxyAction": "info",
@@ -103,7 +103,7 @@ pub(super) fn of_tool(result: &Raw, path: &str) -> Raw {
     let Some(content) = content else {
         return result.clone();
     };
-    let said = annotations(Kind::Tool, path);
+    let said = annotations(ProxyType::Tool, path);
     let items: Vec<Raw> = content
         .elements()
         .map(|item| edited(&item, &[("annotations", Edit::Within(&said))]))
@@ -114,7 +114,7 @@ pub(super) fn of_tool(result: &Raw, path: &str) -> Raw {
 /// What was read of a resource, each part of it as an embedded resource. Everything beside the parts stays.
 pub(super) fn of_resource(result: &Raw, uri: &str) -> Raw {
     let contents = result.get("contents");
-    let said = annotations(Kind::Resource, uri);
+    let said = annotations(ProxyType::Resource, uri);
     let items: Vec<Raw> = contents
         .iter()
         .flat_map(Raw::elements)
@@ -151,7 +151,7 @@ pub(super) fn is_complete(result: &Raw) -> bool {
     result_type::of(result).is_none_or(|kind| kind == result_type::COMPLETE)
 }
 
-fn annotations(kind: Kind, path: &str) -> [(&'static str, Edit<'static>); 3] {
+fn annotations(kind: ProxyType, path: &str) -> [(&'static str, Edit<'static>); 3] {
     [
         ("proxyType", Edit::Set(Raw::author(&kind.as_str()))),
         ("proxyAction", Edit::Set(Raw::author(&"call"))),
@@ -215,12 +215,12 @@ mod tests {
     #[test]
     fn lists_and_definitions_are_one_embedded_resource() {
         check(
-            &list(Kind::Tool, &raw("[]")),
+            &list(ProxyType::Tool, &raw("[]")),
             r#"{"content":[{"type":"resource","resource":{"uri":"proxy:list/tool","mimeType":"application/json","text":"[]"},"annotations":{"proxyAction":"list","proxyType":"tool","pythonType":"Tool","many":true}}]}"#,
         );
         check(
             &info(
-                Kind::Resource,
+                ProxyType::Resource,
                 "doc://ä b/{id}",
                 "ResourceTemplate",
                 &raw(r#"{"n":1.10}"#),

@@ -7,7 +7,7 @@ use crate::{
 
 /// The kinds of things there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ProxyType {
     Tool,
     Resource,
     Prompt,
@@ -17,11 +17,11 @@ pub(super) enum Kind {
 #[derive(Debug)]
 pub(super) enum ProxyRequest {
     /// Everything of a kind.
-    List(Kind),
+    List(ProxyType),
     /// What one thing is.
-    Info(Kind, String),
+    Info(ProxyType, String),
     /// To call, read or get it, with these arguments.
-    Call(Kind, String, Option<Raw>),
+    Call(ProxyType, String, Option<Raw>),
 }
 
 pub(super) const ACTIONS: [&str; 3] = ["list", "info", "call"];
@@ -34,7 +34,7 @@ const ARGS: [&str; 3] = ["args", "arguments", "args_json"];
 /// Limit: characters of a wrong value that are repeated.
 const SHOWN: usize = 64;
 
-impl Kind {
+impl ProxyType {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -49,9 +49,9 @@ impl ProxyRequest {
     pub(super) fn read(arguments: &Raw) -> Result<Self, String> {
         let action = one_of(arguments, "action", &ACTIONS)?;
         let kind = match &*one_of(arguments, "type", &TYPES)? {
-            "tool" => Kind::Tool,
-            "resource" => Kind::Resource,
-            _ => Kind::Prompt,
+            "tool" => ProxyType::Tool,
+            "resource" => ProxyType::Resource,
+            _ => ProxyType::Prompt,
         };
         let path = string(arguments, "path")?;
         if action != "call" {

@@ -4,9 +4,9 @@
 use super::{
     super::Call,
     answer,
-    arguments::Kind,
+    arguments::ProxyType,
     expansion, paths,
-    paths::{FoundResource, FoundTool, ResourceKind},
+    paths::{NamedResource, NamedTool, ResourceKind},
     put_together,
 };
 use crate::{
@@ -19,23 +19,23 @@ use crate::{
 
 pub(super) async fn call(
     call: &Call<'_>,
-    kind: Kind,
+    kind: ProxyType,
     path: String,
     args: Option<Raw>,
 ) -> Result<Reply, RequestError> {
     match kind {
-        Kind::Tool => tool(call, path, args).await,
-        Kind::Resource => resource(call, &path, args).await,
-        Kind::Prompt => prompt(call, path, args).await,
+        ProxyType::Tool => tool(call, path, args).await,
+        ProxyType::Resource => resource(call, &path, args).await,
+        ProxyType::Prompt => prompt(call, path, args).await,
     }
 }
 
 async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply, RequestError> {
     let found = paths::tool(call, &path).await;
-    let found = recorded(call, (Kind::Tool, &path), found)?;
+    let found = recorded(call, (ProxyType::Tool, &path), found)?;
     let called = match found {
-        FoundTool::Own(own) => call.call_another(own, args).await?,
-        FoundTool::OfServer(server, tool) => {
+        NamedTool::Own(own) => call.call_another(own, args).await?,
+        NamedTool::OfServer(server, tool) => {
             // As by its offered name: the caller declares nothing, and the tool's own annotations stand in its definition.
             let declared = DeclaredCall {
                 variant: Variant::Destructive,
@@ -57,13 +57,13 @@ async fn tool(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply,
         Reply::Passed(Outcome::Result(result)) if answer::is_complete(&result) => {
             Reply::Passed(Outcome::Result(annotate(result).await))
         }
-        other => other,
+        other @ Reply::Passed(_) => other,
     })
 }
 
 async fn prompt(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Reply, RequestError> {
     let found = paths::prompt(call, &path).await.map_err(RequestError::from);
-    let (server, prompt) = recorded(call, (Kind::Prompt, &path), found)?;
+    let (server, prompt) = recorded(call, (ProxyType::Prompt, &path), found)?;
     let named = (&*server, &*prompt);
     let getting = call
         .things
@@ -81,7 +81,7 @@ async fn prompt(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Repl
 
 async fn resource(call: &Call<'_>, path: &str, args: Option<Raw>) -> Result<Reply, RequestError> {
     let found = paths::resource(call, path).await;
-    let found = recorded(call, (Kind::Resource, path), found)?;
+    let found = recorded(call, (ProxyType::Resource, path), found)?;
     let (owner, uri) = to_be_read(call, found, path, args)?;
     let reading = call
         .things
@@ -100,11 +100,11 @@ async fn resource(call: &Call<'_>, path: &str, args: Option<Raw>) -> Result<Repl
 /// Whose resource is read, and under which URI clients know it. The variables of a template get their values from the arguments.
 fn to_be_read(
     call: &Call<'_>,
-    found: FoundResource,
+    found: NamedResource,
     path: &str,
     args: Option<Raw>,
 ) -> Result<(Owner, String), RequestError> {
-    let FoundResource {
+    let NamedResource {
         owner,
         offered,
         kind,
@@ -139,7 +139,7 @@ fn to_be_read(
 /// What a path leads to. A refusal that concerns a server is recorded, as that of the request would be.
 fn recorded<T>(
     call: &Call<'_>,
-    (kind, path): (Kind, &str),
+    (kind, path): (ProxyType, &str),
     found: Result<T, RequestError>,
 ) -> Result<T, RequestError> {
     if let Err(RequestError::Failed(failure)) = &found
@@ -147,9 +147,9 @@ fn recorded<T>(
     {
         let own_name = path.split_once(':').map_or(path, |(_, own)| own);
         let target = match kind {
-            Kind::Tool => Target::tool(failure.tool.as_deref().unwrap_or(own_name)),
-            Kind::Prompt => Target::prompt(own_name),
-            Kind::Resource => Target::resource(path),
+            ProxyType::Tool => Target::tool(failure.tool.as_deref().unwrap_or(own_name)),
+            ProxyType::Prompt => Target::prompt(own_name),
+            ProxyType::Resource => Target::resource(path),
         };
         call.things.refuse(call.context, &target, failure);
     }

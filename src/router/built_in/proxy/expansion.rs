@@ -27,6 +27,9 @@ const IN_NO_URI: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
+/// Limit: bytes of a URI that is made of a template. Servers write templates, and may repeat a variable as often as they like.
+const LONGEST: usize = 64 << 10;
+
 /// How the values of an expression are written.
 struct Style {
     first: &'static str,
@@ -122,6 +125,9 @@ fn expand(
             }
         }
         let value: String = value.chars().take(longest.unwrap_or(usize::MAX)).collect();
+        if uri.len() + value.len() > LONGEST {
+            return Err(format!("`args` make a URI of more than {LONGEST} bytes"));
+        }
         uri.extend(utf8_percent_encode(&value, style.encoded));
     }
     Ok(())
@@ -203,6 +209,9 @@ mod tests {
             r#"{"a":1,"a":2}"#,
             Err("`args.a` is no variable of \"x:{a}\", or stands there twice"),
         );
+        let long = format!(r#"{{"a":"{}"}}"#, "x".repeat(40 << 10));
+        let too_long = "`args` make a URI of more than 65536 bytes";
+        check("x:{a}{a}", &long, Err(too_long));
         check(
             "x:{!a}",
             r#"{"a":1}"#,

@@ -77,9 +77,9 @@ async fn put_together(
 ) -> Raw {
     if size > AT_ONCE {
         let elsewhere = make.clone();
-        let made = call.things.long_work().run(move |_| elsewhere()).await;
-        if let Ok(made) = made {
-            return made;
+        let work = call.things.long_work();
+        if let Ok(answer) = work.run(move |_| elsewhere()).await {
+            return answer;
         }
     }
     // What was called was called: its answer is not lost because others take long.

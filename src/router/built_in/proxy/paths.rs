@@ -26,14 +26,14 @@ pub(super) fn is_barred(tool: &str) -> bool {
 }
 
 /// A tool that a path names.
-pub(super) enum FoundTool {
+pub(super) enum NamedTool {
     Own(&'static BuiltIn),
     /// By server and own name, whether the caller may have it or not.
     OfServer(String, String),
 }
 
 /// A resource that a path names.
-pub(super) struct FoundResource {
+pub(super) struct NamedResource {
     /// Whose it is, and the server's own URI; of a template, the server's own one.
     pub(super) owner: Owner,
     /// The URI, or the template, as clients see it.
@@ -68,20 +68,20 @@ enum By {
 }
 
 /// The tool.
-pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<FoundTool, RequestError> {
+pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, RequestError> {
     if is_barred(path) {
         return Err(call.wrong(format_args!(
             "`path` is {path:?}, which cannot be used through proxy"
         )));
     }
     if let Some(own) = find(path) {
-        return Ok(FoundTool::Own(own));
+        return Ok(NamedTool::Own(own));
     }
     if let Some((server, tool)) = path.split_once(':') {
-        return Ok(FoundTool::OfServer(server.to_owned(), tool.to_owned()));
+        return Ok(NamedTool::OfServer(server.to_owned(), tool.to_owned()));
     }
     let (server, tool) = call.things.offered_tool(call.context, path).await?;
-    Ok(FoundTool::OfServer(server.to_string(), tool.into()))
+    Ok(NamedTool::OfServer(server.to_string(), tool.into()))
 }
 
 /// The server and its own name for the prompt.
@@ -106,26 +106,41 @@ pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, Strin
 }
 
 /// The resource or template.
-pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<FoundResource, RequestError> {
+pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResource, RequestError> {
     let caller = &call.context.caller;
     if let Some(found) = listed(call, path)? {
         return Ok(found);
     }
-    if let Some((server, own)) = path.split_once(':')
-        && is_configured(&call.gate.now(), caller, server)
-    {
-        let target = Target::resource(own);
-        call.things.ensure_known(caller, server, &target).await?;
-        if let Some(found) = listed(call, path)? {
-            return Ok(found);
-        }
-        return Ok(described(&call.gate.now(), caller, server, own)?);
-    }
-    let owner = call.things.owner_of(caller, path)?;
-    Ok(FoundResource {
+    let unlisted = |owner| NamedResource {
         owner,
         offered: path.to_owned(),
         kind: ResourceKind::Unlisted,
+    };
+    let named = path.split_once(':');
+    let named = named.filter(|(server, _)| is_configured(&call.gate.now(), caller, server));
+    let Some((server, own)) = named else {
+        return Ok(unlisted(call.things.owner_of(caller, path)?));
+    };
+    // A server may be named like a scheme.
+    if !has_scheme(own)
+        && let Ok(owner) = call.things.owner_of(caller, path)
+    {
+        return Ok(unlisted(owner));
+    }
+    let target = Target::resource(own);
+    call.things.ensure_known(caller, server, &target).await?;
+    if let Some(found) = listed(call, path)? {
+        return Ok(found);
+    }
+    Ok(described(&call.gate.now(), caller, server, own)?)
+}
+
+/// Whether a text begins as a URI does (RFC 3986, 3.1).
+fn has_scheme(text: &str) -> bool {
+    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(is_of_scheme)
     })
 }
 
@@ -145,7 +160,7 @@ fn described(
     caller: &Caller,
     server: &str,
     own: &str,
-) -> Result<FoundResource, Failure> {
+) -> Result<NamedResource, Failure> {
     now.rules().decide(caller, server, &Target::resource(own))?;
     let snapshot = now.snapshot();
     let known = snapshot.servers.get(server);
@@ -159,7 +174,7 @@ fn described(
         return Err(Failure::new(ErrorCode::UnknownResource, error, hint).of_server(server));
     };
     let offered = snapshot.other_offered(server, own);
-    Ok(FoundResource {
+    Ok(NamedResource {
         owner: Owner {
             server: known.server.clone(),
             uri: own.into(),
@@ -170,7 +185,7 @@ fn described(
 }
 
 /// The one thing of the lists that a path fits; nothing if it fits none.
-fn listed(call: &Call<'_>, path: &str) -> Result<Option<FoundResource>, RequestError> {
+fn listed(call: &Call<'_>, path: &str) -> Result<Option<NamedResource>, RequestError> {
     let (now, caller) = (call.gate.now(), &call.context.caller);
     let (rules, snapshot) = (now.rules(), now.snapshot());
     let mut found = fitting(snapshot, path);
@@ -263,7 +278,7 @@ fn is_text(value: &Raw, wanted: &Raw) -> bool {
 }
 
 impl Candidate<'_> {
-    fn found(&self, snapshot: &Snapshot) -> FoundResource {
+    fn found(&self, snapshot: &Snapshot) -> NamedResource {
         let offered = if self.is_template {
             snapshot
                 .offered_template(self.server, self.own)
@@ -271,7 +286,7 @@ impl Candidate<'_> {
         } else {
             snapshot.offered_uri(self.server, self.own)
         };
-        FoundResource {
+        NamedResource {
             owner: Owner {
                 server: self.server.clone(),
                 uri: self.own.into(),

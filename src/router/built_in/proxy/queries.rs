@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::{
     super::{Call, listed},
     answer,
-    arguments::Kind,
-    paths::{self, FoundResource, FoundTool, ResourceKind},
+    arguments::ProxyType,
+    paths::{self, NamedResource, NamedTool, ResourceKind},
     put_together,
 };
 use crate::{
@@ -16,26 +16,22 @@ use crate::{
     names::ServerName,
     router::{
         RequestError,
-        lists::{offered_tool, renamed},
+        definitions::{offered_tool, renamed, with_uri},
     },
     wire::{Raw, Target},
 };
 
 /// Everything of a kind, in one embedded resource.
-pub(super) async fn list(call: &Call<'_>, kind: Kind) -> Raw {
+pub(super) async fn list(call: &Call<'_>, kind: ProxyType) -> Raw {
     let caller = &call.context.caller;
     let lists = call.things.lists(caller).await;
-    let part = |list: &Raw, key: &str| list.get(key).unwrap_or_else(|| Raw::array([]));
     let mut parts = match kind {
-        Kind::Tool => vec![part(&lists.direct, "tools")],
-        Kind::Resource => vec![
-            part(&lists.resources, "resources"),
-            part(&lists.templates, "resourceTemplates"),
-        ],
-        Kind::Prompt => vec![part(&lists.prompts, "prompts")],
+        ProxyType::Tool => vec![lists.tools],
+        ProxyType::Resource => vec![lists.resources, lists.templates],
+        ProxyType::Prompt => vec![lists.prompts],
     };
-    if kind == Kind::Tool {
-        let now = lists.moment();
+    if kind == ProxyType::Tool {
+        let now = call.gate.now();
         let may_use =
             |name: &str| !paths::is_barred(name) && now.rules().permits_built_in(caller, name);
         parts.push(Raw::array(&listed(now.settings(), may_use)));
@@ -49,11 +45,15 @@ pub(super) async fn list(call: &Call<'_>, kind: Kind) -> Raw {
 }
 
 /// The definition of one thing, in one embedded resource.
-pub(super) async fn info(call: &Call<'_>, kind: Kind, path: String) -> Result<Raw, RequestError> {
+pub(super) async fn info(
+    call: &Call<'_>,
+    kind: ProxyType,
+    path: String,
+) -> Result<Raw, RequestError> {
     let (python_type, definition) = match kind {
-        Kind::Tool => ("Tool", tool(call, &path).await?),
-        Kind::Prompt => ("Prompt", prompt(call, &path).await?),
-        Kind::Resource => resource(call, &path).await?,
+        ProxyType::Tool => ("Tool", tool(call, &path).await?),
+        ProxyType::Prompt => ("Prompt", prompt(call, &path).await?),
+        ProxyType::Resource => resource(call, &path).await?,
     };
     let size = definition.as_bytes().len();
     let make = move || answer::info(kind, &path, python_type, &definition);
@@ -63,8 +63,8 @@ pub(super) async fn info(call: &Call<'_>, kind: Kind, path: String) -> Result<Ra
 async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
     let caller = &call.context.caller;
     let (server, tool) = match paths::tool(call, path).await? {
-        FoundTool::OfServer(server, tool) => (server, tool),
-        FoundTool::Own(own) => {
+        NamedTool::OfServer(server, tool) => (server, tool),
+        NamedTool::Own(own) => {
             call.gate.admit_built_in(caller, own.name)?;
             return Ok(own.definition(&call.gate.settings()));
         }
@@ -107,7 +107,7 @@ async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
 async fn resource(call: &Call<'_>, path: &str) -> Result<(&'static str, Raw), RequestError> {
     let found = paths::resource(call, path).await?;
     let (now, caller) = (call.gate.now(), &call.context.caller);
-    let FoundResource { owner, offered, .. } = &found;
+    let NamedResource { owner, offered, .. } = &found;
     let target = Target::resource(&owner.uri);
     now.rules().decide(caller, owner.server.as_str(), &target)?;
     let known = now.snapshot().servers.get(&owner.server);
@@ -150,13 +150,4 @@ fn as_offered(now: &Moment, server: &ServerName, template: &Template) -> Raw {
         &template.uri_template,
         &offered,
     )
-}
-
-/// A definition as it came, where it is offered under its own URI.
-fn with_uri(definition: &Raw, key: &str, own: &str, offered: &str) -> Raw {
-    if own == offered {
-        definition.clone()
-    } else {
-        renamed(definition, key, offered)
-    }
 }
