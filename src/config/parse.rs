@@ -169,7 +169,6 @@ fn read_settings(
     }
     if let Some(mode) = fields.choice("routing_mode", &RoutingMode::ALL)? {
         settings.routing_mode = mode;
-        settings.warnings.extend(mode.unsupported("`routing_mode`"));
     }
     if let Some(limit) = fields.count("tools_limit", 1..=MOST_RESULTS)? {
         settings.tools_limit = limit;

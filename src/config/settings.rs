@@ -148,16 +148,6 @@ impl RoutingMode {
         }
     }
 
-    /// What is said where a mode is asked for that this version does not have.
-    pub(super) fn unsupported(self, asked_with: &str) -> Option<String> {
-        (self == Self::Proxy).then(|| {
-            format!(
-                "{asked_with} {:?} is not supported by this version: /mcp lists what \"retrieve_tools\" does",
-                self.as_str()
-            )
-        })
-    }
-
     /// Reads [`RoutingMode::as_str`] back.
     pub fn parse(text: &str) -> Option<Self> {
         let found = Self::ALL.into_iter().find(|(word, _)| *word == text)?;

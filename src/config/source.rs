@@ -230,7 +230,6 @@ impl Source {
         }
         if let Some(mode) = self.overrides.routing_mode {
             settings.routing_mode = mode;
-            settings.warnings.extend(mode.unsupported("--mode"));
         }
         if let Some(program) = &self.overrides.demo {
             self.add_demo(program, &mut settings);

@@ -185,6 +185,7 @@ fn endpoints() -> HttpRouter<Inbound> {
         ("/mcp/all", any(all)),
         ("/mcp/call", any(call)),
         ("/mcp/code", any(code)),
+        ("/mcp/proxy", any(proxy)),
         ("/mcp/p/{name}", any(profile)),
         ("/mcp/server/{name}", any(server)),
     ];
@@ -234,6 +235,16 @@ async fn code(
 ) -> Response {
     inbound
         .handle(caller, View::Mode(RoutingMode::CodeExecution), request)
+        .await
+}
+
+async fn proxy(
+    State(inbound): State<Inbound>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+) -> Response {
+    inbound
+        .handle(caller, View::Mode(RoutingMode::Proxy), request)
         .await
 }
 

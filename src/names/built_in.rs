@@ -12,4 +12,5 @@ pub const BUILT_IN_TOOLS: &[&str] = &[
     "upstream_servers",
     "code_execution",
     "read_cache",
+    "proxy",
 ];

@@ -107,7 +107,7 @@ impl Router {
     }
 
     /// Whose tool is offered under this name, and its own name.
-    async fn offered_tool(
+    pub(super) async fn offered_tool(
         &self,
         context: &CallContext,
         offered: &str,
@@ -219,7 +219,7 @@ impl Router {
         RpcError::invalid_params(message)
     }
 
-    fn offered_prompt(
+    pub(super) fn offered_prompt(
         &self,
         caller: &Caller,
         offered: &str,

@@ -29,6 +29,30 @@ const SCRIPTS: &str = "mcpproxy stands in front of several MCP servers, whose to
     definition. Do in one script what belongs together. A server that sleeps is started by the first call, which may take a few seconds. \
     Errors of mcpproxy itself are JSON with `error`, `code` and `hint`; those of a script are in its `error`.";
 
+/// How to use the mode of the one tool for everything.
+const PROXY: &str = "mcpproxy stands in front of several MCP servers, whose tools, resources and prompts are reached by the tool proxy: \
+    {\"action\": \"list\", \"type\": \"tool\"} lists the tools (or \"resource\", \"prompt\"), {\"action\": \"info\", \"type\": \"tool\", \"path\": \
+    \"server__tool\"} gives the definition of one, and {\"action\": \"call\", \"type\": \"tool\", \"path\": \"server__tool\", \"args\": {…}} calls \
+    it. A server that sleeps is started by the first call, which may take a few seconds. Errors of mcpproxy itself are JSON with `error`, \
+    `code` and `hint`; the hint names the next step.";
+
+/// Said where the caller may search as well.
+const PROXY_SEARCH: &str = " Where many tools are listed, retrieve_tools finds some by a few words: it is called like them, as the path \
+    \"retrieve_tools\".";
+
+/// Said where the caller may not use it.
+const NO_PROXY: &str =
+    "mcpproxy stands in front of several MCP servers. None of their tools can be called here.";
+
+/// The same for a caller who may use these tools of ours.
+fn proxy(permits: impl Fn(&str) -> bool) -> String {
+    match (permits("proxy"), permits("retrieve_tools")) {
+        (true, true) => [PROXY, PROXY_SEARCH].concat(),
+        (true, false) => PROXY.to_owned(),
+        (false, _) => NO_PROXY.to_owned(),
+    }
+}
+
 /// The same for this caller.
 fn scripts(now: &Moment, caller: &Caller) -> String {
     let may = now.settings().code_execution.is_on
@@ -112,6 +136,8 @@ pub(super) fn of_servers(mode: RoutingMode, now: &Moment, caller: &Caller) -> St
         DIRECT.to_owned()
     } else if mode == RoutingMode::CodeExecution {
         scripts(now, caller)
+    } else if mode == RoutingMode::Proxy {
+        proxy(|tool| now.rules().permits_built_in(caller, tool))
     } else {
         let mut own = search(|tool| now.rules().permits_built_in(caller, tool));
         if may_manage {
@@ -225,7 +251,7 @@ mod tests {
 
     #[test]
     fn every_server_has_its_say_and_the_whole_stays_short() {
-        for mode in [DIRECT, &search(|_| true)] {
+        for mode in [DIRECT, SCRIPTS, &proxy(|_| true), &search(|_| true)] {
             for servers in [
                 said(&[]),
                 said(&[("a", 20), ("b", 0)]),

@@ -10,7 +10,7 @@ use crate::{
     gate::Admitted,
     large_results::{CutOrder, ReadingOn, SourceThing, StructuredContent, TextSource},
     sync::Guarded,
-    wire::{Edit, Outcome, Raw, Thing, method, splice},
+    wire::{Edit, Outcome, Raw, Target, Thing, method, splice},
 };
 
 /// The tool that reads on.
@@ -70,8 +70,17 @@ impl Cutting {
         self.note(server, SourceThing::Tool(tool.into()));
     }
 
-    /// The result is of this thing, maybe among others.
-    pub(super) fn note(&self, server: &str, thing: SourceThing) {
+    /// The result is of what is asked for here, maybe among others.
+    pub(super) fn note_target(&self, server: &str, target: &Target<'_>) {
+        match target.thing() {
+            Thing::Tool(name) => self.note(server, SourceThing::Tool(name.as_ref().into())),
+            Thing::Prompt(name) => self.note(server, SourceThing::Prompt(name.as_ref().into())),
+            Thing::Resource(uri) => self.note(server, SourceThing::Resource(uri.as_ref().into())),
+            Thing::Task(_) | Thing::Nothing => (),
+        }
+    }
+
+    fn note(&self, server: &str, thing: SourceThing) {
         let server = server.into();
         let source = TextSource { server, thing };
         self.noted.lock().sources.insert(source);

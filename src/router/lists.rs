@@ -1,21 +1,21 @@
 //! Lists as clients see them: put together once for all who see the same and for a state of catalog and settings, then sent as they
 //! are.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock},
-};
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::{FIRST_DISCOVERY, RequestError, Router, View, built_in, instructions};
+use super::{
+    FIRST_DISCOVERY, RequestError, Router, View, built_in,
+    definitions::{offered_tool, renamed, with_uri},
+    instructions,
+};
 use crate::{
     access::Caller,
     call_context::CallContext,
     catalog::{Difference, ServerCatalog},
     config::RoutingMode,
-    forward::prefixed,
     gate::{Moment, Rules, ViewKey},
     names::ServerName,
     upstream::Upstream,
@@ -35,14 +35,16 @@ pub(super) struct Lists {
     pub(super) direct: Raw,
     /// Our own tools, which find and call those.
     pub(super) built_in: Raw,
+    /// The one tool that stands for everything.
+    proxy: Raw,
     pub(super) prompts: Raw,
     pub(super) resources: Raw,
     pub(super) templates: Raw,
     /// What the mode for scripts lists. Made when first asked for.
     scripted: OnceLock<Raw>,
-    /// What models are told first, where the upstreams' tools are listed, where our own are, and where scripts are. Made when first
-    /// asked for.
-    instructions: [OnceLock<String>; 3],
+    /// What models are told first, where the upstreams' tools are listed, where our own are, where scripts are, and where there is one tool
+    /// for everything. Made when first asked for.
+    instructions: [OnceLock<String>; 4],
 }
 
 impl Lists {
@@ -51,7 +53,8 @@ impl Lists {
         match self.mode(view) {
             RoutingMode::Direct => &self.direct,
             RoutingMode::CodeExecution => self.scripted(),
-            RoutingMode::RetrieveTools | RoutingMode::Proxy => &self.built_in,
+            RoutingMode::RetrieveTools => &self.built_in,
+            RoutingMode::Proxy => &self.proxy,
         }
     }
 
@@ -74,11 +77,12 @@ impl Lists {
     /// What a model is told before anything else.
     pub(super) fn instructions(&self, view: &View) -> &str {
         let mode = self.mode(view);
-        let [search, direct, scripts] = &self.instructions;
+        let [search, direct, scripts, proxy] = &self.instructions;
         let text = match mode {
             RoutingMode::Direct => direct,
             RoutingMode::CodeExecution => scripts,
-            RoutingMode::RetrieveTools | RoutingMode::Proxy => search,
+            RoutingMode::RetrieveTools => search,
+            RoutingMode::Proxy => proxy,
         };
         text.get_or_init(|| instructions::of_servers(mode, &self.moment, &self.caller))
     }
@@ -208,7 +212,8 @@ impl Router {
             // It says what there is to be called.
             RoutingMode::CodeExecution => self.lists(caller).await.scripted().clone(),
             // Of ours, which need no discovery.
-            _ => self.prepared(caller).built_in.clone(),
+            RoutingMode::RetrieveTools => self.prepared(caller).built_in.clone(),
+            RoutingMode::Proxy => self.prepared(caller).proxy.clone(),
         }
     }
 
@@ -295,11 +300,7 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             .filter(|r| visible(name, &Target::resource(&r.uri)))
         {
             let uri = snapshot.offered_uri(name, &resource.uri);
-            let definition = if uri == *resource.uri {
-                resource.definition.clone()
-            } else {
-                renamed(&resource.definition, "uri", &uri)
-            };
+            let definition = with_uri(&resource.definition, "uri", &resource.uri, &uri);
             resources.push((uri, definition));
         }
         for template in server
@@ -308,10 +309,8 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             .filter(|t| visible(name, &Target::resource(&t.uri_template)))
         {
             let offered = snapshot.offered_template(name, &template.uri_template);
-            let definition = match &offered {
-                Cow::Borrowed(_) => template.definition.clone(),
-                Cow::Owned(offered) => renamed(&template.definition, "uriTemplate", offered),
-            };
+            let own = &template.uri_template;
+            let definition = with_uri(&template.definition, "uriTemplate", own, &offered);
             templates.push((offered.into_owned(), definition));
         }
     }
@@ -324,6 +323,10 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
             "tools",
             built_in::listed(moment.settings(), may_use).into_iter(),
         ),
+        proxy: list(
+            "tools",
+            built_in::listed_as_proxy(moment.settings(), may_use).into_iter(),
+        ),
         prompts: sorted("prompts", prompts),
         resources: sorted("resources", resources),
         templates: sorted("resourceTemplates", templates),
@@ -333,24 +336,6 @@ fn put_together(moment: Moment, caller: &Caller) -> Lists {
         caller: caller.clone(),
         moment,
     }
-}
-
-/// A tool's definition as it came, but for the offered name and the server's name before the description.
-pub(super) fn offered_tool(server: &ServerName, offered: &str, definition: &Raw) -> Raw {
-    let edits = [
-        ("name", Edit::Set(Raw::author(&offered))),
-        (
-            "description",
-            Edit::Set(prefixed(server, definition.get("description").as_ref())),
-        ),
-    ];
-    // Only objects get into the catalog.
-    splice(definition, &edits).unwrap_or_else(|_| definition.clone())
-}
-
-pub(super) fn renamed(definition: &Raw, key: &str, value: &str) -> Raw {
-    splice(definition, &[(key, Edit::Set(Raw::author(&value)))])
-        .unwrap_or_else(|_| definition.clone())
 }
 
 fn sorted(key: &str, mut items: Vec<(String, Raw)>) -> Raw {

@@ -4,6 +4,7 @@
 mod built_in;
 mod calls;
 mod changes;
+mod definitions;
 mod discovery;
 mod forward;
 mod header_params;
@@ -17,6 +18,7 @@ mod recording;
 mod resources;
 mod subscriptions;
 mod tasks;
+mod things;
 mod tool_calls;
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
@@ -40,6 +42,7 @@ use crate::{
     forward::{EndpointKind, Forwarder, RequestError},
     gate::{Admitted, Gate},
     large_results::LargeResults,
+    long_work::LongWork,
     management::Management,
     memory_budget::MemoryBudget,
     names::ServerName,
@@ -109,6 +112,8 @@ struct Parts {
     scripts: Scripts,
     memory: MemoryBudget,
     large_results: LargeResults,
+    /// For answers of tools of our own that take a while to put together.
+    long_work: LongWork,
 }
 
 /// What became of a request.
@@ -146,6 +151,7 @@ impl Router {
             scripts,
             large_results: LargeResults::within(memory.clone()),
             memory,
+            long_work: LongWork::default(),
         }))
     }
 

@@ -1,6 +1,6 @@
 //! Resources of the aggregated view: whose a URI is.
 
-use super::{Router, lists::renamed};
+use super::{Router, definitions::renamed};
 use crate::{
     access::Caller,
     catalog::{OfferedTemplate, Owner, fits, literal_length},

@@ -4,6 +4,7 @@ mod denied;
 mod every_way;
 mod held_things;
 mod outcome;
+mod proxied;
 mod records;
 mod scripts;
 mod spellings;
@@ -76,6 +77,8 @@ async fn what_is_unknown_is_refused_on_every_way_in() {
         assert_eq!(outcome, unlisted, "{way:?}");
         let absent = match way {
             Way::Offered | Way::OfferedModern => refused("-32602"),
+            // Nothing says that it would be a server's.
+            Way::ProxyOffered => refused("unknown_tool"),
             // There is no such endpoint.
             Way::Native | Way::NativeModern => continue,
             _ => refused("unknown_server"),

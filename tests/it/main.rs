@@ -50,6 +50,7 @@ mod operator_log;
 mod order;
 mod progress;
 mod prompts_and_resources;
+mod proxy;
 mod questions;
 mod real_peers;
 mod reload;

@@ -1,6 +1,9 @@
 """The official Python SDK as a client. Runs under its current major version and the one before."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import anyio
 import mcp
@@ -128,3 +131,20 @@ def test_an_unknown_tool_is_an_error_that_names_it(peers):
             await sdk.call(session, "everything__echo", {"message": "still here"})
 
     anyio.run(scenario)
+
+
+def test_the_example_of_the_tool_proxy_runs(peers):
+    example = Path(__file__).parents[2] / "examples" / "proxy.py"
+    arguments = [peers.daemon.base + "/mcp/proxy", "time__get_current_time", '{"timezone": "UTC"}']
+    ran = subprocess.run([sys.executable, example, *arguments], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    tools, resources, prompts, definition, *items = ran.stdout.splitlines()
+    assert "time__get_current_time" in tools and "retrieve_tools" in tools
+    assert "everything__" in prompts
+    assert resources.startswith("resources: ")
+    assert definition.startswith("time__get_current_time: [time] ")
+    [item] = [json.loads(item) for item in items]
+    assert "UTC" in item["text"]
+    # The current SDK drops annotations that it does not know.
+    if item.get("annotations"):
+        assert item["annotations"]["proxyPath"] == "time__get_current_time"

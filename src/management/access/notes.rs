@@ -66,7 +66,13 @@ fn also_needed(
     let first = CALL_TOOLS
         .iter()
         .position(|tool| mildest.as_deref() == Some(tool));
-    let enough = CALL_TOOLS.get(first.unwrap_or_default()..)?;
+    let (who, enough) = match settings.routing_mode {
+        RoutingMode::Proxy => ("a model", &["proxy"][..]),
+        _ => (
+            "a model that searches",
+            CALL_TOOLS.get(first.unwrap_or_default()..)?,
+        ),
+    };
     let is_denied = |tool: &&str| {
         let judged = gated::judge(settings, lists, caller, Asked::BuiltIn(tool));
         judged.refusal.is_some()
@@ -88,7 +94,7 @@ fn also_needed(
     let (server, _) = settings.servers.get_key_value(server)?;
     let offered = names::offered(server, &question.name);
     Some(format!(
-        "a model that searches at {endpoint} also needs `{tool}`, which is denied by {by}; the name `{offered}` works there without it"
+        "{who} at {endpoint} also needs `{tool}`, which is denied by {by}; the name `{offered}` works there without it"
     ))
 }
 

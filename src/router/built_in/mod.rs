@@ -6,6 +6,7 @@ mod call_arguments;
 mod call_tools;
 mod code_execution;
 mod describe_tool;
+mod proxy;
 mod quarantine_security;
 mod read_cache;
 mod retrieve_tools;
@@ -13,14 +14,19 @@ mod upstream_servers;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
+use tracing::Instrument;
 
 pub(super) use self::code_execution::definition_with;
 pub use self::{
     arguments::{ToolRequest, passed_on},
     call_arguments::stated_intent,
 };
-use super::{Reply, RequestError, Router, large_results::Cutting, tool_calls::ToolCalls};
+use super::{
+    Reply, RequestError, Router, large_results::Cutting, recording, things::Things,
+    tool_calls::ToolCalls,
+};
 use crate::{
+    activity::CallBody,
     call_context::CallContext,
     code_execution::Scripts,
     config::Settings,
@@ -29,7 +35,7 @@ use crate::{
     large_results::LargeResults,
     management::Management,
     search::ToolSearch,
-    wire::Raw,
+    wire::{Edit, Raw, Thing, method, splice},
 };
 
 /// Every built-in tool.
@@ -44,6 +50,7 @@ const ALL: &[BuiltIn] = &[
     quarantine_security::TOOL,
     code_execution::TOOL,
     read_cache::TOOL,
+    proxy::TOOL,
 ];
 
 /// A tool of our own.
@@ -67,6 +74,10 @@ pub(super) struct Call<'a> {
     gate: &'a Gate,
     search: &'a ToolSearch,
     calls: ToolCalls<'a>,
+    things: Things<'a>,
+    /// For calls of other tools of ours.
+    router: &'a Router,
+    cutting: Option<&'a Cutting>,
     management: &'a Management,
     scripts: &'a Scripts,
     large_results: &'a LargeResults,
@@ -82,6 +93,30 @@ impl Call<'_> {
     fn wrong(&self, why: impl std::fmt::Display) -> RequestError {
         self.tool.wrong(why)
     }
+
+    /// Calls another tool of ours in the course of this call, whose metadata belong to it.
+    async fn call_another(
+        &self,
+        tool: &'static BuiltIn,
+        arguments: Option<Raw>,
+    ) -> Result<Reply, RequestError> {
+        let inner = self.context.child(method::TOOLS_CALL);
+        let body = CallBody::Arguments(arguments.as_ref());
+        let mut record = self.router.begin(&inner, None, method::TOOLS_CALL, body);
+        record.is_of(None, &Thing::Tool(tool.name.into()));
+        let edits = [
+            ("name", Edit::Set(Raw::author(&tool.name))),
+            ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
+        ];
+        let calling = async {
+            self.gate.admit_built_in(&inner.caller, tool.name)?;
+            let params = splice(self.params, &edits).unwrap_or_else(|_| Raw::empty_object());
+            tool.run(self.router, &inner, &params, self.cutting).await
+        };
+        let answered = calling.instrument(inner.span.clone()).await;
+        recording::end(record, &answered);
+        answered
+    }
 }
 
 /// The built-in tool of this name.
@@ -96,6 +131,7 @@ pub(super) fn listed(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Vec
             && (tool.name != upstream_servers::TOOL.name || upstream_servers::is_listed(settings))
             && (tool.name != code_execution::TOOL.name || code_execution::is_listed(settings))
             && (tool.name != read_cache::TOOL.name || read_cache::is_listed(settings))
+            && tool.name != proxy::TOOL.name
             && may_use(tool.name)
     };
     ALL.iter()
@@ -128,6 +164,11 @@ pub(super) fn listed_to_read_on(
     let tool = &read_cache::TOOL;
     let is_listed = read_cache::is_listed(settings) && may_use(tool.name);
     is_listed.then(|| tool.definition(settings))
+}
+
+/// The definition that the mode `proxy` lists, if the caller may use it.
+pub(super) fn listed_as_proxy(settings: &Settings, may_use: impl Fn(&str) -> bool) -> Option<Raw> {
+    may_use(proxy::TOOL.name).then(|| proxy::TOOL.definition(settings))
 }
 
 /// Every built-in name.
@@ -172,6 +213,9 @@ impl BuiltIn {
             gate: &router.0.gate,
             search: &router.0.search,
             calls: ToolCalls::new(router, cutting),
+            things: Things::new(router, cutting),
+            router,
+            cutting,
             management: &router.0.management,
             scripts: &router.0.scripts,
             large_results: &router.0.large_results,

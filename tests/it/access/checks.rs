@@ -125,3 +125,25 @@ async fn access_check_says_which_rule_decides() {
     let (code, _) = check(&daemon, &["ada", "up:echo", "--profile", "absent"]).await;
     assert_eq!(code, Some(1));
 }
+
+#[tokio::test]
+async fn access_check_names_the_tool_that_the_mode_needs() {
+    let upstream = upstream().await;
+    let mut auth = auth();
+    auth["acl"] = json!({ "default": "deny", "rules": [
+        { "subjects": ["bob"], "tools": ["up:echo"], "policy": "allow" },
+        { "subjects": ["ada"], "tools": ["up:echo", "proxy"], "policy": "allow" },
+    ] });
+    let builder = with(&upstream, &auth).config(json!({ "routing_mode": "proxy" }));
+    let daemon = builder.start().await;
+    as_subject(&daemon, "/mcp/all", ADA)
+        .await
+        .wait_for_tool("up__echo")
+        .await;
+    let (_, verdict) = check(&daemon, &["bob", "up:echo"]).await;
+    let note = verdict["note"].as_str().unwrap_or_default();
+    let expected = "a model at /mcp also needs `proxy`, which is denied by default";
+    assert!(note.starts_with(expected), "{verdict}");
+    let (_, verdict) = check(&daemon, &["ada", "up:echo"]).await;
+    assert_eq!(verdict["note"], Value::Null, "{verdict}");
+}

@@ -135,16 +135,6 @@ fn a_name_that_stands_twice_is_not_removed() {
     assert!(!place.written().contains("\"z\""));
 }
 
-#[test]
-fn a_mode_that_is_not_there_yet_is_warned_of_on_the_command_line_too() {
-    let place = Place::new();
-    let _daemon = Serving::start_with(&place, &["--mode", "proxy", "--port", "0"]);
-    place
-        .run(&["status"])
-        .ended(0)
-        .shows(&["--mode \"proxy\" is not supported by this version"]);
-}
-
 /// The program without `--data-dir`, so that the file decides.
 fn by_file(place: &Place, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcpproxy"));

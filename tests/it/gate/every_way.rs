@@ -4,12 +4,13 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// Tools of our own that make a call, each with its `Way`.
-const CALLING: [&str; 5] = [
+const CALLING: [&str; 6] = [
     "call_tool",
     "call_tool_destructive",
     "call_tool_read",
     "call_tool_write",
     "code_execution",
+    "proxy",
 ];
 
 /// Tools of our own that only tell of tools; `no_answer_to_an_agent_has_the_text_of_what_is_held` asks each of them.
@@ -71,11 +72,12 @@ const HARMLESS: [&str; 19] = [
 const LISTENING: [&str; 1] = ["subscriptions/listen"];
 
 /// Endpoints of MCP clients. Each mode answers every name, whatever it lists; `/mcp/all` and `/mcp/server/NAME` stand for all.
-const ENDPOINTS: [&str; 5] = [
+const ENDPOINTS: [&str; 6] = [
     "/mcp",
     "/mcp/all",
     "/mcp/call",
     "/mcp/code",
+    "/mcp/proxy",
     "/mcp/server/{name}",
 ];
 

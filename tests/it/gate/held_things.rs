@@ -92,6 +92,29 @@ async fn no_answer_to_an_agent_has_the_text_of_what_is_held() {
         ("fish__echo", json!({})),
         ("held__echo", json!({})),
         ("fish__eco", json!({})),
+        ("proxy", json!({ "action": "list", "type": "tool" })),
+        ("proxy", json!({ "action": "list", "type": "prompt" })),
+        ("proxy", json!({ "action": "list", "type": "resource" })),
+        (
+            "proxy",
+            json!({ "action": "info", "type": "tool", "path": "fish__echo" }),
+        ),
+        (
+            "proxy",
+            json!({ "action": "info", "type": "tool", "path": "held:echo" }),
+        ),
+        (
+            "proxy",
+            json!({ "action": "call", "type": "tool", "path": "fish:echo" }),
+        ),
+        (
+            "proxy",
+            json!({ "action": "info", "type": "prompt", "path": "fish__greet" }),
+        ),
+        (
+            "proxy",
+            json!({ "action": "info", "type": "resource", "path": "lib://held" }),
+        ),
     ] {
         let said = house.all.call(tool, &arguments.to_string()).await.frame;
         assert!(!said.contains("secretword"), "{tool} {arguments}: {said}");

@@ -44,7 +44,9 @@ async fn every_way_in_leaves_one_record_of_each_call() {
             let records = since(&house, &mut last).await;
             // To know the effect of a tool `call_tool` has to know its server, and calls nothing where there is none.
             let is_script = matches!(way, Way::Script | Way::ScriptBatch | Way::ScriptRest);
-            let is_built_in = is_script || matches!(way, Way::Variant(_) | Way::CallTool);
+            let is_proxy = matches!(way, Way::ProxyOffered | Way::ProxyNamed);
+            let is_built_in =
+                is_script || is_proxy || matches!(way, Way::Variant(_) | Way::CallTool);
             if way == Way::CallTool && server == "wrong" {
                 assert_eq!(records.len(), 1, "{records:?}");
                 assert_eq!(records[0]["code"], "server_misconfigured");
@@ -81,6 +83,8 @@ async fn every_way_in_leaves_one_record_of_each_call() {
                 let name = outermost["tool"].as_str().expect("a name");
                 let expected = if is_script {
                     "code_execution"
+                } else if is_proxy {
+                    "proxy"
                 } else {
                     "call_tool"
                 };

@@ -30,6 +30,9 @@ pub(super) enum Way {
     Script,
     ScriptBatch,
     ScriptRest,
+    /// `call` of the tool `proxy`, by `SERVER__TOOL` and by `SERVER:TOOL`.
+    ProxyOffered,
+    ProxyNamed,
     /// `tools/call` on `/mcp/server/SERVER`, by a client with a handshake and by one without.
     Native,
     NativeModern,
@@ -39,7 +42,7 @@ pub(super) enum Way {
     Cli,
 }
 
-pub(super) const WAYS: [Way; 13] = [
+pub(super) const WAYS: [Way; 15] = [
     Way::Offered,
     Way::OfferedModern,
     Way::Variant("read"),
@@ -49,6 +52,8 @@ pub(super) const WAYS: [Way; 13] = [
     Way::Script,
     Way::ScriptBatch,
     Way::ScriptRest,
+    Way::ProxyOffered,
+    Way::ProxyNamed,
     Way::Native,
     Way::NativeModern,
     Way::Rest,
@@ -239,6 +244,8 @@ impl House {
             Way::Script | Way::ScriptBatch | Way::ScriptRest => {
                 return self.script_call(way, server, tool).await;
             }
+            Way::ProxyOffered => self.proxied("call", "tool", &offered).await,
+            Way::ProxyNamed => self.proxied("call", "tool", &name).await,
             Way::Native => self.native(server).call(tool, "{}").await,
             Way::NativeModern => {
                 let modern = ModernClient::new(&self.daemon, &path);

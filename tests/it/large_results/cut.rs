@@ -40,8 +40,12 @@ async fn every_way_of_a_model_is_cut_and_no_other() {
         ("call_tool_write", by_variant.clone()),
         ("call_tool_destructive", by_variant.clone()),
         ("call_tool", json!({ "server": "up", "tool": "long" })),
+        (
+            "proxy",
+            json!({ "action": "call", "type": "tool", "path": "up__long" }),
+        ),
     ] {
-        for path in ["/mcp", "/mcp/all", "/mcp/call", "/mcp/code"] {
+        for path in ["/mcp", "/mcp/all", "/mcp/call", "/mcp/code", "/mcp/proxy"] {
             let client = daemon.client(path).await;
             let reply = client.call(tool, &arguments.to_string()).await;
             let first = Shown::of_reply(&reply);

@@ -147,6 +147,45 @@ async fn what_may_not_be_had_any_more_cannot_be_read_either() {
 }
 
 #[tokio::test]
+async fn prompts_and_resources_got_through_proxy_are_read_on_by_whom_may_have_them() {
+    let text = Value::from(lines());
+    let contents = format!(r#"{{"contents":[{{"uri":"doc://a","text":{text}}}]}}"#);
+    let messages =
+        format!(r#"{{"messages":[{{"role":"user","content":{{"type":"text","text":{text}}}}}]}}"#);
+    let upstream = FakeUpstream::stdio()
+        .tool("other", echo())
+        .resource(r#"{"uri":"doc://a","name":"a"}"#, reply(&contents))
+        .prompt(r#"{"name":"ask"}"#, reply(&messages));
+    let upstream = upstream.start().await;
+    let daemon = with_rules(&upstream, &json!([])).start().await;
+    let all = as_subject(&daemon, "/mcp/all", ADA).await;
+    all.wait_for_tool("up__other").await;
+    let ada = as_subject(&daemon, "/mcp/proxy", ADA).await;
+    let mut keys = Vec::new();
+    for (kind, path) in [("resource", "doc://a"), ("prompt", "up__ask")] {
+        let arguments = json!({ "action": "call", "type": kind, "path": path }).to_string();
+        let first = Shown::of_reply(&ada.call("proxy", &arguments).await);
+        keys.push(first.key().to_owned());
+        let pages = pages_after(&ada, first, 2000).await;
+        assert!(whole(&pages).contains("149 äöü"), "{kind}");
+    }
+    let denied = json!([{
+        "subjects": ["ada"], "resources": ["doc://*"], "prompts": ["up__ask"], "policy": "deny",
+    }]);
+    daemon
+        .home()
+        .write_config(&with_rules(&upstream, &denied).text());
+    for key in keys {
+        until_async("a refusal", async || {
+            let reply = read(&ada, &json!({ "key": key })).await.value();
+            let said = reply["content"][0]["text"].as_str().unwrap_or_default();
+            said.contains("\"code\":\"access_denied\"").then_some(())
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_cut_for_whom_reading_on_is_denied() {
     let upstream = long().await;
     let rules = json!([{ "subjects": ["bob"], "tools": ["read_cache"], "policy": "deny" }]);

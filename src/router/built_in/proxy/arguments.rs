@@ -1,0 +1,233 @@
+//! What a call of `proxy` asks for. Pure. Every error names the parameter that is wrong (seed 001, sections 2.2 and 2.3).
+
+use crate::{
+    router::built_in::arguments::{passed_on, required, string},
+    wire::Raw,
+};
+
+/// The kinds of things there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ProxyType {
+    Tool,
+    Resource,
+    Prompt,
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) enum ProxyRequest {
+    /// Everything of a kind.
+    List(ProxyType),
+    /// What one thing is.
+    Info(ProxyType, String),
+    /// To call, read or get it, with these arguments.
+    Call(ProxyType, String, Option<Raw>),
+}
+
+pub(super) const ACTIONS: [&str; 3] = ["list", "info", "call"];
+
+pub(super) const TYPES: [&str; 3] = ["tool", "resource", "prompt"];
+
+/// Under what arguments for the thing may stand.
+const ARGS: [&str; 3] = ["args", "arguments", "args_json"];
+
+/// Limit: characters of a wrong value that are repeated.
+const SHOWN: usize = 64;
+
+impl ProxyType {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Resource => "resource",
+            Self::Prompt => "prompt",
+        }
+    }
+}
+
+impl ProxyRequest {
+    /// Reads the arguments, each of which is known and there once. What is null is not there.
+    pub(super) fn read(arguments: &Raw) -> Result<Self, String> {
+        let action = one_of(arguments, "action", &ACTIONS)?;
+        let kind = match &*one_of(arguments, "type", &TYPES)? {
+            "tool" => ProxyType::Tool,
+            "resource" => ProxyType::Resource,
+            _ => ProxyType::Prompt,
+        };
+        let path = string(arguments, "path")?;
+        if action != "call" {
+            no_arguments(arguments, &action)?;
+        }
+        if action == "list" {
+            return match path {
+                None => Ok(Self::List(kind)),
+                Some(_) => Err("`path` is not for `action` \"list\"".to_owned()),
+            };
+        }
+        let path =
+            path.ok_or_else(|| format!("`path` is missing; `action` {action:?} needs it"))?;
+        if path.is_empty() {
+            return Err("`path` is empty".to_owned());
+        }
+        Ok(if action == "info" {
+            Self::Info(kind, path)
+        } else {
+            Self::Call(kind, path, passed_on(arguments)?)
+        })
+    }
+}
+
+fn one_of(arguments: &Raw, key: &str, known: &[&str]) -> Result<String, String> {
+    let said = required(arguments, key)?;
+    if known.contains(&&*said) {
+        return Ok(said);
+    }
+    let shown: String = said.chars().take(SHOWN).collect();
+    Err(format!(
+        "`{key}` is {shown:?}; it is one of {}",
+        known.join(", ")
+    ))
+}
+
+fn no_arguments(arguments: &Raw, action: &str) -> Result<(), String> {
+    let is_given = |key: &&&str| arguments.get(key).is_some_and(|value| !value.is_null());
+    match ARGS.iter().find(is_given) {
+        None => Ok(()),
+        Some(key) => Err(format!(
+            "`{key}` is only for `action` \"call\", not for {action:?}"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(arguments: &str, expected: Result<&str, &str>) {
+        let read = ProxyRequest::read(&Raw::parse_str(arguments).expect("JSON"));
+        let read = read.map(|request| match request {
+            ProxyRequest::List(kind) => format!("list {}", kind.as_str()),
+            ProxyRequest::Info(kind, path) => format!("info {} {path}", kind.as_str()),
+            ProxyRequest::Call(kind, path, args) => {
+                let args = args.as_ref().map_or("none", Raw::as_str);
+                format!("call {} {path} {args}", kind.as_str())
+            }
+        });
+        let read = read.as_deref().map_err(String::as_str);
+        assert_eq!(read, expected, "{arguments}");
+    }
+
+    #[test]
+    fn what_is_asked_for_is_read() {
+        for kind in TYPES {
+            let asked = format!(r#"{{"action":"list","type":"{kind}"}}"#);
+            check(&asked, Ok(&format!("list {kind}")));
+            let asked = format!(r#"{{"action":"info","type":"{kind}","path":"p"}}"#);
+            check(&asked, Ok(&format!("info {kind} p")));
+            let asked = format!(r#"{{"action":"call","type":"{kind}","path":"p"}}"#);
+            check(&asked, Ok(&format!("call {kind} p none")));
+        }
+        for (key, args) in [
+            ("args", r#"{"a":1.10}"#),
+            ("arguments", r#"{"a":1.10}"#),
+            ("args", r#""{\"a\":1.10}""#),
+            ("args_json", r#""{\"a\":1.10}""#),
+        ] {
+            let asked = format!(r#"{{"action":"call","type":"tool","path":"p","{key}":{args}}}"#);
+            check(&asked, Ok(r#"call tool p {"a":1.10}"#));
+        }
+        let filled = r#"{"action":"list","type":"tool","path":null,"args":null}"#;
+        check(filled, Ok("list tool"));
+        let filled = r#"{"action":"info","type":"tool","path":"p","args":null}"#;
+        check(filled, Ok("info tool p"));
+    }
+
+    #[test]
+    fn every_error_names_the_parameter() {
+        for (arguments, error) in [
+            ("{}", "`action` is missing"),
+            (r#"{"type":"tool"}"#, "`action` is missing"),
+            (r#"{"action":null,"type":"tool"}"#, "`action` is missing"),
+            (r#"{"action":1,"type":"tool"}"#, "`action` is not a string"),
+            (
+                r#"{"action":"batch","type":"tool"}"#,
+                "`action` is \"batch\"; it is one of list, info, call",
+            ),
+            (
+                r#"{"action":"List","type":"tool"}"#,
+                "`action` is \"List\"; it is one of list, info, call",
+            ),
+            (r#"{"action":"list"}"#, "`type` is missing"),
+            (
+                r#"{"action":"list","type":["tool"]}"#,
+                "`type` is not a string",
+            ),
+            (
+                r#"{"action":"list","type":"template"}"#,
+                "`type` is \"template\"; it is one of tool, resource, prompt",
+            ),
+            (
+                r#"{"action":"list","type":"tool","path":"p"}"#,
+                "`path` is not for `action` \"list\"",
+            ),
+            (
+                r#"{"action":"list","type":"tool","path":""}"#,
+                "`path` is not for `action` \"list\"",
+            ),
+            (
+                r#"{"action":"list","type":"tool","args":{}}"#,
+                "`args` is only for `action` \"call\", not for \"list\"",
+            ),
+            (
+                r#"{"action":"info","type":"tool"}"#,
+                "`path` is missing; `action` \"info\" needs it",
+            ),
+            (
+                r#"{"action":"call","type":"tool","args":{}}"#,
+                "`path` is missing; `action` \"call\" needs it",
+            ),
+            (
+                r#"{"action":"call","type":"tool","path":null}"#,
+                "`path` is missing; `action` \"call\" needs it",
+            ),
+            (
+                r#"{"action":"info","type":"tool","path":""}"#,
+                "`path` is empty",
+            ),
+            (
+                r#"{"action":"info","type":"tool","path":7}"#,
+                "`path` is not a string",
+            ),
+            (
+                r#"{"action":"info","type":"tool","path":"p","args":{"a":1}}"#,
+                "`args` is only for `action` \"call\", not for \"info\"",
+            ),
+            (
+                r#"{"action":"info","type":"tool","path":"p","arguments":{}}"#,
+                "`arguments` is only for `action` \"call\", not for \"info\"",
+            ),
+            (
+                r#"{"action":"info","type":"tool","path":"p","args_json":""}"#,
+                "`args_json` is only for `action` \"call\", not for \"info\"",
+            ),
+            (
+                r#"{"action":"call","type":"tool","path":"p","args":[1]}"#,
+                "`args` is not an object",
+            ),
+            (
+                r#"{"action":"call","type":"tool","path":"p","args":"a=1"}"#,
+                "the text in `args` is not JSON: expected value at line 1 column 1",
+            ),
+            (
+                r#"{"action":"call","type":"tool","path":"p","args":{},"args_json":"{}"}"#,
+                "`args` and `args_json` are both there; give one",
+            ),
+        ] {
+            check(arguments, Err(error));
+        }
+        let deep = format!("{}1{}", r#"{"a":"#.repeat(600), "}".repeat(600));
+        let text = serde_json::Value::from(deep);
+        let asked = format!(r#"{{"action":"call","type":"tool","path":"p","args":{text}}}"#);
+        check(&asked, Err("`args` nests deeper than 512 levels"));
+    }
+}

@@ -1,0 +1,87 @@
+//! `proxy` (seed 001): one tool that lists tools, resources and prompts, says what each is, and calls, reads or gets it. What may be
+//! asked of servers is the gate's to say, as everywhere.
+
+mod answer;
+mod arguments;
+mod calls;
+mod expansion;
+mod paths;
+mod queries;
+
+use serde_json::{Value, json};
+
+use self::arguments::{ACTIONS, ProxyRequest, TYPES};
+use super::{BuiltIn, Call};
+use crate::{
+    config::Settings,
+    router::{Reply, RequestError},
+    wire::Raw,
+};
+
+pub(super) const TOOL: BuiltIn = BuiltIn {
+    name: "proxy",
+    arguments: &["action", "type", "path", "args"],
+    aliases: &["arguments", "args_json"],
+    usage: r#"{"action": "list", "type": "tool"}, {"action": "info", "type": "tool", "path": "server__tool"} or {"action": "call", "type": "tool", "path": "server__tool", "args": {…}}; `type` may be resource or prompt, too."#,
+    define,
+    run: |call| Box::pin(run(call)),
+};
+
+/// Limit: bytes of which an answer is put together by a worker of the runtime. More is done off it.
+const AT_ONCE: usize = 128 << 10;
+
+fn define(_: &Settings) -> Value {
+    json!({
+        "name": "proxy",
+        "title": "Proxy for tools, resources and prompts",
+        "description": "A proxy for the tools, resources and prompts of all MCP servers behind mcpproxy. action \"list\" with a type lists \
+            what there is; \"info\" with a path gives the definition of one thing, for a tool with its inputSchema; \"call\" with a path \
+            and args calls the tool, reads the resource or gets the prompt. Lists and definitions come as JSON in one embedded resource; \
+            a call gives what the thing itself gives. A tool that is called this way may change or delete things: see its annotations.",
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "action": { "type": "string", "enum": ACTIONS, "description": "What to do" },
+                "type": { "type": "string", "enum": TYPES, "description": "With what kind of thing" },
+                "path": {
+                    "type": "string",
+                    "description": "For info and call, not for list: the name of the tool or prompt as it is listed, or server:name; the \
+                        URI or name of the resource or resource template",
+                },
+                "args": {
+                    "type": "object",
+                    "description": "Only for call: the arguments of the tool or prompt, or the values of the variables of a resource \
+                        template",
+                },
+            },
+            "required": ["action", "type"],
+        },
+        "annotations": { "readOnlyHint": false, "destructiveHint": true, "openWorldHint": true },
+    })
+}
+
+async fn run(call: Call<'_>) -> Result<Reply, RequestError> {
+    let request = ProxyRequest::read(&call.arguments).map_err(|why| call.wrong(why))?;
+    match request {
+        ProxyRequest::List(kind) => Ok(Reply::Own(queries::list(&call, kind).await)),
+        ProxyRequest::Info(kind, path) => queries::info(&call, kind, path).await.map(Reply::Own),
+        ProxyRequest::Call(kind, path, args) => calls::call(&call, kind, path, args).await,
+    }
+}
+
+/// Puts an answer together of so many bytes.
+async fn put_together(
+    call: &Call<'_>,
+    size: usize,
+    make: impl Fn() -> Raw + Clone + Send + 'static,
+) -> Raw {
+    if size > AT_ONCE {
+        let elsewhere = make.clone();
+        let work = call.things.long_work();
+        if let Ok(answer) = work.run(move |_| elsewhere()).await {
+            return answer;
+        }
+    }
+    // What was called was called: its answer is not lost because others take long.
+    make()
+}

@@ -1,0 +1,334 @@
+//! What a `path` leads to: a tool or a prompt by its offered name or as `server:name`, a resource or a template by its URI or its name.
+//! What the caller may not see is in nobody's way; that it is refused is the gate's to say.
+
+use std::sync::Arc;
+
+use super::super::{BuiltIn, Call, find};
+use crate::{
+    access::Caller,
+    catalog::{Owner, ServerCatalog, Snapshot, Template, fits, literal_length},
+    error_code::{ErrorCode, Failure},
+    gate::Moment,
+    names::ServerName,
+    router::RequestError,
+    wire::{Raw, Target, method},
+};
+
+/// Tools of ours that cannot be used through this one.
+const BARRED: [&str; 2] = ["code_execution", "proxy"];
+
+/// Limit: things that an error names, where a path fits several.
+const NAMED: usize = 4;
+
+/// Whether a tool of ours cannot be used through this one.
+pub(super) fn is_barred(tool: &str) -> bool {
+    BARRED.contains(&tool)
+}
+
+/// A tool that a path names.
+pub(super) enum NamedTool {
+    Own(&'static BuiltIn),
+    /// By server and own name, whether the caller may have it or not.
+    OfServer(String, String),
+}
+
+/// A resource that a path names.
+pub(super) struct NamedResource {
+    /// Whose it is, and the server's own URI; of a template, the server's own one.
+    pub(super) owner: Owner,
+    /// The URI, or the template, as clients see it.
+    pub(super) offered: String,
+    pub(super) kind: ResourceKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ResourceKind {
+    /// One that is listed.
+    Listed,
+    /// A template, which is no URI yet.
+    Template,
+    /// A URI that is in no list. A template may describe it.
+    Unlisted,
+}
+
+/// Something of a server's lists that a path fits.
+struct Candidate<'a> {
+    server: &'a ServerName,
+    own: &'a str,
+    is_template: bool,
+    by: By,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// `server:URI`, which is nothing else's.
+    ServerAndUri,
+    Uri,
+    Name,
+}
+
+/// The tool.
+pub(super) async fn tool(call: &Call<'_>, path: &str) -> Result<NamedTool, RequestError> {
+    if is_barred(path) {
+        return Err(call.wrong(format_args!(
+            "`path` is {path:?}, which cannot be used through proxy"
+        )));
+    }
+    if let Some(own) = find(path) {
+        return Ok(NamedTool::Own(own));
+    }
+    if let Some((server, tool)) = path.split_once(':') {
+        return Ok(NamedTool::OfServer(server.to_owned(), tool.to_owned()));
+    }
+    let (server, tool) = call.things.offered_tool(call.context, path).await?;
+    Ok(NamedTool::OfServer(server.to_string(), tool.into()))
+}
+
+/// The server and its own name for the prompt.
+pub(super) async fn prompt(call: &Call<'_>, path: &str) -> Result<(String, String), Failure> {
+    let caller = &call.context.caller;
+    let Some((server, prompt)) = path.split_once(':') else {
+        let (server, prompt) = call.things.offered_prompt(caller, path)?;
+        return Ok((server.to_string(), prompt.into()));
+    };
+    let target = Target::prompt(prompt);
+    call.things.ensure_known(caller, server, &target).await?;
+    let now = call.gate.now();
+    now.rules().decide(caller, server, &target)?;
+    let known = now.snapshot().servers.get(server);
+    let mut listed = known.iter().flat_map(|known| &known.prompts);
+    if listed.any(|known| *known.name == *prompt) {
+        return Ok((server.to_owned(), prompt.to_owned()));
+    }
+    let error = format!("the server {server:?} lists no prompt {prompt:?}");
+    let hint = "Look the name up in the list of prompts.";
+    Err(Failure::new(ErrorCode::UnknownPrompt, error, hint).of_server(server))
+}
+
+/// The resource or template.
+pub(super) async fn resource(call: &Call<'_>, path: &str) -> Result<NamedResource, RequestError> {
+    let caller = &call.context.caller;
+    if let Some(found) = listed(call, path)? {
+        return Ok(found);
+    }
+    let unlisted = |owner| NamedResource {
+        owner,
+        offered: path.to_owned(),
+        kind: ResourceKind::Unlisted,
+    };
+    let named = path.split_once(':');
+    let named = named.filter(|(server, _)| is_configured(&call.gate.now(), caller, server));
+    let Some((server, own)) = named else {
+        return Ok(unlisted(call.things.owner_of(caller, path)?));
+    };
+    // A server may be named like a scheme.
+    if !has_scheme(own)
+        && let Ok(owner) = call.things.owner_of(caller, path)
+    {
+        return Ok(unlisted(owner));
+    }
+    let target = Target::resource(own);
+    call.things.ensure_known(caller, server, &target).await?;
+    if let Some(found) = listed(call, path)? {
+        return Ok(found);
+    }
+    Ok(described(&call.gate.now(), caller, server, own)?)
+}
+
+/// Whether a text begins as a URI does (RFC 3986, 3.1).
+fn has_scheme(text: &str) -> bool {
+    let is_of_scheme = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.');
+    let scheme = text.split_once(':').map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(is_of_scheme)
+    })
+}
+
+/// Whether a server of this name is configured, properly or not, for the endpoint of this caller.
+fn is_configured(now: &Moment, caller: &Caller, server: &str) -> bool {
+    let settings = now.settings();
+    let mut broken = settings.broken.iter();
+    let is_there =
+        settings.servers.contains_key(server) || broken.any(|entry| entry.name == server);
+    let lists = Target::method_alone(method::RESOURCES_LIST);
+    is_there && now.rules().is_in_profile(caller, server, &lists)
+}
+
+/// A URI of this server that is in no list, if one of its templates describes it.
+fn described(
+    now: &Moment,
+    caller: &Caller,
+    server: &str,
+    own: &str,
+) -> Result<NamedResource, Failure> {
+    now.rules().decide(caller, server, &Target::resource(own))?;
+    let snapshot = now.snapshot();
+    let known = snapshot.servers.get(server);
+    let describes = |known: &&Arc<ServerCatalog>| {
+        let mut templates = known.templates.iter();
+        templates.any(|template| fits(&template.uri_template, own))
+    };
+    let Some(known) = known.filter(describes) else {
+        let error = format!("Resource not found: {own:?} of server {server:?}");
+        let hint = "Look the URI up in the list of resources and resource templates.";
+        return Err(Failure::new(ErrorCode::UnknownResource, error, hint).of_server(server));
+    };
+    let offered = snapshot.other_offered(server, own);
+    Ok(NamedResource {
+        owner: Owner {
+            server: known.server.clone(),
+            uri: own.into(),
+        },
+        offered: offered.unwrap_or_else(|| own.to_owned()),
+        kind: ResourceKind::Unlisted,
+    })
+}
+
+/// The one thing of the lists that a path fits; nothing if it fits none.
+fn listed(call: &Call<'_>, path: &str) -> Result<Option<NamedResource>, RequestError> {
+    let (now, caller) = (call.gate.now(), &call.context.caller);
+    let (rules, snapshot) = (now.rules(), now.snapshot());
+    let mut found = fitting(snapshot, path);
+    found
+        .retain(|one| rules.is_in_profile(caller, one.server.as_str(), &Target::resource(one.own)));
+    if found.iter().any(|one| one.by == By::ServerAndUri) {
+        found.retain(|one| one.by == By::ServerAndUri);
+    }
+    let allows = |one: &&Candidate<'_>| {
+        rules.allows(caller, one.server.as_str(), &Target::resource(one.own))
+    };
+    let visible: Vec<&Candidate<'_>> = found.iter().filter(allows).collect();
+    match (&visible[..], found.first()) {
+        ([one], _) => Ok(Some(one.found(snapshot))),
+        ([], None) => Ok(None),
+        ([], Some(hidden)) => match hidden.refusal(&now, caller, path) {
+            Some(refusal) => Err(refusal.into()),
+            None => Ok(None),
+        },
+        (several, _) => Err(call.wrong(several_fit(path, several))),
+    }
+}
+
+fn several_fit(path: &str, several: &[&Candidate<'_>]) -> String {
+    let named: Vec<String> = several
+        .iter()
+        .take(NAMED)
+        .map(|one| format!("{:?}", format!("{}:{}", one.server, one.own)))
+        .collect();
+    let more = match several.len() - named.len() {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!(
+        "`path` is {path:?}, which fits {}{more}; write one of these",
+        named.join(" and ")
+    )
+}
+
+/// All that a path fits, each thing once.
+fn fitting<'a>(snapshot: &'a Snapshot, path: &str) -> Vec<Candidate<'a>> {
+    let wanted = Raw::author(&path);
+    let by_uri = snapshot.offered_resource(path);
+    let mut found = Vec::new();
+    for (server, known) in &snapshot.servers {
+        let rest = path.strip_prefix(server.as_str());
+        let rest = rest.and_then(|rest| rest.strip_prefix(':'));
+        let rest_wanted = rest.map(|rest| Raw::author(&rest));
+        let how = |own: &str, is_offered: bool, definition: &Raw| {
+            let name = definition.get("name");
+            let is_named = |wanted: &Raw| name.as_ref().is_some_and(|name| is_text(name, wanted));
+            if rest == Some(own) {
+                Some(By::ServerAndUri)
+            } else if is_offered {
+                Some(By::Uri)
+            } else if is_named(&wanted) || rest_wanted.as_ref().is_some_and(is_named) {
+                Some(By::Name)
+            } else {
+                None
+            }
+        };
+        let candidate = |own: &'a str, is_template, by| Candidate {
+            server,
+            own,
+            is_template,
+            by,
+        };
+        for resource in &known.resources {
+            let owner = by_uri.filter(|owner| owner.server == *server);
+            let is_offered = owner.is_some_and(|owner| owner.uri == resource.uri);
+            let by = how(&resource.uri, is_offered, &resource.definition);
+            found.extend(by.map(|by| candidate(&resource.uri, false, by)));
+        }
+        for template in &known.templates {
+            let is_offered = snapshot.offered_template(server, &template.uri_template) == path;
+            let by = how(&template.uri_template, is_offered, &template.definition);
+            found.extend(by.map(|by| candidate(&template.uri_template, true, by)));
+        }
+    }
+    found
+}
+
+/// Whether a value is this text, however it is escaped.
+fn is_text(value: &Raw, wanted: &Raw) -> bool {
+    if value == wanted {
+        return true;
+    }
+    let has_escapes = |text: &Raw| text.as_bytes().contains(&b'\\');
+    (has_escapes(value) || has_escapes(wanted)) && value.string() == wanted.string()
+}
+
+impl Candidate<'_> {
+    fn found(&self, snapshot: &Snapshot) -> NamedResource {
+        let offered = if self.is_template {
+            snapshot
+                .offered_template(self.server, self.own)
+                .into_owned()
+        } else {
+            snapshot.offered_uri(self.server, self.own)
+        };
+        NamedResource {
+            owner: Owner {
+                server: self.server.clone(),
+                uri: self.own.into(),
+            },
+            offered,
+            kind: if self.is_template {
+                ResourceKind::Template
+            } else {
+                ResourceKind::Listed
+            },
+        }
+    }
+
+    /// Why it may not be had. Whoever names a denied resource does not learn its URI by that.
+    fn refusal(&self, now: &Moment, caller: &Caller, path: &str) -> Option<Failure> {
+        let server = self.server.as_str();
+        let target = Target::resource(self.own);
+        let refused = now.rules().decide(caller, server, &target).err()?;
+        if self.by != By::Name || refused.code != ErrorCode::AccessDenied {
+            return Some(refused);
+        }
+        let error =
+            format!("access denied: the resource {path:?} of server {server:?} is not for you");
+        Some(Failure::new(refused.code, error, refused.hint).of_server(server))
+    }
+}
+
+/// The template that describes a URI of a server most closely, by its own text; of those that the caller may see.
+pub(super) fn template_of<'a>(
+    now: &'a Moment,
+    caller: &Caller,
+    owner: &Owner,
+) -> Option<(&'a ServerName, &'a Template)> {
+    let (server, known) = now
+        .snapshot()
+        .servers
+        .get_key_value(owner.server.as_str())?;
+    let visible = known.templates.iter().filter(|template| {
+        let target = Target::resource(&template.uri_template);
+        fits(&template.uri_template, &owner.uri)
+            && now.rules().allows(caller, server.as_str(), &target)
+    });
+    let closest = visible.max_by_key(|template| literal_length(&template.uri_template))?;
+    Some((server, closest))
+}

@@ -1,0 +1,153 @@
+//! The actions `list` and `info`: definitions as the lists of clients have them, of what the caller may have.
+
+use std::borrow::Cow;
+
+use super::{
+    super::{Call, listed},
+    answer,
+    arguments::ProxyType,
+    paths::{self, NamedResource, NamedTool, ResourceKind},
+    put_together,
+};
+use crate::{
+    catalog::Template,
+    error_code::{ErrorCode, Failure},
+    gate::Moment,
+    names::ServerName,
+    router::{
+        RequestError,
+        definitions::{offered_tool, renamed, with_uri},
+    },
+    wire::{Raw, Target},
+};
+
+/// Everything of a kind, in one embedded resource.
+pub(super) async fn list(call: &Call<'_>, kind: ProxyType) -> Raw {
+    let caller = &call.context.caller;
+    let lists = call.things.lists(caller).await;
+    let mut parts = match kind {
+        ProxyType::Tool => vec![lists.tools],
+        ProxyType::Resource => vec![lists.resources, lists.templates],
+        ProxyType::Prompt => vec![lists.prompts],
+    };
+    if kind == ProxyType::Tool {
+        let now = call.gate.now();
+        let may_use =
+            |name: &str| !paths::is_barred(name) && now.rules().permits_built_in(caller, name);
+        parts.push(Raw::array(&listed(now.settings(), may_use)));
+    }
+    let size = parts.iter().map(|part| part.as_bytes().len()).sum();
+    let make = move || {
+        let definitions: Vec<Raw> = parts.iter().flat_map(Raw::elements).collect();
+        answer::list(kind, &Raw::array(&definitions))
+    };
+    put_together(call, size, make).await
+}
+
+/// The definition of one thing, in one embedded resource.
+pub(super) async fn info(
+    call: &Call<'_>,
+    kind: ProxyType,
+    path: String,
+) -> Result<Raw, RequestError> {
+    let (python_type, definition) = match kind {
+        ProxyType::Tool => ("Tool", tool(call, &path).await?),
+        ProxyType::Prompt => ("Prompt", prompt(call, &path).await?),
+        ProxyType::Resource => resource(call, &path).await?,
+    };
+    let size = definition.as_bytes().len();
+    let make = move || answer::info(kind, &path, python_type, &definition);
+    Ok(put_together(call, size, make).await)
+}
+
+async fn tool(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
+    let caller = &call.context.caller;
+    let (server, tool) = match paths::tool(call, path).await? {
+        NamedTool::OfServer(server, tool) => (server, tool),
+        NamedTool::Own(own) => {
+            call.gate.admit_built_in(caller, own.name)?;
+            return Ok(own.definition(&call.gate.settings()));
+        }
+    };
+    let target = Target::tool(&tool);
+    call.things.ensure_known(caller, &server, &target).await?;
+    let now = call.gate.now();
+    now.rules().decide(caller, &server, &target)?;
+    let known = now.snapshot().servers.get_key_value(&*server);
+    let known = known.and_then(|(name, known)| Some((name, known.tool(&tool)?)));
+    let Some((name, known)) = known else {
+        // Of a server whose changes are allowed the gate lets unknown tools through.
+        let error = format!("the server {server:?} lists no tool {tool:?}");
+        let hint = "Look the name up in the list of tools.";
+        return Err(Failure::new(ErrorCode::UnknownTool, error, hint)
+            .of_server(server)
+            .of_tool(tool)
+            .into());
+    };
+    Ok(offered_tool(name, &known.offered, &known.definition))
+}
+
+async fn prompt(call: &Call<'_>, path: &str) -> Result<Raw, RequestError> {
+    let (server, prompt) = paths::prompt(call, path).await?;
+    let now = call.gate.now();
+    let target = Target::prompt(&prompt);
+    now.rules().decide(&call.context.caller, &server, &target)?;
+    let known = now.snapshot().servers.get(&*server);
+    let mut listed = known.iter().flat_map(|known| &known.prompts);
+    let known = listed.find(|known| *known.name == *prompt);
+    let known = known.ok_or_else(|| {
+        let error = format!("Unknown prompt: {path:?}");
+        let hint = "Look the name up in the list of prompts.";
+        Failure::new(ErrorCode::UnknownPrompt, error, hint)
+    })?;
+    Ok(renamed(&known.definition, "name", &known.offered))
+}
+
+/// Of a URI that is in no list: the template that describes it.
+async fn resource(call: &Call<'_>, path: &str) -> Result<(&'static str, Raw), RequestError> {
+    let found = paths::resource(call, path).await?;
+    let (now, caller) = (call.gate.now(), &call.context.caller);
+    let NamedResource { owner, offered, .. } = &found;
+    let target = Target::resource(&owner.uri);
+    now.rules().decide(caller, owner.server.as_str(), &target)?;
+    let known = now.snapshot().servers.get(&owner.server);
+    let definition = match found.kind {
+        ResourceKind::Listed => {
+            let mut resources = known.iter().flat_map(|known| &known.resources);
+            let resource = resources.find(|one| one.uri == owner.uri);
+            resource.map(|one| {
+                (
+                    "Resource",
+                    with_uri(&one.definition, "uri", &one.uri, offered),
+                )
+            })
+        }
+        ResourceKind::Template => {
+            let mut templates = known.iter().flat_map(|known| &known.templates);
+            let template = templates.find(|one| one.uri_template == owner.uri);
+            template.map(|one| ("ResourceTemplate", as_offered(&now, &owner.server, one)))
+        }
+        ResourceKind::Unlisted => {
+            let template = paths::template_of(&now, caller, owner);
+            template.map(|(server, one)| ("ResourceTemplate", as_offered(&now, server, one)))
+        }
+    };
+    let unknown = || {
+        let hint = "Look the URI up in the list of resources and resource templates.";
+        let error = format!("Resource not found: {path:?}");
+        Failure::new(ErrorCode::UnknownResource, error, hint)
+    };
+    Ok(definition.ok_or_else(unknown)?)
+}
+
+fn as_offered(now: &Moment, server: &ServerName, template: &Template) -> Raw {
+    let offered: Cow<'_, str> = now
+        .snapshot()
+        .offered_template(server, &template.uri_template);
+    with_uri(
+        &template.definition,
+        "uriTemplate",
+        &template.uri_template,
+        &offered,
+    )
+}

@@ -1,0 +1,172 @@
+//! What tools of our own can do with everything that servers offer: the lists as clients see them, whose an offered name is, and requests
+//! for prompts and resources. Calls of tools are [`ToolCalls`](super::tool_calls::ToolCalls)'.
+
+use tracing::Instrument;
+
+use super::{RequestError, Router, large_results::Cutting, recording, tasks::NOT_AS_A_TASK};
+use crate::{
+    access::Caller,
+    activity::CallBody,
+    call_context::CallContext,
+    catalog::Owner,
+    error_code::{ErrorCode, Failure},
+    forward::{EndpointKind, ForwardRequest},
+    long_work::LongWork,
+    names::ServerName,
+    wire::{Edit, Outcome, Raw, Target},
+};
+
+/// All that a built-in tool can do with what is offered.
+#[derive(Clone, Copy)]
+pub(super) struct Things<'a>(&'a Router, Option<&'a Cutting>);
+
+/// What servers offer to a caller: an array of definitions for each kind.
+pub(super) struct OfferedLists {
+    pub(super) tools: Raw,
+    pub(super) prompts: Raw,
+    pub(super) resources: Raw,
+    pub(super) templates: Raw,
+}
+
+fn entries(list: &Raw, key: &str) -> Raw {
+    list.get(key).unwrap_or_else(|| Raw::array([]))
+}
+
+impl<'a> Things<'a> {
+    /// Over this router; what is asked for is noted where the result of it all may be cut.
+    pub(super) fn new(router: &'a Router, cutting: Option<&'a Cutting>) -> Self {
+        Self(router, cutting)
+    }
+
+    /// The lists of endpoints that show many servers. Waits only while nothing at all is known.
+    pub(super) async fn lists(self, caller: &Caller) -> OfferedLists {
+        let lists = self.0.lists(caller).await;
+        OfferedLists {
+            tools: entries(&lists.direct, "tools"),
+            prompts: entries(&lists.prompts, "prompts"),
+            resources: entries(&lists.resources, "resources"),
+            templates: entries(&lists.templates, "resourceTemplates"),
+        }
+    }
+
+    /// What takes longer than a worker of the runtime can be spared.
+    pub(super) fn long_work(self) -> &'a LongWork {
+        &self.0.0.long_work
+    }
+
+    /// Whose tool is offered under this name, and its own name. Servers that it may be of, and whose lists are not known, are woken.
+    pub(super) async fn offered_tool(
+        self,
+        context: &CallContext,
+        offered: &str,
+    ) -> Result<(ServerName, Box<str>), Failure> {
+        let found = self.0.offered_tool(context, offered).await;
+        found.map_err(|refused| match refused {
+            RequestError::Failed(failure) => failure,
+            RequestError::Rpc(error) => {
+                let hint = "Look the name up in the list of tools.";
+                Failure::new(ErrorCode::UnknownTool, error.message, hint)
+            }
+        })
+    }
+
+    /// Whose prompt is offered under this name, and its own name.
+    pub(super) fn offered_prompt(
+        self,
+        caller: &Caller,
+        offered: &str,
+    ) -> Result<(ServerName, Box<str>), Failure> {
+        self.0.offered_prompt(caller, offered)
+    }
+
+    /// Whose resource this is: one that is listed, or one that a server's template describes.
+    pub(super) fn owner_of(self, caller: &Caller, uri: &str) -> Result<Owner, Failure> {
+        self.0.owner_of(caller, uri)
+    }
+
+    /// Makes sure that the lists of a server which a caller named are known, if that takes waking it.
+    pub(super) async fn ensure_known(
+        self,
+        caller: &Caller,
+        server: &str,
+        target: &Target<'_>,
+    ) -> Result<(), Failure> {
+        self.0.ensure_known(caller, server, target).await
+    }
+
+    /// Gets a prompt in the course of the call that this built-in tool answers. `params` are those of that call: its metadata belongs
+    /// to the inner one.
+    pub(super) async fn get_prompt(
+        self,
+        outer: &CallContext,
+        (server, prompt): (&str, &str),
+        arguments: Option<&Raw>,
+        params: &Raw,
+    ) -> Result<Outcome, RequestError> {
+        let passed_on = arguments.cloned().map_or(Edit::Remove, Edit::Set);
+        let edits = [("arguments", passed_on), NOT_AS_A_TASK];
+        let target = Target::prompt(prompt);
+        let request = (server, target, arguments);
+        self.request(outer, request, params, &edits).await
+    }
+
+    /// Reads a resource in the course of the call that this built-in tool answers. The answer has it under the URI that was asked for.
+    pub(super) async fn read_resource(
+        self,
+        outer: &CallContext,
+        owner: &Owner,
+        asked: &str,
+        params: &Raw,
+    ) -> Result<Outcome, RequestError> {
+        let remove = |key| (key, Edit::Remove);
+        let edits = [remove("name"), remove("arguments"), NOT_AS_A_TASK];
+        let request = (owner.server.as_str(), Target::resource(&owner.uri), None);
+        let outcome = self.request(outer, request, params, &edits).await?;
+        Ok(if asked == &*owner.uri {
+            outcome
+        } else {
+            self.0.read_as_offered(outcome, owner, asked)
+        })
+    }
+
+    /// One request of a server, recorded under the call in whose course it is made.
+    async fn request(
+        self,
+        outer: &CallContext,
+        (server, target, arguments): (&str, Target<'_>, Option<&Raw>),
+        params: &Raw,
+        edits: &[(&str, Edit<'_>)],
+    ) -> Result<Outcome, RequestError> {
+        let inner = outer.child(target.method());
+        let body = CallBody::Arguments(arguments);
+        let mut record = self.0.begin(&inner, None, target.method(), body);
+        record.is_of(Some(server), target.thing());
+        let answering = async {
+            let (router, caller) = (self.0, &inner.caller);
+            router.ensure_known(caller, server, &target).await?;
+            let decide = || router.0.gate.admit(caller, server, target.clone());
+            let admitted = router.admit_awake(server, decide).await?;
+            let request = ForwardRequest {
+                params: Some(params),
+                edits,
+                endpoint: EndpointKind::ManyServers,
+            };
+            router.forward(&inner, &admitted, request).await
+        };
+        let answered = answering.instrument(inner.span.clone()).await;
+        recording::end_with(record, &answered);
+        if let Some(cutting) = self.1 {
+            cutting.note_target(server, &target);
+        }
+        answered
+    }
+
+    /// Records a request that is not made, in the course of the call that this built-in tool answers.
+    pub(super) fn refuse(self, outer: &CallContext, target: &Target<'_>, why: &Failure) {
+        let inner = outer.child(target.method());
+        let body = CallBody::Arguments(None);
+        let mut record = self.0.begin(&inner, None, target.method(), body);
+        record.is_of(why.server.as_deref(), target.thing());
+        record.failed(why);
+    }
+}

@@ -1,0 +1,117 @@
+//! What happens while `call` waits for its server: progress, cancellation and questions, as with any call.
+
+use serde_json::{Value, json};
+
+use super::with;
+use crate::support::{
+    behaviours::*,
+    client::{TestClient, call_params},
+    fake_upstream::FakeUpstream,
+    modern_client::ModernClient,
+};
+
+#[tokio::test]
+async fn progress_comes_under_the_clients_own_token() {
+    let server = FakeUpstream::stdio()
+        .tool("work", progress(3).then(reply_text("done")))
+        .prompt(
+            r#"{"name":"work"}"#,
+            progress(3).then(reply(r#"{"messages":[]}"#)),
+        )
+        .resource(
+            r#"{"uri":"doc://work","name":"w"}"#,
+            progress(3).then(reply(r#"{"contents":[]}"#)),
+        );
+    let (_upstream, _daemon, client) = with(server, "up__work").await;
+    for (kind, path) in [
+        ("tool", "up__work"),
+        ("prompt", "up__work"),
+        ("resource", "doc://work"),
+    ] {
+        let arguments = json!({ "action": "call", "type": kind, "path": path }).to_string();
+        let reply = client
+            .call_with_progress("proxy", &arguments, r#""mine""#)
+            .await;
+        reply.result();
+        assert_eq!(reply.notices.len(), 3, "{kind}: {:?}", reply.notices);
+        for notice in &reply.notices {
+            assert!(notice.contains(r#""progressToken":"mine""#), "{notice}");
+        }
+        assert_eq!(client.call("proxy", &arguments).await.notices, [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_withdrawn_is_withdrawn_from_its_server() {
+    let (upstream, _daemon, client) =
+        with(FakeUpstream::stdio().tool("hang", hang()), "up__hang").await;
+    let arguments = json!({ "action": "call", "type": "tool", "path": "up__hang" }).to_string();
+    let params = call_params("proxy", &arguments);
+    let calling = client.start("tools/call", &params);
+    let withdrawing = async {
+        upstream.wait_for("tools/call").await;
+        let params = json!({ "requestId": client.last_id() }).to_string();
+        client.notify("notifications/cancelled", &params).await;
+        upstream.wait_for("notifications/cancelled").await;
+    };
+    tokio::join!(calling, withdrawing);
+}
+
+const FORM: &str = r#"{"message":"Which?","requestedSchema":{"type":"object","properties":{}}}"#;
+const ACCEPTED: &str = r#"{"action":"accept","content":{"n":1.10}}"#;
+
+fn asking() -> FakeUpstream {
+    let question = ask("elicitation/create", FORM);
+    FakeUpstream::stdio()
+        .tool("form", question.clone().then(reply_with_answer()))
+        .prompt(
+            r#"{"name":"form"}"#,
+            question.then(reply(r#"{"messages":[],"description":"asked"}"#)),
+        )
+}
+
+#[tokio::test]
+async fn a_client_with_a_handshake_is_asked_on_the_stream_of_its_call() {
+    let (_upstream, daemon, _client) = with(asking(), "up__form").await;
+    let client = TestClient::speaking("2025-11-25")
+        .declaring(r#"{"elicitation":{}}"#)
+        .connect(&daemon, "/mcp/proxy")
+        .await;
+    for (kind, answer) in [("tool", "accept"), ("prompt", "asked")] {
+        let arguments = json!({ "action": "call", "type": kind, "path": "up__form" }).to_string();
+        let mut exchange = client
+            .start("tools/call", &call_params("proxy", &arguments))
+            .await;
+        let frame = exchange.next().await.expect("a question");
+        assert!(frame.contains("[up] Which?"), "{frame}");
+        let question: Value = serde_json::from_str(&frame).expect("JSON");
+        client.respond(&question["id"], ACCEPTED).await;
+        let reply = exchange.finish().await;
+        assert!(reply.result().contains(answer), "{}", reply.result());
+        assert!(reply.result().contains("proxyPath"), "{}", reply.result());
+    }
+}
+
+#[tokio::test]
+async fn a_client_without_handshake_is_asked_by_a_result_and_goes_on() {
+    let (upstream, daemon, _client) = with(asking(), "up__form").await;
+    let client = ModernClient::able_to(&daemon, "/mcp/proxy", &json!({ "elicitation": {} }));
+    for (kind, method) in [("tool", "tools/call"), ("prompt", "prompts/get")] {
+        let arguments = json!({ "action": "call", "type": kind, "path": "up__form" });
+        let asked = client.call("proxy", &arguments.to_string()).await.value();
+        assert_eq!(asked["resultType"], "input_required", "{asked}");
+        let requests = asked["inputRequests"].as_object().expect("questions");
+        let key = requests.keys().next().expect("a question");
+        let again = json!({
+            "name": "proxy",
+            "arguments": arguments,
+            "inputResponses": { (key): { "action": "accept", "content": { "n": 1 } } },
+            "requestState": asked["requestState"],
+        });
+        let reply = client.request("tools/call", &again.to_string()).await;
+        let result = reply.value();
+        assert_eq!(result["resultType"], "complete", "{result}");
+        assert_eq!(result["content"][0]["annotations"]["proxyPath"], "up__form");
+        assert_eq!(upstream.received(method).len(), 1, "one request");
+    }
+}
