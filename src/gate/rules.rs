@@ -1,10 +1,10 @@
 //! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
 
-use super::{Effect, Standing, Variant, effect, held, standing};
+use super::{Admitted, Effect, Standing, Variant, effect, held, standing};
 use crate::{
     access::Caller,
     approvals::{Hold, ThingKind},
-    catalog::{Snapshot, Tool},
+    catalog::{ServerCatalog, Snapshot, Tool},
     config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
@@ -121,8 +121,9 @@ impl<'a> Rules<'a> {
         if let Some((kind, hold)) = held::hold(self.snapshot, entry, target.thing()) {
             return Err(Refusal::Held(target.thing(), kind, hold));
         }
-        let Thing::Tool(tool) = target.thing() else {
-            return Ok(entry);
+        let tool = match target.thing() {
+            Thing::Tool(tool) => tool,
+            _ => return Ok(entry),
         };
         if self.snapshot.tool(server, tool).is_some() {
             return Ok(entry);
@@ -134,6 +135,22 @@ impl<'a> Rules<'a> {
             return Err(Refusal::ToolOff(tool));
         }
         Ok(entry)
+    }
+
+    /// Why what one connection lists of the admitted thing may not be had.
+    pub(super) fn check_listed(
+        self,
+        admitted: &Admitted,
+        listed: &ServerCatalog,
+    ) -> Result<(), Failure> {
+        let (server, thing) = (admitted.server().as_str(), admitted.target().thing());
+        let Ok(entry) = self.find(server) else {
+            return Ok(());
+        };
+        match held::hold_of_instance(self.snapshot, entry, listed, thing) {
+            Some((kind, hold)) => Err(held::refusal(server, thing, kind, hold).of_server(server)),
+            None => Ok(()),
+        }
     }
 
     /// Whether a server that is lenient about spelling could take a name that it does not list for that of a tool which is switched
@@ -351,7 +368,7 @@ mod tests {
     use super::*;
     use crate::{
         approvals::{Ledger, Listed, Lock, PinPolicy},
-        catalog::{Listing, ServerCatalog},
+        catalog::Listing,
         config::{self, Surroundings},
         wire::{Raw, Revision},
     };

@@ -21,6 +21,7 @@ use crate::{
     catalog::ServerCatalog,
     config::{SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
+    gate::Gate,
     link::{Link, LinkError},
     log_limit::LogLimit,
     names::ServerName,
@@ -43,6 +44,8 @@ pub struct Upstream(pub(in crate::upstream) Arc<UpstreamShared>);
 pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) name: ServerName,
     pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
+    /// Asked once more before anything is sent.
+    pub(in crate::upstream) gate: Gate,
     pub(in crate::upstream) commands: mpsc::Sender<Command>,
     pub(in crate::upstream) status: watch::Sender<Status>,
     pub(in crate::upstream) live: ArcSwapOption<Live>,
