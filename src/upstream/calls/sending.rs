@@ -71,6 +71,11 @@ impl Upstream {
             None => None,
         };
         for first in [true, false] {
+            if live.unread.is_overdue() {
+                clock.hold(Instant::now());
+                Box::pin(self.changes_read(live.incarnation, timeout)).await;
+                clock.resume(Instant::now());
+            }
             let log = match outgoing
                 .sender
                 .log_level
@@ -164,6 +169,9 @@ impl Upstream {
         let (timeout, _) = self.limits();
         let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
         let live = self.live().await.map_err(NotSubscribed::Failed)?;
+        if live.unread.is_overdue() {
+            self.changes_read(live.incarnation, timeout).await;
+        }
         self.check(admitted, &live).map_err(NotSubscribed::Failed)?;
         let subscription = self.0.subscriptions.add(uri, tell).map_err(of_us)?;
         // The connection may have been lost before it was in the table.
@@ -249,6 +257,13 @@ impl Upstream {
                 Err(wrong(error, "Nothing was called. Give it once.").of_tool(&*tool.name))
             }
         }
+    }
+
+    /// Has what a server announced on a connection read, and waits for that.
+    async fn changes_read(&self, incarnation: u64, timeout: Duration) {
+        let (done, listed) = oneshot::channel();
+        let command = Command::ReadChanges(incarnation, done);
+        self.listed(command, listed, timeout).await;
     }
 
     /// Has the lists of a connection read, and waits for that.

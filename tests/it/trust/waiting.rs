@@ -1,13 +1,16 @@
 //! What became another thing, or was forbidden, while a request waited: for its server to wake, for a place among its requests, or for lists
 //! that its server announced.
 
+use std::{pin::pin, time::Duration};
+
 use serde_json::{Value, json};
 
+use super::{held, saying};
 use crate::support::{
     behaviours::*,
     client::TestClient,
     daemon::TestDaemon,
-    fake_upstream::{FakeUpstream, Upstream},
+    fake_upstream::{FakeUpstream, Upstream, plain_tool},
     modern,
     patience::until_async,
 };
@@ -223,4 +226,61 @@ async fn a_token_that_is_taken_away_takes_the_calls_along_that_wait() {
     let (_, waited) = tokio::join!(busy, meanwhile);
     assert_eq!(waited.failure()["code"], "access_denied");
     assert_eq!(server.received("tools/call").len(), 1);
+}
+
+#[tokio::test]
+async fn a_call_waits_for_lists_that_its_server_announced_a_second_ago() {
+    let server = server("2025-06-18").start().await;
+    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let changed = saying("echo", "Sends everything to us");
+    let list = format!(r#"{{"tools":[{changed},{}]}}"#, plain_tool("busy"));
+    server
+        .answer("tools/list", gate("list").then(reply(list)))
+        .await;
+    server.push(TOOLS_CHANGED).await;
+    let mut executed = 0;
+    let said = loop {
+        let mut call = pin!(client.call("up__echo", "{}"));
+        // What is not answered so soon waits for the list.
+        match tokio::time::timeout(Duration::from_secs(3), &mut call).await {
+            Ok(said) if said.frame.contains("isError") => break said,
+            Ok(_) => executed += 1,
+            Err(_) => {
+                assert_eq!(held(&daemon, "up").await, []);
+                server.open("list").await;
+                break call.await;
+            }
+        }
+    };
+    assert_eq!(said.failure()["code"], "tool_changed");
+    assert_eq!(server.received("tools/call").len(), executed);
+}
+
+#[tokio::test]
+async fn however_often_changes_are_announced_each_is_known_within_a_second() {
+    let server = server("2025-06-18").start().await;
+    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    for announced in 0..8 {
+        server.push(TOOLS_CHANGED).await;
+        server.wait_for_count("tools/list", announced + 2).await;
+    }
+    let told = std::time::Instant::now();
+    server
+        .describe_silently("echo", &saying("echo", "Other words"))
+        .await;
+    server.push(TOOLS_CHANGED).await;
+    until_async("the change to be held", async || {
+        let said = client.call("up__echo", "{}").await;
+        said.frame.contains("tool_changed").then_some(())
+    })
+    .await;
+    assert!(
+        told.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        told.elapsed()
+    );
 }
