@@ -34,8 +34,8 @@ pub(super) fn hold(
     })
 }
 
-/// The same for a URI that no list has: another spelling of one that is held, or an expansion of a template that is, unless one that is not
-/// held describes it more closely.
+/// The same for a URI that no list has: another spelling of one that is held, an expansion of a template that is, unless one that is not
+/// held describes it more closely, or, while anything is held, whatever nothing describes.
 fn unlisted(
     snapshot: &Snapshot,
     entry: &ServerEntry,
@@ -47,7 +47,10 @@ fn unlisted(
         return None;
     }
     let known = snapshot.servers.get(&entry.name)?;
-    if known.resources.iter().any(|resource| *resource.uri == *uri) {
+    let mut templates = known.templates.iter();
+    if known.resources.iter().any(|resource| *resource.uri == *uri)
+        || templates.any(|template| *template.uri_template == *uri)
+    {
         return None;
     }
     if !uris::leads_where_it_says(uri) {
@@ -64,7 +67,11 @@ fn unlisted(
     let closest = fitting.max_by_key(|template| {
         let is_held = pins.hold(ThingKind::Template, template).is_some();
         (literal_length(template), is_held)
-    })?;
+    });
+    let Some(closest) = closest else {
+        // Nothing that is listed describes it, so nobody knows what the server takes it for.
+        return may_be_any(pins);
+    };
     let hold = pins.hold(ThingKind::Template, closest)?;
     Some((ThingKind::Template, *hold))
 }
@@ -297,6 +304,29 @@ mod tests {
         ] {
             assert!(!is_held("http://h/a/b", uri), "{uri}");
         }
+    }
+
+    #[test]
+    fn while_one_is_held_nothing_is_read_that_no_list_describes() {
+        let templates = ["chg://doc/t/{n}", "chg://plain"];
+        for uri in [
+            "chg://doc/one?",
+            "chg://doc/one?x=1",
+            "chg://doc/one;a",
+            "chg://doc/one:80",
+            "chg:doc/one",
+            "chg://doc/two",
+        ] {
+            assert!(is_held_beside("chg://doc/one", &templates, uri), "{uri}");
+        }
+        for uri in ["chg://doc/t/7", "chg://doc/t/{n}", "chg://plain"] {
+            assert!(!is_held_beside("chg://doc/one", &templates, uri), "{uri}");
+        }
+        assert!(is_held_beside(
+            "chg://doc/one",
+            &["{+any}"],
+            "chg://doc/one?"
+        ));
     }
 
     #[test]

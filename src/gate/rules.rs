@@ -34,6 +34,7 @@ pub(super) enum Refusal<'a> {
     /// The configuration of the server switches the tool off.
     ToolOff(&'a str),
     UnknownTool(&'a str),
+    UnknownPrompt(&'a str),
     /// Nobody has approved its definition.
     Held(&'a Thing<'a>, ThingKind, Hold),
 }
@@ -123,6 +124,9 @@ impl<'a> Rules<'a> {
         }
         let tool = match target.thing() {
             Thing::Tool(tool) => tool,
+            Thing::Prompt(prompt) if self.is_unlisted_prompt(entry, prompt) => {
+                return Err(Refusal::UnknownPrompt(prompt));
+            }
             _ => return Ok(entry),
         };
         if self.snapshot.tool(server, tool).is_some() {
@@ -135,6 +139,16 @@ impl<'a> Rules<'a> {
             return Err(Refusal::ToolOff(tool));
         }
         Ok(entry)
+    }
+
+    /// Whether a server lists prompts but not this one, and changes of it are held: what is in no list nobody has looked at.
+    fn is_unlisted_prompt(self, entry: &ServerEntry, prompt: &str) -> bool {
+        let known = self.snapshot.servers.get(&entry.name);
+        entry.tool_changes == ToolChanges::Hold
+            && known.is_some_and(|known| {
+                let mut prompts = known.prompts.iter();
+                !known.prompts.is_empty() && !prompts.any(|listed| *listed.name == *prompt)
+            })
     }
 
     /// Why what one connection lists of the admitted thing may not be had.
@@ -243,6 +257,7 @@ impl<'a> Rules<'a> {
             Refusal::Quarantined(_) => quarantined(server),
             Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
             Refusal::UnknownTool(tool) => self.unknown_tool(caller, server, tool).of_tool(*tool),
+            Refusal::UnknownPrompt(prompt) => self.unknown_prompt(caller, server, prompt),
             Refusal::Held(thing, kind, hold) => held::refusal(server, thing, *kind, *hold),
         };
         failure.of_server(server)
@@ -312,6 +327,22 @@ impl<'a> Rules<'a> {
         };
         let error = format!("the server {server:?} has no tool {tool:?}");
         Failure::new(ErrorCode::UnknownTool, error, hint)
+    }
+
+    fn unknown_prompt(self, caller: &Caller, server: &str, prompt: &str) -> Failure {
+        let known = self.snapshot.servers.get(server);
+        let names = known.iter().flat_map(|known| known.prompts.iter());
+        let is_visible = |name: &str| {
+            !self.snapshot.hides(server, ThingKind::Prompt, name)
+                && self.permit(caller, server, &Target::prompt(name)).is_ok()
+        };
+        let names = names.map(|prompt| &*prompt.name);
+        let hint = match names::closest_allowed(prompt, names, is_visible) {
+            Some(close) => format!("The closest name among its prompts is {close:?}."),
+            None => "Look the name up in the list of prompts.".to_owned(),
+        };
+        let error = format!("the server {server:?} has no prompt {prompt:?}");
+        Failure::new(ErrorCode::UnknownPrompt, error, hint)
     }
 }
 
