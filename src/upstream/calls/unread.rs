@@ -7,8 +7,8 @@ use std::{
 };
 
 /// A change that was announced so long ago is read before anything is sent. Calls are held to a definition within a second of the
-/// notification, so this is a little less.
-const OVERDUE: Duration = Duration::from_millis(900);
+/// notification, so this is less, by what a listing may take.
+const OVERDUE: Duration = Duration::from_millis(750);
 
 /// The oldest announcement that no listing covers which has ended.
 pub(in crate::upstream) struct UnreadChange {
