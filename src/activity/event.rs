@@ -8,6 +8,9 @@ use crate::{error_code::ErrorCode, fingerprint::Fingerprint};
 /// Who changes servers and settings.
 pub(super) const OPERATOR: &str = "operator";
 
+/// Who takes over an edit of the configuration, whoever made it.
+pub(super) const DAEMON: &str = "daemon";
+
 /// Something that happened.
 #[derive(Debug)]
 pub(super) struct ActivityEvent {

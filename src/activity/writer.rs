@@ -2,7 +2,9 @@
 //! workers of the runtime. Nobody waits for it; what cannot be written is kept up to a limit, and counted beyond.
 
 use std::{
-    fs, mem,
+    fs,
+    io::ErrorKind,
+    mem,
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::Arc,
@@ -13,7 +15,7 @@ use super::{
     Shared,
     block::NewRecord,
     difference::difference,
-    event::{ActivityEvent, EventKind, OPERATOR, OperatorChange},
+    event::{ActivityEvent, DAEMON, EventKind, OperatorChange},
     failures::{FileError, StoreError},
     line::{self, RecordLines},
     queue::Waiting,
@@ -123,9 +125,12 @@ impl RecordWriter {
         let detail = difference(&self.settings, &settings);
         self.redaction = Redaction::new(settings.secrets());
         self.settings = settings;
+        if !self.is_wanted() {
+            self.remove_all();
+        }
         if let Some(detail) = detail {
             let change = OperatorChange {
-                caller: OPERATOR.into(),
+                caller: DAEMON.into(),
                 action: "reload",
                 detail: Some(detail),
                 ..OperatorChange::default()
@@ -209,7 +214,7 @@ impl RecordWriter {
     pub(super) fn commit(&mut self) {
         self.lines.close();
         if !self.is_wanted() {
-            return;
+            return self.remove_all();
         }
         // A file that was found to be damaged is followed by a new one at once.
         for _ in 0..=MOST_SET_ASIDE {
@@ -229,6 +234,27 @@ impl RecordWriter {
                 Err(StoreError::Io(why)) => return self.close(&why),
             }
         }
+    }
+
+    /// Nothing is to be on disk: not what waits, and not what was kept before. The file goes as a whole, because what is removed from it
+    /// could still be read in it.
+    fn remove_all(&mut self) {
+        self.pending.clear();
+        self.pending_bytes = 0;
+        let file = self.path.display();
+        match fs::remove_file(&self.path) {
+            Ok(()) => {
+                tracing::info!(target: line::TARGET, %file, "the records of the activity log are removed: none are to be kept");
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => (),
+            Err(error) => return self.problem(&format!("{file} cannot be removed: {error}")),
+        }
+        self.shared.publish(None);
+        self.file = FileState::Closed {
+            again: Instant::now(),
+        };
+        let mut status = self.shared.status.lock();
+        (status.records, status.size_bytes) = (0, 0);
     }
 
     fn write_to(&mut self, store: &ActivityStore) -> Result<(), StoreError> {

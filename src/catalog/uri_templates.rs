@@ -41,11 +41,11 @@ pub fn fits(template: &str, uri: &str) -> bool {
 }
 
 /// What is left of a URI, or of a template, without the differences that servers are lenient about: those of [`uris::folded`], a fragment, a
-/// slash at the end.
+/// slash or an empty query at the end.
 pub fn loosely(uri: &str) -> String {
     let address = uri.split('#').next().unwrap_or_default();
     let folded = uris::folded(address);
-    folded.trim_end_matches('/').to_owned()
+    folded.trim_end_matches(['/', '?']).to_owned()
 }
 
 /// Whether a URI may be an expansion of a template to a server that is lenient about its spelling.
@@ -101,6 +101,7 @@ mod tests {
             "note://x#part",
             "note://%78",
             "note://x/",
+            "note://x?",
             " note://x",
         ] {
             assert_eq!(loosely(uri), "note:/x", "{uri}");

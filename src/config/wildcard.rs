@@ -109,6 +109,14 @@ impl NamePattern {
         if parts.is_some_and(|(server, name)| server.is_empty() || name.is_empty()) {
             return Err("names a server or a tool of no characters".to_owned());
         }
+        if let Some((server, name)) = parts
+            && let Some(rest) = name.strip_prefix('_')
+            && pattern
+                .get(server.len()..)
+                .is_some_and(|rest| rest.starts_with("__"))
+        {
+            return Err(ambiguous((server, name), rest));
+        }
         Ok(Self {
             whole: Wildcard::new(pattern),
             parts: parts.map(|(server, name)| (Wildcard::new(server), Wildcard::new(name))),
@@ -169,11 +177,24 @@ impl NamePattern {
     }
 }
 
+/// Why three underscores part nothing: each reading is about a server that the other leaves alone.
+fn ambiguous((server, name): (&str, &str), rest: &str) -> String {
+    let other = match rest {
+        "" => String::new(),
+        rest => format!(", or \"{server}_:{rest}\" for {rest:?} of the server \"{server}_\""),
+    };
+    format!(
+        "may mean two servers; write \"{server}:{name}\" for {name:?} of the server {server:?}{other}"
+    )
+}
+
 /// A pattern of resources: on the URI, or `server__URI`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UriPattern {
     server: Option<Wildcard>,
     uri: Wildcard,
+    /// The other reading where three underscores stand between: the server's name may end in one.
+    other: Option<(Wildcard, Wildcard)>,
     written: Box<str>,
 }
 
@@ -188,9 +209,14 @@ impl UriPattern {
         let parts = parts.filter(|(server, uri)| {
             !server.is_empty() && !uri.is_empty() && server.chars().all(is_server)
         });
+        let other = parts.and_then(|(server, uri)| {
+            let rest = uri.strip_prefix('_').filter(|rest| !rest.is_empty())?;
+            Some((Wildcard::new(&format!("{server}_")), Wildcard::new(rest)))
+        });
         Ok(Self {
             server: parts.map(|(server, _)| Wildcard::new(server)),
             uri: Wildcard::new(parts.map_or(pattern, |(_, uri)| uri)),
+            other,
             written: pattern.into(),
         })
     }
@@ -202,27 +228,36 @@ impl UriPattern {
 
     /// Whether it matches a resource of a server, by the server's own URI.
     pub fn matches(&self, server: &str, uri: &str) -> bool {
-        self.is_of(server) && self.uri.matches(uri)
+        let mut readings = self.readings(server);
+        readings.any(|pattern| pattern.matches(uri))
     }
 
     /// The same for a URI that may be spelt otherwise, after `fold`.
     pub fn matches_folded(&self, server: &str, uri: &str, fold: impl Fn(&str) -> String) -> bool {
-        self.is_of(server) && self.uri.folded(&fold).matches(&fold(uri))
+        let mut readings = self.readings(server);
+        readings.any(|pattern| pattern.folded(&fold).matches(&fold(uri)))
     }
 
     /// How much of a server's resources it matches.
     pub fn coverage(&self, server: &str) -> Coverage {
-        match (self.is_of(server), self.uri.matches_all()) {
-            (false, _) => Coverage::Nothing,
-            (true, false) => Coverage::Something,
-            (true, true) => Coverage::Everything,
-        }
+        let covered = self.readings(server).map(|pattern| {
+            if pattern.matches_all() {
+                Coverage::Everything
+            } else {
+                Coverage::Something
+            }
+        });
+        covered.max().unwrap_or(Coverage::Nothing)
     }
 
-    fn is_of(&self, server: &str) -> bool {
-        self.server
-            .as_ref()
-            .is_none_or(|servers| servers.matches(server))
+    /// What it says of the URIs of a server, by each reading that is about this server.
+    fn readings(&self, server: &str) -> impl Iterator<Item = &Wildcard> {
+        let servers = self.server.as_ref();
+        let first = servers.is_none_or(|servers| servers.matches(server));
+        let first = first.then_some(&self.uri);
+        let other = self.other.as_ref();
+        let other = other.filter(|(servers, _)| servers.matches(server));
+        first.into_iter().chain(other.map(|(_, uri)| uri))
     }
 }
 
@@ -324,6 +359,32 @@ mod tests {
                 .matches_built_in("call_tool_read")
         };
         assert!(own("call_tool_*") && own("*") && !own("*__*") && !own("call:*"));
+    }
+
+    #[test]
+    fn three_underscores_part_nothing() {
+        for (written, one, other) in [
+            ("x___y", r#""x:_y""#, r#""x_:y""#),
+            ("x____y", r#""x:__y""#, r#""x_:_y""#),
+            ("x___*", r#""x:_*""#, r#""x_:*""#),
+            ("*___y:z", r#""*:_y:z""#, r#""*_:y:z""#),
+        ] {
+            let refused = NamePattern::parse(written).expect_err(written);
+            assert!(
+                refused.contains(one) && refused.contains(other),
+                "{written}: {refused}"
+            );
+        }
+        assert!(NamePattern::parse("x___").is_err());
+        for clear in ["x:_y", "x_:y", "x__y___z", "x:a___b"] {
+            assert!(NamePattern::parse(clear).is_ok(), "{clear}");
+        }
+        // For resources there is no other spelling, so both readings count.
+        let of_resources = UriPattern::parse("x___doc://a").expect("a pattern");
+        assert!(of_resources.matches("x_", "doc://a"));
+        assert!(of_resources.matches("x", "_doc://a"));
+        assert!(!of_resources.matches("x", "doc://a"));
+        assert_eq!(of_resources.coverage("x_"), Coverage::Something);
     }
 
     #[test]

@@ -2,11 +2,12 @@
 
 use crate::{
     approvals::{Hold, HoldReason, Pins, ThingKind},
-    catalog::{Snapshot, fits_loosely, literal_length, loosely},
+    catalog::{ServerCatalog, Snapshot, fits_loosely, literal_length, loosely},
     config::{ServerEntry, ToolChanges},
     error_code::{ErrorCode, Failure},
+    fingerprint::Fingerprint,
     visible::uris,
-    wire::Thing,
+    wire::{Raw, Thing},
 };
 
 /// Limit: the longest name that a refusal repeats which the caller may not have written itself.
@@ -33,8 +34,8 @@ pub(super) fn hold(
     })
 }
 
-/// The same for a URI that no list has: another spelling of one that is held, or an expansion of a template that is, unless one that is not
-/// held describes it more closely.
+/// The same for a URI that no list has: another spelling of one that is held, an expansion of a template that is, unless one that is not
+/// held describes it more closely, or, while anything is held, whatever nothing describes.
 fn unlisted(
     snapshot: &Snapshot,
     entry: &ServerEntry,
@@ -46,7 +47,10 @@ fn unlisted(
         return None;
     }
     let known = snapshot.servers.get(&entry.name)?;
-    if known.resources.iter().any(|resource| *resource.uri == *uri) {
+    let mut templates = known.templates.iter();
+    if known.resources.iter().any(|resource| *resource.uri == *uri)
+        || templates.any(|template| *template.uri_template == *uri)
+    {
         return None;
     }
     if !uris::leads_where_it_says(uri) {
@@ -63,9 +67,78 @@ fn unlisted(
     let closest = fitting.max_by_key(|template| {
         let is_held = pins.hold(ThingKind::Template, template).is_some();
         (literal_length(template), is_held)
-    })?;
+    });
+    let Some(closest) = closest else {
+        // Nothing that is listed describes it, so nobody knows what the server takes it for.
+        return may_be_any(pins);
+    };
     let hold = pins.hold(ThingKind::Template, closest)?;
     Some((ThingKind::Template, *hold))
+}
+
+/// Why a prompt or resource may not be had of an instance that describes it otherwise than the server is known to: the scanner objects, and
+/// nobody approved that text.
+pub(super) fn hold_of_instance(
+    snapshot: &Snapshot,
+    entry: &ServerEntry,
+    listed: &ServerCatalog,
+    thing: &Thing<'_>,
+) -> Option<(ThingKind, Hold)> {
+    if entry.tool_changes != ToolChanges::Hold {
+        return None;
+    }
+    let (kind, name, definition) = suspicious(listed, thing)?;
+    let fingerprint = Fingerprint::of_value(definition);
+    let pins = snapshot.pins.get(&entry.name);
+    let approved = pins.and_then(|pins| pins.ledger.approved.get(&(kind, name.into())));
+    let is_approved = approved.is_some_and(|approved| approved.fingerprint == fingerprint);
+    let reason = HoldReason::Objected;
+    (!is_approved).then_some((
+        kind,
+        Hold {
+            reason,
+            fingerprint,
+        },
+    ))
+}
+
+/// What a list says of a prompt or a resource, if the scanner objects to it.
+fn suspicious<'a>(
+    listed: &'a ServerCatalog,
+    thing: &Thing<'_>,
+) -> Option<(ThingKind, &'a str, &'a Raw)> {
+    match thing {
+        Thing::Prompt(name) => {
+            let mut prompts = listed.prompts.iter();
+            let found = prompts.find(|prompt| *prompt.name == **name)?;
+            let is_suspicious = found.is_suspicious;
+            is_suspicious.then_some((ThingKind::Prompt, &*found.name, &found.definition))
+        }
+        Thing::Resource(uri) => {
+            let mut resources = listed.resources.iter();
+            if let Some(found) = resources.find(|resource| *resource.uri == **uri) {
+                let is_suspicious = found.is_suspicious;
+                return is_suspicious.then_some((
+                    ThingKind::Resource,
+                    &*found.uri,
+                    &found.definition,
+                ));
+            }
+            let templates = listed.templates.iter();
+            let fitting = templates.filter(|known| {
+                *known.uri_template == **uri || fits_loosely(&known.uri_template, uri)
+            });
+            let closest = fitting
+                .max_by_key(|known| (literal_length(&known.uri_template), known.is_suspicious))?;
+            let is_suspicious = closest.is_suspicious;
+            is_suspicious.then_some((
+                ThingKind::Template,
+                &*closest.uri_template,
+                &closest.definition,
+            ))
+        }
+        Thing::Tool(_) | Thing::Task(_) | Thing::Nothing => None,
+    }
 }
 
 /// What a URI may lead to that does not say where it leads: anything that is held. The first by name.
@@ -150,15 +223,19 @@ mod tests {
     use super::*;
     use crate::{
         approvals::{Ledger, Listed, PinPolicy},
-        catalog::{Listing, ServerCatalog},
+        catalog::Listing,
         config::{self, Surroundings},
-        fingerprint::Fingerprint,
         names::ServerName,
-        wire::{Raw, Revision},
+        wire::Revision,
     };
 
     /// Whether reading this of a server is refused that has a held resource of this URI, and a template for everything.
     fn is_held(held: &str, asked: &str) -> bool {
+        is_held_beside(held, &["{+any}"], asked)
+    }
+
+    /// The same beside these templates.
+    fn is_held_beside(held: &str, templates: &[&str], asked: &str) -> bool {
         let surroundings = Surroundings {
             lookup: &|_| None,
             folder: Path::new("/"),
@@ -173,9 +250,10 @@ mod tests {
             tools: vec![],
             prompts: vec![],
             resources: vec![resource.clone()],
-            templates: vec![Raw::author(
-                &json!({ "uriTemplate": "{+any}", "name": "t" }),
-            )],
+            templates: templates
+                .iter()
+                .map(|template| Raw::author(&json!({ "uriTemplate": template, "name": "t" })))
+                .collect(),
         };
         let known = Arc::new(ServerCatalog::ingest(&server, "e", listing));
         let listed = [Listed {
@@ -226,6 +304,29 @@ mod tests {
         ] {
             assert!(!is_held("http://h/a/b", uri), "{uri}");
         }
+    }
+
+    #[test]
+    fn while_one_is_held_nothing_is_read_that_no_list_describes() {
+        let templates = ["chg://doc/t/{n}", "chg://plain"];
+        for uri in [
+            "chg://doc/one?",
+            "chg://doc/one?x=1",
+            "chg://doc/one;a",
+            "chg://doc/one:80",
+            "chg:doc/one",
+            "chg://doc/two",
+        ] {
+            assert!(is_held_beside("chg://doc/one", &templates, uri), "{uri}");
+        }
+        for uri in ["chg://doc/t/7", "chg://doc/t/{n}", "chg://plain"] {
+            assert!(!is_held_beside("chg://doc/one", &templates, uri), "{uri}");
+        }
+        assert!(is_held_beside(
+            "chg://doc/one",
+            &["{+any}"],
+            "chg://doc/one?"
+        ));
     }
 
     #[test]

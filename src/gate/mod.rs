@@ -1,8 +1,8 @@
 //! The one place that decides what a caller may have of an upstream.
 //!
 //! [`Gate::admit`] is the only maker of [`Admitted`], and `upstream` sends nothing on a caller's behalf but what was made from one:
-//! a new face (REST, a script, a built-in tool) cannot forget a check or send something else, it would not compile. Lists and
-//! searches ask the same [`Rules`].
+//! a new face (REST, a script, a built-in tool) cannot forget a check or send something else, it would not compile. What waited is
+//! asked for once more before it is sent ([`Gate::renew`]). Lists and searches ask the same [`Rules`].
 
 mod classify;
 mod held;
@@ -28,7 +28,7 @@ pub use self::{
 };
 use crate::{
     access::Caller,
-    catalog::{Catalog, Snapshot},
+    catalog::{Catalog, ServerCatalog, Snapshot},
     config::Settings,
     error_code::Failure,
     wire::Target,
@@ -84,7 +84,8 @@ impl Gate {
         server: &str,
         target: Target<'_>,
     ) -> Result<Admitted, Failure> {
-        self.with_rules(|rules| ticket(rules, caller, server, target))
+        let (settings, snapshot) = (self.settings.borrow(), self.catalog.glance());
+        ticket((&settings, &snapshot), caller, server, target)
     }
 
     /// [`Gate::admit`] for a tool that is called as `variant`.
@@ -95,11 +96,32 @@ impl Gate {
         server: &str,
         tool: &str,
     ) -> Result<Admitted, Failure> {
-        self.with_rules(|rules| {
-            let ticket = ticket(rules, caller, server, Target::tool(tool))?;
-            rules.check_variant(variant, server, tool)?;
-            Ok(ticket)
-        })
+        let (settings, snapshot) = (self.settings.borrow(), self.catalog.glance());
+        let ticket = ticket((&settings, &snapshot), caller, server, Target::tool(tool))?;
+        Rules::new(&settings, &snapshot).check_variant(variant, server, tool)?;
+        Ok(ticket.declared(variant))
+    }
+
+    /// Whether what was admitted may still be had, and why not. While it waited, a definition may have become another, a rule may have been
+    /// added, or a credential taken away. Where nothing of the kind happened this is two comparisons.
+    pub fn renew(&self, admitted: &Admitted) -> Result<(), Failure> {
+        let (settings, snapshot) = (self.settings.borrow(), self.catalog.glance());
+        if admitted.rests_on(&settings, &snapshot) {
+            return Ok(());
+        }
+        let rules = Rules::new(&settings, &snapshot);
+        let server = admitted.server().as_str();
+        rules.decide(admitted.caller(), server, admitted.target())?;
+        match (admitted.variant(), admitted.tool()) {
+            (Some(variant), Some(tool)) => rules.check_variant(variant, server, tool),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the scanner lets through what one connection lists of the admitted thing, where that is not what is known of the server: what
+    /// an instance of it lists is in no ledger. Of tools their fingerprints decide.
+    pub fn check_listed(&self, admitted: &Admitted, listed: &ServerCatalog) -> Result<(), Failure> {
+        self.with_rules(|rules| rules.check_listed(admitted, listed))
     }
 
     /// Whether a server of this name may be used, and something of it is for this caller.
@@ -126,14 +148,15 @@ impl Gate {
 
 /// The ticket for this of the server, if the rules let it through.
 fn ticket(
-    rules: Rules<'_>,
+    (settings, snapshot): (&Arc<Settings>, &Snapshot),
     caller: &Caller,
     server: &str,
     target: Target<'_>,
 ) -> Result<Admitted, Failure> {
+    let rules = Rules::new(settings, snapshot);
     let (name, fingerprint) = rules.admit(caller, server, &target)?;
-    let is_locked = rules.snapshot.is_locked();
-    Ok(Admitted::new(caller, name, target, fingerprint, is_locked))
+    let basis = (settings, snapshot);
+    Ok(Admitted::new(caller, name, target, fingerprint, basis))
 }
 
 impl Moment {

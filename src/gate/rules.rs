@@ -1,10 +1,10 @@
 //! The rules themselves: pure, over one state of settings and catalog. Usable without a daemon.
 
-use super::{Effect, Standing, Variant, effect, held, standing};
+use super::{Admitted, Effect, Standing, Variant, effect, held, standing};
 use crate::{
     access::Caller,
     approvals::{Hold, ThingKind},
-    catalog::{Snapshot, Tool},
+    catalog::{ServerCatalog, Snapshot, Tool},
     config::{BrokenEntry, ServerEntry, Settings, ToolChanges},
     error_code::{ErrorCode, Failure},
     fingerprint::Fingerprint,
@@ -34,6 +34,7 @@ pub(super) enum Refusal<'a> {
     /// The configuration of the server switches the tool off.
     ToolOff(&'a str),
     UnknownTool(&'a str),
+    UnknownPrompt(&'a str),
     /// Nobody has approved its definition.
     Held(&'a Thing<'a>, ThingKind, Hold),
 }
@@ -121,8 +122,12 @@ impl<'a> Rules<'a> {
         if let Some((kind, hold)) = held::hold(self.snapshot, entry, target.thing()) {
             return Err(Refusal::Held(target.thing(), kind, hold));
         }
-        let Thing::Tool(tool) = target.thing() else {
-            return Ok(entry);
+        let tool = match target.thing() {
+            Thing::Tool(tool) => tool,
+            Thing::Prompt(prompt) if self.is_unlisted_prompt(entry, prompt) => {
+                return Err(Refusal::UnknownPrompt(prompt));
+            }
+            _ => return Ok(entry),
         };
         if self.snapshot.tool(server, tool).is_some() {
             return Ok(entry);
@@ -134,6 +139,32 @@ impl<'a> Rules<'a> {
             return Err(Refusal::ToolOff(tool));
         }
         Ok(entry)
+    }
+
+    /// Whether a server lists prompts but not this one, and changes of it are held: what is in no list nobody has looked at.
+    fn is_unlisted_prompt(self, entry: &ServerEntry, prompt: &str) -> bool {
+        let known = self.snapshot.servers.get(&entry.name);
+        entry.tool_changes == ToolChanges::Hold
+            && known.is_some_and(|known| {
+                let mut prompts = known.prompts.iter();
+                !known.prompts.is_empty() && !prompts.any(|listed| *listed.name == *prompt)
+            })
+    }
+
+    /// Why what one connection lists of the admitted thing may not be had.
+    pub(super) fn check_listed(
+        self,
+        admitted: &Admitted,
+        listed: &ServerCatalog,
+    ) -> Result<(), Failure> {
+        let (server, thing) = (admitted.server().as_str(), admitted.target().thing());
+        let Ok(entry) = self.find(server) else {
+            return Ok(());
+        };
+        match held::hold_of_instance(self.snapshot, entry, listed, thing) {
+            Some((kind, hold)) => Err(held::refusal(server, thing, kind, hold).of_server(server)),
+            None => Ok(()),
+        }
     }
 
     /// Whether a server that is lenient about spelling could take a name that it does not list for that of a tool which is switched
@@ -226,6 +257,7 @@ impl<'a> Rules<'a> {
             Refusal::Quarantined(_) => quarantined(server),
             Refusal::ToolOff(tool) => tool_off(server, tool).of_tool(*tool),
             Refusal::UnknownTool(tool) => self.unknown_tool(caller, server, tool).of_tool(*tool),
+            Refusal::UnknownPrompt(prompt) => self.unknown_prompt(caller, server, prompt),
             Refusal::Held(thing, kind, hold) => held::refusal(server, thing, *kind, *hold),
         };
         failure.of_server(server)
@@ -296,6 +328,22 @@ impl<'a> Rules<'a> {
         let error = format!("the server {server:?} has no tool {tool:?}");
         Failure::new(ErrorCode::UnknownTool, error, hint)
     }
+
+    fn unknown_prompt(self, caller: &Caller, server: &str, prompt: &str) -> Failure {
+        let known = self.snapshot.servers.get(server);
+        let names = known.iter().flat_map(|known| known.prompts.iter());
+        let is_visible = |name: &str| {
+            !self.snapshot.hides(server, ThingKind::Prompt, name)
+                && self.permit(caller, server, &Target::prompt(name)).is_ok()
+        };
+        let names = names.map(|prompt| &*prompt.name);
+        let hint = match names::closest_allowed(prompt, names, is_visible) {
+            Some(close) => format!("The closest name among its prompts is {close:?}."),
+            None => "Look the name up in the list of prompts.".to_owned(),
+        };
+        let error = format!("the server {server:?} has no prompt {prompt:?}");
+        Failure::new(ErrorCode::UnknownPrompt, error, hint)
+    }
 }
 
 /// The refusal of whatever access rules keep from a caller: the same on every way in.
@@ -351,7 +399,7 @@ mod tests {
     use super::*;
     use crate::{
         approvals::{Ledger, Listed, Lock, PinPolicy},
-        catalog::{Listing, ServerCatalog},
+        catalog::Listing,
         config::{self, Surroundings},
         wire::{Raw, Revision},
     };

@@ -1,17 +1,22 @@
 //! The ticket of what was let through, and the message that is made from it. Only [`Gate`](super::Gate) makes tickets, only a
 //! ticket makes messages, and an upstream sends nothing else on a caller's behalf.
 
-use super::held;
+use std::sync::Arc;
+
+use super::{Variant, held};
 use crate::{
     access::Caller,
     approvals::{Hold, HoldReason, ThingKind},
+    catalog::Snapshot,
+    config::Settings,
     error_code::Failure,
     fingerprint::Fingerprint,
     names::ServerName,
     wire::{Edit, Raw, RpcError, Target, Thing},
 };
 
-/// What was let through: who may send what to whom. An upstream sends it only if a tool still is the one that was admitted.
+/// What was let through: who may send what to whom. An upstream sends it only if a tool still is the one that was admitted, and the gate
+/// would let it through once more.
 #[derive(Debug, Clone)]
 pub struct Admitted {
     caller: Caller,
@@ -19,6 +24,22 @@ pub struct Admitted {
     target: Target<'static>,
     fingerprint: Option<Fingerprint>,
     is_locked: bool,
+    /// As what a tool is called, where that was declared.
+    variant: Option<Variant>,
+    basis: Basis,
+}
+
+/// What was in force and known when something was admitted. Keeps nothing of the catalog alive, however long a call takes.
+#[derive(Clone)]
+struct Basis {
+    settings: Arc<Settings>,
+    generation: u64,
+}
+
+impl std::fmt::Debug for Basis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Basis").field(&self.generation).finish()
+    }
 }
 
 /// A message as it is sent: the admitted method, and params with the admitted name in them.
@@ -34,15 +55,38 @@ impl Admitted {
         server: &ServerName,
         target: Target<'_>,
         fingerprint: Option<Fingerprint>,
-        is_locked: bool,
+        (settings, snapshot): (&Arc<Settings>, &Snapshot),
     ) -> Self {
         Self {
             caller: caller.clone(),
             server: server.clone(),
             target: target.into_owned(),
             fingerprint,
-            is_locked,
+            is_locked: snapshot.is_locked(),
+            variant: None,
+            basis: Basis {
+                settings: settings.clone(),
+                generation: snapshot.generation,
+            },
         }
+    }
+
+    /// The same for a tool that is called as this.
+    pub(super) fn declared(self, variant: Variant) -> Self {
+        Self {
+            variant: Some(variant),
+            ..self
+        }
+    }
+
+    /// As what it is called, where that was declared.
+    pub(super) fn variant(&self) -> Option<Variant> {
+        self.variant
+    }
+
+    /// Whether it was admitted over this very state of settings and catalog.
+    pub(super) fn rests_on(&self, settings: &Arc<Settings>, snapshot: &Snapshot) -> bool {
+        self.basis.generation == snapshot.generation && Arc::ptr_eq(&self.basis.settings, settings)
     }
 
     /// On whose behalf.

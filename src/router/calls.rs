@@ -10,6 +10,7 @@ use crate::{
     approvals::ThingKind,
     call_context::CallContext,
     catalog::Owner,
+    config::Settings,
     error_code::{ErrorCode, Failure},
     forward::{EndpointKind, ForwardRequest},
     names::{self, ServerName},
@@ -55,9 +56,13 @@ impl Router {
                     let cutting = cutting.filter(|cutting| cutting.note_ours(tool.name));
                     return tool.run(self, context, params, cutting).await;
                 }
-                self.offered_tool(context, offered).await?
+                let found = self.offered_tool(context, offered).await;
+                found.inspect_err(|_| self.note_parts(record, &target, offered))?
             }
-            Thing::Prompt(offered) => self.offered_prompt(&context.caller, offered)?,
+            Thing::Prompt(offered) => {
+                let found = self.offered_prompt(&context.caller, offered);
+                found.inspect_err(|_| self.note_parts(record, &target, offered))?
+            }
             Thing::Resource(uri) => {
                 let owner = self.owner_of(&context.caller, uri)?;
                 (owner.server, owner.uri)
@@ -106,6 +111,16 @@ impl Router {
         }))
     }
 
+    /// Has the record of a name that no list has say which server it begins with: people look for what was refused by server. Nobody decides
+    /// by it.
+    fn note_parts(&self, record: &mut OpenCall, target: &Target<'_>, offered: &str) {
+        let settings = self.settings();
+        if let Some((server, own_name)) = parts(&settings, offered).next() {
+            let own = target.clone().renamed(own_name);
+            record.is_of(Some(server.as_str()), own.thing());
+        }
+    }
+
     /// Whose tool is offered under this name, and its own name.
     pub(super) async fn offered_tool(
         &self,
@@ -130,12 +145,7 @@ impl Router {
     /// it. What is denied to the caller stays unknown, as it is to every list.
     fn refusal_of_unlisted(&self, caller: &Caller, offered: &str) -> Option<Failure> {
         let now = self.0.gate.now();
-        let settings = now.settings();
-        let broken = settings.broken.iter();
-        let broken = broken.filter_map(|entry| ServerName::parse(&entry.name).ok());
-        let mut servers = settings.servers.keys().cloned().chain(broken);
-        servers.find_map(|server| {
-            let tool = names::tool_part(&server, offered)?;
+        parts(now.settings(), offered).find_map(|(server, tool)| {
             let refused = now
                 .rules()
                 .decide(caller, server.as_str(), &Target::tool(tool));
@@ -250,4 +260,18 @@ impl Router {
             hint,
         ))
     }
+}
+
+/// The configured servers that an offered name begins with, and what it says after each.
+fn parts<'a>(
+    settings: &'a Settings,
+    offered: &'a str,
+) -> impl Iterator<Item = (ServerName, &'a str)> {
+    let broken = settings.broken.iter();
+    let broken = broken.filter_map(|entry| ServerName::parse(&entry.name).ok());
+    let servers = settings.servers.keys().cloned().chain(broken);
+    servers.filter_map(move |server| {
+        let own_name = names::tool_part(&server, offered)?;
+        Some((server, own_name))
+    })
 }

@@ -94,7 +94,7 @@ async fn a_call_is_recorded_however_it_ends() {
         ("echo", "ok", "-"),
         ("refuse", "rpc_error", "-32001"),
         ("fail", "tool_error", "-"),
-        ("up__nothing", "invalid", "-32602"),
+        ("nothing", "invalid", "-32602"),
         ("call_tool_read", "invalid", "invalid_arguments"),
         ("hang", "failed", "timed_out"),
         ("hang", "withdrawn", "-"),
@@ -238,10 +238,43 @@ async fn arguments_are_kept_as_the_setting_says_and_an_edit_counts_at_once() {
     call(json!({ "token": "***", "a": 1 })).await;
     let reloads = daemon.home().activity("kind=change").await;
     assert_eq!(
-        (reloads.len(), &reloads[0]["action"]),
-        (2, &json!("reload")),
+        (reloads.len(), &reloads[0]["action"], &reloads[0]["caller"]),
+        (2, &json!("reload"), &json!("daemon")),
         "{reloads:?}"
     );
+}
+
+#[tokio::test]
+async fn a_name_that_no_list_has_is_recorded_with_the_server_it_begins_with() {
+    let upstream = upstream().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .upstream_with("off", &upstream, json!({ "enabled": false }))
+        .upstream_with("held", &upstream, json!({ "quarantined": true }))
+        .start()
+        .await;
+    let client = ready(&daemon).await;
+    for name in ["off__echo", "held__nothing", "up__nothing", "stranger__x"] {
+        client.call(name, "{}").await;
+    }
+    client
+        .request("prompts/get", r#"{"name":"off__ask"}"#)
+        .await;
+    let found = daemon.home().activity("kind=call").await;
+    let parts = found.iter().rev().map(|record| {
+        let thing = ["tool", "prompt"].map(|key| record[key].as_str().unwrap_or_default());
+        (record["server"].as_str().unwrap_or("-"), thing.concat())
+    });
+    let expected = [
+        ("off", "echo"),
+        ("held", "nothing"),
+        ("up", "nothing"),
+        ("-", "stranger__x"),
+        ("off", "ask"),
+    ];
+    let expected = expected.map(|(server, name)| (server, name.to_owned()));
+    assert_eq!(parts.collect::<Vec<_>>(), expected);
+    assert_eq!(daemon.home().activity("server=off").await.len(), 2);
 }
 
 #[tokio::test]

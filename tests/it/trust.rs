@@ -5,6 +5,7 @@ mod lock_file;
 mod pinning;
 mod quarantine;
 mod review;
+mod waiting;
 
 use serde_json::{Value, json};
 

@@ -68,7 +68,6 @@ def test_prompts_and_resources_are_listed_as_they_are(peers, server, method, mem
         ("prompts/get", {"name": "simple-prompt"}),
         ("prompts/get", {"name": "args-prompt", "arguments": {"city": "Köln", "state": "NRW"}}),
         ("prompts/get", {"name": "args-prompt"}),
-        ("prompts/get", {"name": "no-such-prompt"}),
         ("resources/read", {"uri": "demo://resource/static/document/features.md"}),
         (
             "completion/complete",
@@ -81,6 +80,15 @@ def test_a_request_is_answered_as_without_the_daemon(peers, server, method, para
     with peers.direct(server) as direct, peers.through(f"/mcp/server/{server}") as ours:
         theirs, ours = direct.request(method, params), ours.request(method, params)
         assert (ours.result, ours.error) == (theirs.result, theirs.error)
+
+
+@pytest.mark.parametrize("server", ["everything", "web"])
+def test_a_prompt_that_the_server_does_not_list_is_refused(peers, server):
+    with peers.through(f"/mcp/server/{server}") as ours:
+        error = json.loads(ours.request("prompts/get", {"name": "no-such-prompt"}).error)
+        assert error["code"] == -32602
+        assert error["data"]["code"] == "unknown_prompt"
+        assert "no-such-prompt" in error["message"]
 
 
 def test_a_server_without_prompts_does_not_get_any(peers):

@@ -14,13 +14,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     client_streams::ClientStreams, log_subscriptions::LogSubscriptions,
-    request_slots::RequestSlots, subscriptions::Subscriptions,
+    request_slots::RequestSlots, subscriptions::Subscriptions, unread::UnreadChange,
 };
 use crate::{
     authorization::{LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
     config::{SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
+    gate::Gate,
     link::{Link, LinkError},
     log_limit::LogLimit,
     names::ServerName,
@@ -43,6 +44,8 @@ pub struct Upstream(pub(in crate::upstream) Arc<UpstreamShared>);
 pub(in crate::upstream) struct UpstreamShared {
     pub(in crate::upstream) name: ServerName,
     pub(in crate::upstream) settings: watch::Receiver<Arc<Settings>>,
+    /// Asked once more before anything is sent.
+    pub(in crate::upstream) gate: Gate,
     pub(in crate::upstream) commands: mpsc::Sender<Command>,
     pub(in crate::upstream) status: watch::Sender<Status>,
     pub(in crate::upstream) live: ArcSwapOption<Live>,
@@ -82,6 +85,8 @@ pub(in crate::upstream) enum Command {
     Suspect(u64),
     /// A call found the lists of this connection out of date; the answer comes when they have been read again.
     Relist(u64, oneshot::Sender<()>),
+    /// A call waits until this connection has been listed that long ago said that its lists changed.
+    ReadChanges(u64, oneshot::Sender<()>),
     /// An instance of the server lists something else than what is known.
     Refresh,
     /// The server was seen to ask clients something for the first time.
@@ -97,6 +102,8 @@ pub(in crate::upstream) struct Live {
     pub(in crate::upstream) catalog: ArcSwap<ServerCatalog>,
     /// The log level that the server was told, if it was told one.
     pub(in crate::upstream) log_level: ArcSwapOption<LogLevel>,
+    /// What the server has said of its lists that has not been read.
+    pub(in crate::upstream) unread: UnreadChange,
 }
 
 impl Live {

@@ -9,6 +9,7 @@ pub(in crate::upstream) mod questions;
 pub(in crate::upstream) mod request_slots;
 mod sending;
 pub(in crate::upstream) mod subscriptions;
+pub(in crate::upstream) mod unread;
 
 pub use self::{
     active_call::ActiveCall,

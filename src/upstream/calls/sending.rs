@@ -71,13 +71,11 @@ impl Upstream {
             None => None,
         };
         for first in [true, false] {
-            self.check(admitted, &live)?;
-            self.check_params(message, &outgoing.sender, &live)?;
-            let catalog = live.catalog.load_full();
-            let revision = catalog.listing.revision;
-            let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
-            let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
-            let params = bridge::params_for(revision, &outgoing.sender, message.params());
+            if live.unread.is_overdue() {
+                clock.hold(Instant::now());
+                Box::pin(self.changes_read(live.incarnation, timeout)).await;
+                clock.resume(Instant::now());
+            }
             let log = match outgoing
                 .sender
                 .log_level
@@ -86,6 +84,14 @@ impl Upstream {
                 Some(level) => Box::pin(self.log_from(level, &outgoing.sender, &live)).await,
                 None => None,
             };
+            // Whatever has to be waited for stands before this.
+            self.check(admitted, &live)?;
+            self.check_params(message, &outgoing.sender, &live)?;
+            let catalog = live.catalog.load_full();
+            let revision = catalog.listing.revision;
+            let tool = admitted.tool().and_then(|tool| catalog.tool(tool));
+            let mirrored = tool.map(|tool| &*tool.header_params).unwrap_or_default();
+            let params = bridge::params_for(revision, &outgoing.sender, message.params());
             let requestor = Some(outgoing.requestor.clone());
             let (number, method) = (outgoing.number, message.method());
             let sent = live
@@ -124,7 +130,9 @@ impl Upstream {
                 // Nothing was processed; what the server wants in headers stands in its definitions.
                 Err(LinkError::HeaderMismatch(why)) if first => {
                     tracing::debug!(server = %self.name(), why, "the server is listed again: its definitions may have changed");
-                    self.relisted(live.incarnation, timeout).await;
+                    let (done, listed) = oneshot::channel();
+                    let command = Command::Relist(live.incarnation, done);
+                    self.listed(command, listed, timeout).await;
                 }
                 Err(error) => return Err(self.failure(&error)),
             }
@@ -160,7 +168,13 @@ impl Upstream {
         let _counted = Counted::begin(self.clone());
         let (timeout, _) = self.limits();
         let of_us = |failure: Failure| NotSubscribed::Failed(failure.of_server(self.name()));
+        let live = self.live().await.map_err(NotSubscribed::Failed)?;
+        if live.unread.is_overdue() {
+            self.changes_read(live.incarnation, timeout).await;
+        }
+        self.check(admitted, &live).map_err(NotSubscribed::Failed)?;
         let subscription = self.0.subscriptions.add(uri, tell).map_err(of_us)?;
+        // The connection may have been lost before it was in the table.
         self.live().await.map_err(NotSubscribed::Failed)?;
         match subscription.settled(timeout).await {
             Ok(()) => Ok(subscription),
@@ -178,9 +192,19 @@ impl Upstream {
         }
     }
 
-    /// The definition that was admitted must be the one that the connected server lists: a server that was asleep may have woken
-    /// with another.
+    /// What was admitted must be what the connected server lists, and the gate must let it through as things stand now: a server that was
+    /// asleep may have woken with another definition, and rules may have changed while the request waited.
     fn check(&self, admitted: &Admitted, live: &Live) -> Result<(), Failure> {
+        self.check_definition(admitted, live)?;
+        self.0.gate.renew(admitted)?;
+        if self.0.instance_scope.is_some() {
+            let listed = live.catalog.load();
+            return self.0.gate.check_listed(admitted, &listed);
+        }
+        Ok(())
+    }
+
+    fn check_definition(&self, admitted: &Admitted, live: &Live) -> Result<(), Failure> {
         let (Some(tool), Some(fingerprint)) = (admitted.tool(), admitted.fingerprint()) else {
             return Ok(());
         };
@@ -235,10 +259,15 @@ impl Upstream {
         }
     }
 
-    /// Has the lists of a connection read again, and waits for that.
-    async fn relisted(&self, incarnation: u64, timeout: Duration) {
+    /// Has what a server announced on a connection read, and waits for that.
+    async fn changes_read(&self, incarnation: u64, timeout: Duration) {
         let (done, listed) = oneshot::channel();
-        let command = Command::Relist(incarnation, done);
+        let command = Command::ReadChanges(incarnation, done);
+        self.listed(command, listed, timeout).await;
+    }
+
+    /// Has the lists of a connection read, and waits for that.
+    async fn listed(&self, command: Command, listed: oneshot::Receiver<()>, timeout: Duration) {
         if self.0.commands.send(command).await.is_ok() {
             // Whatever comes of it, what is known now counts.
             let _ = tokio::time::timeout(timeout, listed).await;

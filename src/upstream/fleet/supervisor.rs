@@ -29,7 +29,7 @@ use super::{
 use crate::{
     catalog::Catalog,
     config::{ServerEntry, Settings},
-    gate,
+    gate::{self, Gate},
     log_limit::LogLimit,
     names::ServerName,
     process::StderrLog,
@@ -52,6 +52,7 @@ const DISCOVERIES: usize = 4;
 /// The task that starts and stops workers.
 pub struct Supervisor {
     settings: watch::Receiver<Arc<Settings>>,
+    gate: Gate,
     context: Arc<WorkerContext>,
     published: Upstreams,
     orders: mpsc::Receiver<Order>,
@@ -93,6 +94,7 @@ impl Supervisor {
         let usage = UsageFile::open(&connect.data_dir);
         let log_subscriptions = LogSubscriptions::default();
         let (published, orders) = Upstreams::new(log_subscriptions.clone());
+        let gate = Gate::new(settings.clone(), catalog.clone());
         let context = WorkerContext {
             connect,
             catalog,
@@ -103,6 +105,7 @@ impl Supervisor {
         };
         let supervisor = Self {
             settings,
+            gate,
             context: Arc::new(context),
             published: published.clone(),
             orders,
@@ -363,6 +366,7 @@ impl Supervisor {
             login: self.context.connect.logins.of(entry),
             name: entry.name.clone(),
             settings: self.settings.clone(),
+            gate: self.gate.clone(),
             commands,
             status: watch::Sender::new(Status::new()),
             live: ArcSwapOption::empty(),

@@ -20,7 +20,10 @@ use crate::{
     config::{ServerEntry, SessionScope, Transport, duration},
     process::Grace,
     upstream::{
-        calls::handle::{Command, Live, UpstreamShared},
+        calls::{
+            handle::{Command, Live, UpstreamShared},
+            unread::UnreadChange,
+        },
         connect::{self, ConnectContext, ConnectError, Open, lists::ReadLists},
     },
 };
@@ -189,6 +192,7 @@ impl Worker {
             link: open.link.clone(),
             catalog: ArcSwap::new(catalog.clone()),
             log_level: ArcSwapOption::empty(),
+            unread: UnreadChange::new(Instant::now()),
         });
         if catalog.has_capability("tools.listChanged") {
             tracing::debug!(server = %self.entry.name, "Server supports tool change notifications - registered handler");

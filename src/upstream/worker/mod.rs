@@ -148,6 +148,13 @@ enum Step {
     Tick,
 }
 
+impl Connected {
+    /// Calls see what the server has announced that has not been read.
+    fn note_unread(&self) {
+        self.live.unread.note(self.schedule.unread());
+    }
+}
+
 impl Life {
     pub(in crate::upstream) fn new() -> Self {
         Self {
@@ -322,8 +329,12 @@ impl Worker {
             }
             Command::Suspect(incarnation) => self.suspect(incarnation).await,
             Command::Relist(incarnation, done) => self.list_for(incarnation, done),
+            Command::ReadChanges(incarnation, done) => self.read_changes_for(incarnation, done),
             Command::Refresh => match &mut self.life.open {
-                Some(connected) => connected.schedule.list_now(Instant::now()),
+                Some(connected) => {
+                    connected.schedule.list_now(Instant::now());
+                    connected.note_unread();
+                }
                 None => self.event(StateEvent::Wanted).await,
             },
             Command::SetLevel(incarnation, done) => self.set_level_for(incarnation, done),

@@ -21,6 +21,7 @@ impl Worker {
             Some(News::Missed) => {
                 if let Some(connected) = &mut self.life.open {
                     connected.schedule.list_now(Instant::now());
+                    connected.note_unread();
                 }
             }
             Some(News::Renewed(initialize)) => {
@@ -28,6 +29,7 @@ impl Worker {
                 if let Some(connected) = &mut self.life.open {
                     connected.open.listing.initialize = initialize.detached();
                     connected.schedule.list_now(Instant::now());
+                    connected.note_unread();
                 }
                 self.forget_told();
                 self.sync_subscriptions();
@@ -46,6 +48,7 @@ impl Worker {
                 };
                 // Said once for each listing: a server may send thousands.
                 let first = connected.schedule.list_soon(Instant::now());
+                connected.note_unread();
                 if first && &*notice.method == method::TOOLS_CHANGED {
                     tracing::info!(%server, "Received tools/list_changed notification from upstream server");
                     let catalog = connected.live.catalog.load();

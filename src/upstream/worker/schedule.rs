@@ -8,6 +8,16 @@ const COALESCE: Duration = Duration::from_millis(250);
 /// Limit: the longest pause between listings of a server that says all the time that its lists changed.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
+/// Limit: the longest pause after a listing that took next to no time: what is announced then is known within a second, however often.
+const CHEAP_PAUSE: Duration = Duration::from_millis(700);
+
+/// The pause grows up to so many times what a listing takes, so that listings take this part of the time.
+const SHARE: u32 = 20;
+
+/// Limit: how long a call waits at most for the listing that it needs to begin. Up to there listings that calls wait for take half of the
+/// time.
+const LONGEST_REST: Duration = Duration::from_secs(5);
+
 /// A change that is announced so soon after a listing follows it at once, and in the long run the pause grows; while it is longer, so is
 /// this.
 const AT_ONCE: Duration = Duration::from_secs(2);
@@ -39,20 +49,36 @@ pub(super) enum Due {
     IdleCheck,
 }
 
+/// Why a listing is requested, the least urgent first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Urgency {
+    /// The server said that its lists changed.
+    Announced,
+    /// A call waits until that has been read.
+    Called,
+    /// Whatever is known may be wrong.
+    AtOnce,
+}
+
 /// When things were done last, and what is requested.
 #[derive(Debug)]
 pub(super) struct Schedule {
     relist_at: Option<Instant>,
-    /// Somebody waits for it, so it is not put off.
-    is_urgent: bool,
+    urgency: Urgency,
     /// From the end of a listing to the next one that the server asks for.
     pause: Duration,
     /// How many listings in a row followed the one before them at once.
     follow_ups: u32,
     /// When a listing that was asked for ended last.
     relisted: Option<Instant>,
-    /// A listing is running. What is requested meanwhile waits for its end.
-    listing: bool,
+    /// When the listing began that runs. What is requested meanwhile waits for its end.
+    began: Option<Instant>,
+    /// How long the last one took.
+    cost: Duration,
+    /// The oldest announcement that no listing covers which has begun.
+    announced: Option<Instant>,
+    /// The oldest that the listing covers which runs.
+    being_read: Option<Instant>,
     listed: Instant,
     pinged: Instant,
     checked: Instant,
@@ -63,11 +89,14 @@ impl Schedule {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             relist_at: None,
-            is_urgent: false,
+            urgency: Urgency::Announced,
             pause: COALESCE,
             follow_ups: 0,
             relisted: None,
-            listing: false,
+            began: None,
+            cost: Duration::ZERO,
+            announced: None,
+            being_read: None,
             listed: now,
             pinged: now,
             checked: now,
@@ -76,18 +105,19 @@ impl Schedule {
 
     /// The server says that a list changed. Whether it is the first to say so since the last listing began.
     pub(super) fn list_soon(&mut self, now: Instant) -> bool {
+        self.announced.get_or_insert(now);
         if self.relist_at.is_some() {
             return false;
         }
         let close = AT_ONCE.max(self.pause * 4);
-        let follows = self.listing || self.relisted.is_some_and(|at| now < at + close);
+        let follows = self.began.is_some() || self.relisted.is_some_and(|at| now < at + close);
         self.follow_ups = if follows {
             self.follow_ups.saturating_add(1)
         } else {
             0
         };
         self.pause = if self.follow_ups > FREE_FOLLOW_UPS {
-            LONGEST_PAUSE.min(self.pause * 2)
+            self.longest_pause().min(self.pause * 2)
         } else {
             COALESCE
         };
@@ -98,8 +128,37 @@ impl Schedule {
 
     /// Everything the server said before may be wrong, and somebody waits to know.
     pub(super) fn list_now(&mut self, now: Instant) {
+        self.announced.get_or_insert(now);
         self.relist_at = Some(now);
-        self.is_urgent = true;
+        self.urgency = Urgency::AtOnce;
+    }
+
+    /// A call waits until what was announced has been read. Whether the listing that runs does that; else the next one will, and soon.
+    pub(super) fn list_for_call(&mut self, now: Instant) -> bool {
+        if self.began.is_some() && self.announced.is_none() {
+            return true;
+        }
+        let soonest = self.relisted.map_or(now, |at| at + self.rest());
+        let at = self
+            .relist_at
+            .map_or(now.max(soonest), |at| at.min(now.max(soonest)));
+        self.relist_at = Some(at);
+        self.urgency = self.urgency.max(Urgency::Called);
+        false
+    }
+
+    /// Since when the server has said what has not been read.
+    pub(super) fn unread(&self) -> Option<Instant> {
+        self.being_read.or(self.announced)
+    }
+
+    fn longest_pause(&self) -> Duration {
+        (self.cost * SHARE).clamp(CHEAP_PAUSE, LONGEST_PAUSE)
+    }
+
+    /// From the end of a listing to the next one that a call waits for: as long as the listing took.
+    fn rest(&self) -> Duration {
+        self.cost.min(LONGEST_REST)
     }
 
     /// The server may be gone: ask at once.
@@ -107,15 +166,22 @@ impl Schedule {
         self.pinged = now.checked_sub(cadence.ping).unwrap_or(now);
     }
 
-    /// The listing that ran has ended.
+    /// The listing that ran has ended, and what it brought is taken in.
     pub(super) fn listing_ended(&mut self, now: Instant) {
-        self.listing = false;
+        if let Some(began) = self.began.take() {
+            self.cost = now.saturating_duration_since(began);
+        }
+        self.being_read = None;
         self.listed = now;
         self.relisted = Some(now);
-        if let Some(at) = &mut self.relist_at
-            && !self.is_urgent
-        {
-            *at = (now + self.pause).max(*at);
+        self.pause = self.pause.min(self.longest_pause());
+        let rest = match self.urgency {
+            Urgency::Announced => self.pause,
+            Urgency::Called => self.rest(),
+            Urgency::AtOnce => return,
+        };
+        if let Some(at) = &mut self.relist_at {
+            *at = (now + rest).max(*at);
         }
     }
 
@@ -127,18 +193,19 @@ impl Schedule {
         ];
         let listing = listing.into_iter().flatten().min();
         let upkeep = (self.checked + cadence.idle_check).min(self.pinged + cadence.ping);
-        let listing = listing.filter(|_| !self.listing);
+        let listing = listing.filter(|_| self.began.is_none());
         listing.map_or(upkeep, |listing| listing.min(upkeep))
     }
 
     /// What is due now, one thing at a time; it counts as begun.
     pub(super) fn take(&mut self, now: Instant, cadence: Cadence) -> Option<Due> {
-        if !self.listing && self.relist_at.is_some_and(|at| at <= now) {
-            (self.relist_at, self.is_urgent, self.listing) = (None, false, true);
+        if self.began.is_none() && self.relist_at.is_some_and(|at| at <= now) {
+            (self.relist_at, self.urgency) = (None, Urgency::Announced);
+            self.begin_listing(now);
             return Some(Due::Relist);
         }
-        if !self.listing && cadence.poll.is_some_and(|every| self.listed + every <= now) {
-            self.listing = true;
+        if self.began.is_none() && cadence.poll.is_some_and(|every| self.listed + every <= now) {
+            self.begin_listing(now);
             return Some(Due::Poll);
         }
         if self.pinged + cadence.ping <= now {
@@ -150,6 +217,11 @@ impl Schedule {
             return Some(Due::IdleCheck);
         }
         None
+    }
+
+    fn begin_listing(&mut self, now: Instant) {
+        self.began = Some(now);
+        self.being_read = self.announced.take();
     }
 }
 
@@ -206,9 +278,9 @@ mod tests {
         assert_eq!(schedule.take(paused, CADENCE), Some(Due::Relist));
     }
 
-    /// How long after the start listings begin, of a server that announces a change at each of these moments; a listing takes 100 ms.
-    /// All in milliseconds.
-    fn begun(announced: impl Iterator<Item = u64>) -> Vec<u64> {
+    /// How long after the start listings begin, of a server that announces a change at each of these moments, and of which a listing takes
+    /// this long. All in milliseconds.
+    fn begun(cost: u64, announced: impl Iterator<Item = u64>) -> Vec<u64> {
         let start = Instant::now();
         let none = Cadence {
             idle_check: Duration::from_hours(24),
@@ -229,28 +301,77 @@ mod tests {
             }
             if schedule.take(now, none).is_some() {
                 begun.push(ms);
-                ends = Some(ms + 100);
+                ends = Some(ms + cost);
             }
         }
         begun
     }
 
+    fn storm() -> impl Iterator<Item = u64> {
+        (0..120_000).step_by(50)
+    }
+
     #[test]
-    fn listings_that_follow_at_once_are_put_further_and_further_apart() {
-        let storm = begun((0..120_000).step_by(50));
+    fn long_listings_that_follow_at_once_are_put_further_and_further_apart() {
         let expected = [
-            250, 600, 950, 1_300, 1_650, 2_250, 3_350, 5_450, 9_550, 17_650, 33_750, 63_850,
-            93_950, 124_050,
+            250, 2_500, 4_750, 7_000, 9_250, 11_750, 14_750, 18_750, 24_750, 34_750, 52_750,
+            84_750, 116_750, 148_750,
         ];
-        assert_eq!(storm, expected);
+        assert_eq!(begun(2_000, storm()), expected);
         // Who changes now and then is listed at once each time, and so is the second of two changes.
-        let seldom = begun([1_000, 6_000, 6_200, 10_000].into_iter());
+        let seldom = begun(100, [1_000, 6_000, 6_200, 10_000].into_iter());
         assert_eq!(seldom, [1_250, 6_250, 10_250]);
-        let twice = begun([1_000, 1_500].into_iter());
+        let twice = begun(100, [1_000, 1_500].into_iter());
         assert_eq!(twice, [1_250, 1_750]);
         // After a storm, too, when it was quiet for a while.
-        let again = begun((0..120_000).step_by(50).chain([400_000]));
+        let again = begun(2_000, storm().chain([400_000]));
         assert_eq!(again.last(), Some(&400_250));
+    }
+
+    #[test]
+    fn what_is_announced_is_known_within_a_second_where_listings_are_short() {
+        for step in [50, 300, 500, 2_000] {
+            let listings = begun(10, (0..120_000).step_by(step));
+            for said in (0..120_000).step_by(step) {
+                let read = listings.iter().find(|began| **began >= said);
+                let read = read.expect("it is read");
+                assert!(read + 10 - said < 1_000, "said at {said}, read at {read}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_call_waits_for_one_listing_and_listings_take_half_of_the_time() {
+        let (start, cost) = (Instant::now(), Duration::from_secs(2));
+        let mut schedule = Schedule::new(start);
+        let mut now = start;
+        for _ in 0..10 {
+            // Said while it is listed, so that the next one is put off.
+            schedule.list_soon(now);
+            now = schedule.next(CADENCE).max(now);
+            while schedule.take(now, CADENCE) != Some(Due::Relist) {
+                now = schedule.next(CADENCE).max(now);
+            }
+            schedule.list_soon(now + COALESCE);
+            now += cost;
+            schedule.listing_ended(now);
+        }
+        let said = schedule.unread().expect("something is unread");
+        assert!(schedule.relist_at.is_some_and(|at| at > now + cost * 4));
+        assert!(!schedule.list_for_call(now), "no listing runs");
+        assert_eq!(schedule.relist_at, Some(now + cost));
+        assert_eq!(schedule.take(now + cost, CADENCE), Some(Due::Relist));
+        assert_eq!(schedule.unread(), Some(said), "until it has ended");
+        assert!(schedule.list_for_call(now + cost), "the one that runs");
+        schedule.list_soon(now + cost);
+        assert!(
+            !schedule.list_for_call(now + cost),
+            "it may have begun before"
+        );
+        now += cost * 2;
+        schedule.listing_ended(now);
+        assert_eq!(schedule.unread(), Some(now - cost));
+        assert_eq!(schedule.relist_at, Some(now + cost));
     }
 
     #[test]

@@ -25,23 +25,44 @@ impl Worker {
         let Some(connected) = &mut self.life.open else {
             return;
         };
-        connected.schedule.listing_ended(Instant::now());
         let waiting = std::mem::take(&mut connected.listing_for);
         let live = connected.live.clone();
-        let lists = match result {
-            Ok(lists) => lists,
+        match result {
+            Ok(lists) => {
+                let listing = self.completed(lists, Some(&live.catalog.load_full()));
+                if let Some(catalog) = self.take_in(listing).await {
+                    live.catalog.store(catalog);
+                }
+            }
             Err(reason) => {
                 tracing::warn!(%server, %reason, "the server could not be listed again; the last known lists stay");
-                return;
             }
-        };
-        let listing = self.completed(lists, Some(&live.catalog.load_full()));
-        if let Some(catalog) = self.take_in(listing).await {
-            live.catalog.store(catalog);
+        }
+        if let Some(connected) = &mut self.life.open {
+            connected.schedule.listing_ended(Instant::now());
+            connected.note_unread();
         }
         for listed in waiting {
             // A caller that left needs no answer.
             let _ = listed.send(());
+        }
+    }
+
+    /// Lists soon, for a call that waits until what the server announced has been read.
+    pub(super) fn read_changes_for(&mut self, incarnation: u64, done: oneshot::Sender<()>) {
+        let open = self.life.open.as_mut();
+        if let Some(connected) = open.filter(|c| c.live.incarnation == incarnation) {
+            // It may have been read while the command was under way; then nobody waits.
+            if connected.schedule.unread().is_none() {
+                return;
+            }
+            // Calls that left, while the listing is put off, are forgotten.
+            connected.due_for.retain(|waiting| !waiting.is_closed());
+            if connected.schedule.list_for_call(Instant::now()) {
+                connected.listing_for.push(done);
+            } else {
+                connected.due_for.push(done);
+            }
         }
     }
 

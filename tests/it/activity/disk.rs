@@ -75,6 +75,54 @@ async fn a_data_folder_that_is_removed_is_noticed_and_made_again() {
     );
 }
 
+#[tokio::test]
+async fn without_records_nothing_of_those_before_stays_on_disk() {
+    let upstream = upstream().await;
+    let with = |activity: Value| {
+        let builder = TestDaemon::builder().upstream("up", &upstream);
+        builder.config(json!({ "activity": activity }))
+    };
+    let daemon = with(json!({})).spawn().await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    client.call("up__echo", "{}").await.result();
+    assert_eq!(daemon.home().activity("tool=echo").await.len(), 1);
+    let file = daemon.home().data_dir().join(FILE);
+    assert!(file.exists());
+    daemon
+        .home()
+        .write_config(&with(json!({ "max_records": 0 })).text());
+    until_async("the file to be removed", async || {
+        (!file.exists()).then_some(())
+    })
+    .await;
+    client.call("up__echo", "{}").await.result();
+    let now = status(&daemon).await.expect("it is served");
+    assert_eq!(
+        (&now["records"], &now["problem"]),
+        (&json!(0), &Value::Null)
+    );
+    assert_eq!(daemon.home().activity("").await, [Value::Null; 0]);
+    assert!(!file.exists());
+    // What comes after that is kept again.
+    daemon.home().write_config(&with(json!({})).text());
+    until_async("calls to be kept again", async || {
+        client.call("up__echo", "{}").await.result();
+        let found = daemon.home().activity("tool=echo").await;
+        (!found.is_empty()).then_some(())
+    })
+    .await;
+    // A daemon that starts so removes what an earlier one kept.
+    let home = daemon.kill().await;
+    home.write_config(&with(json!({ "max_records": 0 })).text());
+    assert!(file.exists());
+    let _daemon = DaemonProcess::spawn_in(home).await;
+    until_async("the file to be removed at the start", async || {
+        (!file.exists()).then_some(())
+    })
+    .await;
+}
+
 /// A file of the daemon may be so large, in blocks of 512 bytes.
 #[cfg(target_os = "linux")]
 const BLOCKS: u64 = 8 << 10;

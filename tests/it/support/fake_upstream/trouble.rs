@@ -38,6 +38,30 @@ impl Upstream {
         .await;
     }
 
+    /// Describes a tool, prompt, resource or template that it offers otherwise from now on, and says nothing about it.
+    pub async fn describe_silently(&self, key: &str, definition: &str) {
+        self.change(|script| {
+            let lists = [
+                &mut script.tools,
+                &mut script.prompts,
+                &mut script.resources,
+                &mut script.templates,
+            ];
+            let mut all = lists.into_iter().flatten();
+            let offer = all.find(|offer| offer.key == key);
+            definition.clone_into(&mut offer.expect("it is offered").definition);
+        })
+        .await;
+    }
+
+    /// Answers a method like this from now on, and says nothing about it.
+    pub async fn answer(&self, method: &str, behaviour: Behaviour) {
+        self.change(|script| {
+            script.answers.insert(method.to_owned(), behaviour);
+        })
+        .await;
+    }
+
     /// `initialize` and `server/discover` take so long from now on.
     pub async fn open_slowly(&self, milliseconds: u64) {
         self.change(|script| script.opening_delay_ms = milliseconds)
