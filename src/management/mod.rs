@@ -24,6 +24,7 @@ mod over_files;
 mod parameters;
 mod patching;
 mod pointing_values;
+mod reviewed_settings;
 mod server_logs;
 mod server_state;
 mod servers;
