@@ -29,7 +29,7 @@ use crate::{
     authorization::Logins,
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport},
-    link::{Connection, Link, LinkError, News, Strays},
+    link::{self, Connection, Link, LinkError, News, Strays},
     process::{ChildLedger, LoginPath, Process},
     upstream::{
         calls::{handle::UpstreamShared, questions::Meanwhile},
@@ -260,6 +260,9 @@ fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
             "the server wants fewer requests: wait, then `mcpproxy upstream restart {}`",
             entry.name
         ),
+        OpenError::Link(LinkError::NotDelivered(reason) | LinkError::Lost(reason)) => {
+            link::certificate_step(reason).map_or_else(|| logs_hint(entry), str::to_owned)
+        }
         _ => logs_hint(entry),
     }
 }
