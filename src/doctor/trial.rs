@@ -24,7 +24,7 @@ use crate::{
     names::ServerName,
     process::{ChildLedger, LoginPath},
     storage,
-    upstream::{ConnectContext, ConnectError, Supervisor, Upstream},
+    upstream::{ConnectContext, ConnectError, Supervisor, Upstream, step_without_log},
 };
 
 /// What it takes to try servers.
@@ -124,7 +124,12 @@ async fn outcome(
         .map(|server| server.tools.len());
     let outcome = match (listed, upstream.status().last_error) {
         (Some(tools), _) => TrialOutcome::Answered(tools),
-        (None, Some(error)) => TrialOutcome::Failed(error),
+        (None, Some(mut error)) => {
+            if upstream.stderr().tail(1).is_empty() {
+                error.next_step = step_without_log(&error.next_step, &name);
+            }
+            TrialOutcome::Failed(error)
+        }
         (None, None) => TrialOutcome::Late,
     };
     (name, outcome)

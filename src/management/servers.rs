@@ -20,6 +20,7 @@ use crate::{
     gate::{self, Standing},
     names::ServerName,
     process,
+    upstream::step_without_log,
 };
 
 /// The servers of the configuration, by name.
@@ -247,7 +248,10 @@ impl<B: Backing> Management<B> {
         let last_error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
             let step = one.next_step(&entry.name, error);
-            Some((one.explained(&error.reason), step))
+            Some((
+                one.explained(&error.reason),
+                self.with_log_or_without(entry, step),
+            ))
         });
         let state = state(&connections);
         let detail = first_start(&connections);
@@ -282,6 +286,15 @@ impl<B: Backing> Management<B> {
                 .or(held.map(|(_, step)| step))
                 .or_else(|| asleep(state, connections.base.as_ref(), entry.start)),
         }
+    }
+
+    /// A step to take; not to a log in which nothing stands.
+    fn with_log_or_without(&self, entry: &ServerEntry, step: String) -> String {
+        let is_program = matches!(entry.transport, Transport::Stdio(_));
+        if is_program && self.0.recent_log(entry.name.as_str(), 1).is_empty() {
+            return step_without_log(&step, &entry.name);
+        }
+        step
     }
 
     fn broken_row(&self, broken: &BrokenEntry) -> ServerRow {
