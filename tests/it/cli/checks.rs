@@ -161,7 +161,14 @@ fn by_file(place: &Place, arguments: &[&str]) -> Command {
 fn a_daemon_is_found_whatever_the_file_says_of_its_data_folder_now() {
     let place = Place::configured(r#"{ "data_dir": "one" }"#);
     let _daemon = Serving::start_as(by_file(&place, &["serve", "--port", "0"]));
-    for text in [r#"{ "data_dir": "two" }"#, r#"{ "data_dir": "one", "#, "{}"] {
+    let moved = "is not the one that the configuration names now";
+    let broken = "cannot be read as it stands; the daemon that runs uses the data folder";
+    for (text, says) in [
+        (r#"{ "data_dir": "two" }"#, moved),
+        (r#"{ "data_dir": "one", "#, broken),
+        (r#"{ "data_dir": "one", "mcpServers": 7 }"#, broken),
+        ("{}", moved),
+    ] {
         std::fs::write(place.config_file(), text).expect("ours");
         let ran = by_file(&place, &["status", "-o", "json"])
             .output()
@@ -171,7 +178,7 @@ fn a_daemon_is_found_whatever_the_file_says_of_its_data_folder_now() {
         let folder = place.folder().join("one");
         assert_eq!(status["data_dir"], json!(folder), "{text}");
         let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(said.contains("uses the data folder"), "{text}: {said}");
+        assert!(said.contains(says), "{text}: {said}");
     }
 }
 
