@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    connection,
+    config, connection,
     failure::CommandFailure,
     location::Location,
     output::{self, Output},
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     doctor::{self, DoctorFinding, DoctorReport, DoctorSeverity, StartServers},
-    management::Exposure,
+    management::{Exposure, StatusReport},
 };
 
 /// Look for everything that may be wrong, and say what to do about it
@@ -50,11 +50,17 @@ impl DoctorCommand {
             StartServers::Within(self.wait)
         };
         // Its version is one of the findings.
-        let daemon = connection::open(&files, out.quietly()).await;
+        let mut daemon = connection::open(&files, out.quietly()).await;
         if daemon.is_err() && !self.no_start {
             out.progress("starting the servers to see whether they answer");
         }
-        let config = files.check(exposure);
+        let mut config = files.check(exposure);
+        if let Ok(daemon) = &mut daemon
+            && let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status())
+            && status.config_file == files.config_file()
+        {
+            config::settle_with(&mut config, &status, daemon).await;
+        }
         let report = doctor::examine(&files, &config, daemon, start).await;
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
