@@ -25,6 +25,28 @@ pub fn create_private_dir(path: &Path) -> io::Result<()> {
     ownership::secure_folder(path)
 }
 
+/// The same for a folder inside of one of ours. A link in its place is refused and stays as it is: what it leads to is somebody else's
+/// business.
+pub fn create_private_subfolder(path: &Path) -> io::Result<()> {
+    refuse_link(path)?;
+    create_private_dir(path)
+}
+
+/// Whether something stands in place of a folder of ours that leads elsewhere. The error says so, and what to do.
+pub fn refuse_link(path: &Path) -> io::Result<()> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    if !is_link {
+        return Ok(());
+    }
+    let target = fs::read_link(path).unwrap_or_default();
+    let why = format!(
+        "{} is a symbolic link to {}, and those are not followed here: remove the link; a folder is made in its place",
+        path.display(),
+        target.display()
+    );
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+}
+
 /// Creates or empties a file that only its owner can read (0600).
 pub fn create_private_file(path: &Path) -> io::Result<File> {
     let file = open_private_file(path, File::options().write(true).create(true))?;
@@ -241,6 +263,26 @@ mod tests {
         check(0o755, Some(0o700));
         check(0o777, Some(0o700));
         check(0o1777, None);
+    }
+
+    #[test]
+    fn a_link_in_place_of_a_folder_inside_is_refused_and_left_alone() {
+        let ground = tempfile::tempdir().expect("a folder");
+        let (theirs, planted) = (ground.path().join("theirs"), ground.path().join("logs"));
+        fs::create_dir(&theirs).expect("a folder");
+        set_mode(&theirs, 0o755);
+        for target in [&theirs, &ground.path().join("nothing")] {
+            symlink(target, &planted).expect("a link");
+            let error = create_private_subfolder(&planted).expect_err("a link");
+            let said = error.to_string();
+            assert!(said.contains("logs is a symbolic link to"), "{said}");
+            assert!(said.contains("remove the link"), "{said}");
+            fs::remove_file(&planted).expect("it is there");
+        }
+        assert_eq!(mode_of(&theirs), 0o755);
+        create_private_subfolder(&planted).expect("it can be made");
+        create_private_subfolder(&planted).expect("it is ours");
+        assert_eq!(mode_of(&planted), 0o700);
     }
 
     #[test]

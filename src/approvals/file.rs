@@ -173,7 +173,7 @@ pub fn save(data_dir: &Path, server: &ServerName, ledger: &Ledger) -> io::Result
         held: held.collect(),
     };
     let text = serde_json::to_vec(&stored)?;
-    storage::create_private_dir(&folder(data_dir))?;
+    storage::create_private_subfolder(&folder(data_dir))?;
     storage::write_atomically(&file(data_dir, server), &text)
 }
 

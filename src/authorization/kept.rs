@@ -124,7 +124,7 @@ impl KeptLogin {
     /// Writes it, whole or not at all.
     pub(super) fn save(&self, file: &Path) -> io::Result<()> {
         if let Some(folder) = file.parent() {
-            storage::create_private_dir(folder)?;
+            storage::create_private_subfolder(folder)?;
         }
         let text = serde_json::to_vec_pretty(self).map_err(io::Error::other)?;
         storage::write_atomically(file, &text)

@@ -11,7 +11,7 @@ use crate::{names::ServerName, storage};
 
 /// Notes that a server asks. `entry` is the fingerprint of its configuration: under another one it may be another program.
 pub(super) fn save(data_dir: &Path, server: &ServerName, entry: &str) -> io::Result<()> {
-    storage::create_private_dir(&last_known::folder(data_dir))?;
+    storage::create_private_subfolder(&last_known::folder(data_dir))?;
     storage::write_atomically(&file(data_dir, server), entry.as_bytes())
 }
 

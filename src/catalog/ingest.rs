@@ -53,16 +53,30 @@ pub struct ServerCatalog {
     pub resources: Vec<Resource>,
     /// Resource templates, in the server's order.
     pub templates: Vec<Template>,
-    /// Definitions that were left out.
+    /// Definitions that were left out, or that not every list has.
     pub problems: Vec<Problem>,
     /// Whether the scanner objects to what the server says of itself.
     pub has_suspicious_instructions: bool,
     tools_by_name: HashMap<Box<str>, usize>,
 }
 
-/// A definition that was left out, with the reason.
+/// A definition with which something is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem(pub String);
+pub struct Problem {
+    /// What, in words.
+    pub why: String,
+    /// Whether it was left out for it.
+    pub is_left_out: bool,
+}
+
+impl Problem {
+    fn leaves_out(why: String) -> Self {
+        Self {
+            why,
+            is_left_out: true,
+        }
+    }
+}
 
 /// A tool.
 #[derive(Debug)]
@@ -158,11 +172,14 @@ impl ServerCatalog {
             |t: &Tool| &t.name,
         );
         let unlistable = tools.iter().filter(|tool| !tool.listable);
-        problems.extend(unlistable.map(|tool| Problem(format!(
-            "tool {:?} is not in lists of all tools, because its inputSchema has no \"type\": \"object\" and some clients would read \
-             none of such a list; searches find it, and it can be called",
-            tool.name
-        ))));
+        problems.extend(unlistable.map(|tool| Problem {
+            is_left_out: false,
+            why: format!(
+                "tool {:?} is not in lists of all tools, because its inputSchema has no \"type\": \"object\" and some clients would \
+                 read none of such a list; searches find it, and it can be called",
+                tool.name
+            ),
+        }));
         let prompts = unique(
             &listing.prompts,
             "prompt",
@@ -244,9 +261,10 @@ fn unique<T>(
         match read(definition) {
             Ok(thing) if seen.insert(key(&thing).to_owned()) => kept.push(thing),
             Ok(thing) => {
-                problems.push(Problem(format!("{kind} {:?} is listed twice", key(&thing))));
+                let why = format!("{kind} {:?} is listed twice", key(&thing));
+                problems.push(Problem::leaves_out(why));
             }
-            Err(why) => problems.push(Problem(format!(
+            Err(why) => problems.push(Problem::leaves_out(format!(
                 "{kind} number {} was left out: {why}",
                 i + 1
             ))),
@@ -410,8 +428,12 @@ mod tests {
         ]);
         let names: Vec<&str> = found.tools.iter().map(|t| &*t.name).collect();
         assert_eq!(names, ["good", "fine"]);
-        let unlisted = |problem: &&Problem| problem.0.contains("is not in lists");
-        assert_eq!(found.problems.iter().filter(unlisted).count(), 2);
+        let unlisted = |problem: &&Problem| problem.why.contains("is not in lists");
+        let unlisted = found.problems.iter().filter(unlisted);
+        assert!(unlisted.clone().all(|problem| !problem.is_left_out));
+        assert_eq!(unlisted.count(), 2);
+        let left_out = found.problems.iter().filter(|problem| problem.is_left_out);
+        assert_eq!(left_out.count(), 8);
         assert_eq!(found.problems.len(), 8 + 2, "{:?}", found.problems);
         assert_eq!(
             found.tool("good").expect("there").definition.as_str(),
@@ -428,7 +450,7 @@ mod tests {
         let listable: Vec<bool> = found.tools.iter().map(|tool| tool.listable).collect();
         assert_eq!(listable, [true, false]);
         assert!(
-            found.problems[0].0.contains("\"b\""),
+            found.problems[0].why.contains("\"b\""),
             "{:?}",
             found.problems
         );

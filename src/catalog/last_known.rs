@@ -71,7 +71,7 @@ pub fn save(
         resources: &listing.resources,
         templates: &listing.templates,
     })?;
-    storage::create_private_dir(&folder(data_dir))?;
+    storage::create_private_subfolder(&folder(data_dir))?;
     storage::write_atomically(&file(data_dir, server), &text)
 }
 

@@ -362,7 +362,7 @@ impl CatalogTask {
     fn put(&mut self, new: Arc<ServerCatalog>, done: oneshot::Sender<Published>) {
         let (old, server) = (self.published.load_full(), &new.server);
         for problem in new.problems.iter().take(SHOWN_PROBLEMS) {
-            tracing::warn!(%server, problem = %problem.0, "a definition was left out");
+            tracing::warn!(%server, problem = problem.why, "a definition was left out");
         }
         if let Some(more @ 1..) = new.problems.len().checked_sub(SHOWN_PROBLEMS) {
             tracing::warn!(%server, more, "further definitions were left out");

@@ -12,9 +12,12 @@ use super::{
     output::{self, Output},
     table::{name, text},
 };
-use crate::management::{
-    COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
-    StatusReport,
+use crate::{
+    daemon_client::DaemonClient,
+    management::{
+        COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
+        ServerList, StatusReport,
+    },
 };
 
 /// Say which configuration file counts, or check it
@@ -35,8 +38,8 @@ pub(super) struct ConfigPath {}
 ///
 /// Ends with 0 when `serve` would start and every entry can be used, and with 1 when the file, its `listen` or one of its servers
 /// cannot, when a file that was named is not there, or when a daemon that runs does not use the file as it stands. Warnings alone
-/// are no failure. References like `${NAME}` are looked up in the environment of this command, which may differ from the daemon's, and
-/// secrets (`${keyring:NAME}`) where the daemon would.
+/// are no failure. References like `${NAME}` are looked up in the environment of this command; what only this command lacks, and a
+/// daemon that runs on the file has, is a warning. Secrets (`${keyring:NAME}`) are looked up where the daemon would.
 #[derive(Debug, Args)]
 pub(super) struct ConfigCheck {
     /// Check for `serve --insecure`, which may listen where other machines can reach it
@@ -82,8 +85,9 @@ impl ConfigCheck {
         };
         let mut report = files.check(exposure);
         if report.error.is_none()
-            && let Some(status) = running(files, out).await
+            && let Some((status, mut daemon)) = running(files, out).await
         {
+            settle_with(&mut report, &status, &mut daemon).await;
             if let Some(error) = status.config_error {
                 report.ok = false;
                 report.faults.push(format!(
@@ -120,12 +124,31 @@ fn moves(files: &Management<OverFiles>, daemon: &DaemonLocation) -> Option<Strin
     })
 }
 
-/// How the daemon is that runs on the file.
-async fn running(files: &Management<OverFiles>, out: Output) -> Option<StatusReport> {
+/// The daemon that runs on the file, and how it is.
+async fn running(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Option<(StatusReport, DaemonClient)> {
     // Whoever cannot be asked has no objections.
     let daemon = connection::open(files, out).await.ok()?;
     let status: StatusReport = serde_json::from_slice(daemon.status()).ok()?;
-    (status.config_file == files.config_file()).then_some(status)
+    (status.config_file == files.config_file()).then_some((status, daemon))
+}
+
+/// Takes back what the daemon that runs on this file knows better: it may have variables that this command lacks.
+pub(super) async fn settle_with(
+    report: &mut ConfigReport,
+    status: &StatusReport,
+    daemon: &mut DaemonClient,
+) {
+    if report.broken.is_empty() || status.config_error.is_some() {
+        return;
+    }
+    let listed = daemon.get("/api/v1/servers").await;
+    let listed = listed.map(|body| serde_json::from_slice::<ServerList>(&body));
+    if let Ok(Ok(list)) = listed {
+        report.beside_daemon(&list.servers);
+    }
 }
 
 fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {

@@ -90,10 +90,15 @@ async fn elsewhere(files: &Management<OverFiles>, out: Output) -> Option<DaemonC
         };
         let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
         if status.is_some_and(|status| status.config_file == files.config_file()) {
-            out.note(&format!(
-                "the daemon that runs uses the data folder {}, which is not the one that the configuration names now",
-                folder.display()
-            ));
+            let folder = folder.display();
+            out.note(&match files.settings_without_secrets() {
+                Ok(_) => format!(
+                    "the daemon that runs uses the data folder {folder}, which is not the one that the configuration names now"
+                ),
+                Err(_) => format!(
+                    "the configuration file cannot be read as it stands; the daemon that runs uses the data folder {folder}"
+                ),
+            });
             return Some(daemon);
         }
     }

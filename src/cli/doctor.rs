@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    connection,
+    config, connection,
     failure::CommandFailure,
     location::Location,
     output::{self, Output},
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     doctor::{self, DoctorFinding, DoctorReport, DoctorSeverity, StartServers},
-    management::Exposure,
+    management::{Exposure, StatusReport},
 };
 
 /// Look for everything that may be wrong, and say what to do about it
@@ -50,11 +50,17 @@ impl DoctorCommand {
             StartServers::Within(self.wait)
         };
         // Its version is one of the findings.
-        let daemon = connection::open(&files, out.quietly()).await;
+        let mut daemon = connection::open(&files, out.quietly()).await;
         if daemon.is_err() && !self.no_start {
             out.progress("starting the servers to see whether they answer");
         }
-        let config = files.check(exposure);
+        let mut config = files.check(exposure);
+        if let Ok(daemon) = &mut daemon
+            && let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status())
+            && status.config_file == files.config_file()
+        {
+            config::settle_with(&mut config, &status, daemon).await;
+        }
         let report = doctor::examine(&files, &config, daemon, start).await;
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
@@ -85,7 +91,7 @@ fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {
 
 fn row(finding: &DoctorFinding) -> [String; 4] {
     let what = match &finding.place {
-        Some(place) => format!("{place}: {}", finding.what),
+        Some(place) => format!("{}: {}", shown_place(place), finding.what),
         None => finding.what.clone(),
     };
     let fix = finding.fix.clone().unwrap_or_else(|| "-".to_owned());
@@ -95,6 +101,22 @@ fn row(finding: &DoctorFinding) -> [String; 4] {
         what,
         fix,
     ]
+}
+
+/// A place; of a whole search path the beginning, which `-o json` has whole.
+fn shown_place(place: &str) -> String {
+    /// Limit: characters of a search path. A row is read, not copied.
+    const SEARCH_PATH: usize = 80;
+
+    let is_search_path = place.matches(":/").count() > 1;
+    match place.char_indices().nth(SEARCH_PATH) {
+        Some((end, _)) if is_search_path => {
+            let folders = place.get(..end).unwrap_or_default();
+            let whole = folders.rsplit_once(':').map_or(folders, |(whole, _)| whole);
+            format!("{whole}:…")
+        }
+        _ => place.to_owned(),
+    }
 }
 
 fn count(report: &DoctorReport, severity: DoctorSeverity) -> usize {
@@ -113,4 +135,20 @@ fn verdict(report: &DoctorReport) -> Result<(), CommandFailure> {
     Err(CommandFailure::failed(what)
         .next("what to do stands beside each of them")
         .shown())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown_place;
+
+    #[test]
+    fn a_search_path_is_shown_by_its_beginning() {
+        let folder = |n: usize| format!("/opt/folder-number-{n}/bin");
+        let many: Vec<String> = (10..30).map(folder).collect();
+        let shown = shown_place(&many.join(":"));
+        assert_eq!(shown, format!("{}:…", many[..3].join(":")));
+        for whole in ["/usr/bin:/bin", "github", &folder(7).repeat(9)] {
+            assert_eq!(shown_place(whole), *whole);
+        }
+    }
 }

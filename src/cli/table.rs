@@ -94,8 +94,20 @@ fn in_lines<const N: usize>(columns: &[Column; N], rows: &[[String; N]]) -> Stri
         .iter()
         .map(|row| std::array::from_fn(|at| cell(row, at)))
         .collect();
+    // A text that is shown whole makes its own row long, not those of others.
     let content = columns_of(columns, &rows);
-    beside(columns, &rows, &content.map(|_| usize::MAX), &content)
+    let widths = std::array::from_fn(|at| match columns[at].kind {
+        Kind::Name => content[at],
+        Kind::Text(_) => widest_within(PIPED, columns[at].header, rows.iter().map(|row| &*row[at])),
+    });
+    beside(columns, &rows, &content.map(|_| usize::MAX), &widths)
+}
+
+/// The widest cell of those that are no wider than this.
+fn widest_within<'a>(most: usize, header: &str, cells: impl Iterator<Item = &'a str>) -> usize {
+    let widths = cells.map(UnicodeWidthStr::width);
+    let fitting = widths.filter(|width| *width <= most);
+    fitting.chain([header.width()]).max().unwrap_or(0)
 }
 
 /// The widest cell of each column.
@@ -342,6 +354,17 @@ mod tests {
         let cut = format!("{}…", "word ".repeat(32).trim_end());
         assert!(line.contains(&format!("{cut}  word")), "{line}");
         assert!(line.ends_with(&word), "a word is whole, to be copied");
+    }
+
+    #[test]
+    fn without_a_terminal_a_long_row_makes_no_other_one_long() {
+        let columns = [name("A"), text("B", usize::MAX), text("C", 3)];
+        let rows = [
+            ["a".to_owned(), "word ".repeat(100), "x".to_owned()],
+            ["b".to_owned(), "short".to_owned(), "y".to_owned()],
+        ];
+        let shown = layout(columns, &rows, None);
+        assert!(shown.ends_with("\nb  short  y\n"), "{shown}");
     }
 
     #[test]

@@ -30,21 +30,10 @@ pub enum ScriptEvent {
 /// Calls that a script waits for together.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CallBatch {
-    /// The calls.
-    pub requests: Vec<ToolCallRequest>,
+    /// The calls as the script wrote them. Nobody has looked into them yet.
+    pub requests: Vec<Box<RawValue>>,
     /// How many of them may run at once.
     pub max_parallel: usize,
-}
-
-/// One call of a script.
-#[derive(Debug, Serialize, Deserialize)]
-pub struct ToolCallRequest {
-    /// The server.
-    pub server: String,
-    /// The server's own name of the tool.
-    pub tool: String,
-    /// The arguments, an object.
-    pub args: Box<RawValue>,
 }
 
 /// How a script ended.

@@ -17,7 +17,7 @@ mod restrictions;
 mod restrictions;
 
 pub use self::{
-    messages::{CallBatch, ScriptEnd, ScriptEvent, ToolCallRequest},
+    messages::{CallBatch, ScriptEnd, ScriptEvent},
     running::{BrokenScript, RunningScript},
     sandbox::run as run_sandbox,
     script_failure::{ScriptCode, ScriptFailure},

@@ -81,7 +81,7 @@ pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable};
-pub use review::{ReviewedValue, entry_for_review, reviewed_values};
+pub use review::{ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::secret_uses;
 pub use server_auth::{

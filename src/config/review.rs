@@ -173,15 +173,19 @@ fn setting(name: &str, value: &Value) -> Value {
 
 /// A value that is taken for a secret, but for its references.
 fn secret(value: &Value) -> Value {
+    Value::String(hidden_setting(value))
+}
+
+/// What is shown of a variable or a header of which nothing may be seen but what is filled in: its references by name, and `***`.
+pub fn hidden_setting(value: &Value) -> String {
     let Value::String(text) = value else {
-        return Value::String(MASK.to_owned());
+        return MASK.to_owned();
     };
-    let shown = references::with_literals(text, |literal| match literal.trim() {
+    references::with_literals(text, |literal| match literal.trim() {
         "" => literal.to_owned(),
         scheme if SCHEMES.contains(&scheme) => literal.to_owned(),
         _ => MASK.to_owned(),
-    });
-    Value::String(shown)
+    })
 }
 
 fn plain_text(value: &Value) -> String {

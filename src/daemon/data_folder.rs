@@ -1,15 +1,33 @@
-//! What others find a running daemon by is kept in its data folder: the lock, the address, and the key of its sessions. Where somebody
-//! removes them, or the folder, they are written again; the socket sees to itself.
+//! The data folder: made, and looked at before anything is done in it. What others find a running daemon by is kept there: the lock, the
+//! address, and the key of its sessions. Where somebody removes them, or the folder, they are written again; the socket sees to itself.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, path::Path, sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
 use super::lock::{DataLock, LockState};
-use crate::{log_limit::LogLimit, sealing::KeptKey, sync::Guarded};
+use crate::{log_limit::LogLimit, sealing::KeptKey, storage, sync::Guarded};
 
 /// How often it is looked whether they are still there.
 const LOOK: Duration = Duration::from_secs(5);
+
+/// Our own folders in it.
+const FOLDERS: &[&str] = &[
+    "approvals",
+    "catalog",
+    "children",
+    "logins",
+    "logs",
+    "reviews",
+    "sessions",
+];
+
+/// Makes the folder. One in which a folder of ours leads elsewhere is refused, before anything is read or written there.
+pub(super) fn prepare(data_dir: &Path) -> io::Result<()> {
+    storage::create_private_dir(data_dir)?;
+    let mut folders = FOLDERS.iter().map(|name| data_dir.join(name));
+    folders.try_for_each(|folder| storage::refuse_link(&folder))
+}
 
 /// The files. Cheap to clone.
 #[derive(Clone)]

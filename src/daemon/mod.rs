@@ -38,7 +38,6 @@ use crate::{
     management::DaemonLocation,
     process::LoginPath,
     router::View,
-    storage,
 };
 
 /// What the command line says about serving.
@@ -211,7 +210,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
     }
     let lock_file = settings.lock_file.as_deref().map(lock_file).transpose()?;
     let data_dir = options.places.data_folder(&settings).to_owned();
-    storage::create_private_dir(&data_dir).map_err(|error| {
+    data_folder::prepare(&data_dir).map_err(|error| {
         ServeError::failed(
             &format!("the data folder {} cannot be used", data_dir.display()),
             &error,

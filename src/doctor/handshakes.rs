@@ -10,7 +10,7 @@ use super::{
 use crate::{
     config::{Settings, duration},
     gate::{self, Standing},
-    management::{ServerRow, ServerState},
+    management::{LEFT_OUT_STEP, LeftOut, ServerRow, ServerState},
     process::LoginPath,
 };
 
@@ -42,11 +42,22 @@ fn of_row(row: &ServerRow) -> Option<DoctorFinding> {
                 .clone()
                 .unwrap_or_else(|| format!("mcpproxy upstream login {}", row.name)),
         ),
-        (_, ServerState::Ready) => DoctorFinding::ok(SERVER, format!("it answers{tools}")),
+        (_, ServerState::Ready) => answered(format!("it answers{tools}"), row.left_out.as_ref()),
         (_, ServerState::Connecting) => DoctorFinding::ok(SERVER, "it is being connected"),
-        _ => DoctorFinding::ok(SERVER, format!("asleep until the next call{tools}")),
+        _ => answered(
+            format!("asleep until the next call{tools}"),
+            row.left_out.as_ref(),
+        ),
     };
     Some(finding.at(&row.name))
+}
+
+/// That it works, but for what it lists and cannot be used.
+fn answered(what: String, left_out: Option<&LeftOut>) -> DoctorFinding {
+    match left_out {
+        None => DoctorFinding::ok(SERVER, what),
+        Some(left_out) => DoctorFinding::warn(SERVER, format!("{what}; {left_out}"), LEFT_OUT_STEP),
+    }
 }
 
 fn held(name: &str) -> DoctorFinding {
@@ -88,9 +99,12 @@ pub(super) async fn tried(
         Ok(tried) => findings.extend(tried.into_iter().map(|(name, outcome)| {
             let name = name.as_str();
             let finding = match outcome {
-                TrialOutcome::Answered(1) => DoctorFinding::ok(SERVER, "it answers, 1 tool"),
-                TrialOutcome::Answered(tools) => {
-                    DoctorFinding::ok(SERVER, format!("it answers, {tools} tools"))
+                TrialOutcome::Answered { tools, left_out } => {
+                    let tools = match tools {
+                        1 => "1 tool".to_owned(),
+                        tools => format!("{tools} tools"),
+                    };
+                    answered(format!("it answers, {tools}"), left_out.as_ref())
                 }
                 TrialOutcome::Failed(error) => failed(&error.reason, Some(&error.next_step), name),
                 TrialOutcome::Late => DoctorFinding::fail(

@@ -21,10 +21,12 @@ use crate::{
     catalog::{Catalog, KnownServer},
     config::Settings,
     gate,
+    management::LeftOut,
     names::ServerName,
     process::{ChildLedger, LoginPath},
+    secret::Secrets,
     storage,
-    upstream::{ConnectContext, ConnectError, Supervisor, Upstream},
+    upstream::{ConnectContext, ConnectError, Supervisor, Upstream, step_without_log},
 };
 
 /// What it takes to try servers.
@@ -39,7 +41,10 @@ pub(super) struct Trial<'a> {
 /// What came of one.
 pub(super) enum TrialOutcome {
     /// It was listed, with so many tools.
-    Answered(usize),
+    Answered {
+        tools: usize,
+        left_out: Option<LeftOut>,
+    },
     Failed(ConnectError),
     /// Nothing came of it in time.
     Late,
@@ -77,11 +82,12 @@ impl Trial<'_> {
             Supervisor::new(watched, catalog.clone(), context, hurry.clone());
         supervisor.begin();
         let deadline = Instant::now() + self.within;
+        let secrets = settings.secrets();
         let asking = async {
             let all = upstreams.all();
             let tried = join_all(
                 all.iter()
-                    .map(|upstream| outcome(upstream, &catalog, deadline)),
+                    .map(|upstream| outcome(upstream, &catalog, &secrets, deadline)),
             );
             let tried = tried.await;
             ending.cancel();
@@ -111,20 +117,25 @@ impl Trial<'_> {
 async fn outcome(
     upstream: &Upstream,
     catalog: &Catalog,
+    secrets: &Secrets,
     deadline: Instant,
 ) -> (ServerName, TrialOutcome) {
     let name = upstream.name().clone();
     if timeout_at(deadline, upstream.settled()).await.is_err() {
         return (name, TrialOutcome::Late);
     }
-    let listed = catalog
-        .glance()
-        .servers
-        .get(&name)
-        .map(|server| server.tools.len());
+    let listed = catalog.glance().servers.get(&name).cloned();
     let outcome = match (listed, upstream.status().last_error) {
-        (Some(tools), _) => TrialOutcome::Answered(tools),
-        (None, Some(error)) => TrialOutcome::Failed(error),
+        (Some(server), _) => TrialOutcome::Answered {
+            tools: server.tools.len(),
+            left_out: LeftOut::of(&server, secrets),
+        },
+        (None, Some(mut error)) => {
+            if upstream.stderr().tail(1).is_empty() {
+                error.next_step = step_without_log(&error.next_step, &name);
+            }
+            TrialOutcome::Failed(error)
+        }
         (None, None) => TrialOutcome::Late,
     };
     (name, outcome)

@@ -31,7 +31,7 @@ pub use self::{
     authorization::{Authorization, Challenge, Supply},
     fetch::Fetching,
     news::{NEWS_CAPACITY, News, NewsSender},
-    remote::{AddressReach, Endpoint, EndpointError},
+    remote::{AddressReach, Endpoint, EndpointError, certificate_step},
     strays::Strays,
 };
 use self::{in_flight::Purpose, news::news_queue, slot::Slot};

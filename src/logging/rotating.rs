@@ -32,7 +32,7 @@ impl Rotating {
 
     fn open_with(path: &Path, rotate_at: u64) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            storage::create_private_dir(folder)?;
+            storage::create_private_subfolder(folder)?;
         }
         let file = storage::append_to_private_file(path)?;
         let size = file.metadata()?.len();

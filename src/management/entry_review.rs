@@ -175,7 +175,7 @@ fn keep(
         },
     };
     if let Some(folder) = file.parent() {
-        storage::create_private_dir(folder)?;
+        storage::create_private_subfolder(folder)?;
     }
     storage::write_atomically(&file, &serde_json::to_vec(&kept)?)
 }

@@ -184,10 +184,13 @@ impl<B: Backing> Management<B> {
         let listed = listed(&lists, name, entry.map(AsRef::as_ref));
         let findings = entry.map(|entry| scanner::scan_entry(entry));
         let secrets = entry.map_or_else(Secrets::default, |entry| entry.secrets.clone());
+        let mut entry_review = self.entry_review(name);
+        let mut shown_entry = self.entry_for_review(name, entry.map(AsRef::as_ref));
+        self.mask_settings(name, &mut shown_entry, &mut entry_review);
         Ok(Inspection {
             server: row,
-            entry: self.entry_for_review(name, entry.map(AsRef::as_ref)),
-            entry_review: self.entry_review(name),
+            entry: shown_entry,
+            entry_review,
             contact_error: None,
             seen: catalog::seen(print, as_written, listed),
             inspected: listed.is_some(),

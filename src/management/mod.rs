@@ -16,6 +16,7 @@ mod gated;
 mod glob_cover;
 mod health;
 mod inspection;
+mod left_out;
 mod loader_variables;
 mod login;
 mod operator_hints;
@@ -24,6 +25,7 @@ mod over_files;
 mod parameters;
 mod patching;
 mod pointing_values;
+mod reviewed_settings;
 mod server_logs;
 mod server_state;
 mod servers;
@@ -42,6 +44,7 @@ pub use self::{
     entry_review::{EntryChange, EntryReview},
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
+    left_out::{LEFT_OUT_STEP, LeftOut},
     login::{LoginProgress, LoginStarted},
     over_daemon::{COUNTS_AFTER_RESTART, OverDaemon},
     over_files::{ConfigReport, Exposure, OverFiles},

@@ -7,7 +7,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Backing, Connections, Management, entry_review};
+use super::{Backing, Connections, Management, ServerRow, entry_review};
 use crate::{
     activity::{ActivityReader, OperatorChange, UnreadableActivity},
     approvals::{self, Lock},
@@ -59,6 +59,28 @@ pub struct ConfigReport {
     pub broken: Vec<BrokenEntry>,
     /// What would be ignored.
     pub warnings: Vec<String>,
+}
+
+impl ConfigReport {
+    /// What is left of it where a daemon runs on this file that has these servers: one that only lacks a variable here works there.
+    pub fn beside_daemon(&mut self, rows: &[ServerRow]) {
+        let is_sound = |name: &str| {
+            let row = rows.iter().find(|row| row.name == name);
+            row.is_some_and(|row| row.transport.is_some())
+        };
+        let lacking = self.broken.extract_if(.., |broken| {
+            config::lacks_variable(&broken.reason) && is_sound(&broken.name)
+        });
+        let lacking: Vec<BrokenEntry> = lacking.collect();
+        self.servers += lacking.len();
+        self.warnings.extend(lacking.into_iter().map(|broken| {
+            format!(
+                "the server {}: {} for this command; the daemon that runs has it and uses the entry",
+                broken.name, broken.reason
+            )
+        }));
+        self.ok = self.error.is_none() && self.faults.is_empty() && self.broken.is_empty();
+    }
 }
 
 /// Who is to reach the daemon.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    Backing, Management,
+    Backing, LEFT_OUT_STEP, LeftOut, Management,
     gated::{configured, held_step, login_stuck, server_refusal, wants_more},
     operator_hints::{closest_server, correct_entry},
     server_logs::last_lines,
@@ -20,6 +20,7 @@ use crate::{
     gate::{self, Standing},
     names::ServerName,
     process,
+    upstream::step_without_log,
 };
 
 /// The servers of the configuration, by name.
@@ -49,6 +50,9 @@ pub struct ServerRow {
     /// How many of its tools, prompts and resources are held; absent if none is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<usize>,
+    /// What it lists and cannot be used; absent if all can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
     /// How many instances run, of a server that not all clients share; absent for the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instances: Option<usize>,
@@ -140,7 +144,7 @@ impl ServerRow {
     /// Whether a person has to look at it.
     pub(super) fn needs_a_person(&self) -> bool {
         let waits = self.standing() == Standing::Quarantined;
-        self.is_failing() || self.held.is_some() || waits
+        self.is_failing() || self.held.is_some() || self.left_out.is_some() || waits
     }
 }
 
@@ -247,7 +251,10 @@ impl<B: Backing> Management<B> {
         let last_error = connections.all().find_map(|one| {
             let error = one.last_error.as_ref()?;
             let step = one.next_step(&entry.name, error);
-            Some((one.explained(&error.reason), step))
+            Some((
+                one.explained(&error.reason),
+                self.with_log_or_without(entry, step),
+            ))
         });
         let state = state(&connections);
         let detail = first_start(&connections);
@@ -263,6 +270,8 @@ impl<B: Backing> Management<B> {
         };
         let listed = lists.servers.get(&entry.name);
         let held = held_step(settings, lists, &entry.name);
+        let left_out = listed.and_then(|listed| LeftOut::of(listed, &entry.secrets));
+        let left_out_step = left_out.as_ref().map(|_| LEFT_OUT_STEP.to_owned());
         let switches = gate::switches(entry);
         ServerRow {
             name: entry.name.to_string(),
@@ -274,14 +283,25 @@ impl<B: Backing> Management<B> {
                 .map(|server| server.tools.len())
                 .or(B::TOOLS_UNLISTED),
             held: held.as_ref().map(|(held, _)| *held),
+            left_out,
             instances: is_divided.then_some(instances),
             detail,
             last_output,
             last_error,
             next_step: next_step
                 .or(held.map(|(_, step)| step))
+                .or(left_out_step)
                 .or_else(|| asleep(state, connections.base.as_ref(), entry.start)),
         }
+    }
+
+    /// A step to take; not to a log in which nothing stands.
+    fn with_log_or_without(&self, entry: &ServerEntry, step: String) -> String {
+        let is_program = matches!(entry.transport, Transport::Stdio(_));
+        if is_program && self.0.recent_log(entry.name.as_str(), 1).is_empty() {
+            return step_without_log(&step, &entry.name);
+        }
+        step
     }
 
     fn broken_row(&self, broken: &BrokenEntry) -> ServerRow {
@@ -293,6 +313,7 @@ impl<B: Backing> Management<B> {
             quarantined: false,
             tools: B::TOOLS_UNLISTED,
             held: None,
+            left_out: None,
             instances: None,
             detail: None,
             last_output: None,

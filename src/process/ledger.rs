@@ -89,7 +89,7 @@ impl ChildLedger {
 
     pub(super) fn open_as(data_dir: &Path, daemon: DaemonRecord) -> Result<Self, LedgerError> {
         let folder = data_dir.join(FOLDER);
-        if let Err(source) = storage::create_private_dir(&folder) {
+        if let Err(source) = storage::create_private_subfolder(&folder) {
             return Err(LedgerError { folder, source });
         }
         Ok(Self {

@@ -162,7 +162,7 @@ fn set_aside(path: &Path, number: u32) -> PathBuf {
 /// Readable by the owner alone: servers print what they please.
 fn open(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
-        storage::create_private_dir(folder)?;
+        storage::create_private_subfolder(folder)?;
     }
     storage::append_to_private_file(path)
 }

@@ -37,7 +37,7 @@ pub(super) struct Files {
 impl Files {
     /// Opens the folder, and reads what it says. Without a readable file of ended ids none is known, so no id of before is continued.
     pub(super) fn open(folder: &Path, now: u32) -> io::Result<(Self, EndedIds, KeptIndex)> {
-        storage::create_private_dir(folder)?;
+        storage::create_private_subfolder(folder)?;
         let file = ended_file(folder);
         let (origin, mut ended) = match read(&file) {
             Ok(Some(known)) => known,
@@ -93,7 +93,7 @@ impl Files {
 
     /// Writes the file of ended ids anew, in a new folder if that is gone.
     pub(super) fn rewrite(&mut self, ended: &EndedIds) -> io::Result<()> {
-        storage::create_private_dir(&self.folder)?;
+        storage::create_private_subfolder(&self.folder)?;
         self.ended = write(&self.folder, self.origin, ended)?;
         self.identity = FileIdentity::of(&self.ended)?;
         self.appended = 0;

@@ -11,7 +11,7 @@ pub use self::{
         ActiveCall, LogSubscription, LogSubscriptions, LogTerm, NotSubscribed, Outgoing, Sharing,
         Status, Subscription, Tell, Upstream,
     },
-    connect::{ConnectContext, ConnectError},
+    connect::{ConnectContext, ConnectError, step_without_log},
     fleet::{Ask, InstanceScope, Lease, Lessee, SessionKey, Supervisor, TellClient, Upstreams},
     worker::State,
 };

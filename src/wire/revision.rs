@@ -187,6 +187,7 @@ impl std::fmt::Display for Revision {
 /// A draft that clients still name; nothing older was a revision.
 const FIRST_PUBLISHED: &str = "2024-10-07";
 
+/// Whether a text is a day of the calendar, written as revisions are.
 fn is_date(text: &str) -> bool {
     let shape = |(i, c): (usize, u8)| {
         if i == 4 || i == 7 {
@@ -195,7 +196,25 @@ fn is_date(text: &str) -> bool {
             c.is_ascii_digit()
         }
     };
-    text.len() == 10 && text.bytes().enumerate().all(shape)
+    if text.len() != 10 || !text.bytes().enumerate().all(shape) {
+        return false;
+    }
+    let mut numbers = text.split('-').map(|digits| digits.parse().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    let (year, month, day) = (next(), next(), next());
+    (1..=days_of(year, month)).contains(&day)
+}
+
+/// How many days a month has; none if there is no such month.
+fn days_of(year: u16, month: u16) -> u16 {
+    let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+    match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
@@ -235,6 +254,20 @@ mod tests {
         check("2026-07-28", None);
         check("2030-01-01", None);
         check("soon", None);
+        check("2024-12-31", Some("2024-11-05"));
+        for no_day in [
+            "2025-13-45",
+            "2025-00-10",
+            "2025-06-00",
+            "2025-06-31",
+            "2025-02-29",
+        ] {
+            check(no_day, None);
+        }
+        assert!(Revision::is_modern_header("2028-02-29"));
+        for no_day in ["2026-13-45", "2100-02-29", "2027-02-29"] {
+            assert!(!Revision::is_modern_header(no_day), "{no_day}");
+        }
         assert!(
             Revision::is_modern_header("2026-07-28") && Revision::is_modern_header("2030-01-01")
         );

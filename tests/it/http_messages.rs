@@ -214,6 +214,30 @@ async fn a_request_without_a_session_is_answered_as_json() {
 }
 
 #[tokio::test]
+async fn a_revision_in_the_header_is_a_day_of_the_calendar() {
+    let (_upstream, daemon) = daemon().await;
+    let session = daemon.client("/mcp").await;
+    for (revision, status) in [
+        ("2025-06-18", 200),
+        ("2025-06-19", 200),
+        ("2025-13-45", 400),
+        ("2025-02-30", 400),
+        ("2026-13-45", 400),
+        ("garbage", 400),
+    ] {
+        for of_session in [&[][..], &[("mcp-session-id", session.session())]] {
+            let headers = [
+                &[JSON, BOTH, ("mcp-protocol-version", revision)],
+                of_session,
+            ]
+            .concat();
+            let answer = send(&daemon, "POST", "/mcp", &headers, PING).await;
+            assert_eq!(answer.status, status, "{revision}: {}", answer.text());
+        }
+    }
+}
+
+#[tokio::test]
 async fn every_legacy_revision_is_spoken_and_strange_ones_get_the_newest() {
     let (_upstream, daemon) = daemon().await;
     for (asked, given) in [

@@ -337,7 +337,7 @@ async fn a_server_that_always_fails_is_given_up_and_says_what_to_do() {
     let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
     let (command, args) = upstream.command_line();
     let script = format!(
-        "test -e {} && exit 3; exec {} {}",
+        "test -e {} && {{ echo broken >&2; exit 3; }}; exec {} {}",
         broken.display(),
         command.display(),
         args[0].display()

@@ -87,7 +87,7 @@ impl InstallService {
         }
         if file.kind == ServiceKind::Launchd {
             let folder = Path::new(&definition.log_folder);
-            storage::create_private_dir(folder).map_err(|error| {
+            storage::create_private_subfolder(folder).map_err(|error| {
                 let what = format!("failed to make the folder {}: {error}", folder.display());
                 CommandFailure::failed(what)
             })?;

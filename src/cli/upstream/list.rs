@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{
     gate::Standing,
-    management::{ServerList, ServerRow},
+    management::{LeftOut, ServerList, ServerRow},
 };
 
 /// List the servers: transport, state, tools, the last error and what to do about it
@@ -60,7 +60,8 @@ pub(in crate::cli) fn print_rows(servers: Vec<ServerRow>) -> Result<(), CommandF
 }
 
 fn row(server: ServerRow) -> [String; 6] {
-    let state = state(&server);
+    let (state, tools) = (state(&server), tools(&server));
+    let left_out = server.left_out.map(|left_out| left_out.to_string());
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let writes = server
         .last_output
@@ -69,18 +70,22 @@ fn row(server: ServerRow) -> [String; 6] {
         server.name,
         or_dash(server.transport),
         state,
-        or_dash(tools(server.tools, server.held)),
-        or_dash(server.last_error),
+        or_dash(tools),
+        or_dash(server.last_error.or(left_out)),
         or_dash(server.next_step.or(writes)),
     ]
 }
 
-/// `5 (2 held)`.
-pub(super) fn tools(tools: Option<usize>, held: Option<usize>) -> Option<String> {
-    match held {
-        Some(held) => Some(format!("{} ({held} held)", tools.unwrap_or_default())),
-        None => tools.map(|tools| tools.to_string()),
+/// `5 (2 held, 1 left out)`.
+pub(super) fn tools(server: &ServerRow) -> Option<String> {
+    let held = server.held.map(|held| format!("{held} held"));
+    let left_out = server.left_out.as_ref().map(LeftOut::short);
+    let remarks: Vec<String> = held.into_iter().chain(left_out).collect();
+    if remarks.is_empty() {
+        return server.tools.map(|tools| tools.to_string());
     }
+    let tools = server.tools.unwrap_or_default();
+    Some(format!("{tools} ({})", remarks.join(", ")))
 }
 
 /// The state of the connection, whether the server is switched off or held, how many instances run, where not all clients

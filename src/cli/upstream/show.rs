@@ -36,11 +36,13 @@ impl ShowServer {
 
 fn print(details: ServerDetails) -> Result<(), CommandFailure> {
     let server = details.server;
+    let left_out = server.left_out.as_ref().map(ToString::to_string);
     let facts = [
         ("name", Some(server.name.clone())),
         ("transport", server.transport.clone()),
         ("state", Some(state(&server))),
-        ("tools", tools(server.tools, server.held)),
+        ("tools", tools(&server)),
+        ("left out", left_out),
         ("writes", server.last_output),
         ("last error", server.last_error),
         ("next step", server.next_step),

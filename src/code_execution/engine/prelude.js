@@ -5,7 +5,7 @@
     const { parse, stringify } = JSON;
     const { isArray } = Array;
     const { isInteger } = Number;
-    const { defineProperty } = Object;
+    const { defineProperty, keys } = Object;
     const { apply } = Reflect;
     const { toWellFormed } = String.prototype;
     const text = String;
@@ -21,26 +21,39 @@
         }
     };
 
-    // A call as JSON, or why it is none.
-    const written = (place, server, tool, args) => {
-        for (const [name, value] of [['server', server], ['tool', tool]]) {
-            if (typeof value !== 'string' || value === '') {
-                return failure('INVALID_ARGS', `${place}: the ${name} is not a text with something in it`);
-            }
+    // A call as JSON, each of its members as it stands there: what they say is for the daemon to judge. A failure if it is no data.
+    const written = (call) => {
+        if (call === null || typeof call !== 'object' || isArray(call)) {
+            return failure('INVALID_ARGS', 'the call is not an object {server, tool, args}');
         }
-        let json = '{}';
-        if (args !== undefined && args !== null) {
+        let members = '';
+        const names = keys(call);
+        for (let i = 0; i < names.length; i += 1) {
+            const name = names[i];
+            let value, json;
             try {
-                json = stringify(args);
+                value = call[name];
+                json = stringify(value);
             } catch (error) {
-                return failure('SERIALIZATION_ERROR', `${place}: the arguments cannot be written as JSON: ${shown(error)}`);
+                return failure('SERIALIZATION_ERROR', `\`${name}\` cannot be written as JSON: ${shown(error)}`);
             }
-            if (json === undefined || json[0] !== '{') {
-                return failure('INVALID_ARGS', `${place}: the arguments are not an object`);
+            if (json !== undefined) {
+                members += `${members && ','}${stringify(name)}:${json}`;
+            } else if (value !== undefined) {
+                return failure('INVALID_ARGS', `\`${name}\` is no data`);
             }
         }
-        const name = (value) => stringify(apply(toWellFormed, value, []));
-        return `{"server":${name(server)},"tool":${name(tool)},"args":${json}}`;
+        return `{${members}}`;
+    };
+
+    // Whether something stands there beyond what a function takes.
+    const isMore = (values) => {
+        for (let i = 0; i < values.length; i += 1) {
+            if (values[i] !== undefined) {
+                return true;
+            }
+        }
+        return false;
     };
 
     // The data of a result: structured if the server says it so, else its text, read as JSON if it is JSON.
@@ -77,48 +90,58 @@
         return answer;
     };
 
-    const call_tool = (server, tool, args) => {
-        const request = written('call_tool', server, tool, args);
+    const call_tool = (server, tool, args, ...more) => {
+        if (isMore(more)) {
+            return failure('INVALID_ARGS', 'call_tool takes three arguments: server, tool, args');
+        }
+        const request = written({ server, tool, args });
         if (typeof request !== 'string') {
             return request;
         }
         return answered(callTools(`{"requests":[${request}],"max_parallel":1}`)[0]);
     };
 
-    const call_tools = (requests, options) => {
+    const call_tools = (requests, options, ...more) => {
         const wrong = (message) => failure('INVALID_ARGS', `call_tools: ${message}`);
+        if (isMore(more)) {
+            return wrong('it takes two arguments: the calls, {max_parallel}');
+        }
         if (!isArray(requests)) {
             return wrong('the calls are not an array');
         }
         if (requests.length > MOST) {
             return wrong(`there are ${requests.length} calls; ${MOST} are allowed at once`);
         }
-        if (options !== undefined && options !== null && typeof options !== 'object') {
+        const known = options ?? {};
+        if (typeof known !== 'object' || isArray(known)) {
             return wrong('the options are not an object');
         }
-        const parallel = options?.max_parallel ?? PARALLEL;
+        const names = keys(known);
+        for (let i = 0; i < names.length; i += 1) {
+            if (names[i] !== 'max_parallel') {
+                return wrong(`\`${names[i]}\` is not known in the options; there is \`max_parallel\``);
+            }
+        }
+        const parallel = known.max_parallel ?? PARALLEL;
         if (!isInteger(parallel) || parallel < 1 || parallel > MOST_PARALLEL) {
             return wrong(`max_parallel is not a whole number from 1 to ${MOST_PARALLEL}`);
         }
         let all = '';
+        const answers = [], places = [];
         for (let i = 0; i < requests.length; i += 1) {
-            const place = `element ${i}`;
-            const one = requests[i];
-            if (one === null || typeof one !== 'object') {
-                return wrong(`${place} is not an object`);
+            const request = written(requests[i]);
+            if (typeof request === 'string') {
+                all += `${all && ','}${request}`;
+                places[places.length] = i;
+            } else {
+                answers[i] = request;
             }
-            const request = written(place, one.server, one.tool, one.args);
-            if (typeof request !== 'string') {
-                return failure(request.error.code, `call_tools: ${request.error.message}`);
+        }
+        if (all !== '') {
+            const made = callTools(`{"requests":[${all}],"max_parallel":${parallel}}`);
+            for (let i = 0; i < places.length; i += 1) {
+                answers[places[i]] = answered(made[i]);
             }
-            all += (i > 0 ? ',' : '') + request;
-        }
-        if (all === '') {
-            return [];
-        }
-        const answers = callTools(`{"requests":[${all}],"max_parallel":${parallel}}`);
-        for (let i = 0; i < answers.length; i += 1) {
-            answered(answers[i]);
         }
         return answers;
     };

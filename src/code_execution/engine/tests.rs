@@ -16,7 +16,11 @@ impl ScriptHost for Echo {
         let text = serde_json::to_string(&batch).expect("JSON");
         self.batches.lock().expect("one thread").push(text);
         let answers = batch.requests.iter().map(|request| {
-            let text = serde_json::Value::from(request.args.get());
+            let request: serde_json::Value = serde_json::from_str(request.get()).expect("JSON");
+            let args = request
+                .get("args")
+                .map_or("{}".to_owned(), ToString::to_string);
+            let text = serde_json::Value::from(args);
             format!(r#"{{"ok":true,"result":{{"content":[{{"type":"text","text":{text}}}]}}}}"#)
         });
         let answers: Vec<String> = answers.collect();
@@ -103,23 +107,68 @@ fn calls_pass_their_arguments_and_give_the_data_of_results() {
     assert_eq!(
         *batches,
         [
-            r#"{"requests":[{"server":"a","tool":"b","args":{}}],"max_parallel":3}"#,
+            r#"{"requests":[{"server":"a","tool":"b"}],"max_parallel":3}"#,
             r#"{"requests":[{"server":"c","tool":"d","args":{"x":"ä\n"}}],"max_parallel":1}"#,
         ]
     );
 }
 
 #[test]
+fn what_a_script_writes_of_a_call_is_asked_whole() {
+    for (code, expected) in [
+        ("call_tool()", "{}"),
+        (
+            "call_tool('a', 'b', undefined, undefined)",
+            r#"{"server":"a","tool":"b"}"#,
+        ),
+        (
+            "call_tool('a', 'b', null)",
+            r#"{"server":"a","tool":"b","args":null}"#,
+        ),
+        (
+            "call_tool('a', {}, [1])",
+            r#"{"server":"a","tool":{},"args":[1]}"#,
+        ),
+        (
+            "call_tools([{server: 'a', tool: 'b', arguments: {n: 1}, args: undefined}])",
+            r#"{"server":"a","tool":"b","arguments":{"n":1}}"#,
+        ),
+        (
+            "call_tools([{tool: 'b', day: 'D', 'x\"': 1}])",
+            r#"{"tool":"b","day":"D","x\"":1}"#,
+        ),
+    ] {
+        let host = Echo::default();
+        run_in(&host, code).expect(code);
+        let asked = host.batches.lock().expect("one thread").concat();
+        let requests = format!(r#"{{"requests":[{expected}],"#);
+        assert!(asked.starts_with(&requests), "{code}: {asked}");
+    }
+}
+
+#[test]
+fn a_call_that_is_no_data_is_no_other_ones_business() {
+    let code = "const calls = ['x', {server: 'a', tool: 'b', args: {n: 1}}, {server: 'a', args: () => 1}]; \
+                call_tools(calls).map(a => a.value?.n ?? a.error.message)";
+    gives(
+        code,
+        r#"["the call is not an object {server, tool, args}",1,"`args` is no data"]"#,
+    );
+}
+
+#[test]
 fn what_is_no_call_is_an_answer_that_says_so() {
     for (code, expected, says) in [
-        ("call_tool()", "INVALID_ARGS", "the server is not a text"),
         (
-            "call_tool('a', {})",
+            "call_tool('a', 'b', () => 1)",
             "INVALID_ARGS",
-            "the tool is not a text",
+            "`args` is no data",
         ),
-        ("call_tool('a', 'b', [1])", "INVALID_ARGS", "not an object"),
-        ("call_tool('a', 'b', 'c')", "INVALID_ARGS", "not an object"),
+        (
+            "call_tool('a', 'b', {}, {})",
+            "INVALID_ARGS",
+            "three arguments",
+        ),
         (
             "const o = {}; o.o = o; call_tool('a', 'b', o)",
             "SERIALIZATION_ERROR",
@@ -136,15 +185,21 @@ fn what_is_no_call_is_an_answer_that_says_so() {
             "no",
         ),
         ("call_tools('a')", "INVALID_ARGS", "not an array"),
+        ("call_tools([], {}, 1)", "INVALID_ARGS", "two arguments"),
         (
-            "call_tools([{server: 'a', tool: 'b'}, {}])",
+            "call_tools([], [])",
             "INVALID_ARGS",
-            "element 1",
+            "options are not an object",
         ),
         (
-            "call_tools([null])",
+            "call_tools([], 4)",
             "INVALID_ARGS",
-            "element 0 is not an object",
+            "options are not an object",
+        ),
+        (
+            "call_tools([], {maxParallel: 1})",
+            "INVALID_ARGS",
+            "`maxParallel` is not known in the options",
         ),
         (
             "call_tools([], {max_parallel: 0})",

@@ -27,6 +27,7 @@ pub(crate) use self::{
 pub use self::{
     endpoint::{Endpoint, EndpointError},
     reach::AddressReach,
+    tls::certificate_step,
 };
 
 /// Names a session in every request of Streamable HTTP after `initialize`.

@@ -69,27 +69,44 @@ fn mistake(error: &rustls::Error) -> Option<&'static str> {
         rustls::Error::InvalidMessage(_) => {
             "what answers there does not speak TLS; if the server speaks plain HTTP, its address begins with http://"
         }
-        InvalidCertificate(Bad::UnknownIssuer) => {
-            "its certificate was issued by an authority that is not trusted; `ca_file` names one to trust"
-        }
-        InvalidCertificate(Bad::BadSignature) => {
-            "its certificate was not signed by the trusted authority whose name it bears, but by another one of that name; `ca_file` names \
-             one to trust"
-        }
+        InvalidCertificate(Bad::UnknownIssuer) => UNKNOWN_ISSUER,
+        InvalidCertificate(Bad::BadSignature) => OTHER_ISSUER,
         InvalidCertificate(Bad::NotValidForName | Bad::NotValidForNameContext { .. }) => {
             "its certificate is for another host than the one in the address"
         }
-        InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => {
-            "its certificate has expired"
-        }
+        InvalidCertificate(Bad::Expired | Bad::ExpiredContext { .. }) => EXPIRED,
         InvalidCertificate(Bad::Other(other))
             if other.to_string().contains("CaUsedAsEndEntity") =>
         {
-            "its certificate is that of an authority (CA:TRUE), which no server may present; give the server one that this authority \
-             issued, or make its own with `openssl req -x509 -addext basicConstraints=critical,CA:FALSE`"
+            AUTHORITY
         }
         _ => return None,
     })
+}
+
+const UNKNOWN_ISSUER: &str =
+    "its certificate was issued by an authority that is not trusted; `ca_file` names one to trust";
+const OTHER_ISSUER: &str = "its certificate was not signed by the trusted authority whose name it bears, but by another one of that name; \
+                            `ca_file` names one to trust";
+const EXPIRED: &str = "its certificate has expired";
+const AUTHORITY: &str = "its certificate is that of an authority (CA:TRUE), which no server may present; give the server one that this \
+                         authority issued, or make its own with `openssl req -x509 -addext basicConstraints=critical,CA:FALSE`";
+
+/// What to do about a connection that failed for this reason, where that is a matter of certificates.
+pub fn certificate_step(reason: &str) -> Option<&'static str> {
+    let trust = "name the PEM file of that authority, or of the server's own certificate if it signed itself, in \"ca_file\" of its entry";
+    let steps = [
+        (UNKNOWN_ISSUER, trust),
+        (OTHER_ISSUER, trust),
+        (EXPIRED, "renew the certificate of the server"),
+        (
+            AUTHORITY,
+            "give the server another certificate, as the reason says; then name the PEM file of its authority, or of itself if it signed \
+             itself, in \"ca_file\" of its entry",
+        ),
+    ];
+    let step = steps.iter().find(|(mistake, _)| reason.contains(mistake));
+    step.map(|(_, step)| *step)
 }
 
 fn provider() -> Arc<CryptoProvider> {

@@ -29,7 +29,8 @@ use crate::{
     authorization::Logins,
     catalog::Listing,
     config::{Keeper, ServerEntry, Settings, Transport},
-    link::{Connection, Link, LinkError, News, Strays},
+    link::{self, Connection, Link, LinkError, News, Strays},
+    names::ServerName,
     process::{ChildLedger, LoginPath, Process},
     upstream::{
         calls::{handle::UpstreamShared, questions::Meanwhile},
@@ -225,12 +226,22 @@ pub(in crate::upstream) async fn shake_hands(
 
 pub(in crate::upstream) fn logs_hint(entry: &ServerEntry) -> String {
     match entry.transport {
-        Transport::Stdio(_) => format!(
-            "`mcpproxy upstream logs {}` shows what it wrote",
-            entry.name
-        ),
+        Transport::Stdio(_) => logs_step(&entry.name),
         Transport::Remote(_) => "check that the URL is right and the server is running".to_owned(),
     }
+}
+
+/// Where it stands what a program wrote to its stderr.
+pub(in crate::upstream) fn logs_step(server: &ServerName) -> String {
+    format!("`mcpproxy upstream logs {server}` shows what it wrote")
+}
+
+/// A next step as it is for a program that wrote nothing to its stderr, so that its log would say nothing.
+pub fn step_without_log(step: &str, server: &ServerName) -> String {
+    let instead = format!(
+        "it wrote nothing to its standard error: run its command by hand to see what it does, as `mcpproxy upstream show {server}` shows it"
+    );
+    step.replace(&logs_step(server), &instead)
 }
 
 /// What the operator can do about lists of a server that is connected and could not be read.
@@ -260,6 +271,9 @@ fn next_step(entry: &ServerEntry, error: &OpenError) -> String {
             "the server wants fewer requests: wait, then `mcpproxy upstream restart {}`",
             entry.name
         ),
+        OpenError::Link(LinkError::NotDelivered(reason) | LinkError::Lost(reason)) => {
+            link::certificate_step(reason).map_or_else(|| logs_hint(entry), str::to_owned)
+        }
         _ => logs_hint(entry),
     }
 }

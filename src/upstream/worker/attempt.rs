@@ -311,13 +311,7 @@ impl Worker {
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
         self.record("lost", Some(&reason));
         let (outside, next_step) = match self.entry.transport {
-            Transport::Stdio(_) => (
-                reason.clone(),
-                format!(
-                    "`mcpproxy upstream logs {}` shows what it wrote",
-                    self.entry.name
-                ),
-            ),
+            Transport::Stdio(_) => (reason.clone(), connect::logs_step(&self.entry.name)),
             // The reason may hold the server's own words.
             Transport::Remote(_) => (
                 "the connection was lost".to_owned(),

@@ -151,7 +151,14 @@ fn by_file(place: &Place, arguments: &[&str]) -> Command {
 fn a_daemon_is_found_whatever_the_file_says_of_its_data_folder_now() {
     let place = Place::configured(r#"{ "data_dir": "one" }"#);
     let _daemon = Serving::start_as(by_file(&place, &["serve", "--port", "0"]));
-    for text in [r#"{ "data_dir": "two" }"#, r#"{ "data_dir": "one", "#, "{}"] {
+    let moved = "is not the one that the configuration names now";
+    let broken = "cannot be read as it stands; the daemon that runs uses the data folder";
+    for (text, says) in [
+        (r#"{ "data_dir": "two" }"#, moved),
+        (r#"{ "data_dir": "one", "#, broken),
+        (r#"{ "data_dir": "one", "mcpServers": 7 }"#, broken),
+        ("{}", moved),
+    ] {
         std::fs::write(place.config_file(), text).expect("ours");
         let ran = by_file(&place, &["status", "-o", "json"])
             .output()
@@ -161,7 +168,7 @@ fn a_daemon_is_found_whatever_the_file_says_of_its_data_folder_now() {
         let folder = place.folder().join("one");
         assert_eq!(status["data_dir"], json!(folder), "{text}");
         let said = String::from_utf8_lossy(&ran.stderr);
-        assert!(said.contains("uses the data folder"), "{text}: {said}");
+        assert!(said.contains(says), "{text}: {said}");
     }
 }
 
@@ -190,6 +197,37 @@ fn another_data_folder_in_the_file_waits_for_a_restart_and_the_check_says_so() {
         one.display()
     );
     assert_eq!(check(), json!([expected]));
+}
+
+#[test]
+fn a_variable_that_only_this_command_lacks_is_no_error() {
+    let file = r#"{ "mcpServers": { "r": { "command": "/bin/cat", "env": { "A": "${ONLYDAEMON}" } }, "s": { "command": "x" } } }"#;
+    let place = Place::configured(file);
+    place
+        .run(&["config", "check"])
+        .ended(1)
+        .shows(&["broken server", "ONLYDAEMON, which is not set"]);
+    let mut command = place.command();
+    command.env("ONLYDAEMON", "a-value");
+    command.args(["serve", "--http", "127.0.0.1:0"]);
+    let _daemon = Serving::start_as(command);
+    let checked = place.run(&["config", "check"]).ended(0).shows(&[
+        "warning",
+        "ONLYDAEMON, which is not set for this command; the daemon that runs has it",
+    ]);
+    checked.says(&["usable, with 1 warning; it has 2 servers"]);
+    let report = place.run(&["doctor", "-o", "json"]).json();
+    let findings = report["findings"].as_array().expect("findings").iter();
+    let about = findings.filter(|finding| finding.to_string().contains("ONLYDAEMON"));
+    let severities: Vec<_> = about.map(|finding| &finding["severity"]).collect();
+    assert_eq!(severities, ["warn"], "{report:#}");
+    // What the daemon lacks, too, stays an error.
+    let file = file.replace("${ONLYDAEMON}", "${NOBODY_HAS_IT}");
+    std::fs::write(place.config_file(), file).expect("ours");
+    place
+        .run(&["upstream", "restart", "r"])
+        .does_not_say(&["restarted"]);
+    place.run(&["config", "check"]).ended(1);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::support::{
     behaviours::echo,
     daemon::{DaemonProcess, TestDaemon},
     fake_upstream::FakeUpstream,
-    patience::until,
+    patience::{until, until_async},
     processes,
 };
 
@@ -261,4 +261,35 @@ async fn processes_that_a_killed_daemon_left_are_found() {
     })
     .await;
     drop(daemon);
+}
+
+#[tokio::test]
+async fn definitions_that_are_left_out_are_counted_wherever_tools_are() {
+    let deep = format!("{}1{}", r#"{"a":"#.repeat(150), "}".repeat(150));
+    let deep = format!(r#"{{"name":"deep","inputSchema":{{"type":"object","x":{deep}}}}}"#);
+    let server = FakeUpstream::stdio().raw_tool(&deep, echo()).start().await;
+    let daemon = TestDaemon::builder().upstream("up", &server).start().await;
+    let home = daemon.home();
+    let why = "1 definition was left out: tool number 1 was left out: in \"deep\" it nests deeper than 100 levels";
+    let said = until_async("it to be listed", async || {
+        let (code, said, error) = home.cli(&["upstream", "list"]).await;
+        assert_eq!(code, 0, "{error}");
+        said.contains("0 (1 left out)").then_some(said)
+    })
+    .await;
+    assert!(said.contains(why), "{said}");
+    assert!(said.contains("tell its authors"), "{said}");
+    for command in [&["upstream", "show", "up"][..], &["status"], &["doctor"]] {
+        let (_, said, error) = home.cli(command).await;
+        assert!(said.contains(why), "{command:?}: {said}{error}");
+    }
+    // What a server calls its tools is not for every agent's listing.
+    let client = daemon.client("/mcp/call").await;
+    let listed = client
+        .call("upstream_servers", r#"{"operation":"list"}"#)
+        .await;
+    assert!(!listed.frame.contains("left"), "{}", listed.frame);
+    let home = daemon.shutdown().await;
+    let (_, said, error) = home.cli(&["doctor"]).await;
+    assert!(said.contains(why), "{said}{error}");
 }

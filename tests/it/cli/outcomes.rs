@@ -269,3 +269,26 @@ fn a_command_that_names_a_file_of_this_folder_is_started_here() {
     assert_eq!(entry("mine")["cwd"], here);
     assert_eq!(entry("other").get("cwd"), None);
 }
+
+#[test]
+fn a_log_is_named_as_the_next_step_where_something_stands_in_it() {
+    let place = Place::new();
+    let _daemon = Serving::start(&place);
+    let step = |name: &str, script: &str| {
+        add(&place, name, &[], &["/bin/sh", "-c", script]).ended(0);
+        let shown = place.run(&["upstream", "show", name, "-o", "json"]);
+        let shown = shown.ended(0).json();
+        shown["server"]["next_step"]
+            .as_str()
+            .expect("a next step")
+            .to_owned()
+    };
+    let talks = step("talks", "echo no config >&2; exit 3");
+    assert!(talks.contains("`mcpproxy upstream logs talks`"), "{talks}");
+    let silent = step("silent", "exit 3");
+    assert!(!silent.contains("upstream logs"), "{silent}");
+    assert!(
+        silent.contains("wrote nothing to its standard error: run its command by hand"),
+        "{silent}"
+    );
+}

@@ -198,3 +198,31 @@ fn a_running_daemon_takes_servers_from_the_command_line() {
         .ended(1)
         .says(&["mine"]);
 }
+
+#[test]
+fn a_link_in_place_of_a_folder_of_ours_is_refused_and_what_it_leads_to_left_alone() {
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+    };
+
+    let place = Place::configured("{}");
+    let theirs = place.folder().join("theirs");
+    fs::create_dir(&theirs).expect("ours");
+    fs::set_permissions(&theirs, fs::Permissions::from_mode(0o755)).expect("ours");
+    for name in ["logs", "catalog", "children", "approvals", "sessions"] {
+        let planted = place.folder().join("data").join(name);
+        symlink(&theirs, &planted).expect("a link");
+        place
+            .run(&["serve", "--http", "127.0.0.1:0"])
+            .ended(1)
+            .says(&[
+                &format!("{} is a symbolic link to", planted.display()),
+                "remove the link",
+            ]);
+        fs::remove_file(&planted).expect("it is still the link");
+    }
+    let mode = fs::metadata(&theirs).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+    assert_eq!(fs::read_dir(&theirs).expect("there").count(), 0);
+}

@@ -148,6 +148,40 @@ async fn what_may_destroy_something_needs_to_be_allowed() {
 }
 
 #[tokio::test]
+async fn a_call_with_wrong_arguments_is_never_sent() {
+    let upstream = FakeUpstream::stdio().raw_tool(WRECK, echo()).start().await;
+    let daemon = builder().upstream("up", &upstream).start().await;
+    let client = ready(&daemon, "up__wreck").await;
+    let run = async |code: &str| {
+        let reply = run_with(&client, code, json!({ "allow_destructive": true })).await;
+        answer(&reply)["value"].clone()
+    };
+    let wrong = "['Args: {day: 1}', 'day: 1', 'args: null', 'args: {}, foo: 1', 'args: {}, arguments: {day: 1}', 'args_json: {day: 1}'] \
+                 .map(more => call_tools([eval(`({server: 'up', tool: 'wreck', ${more}})`)])[0].error) \
+                 .concat([call_tool('up', 'wreck', null).error, call_tool('up', 'wreck', {}, {day: 1}).error]) \
+                 .map(({code, message}) => [code, message])";
+    let expected = [
+        "`Args` is not known in the call; the closest name is `args`",
+        "`day` is not known in the call",
+        "`args` is null",
+        "`foo` is not known in the call",
+        "`args` and `arguments` are both there; give one",
+        "`args_json` is not a string; an object goes into `args`",
+        "`args` is null",
+        "call_tool takes three arguments: server, tool, args",
+    ]
+    .map(|message| ["INVALID_ARGS", message]);
+    assert_eq!(run(wrong).await, json!(expected));
+    assert!(upstream.received("tools/call").is_empty());
+    let right = "call_tools(['arguments: {day: 1}', 'args: {day: 1}', 'args_json: \\'{\"day\":1}\\'', 'day: 1', ''] \
+                 .map(more => eval(`({server: 'up', tool: 'wreck', ${more}})`))).map(a => a.value ?? a.error.code)";
+    let day = json!({ "day": 1 });
+    let expected = json!([day, day, day, "INVALID_ARGS", {}]);
+    assert_eq!(run(right).await, expected);
+    assert_eq!(upstream.received("tools/call").len(), 4);
+}
+
+#[tokio::test]
 async fn what_a_script_may_not_call_has_its_codes() {
     let names = ["free", "held", "shut"];
     let mut servers = Vec::new();

@@ -325,3 +325,34 @@ async fn what_a_server_repeats_of_its_references_is_not_shown_to_its_reviewer() 
     }
     assert!(shown[0].contains("Sends ***"), "{}", shown[0]);
 }
+
+#[tokio::test]
+async fn a_review_shows_no_value_that_listings_mask() {
+    const VALUES: [&str; 3] = ["LITENVSECRET44", "LIT66", "mine-alone"];
+    let [value, short, team] = VALUES;
+    let home = TestDaemon::builder()
+        .entry(
+            "mine",
+            json!({ "command": "x", "quarantined": true, "env": { "MYKEY": value, "A": short, "B_TOKEN": short } }),
+        )
+        .entry(
+            "remote",
+            json!({ "url": "http://127.0.0.1:9/mcp", "headers": { "X-Team": team } }),
+        )
+        .entry(
+            "theirs",
+            json!({ "command": "x", "quarantined": true, "changed_by": "agent", "env": { "A": short, "B_TOKEN": short, "LOG": "debug" } }),
+        )
+        .home();
+    for server in ["mine", "remote", "theirs"] {
+        for verb in ["show", "inspect"] {
+            let (code, said, error) = home.cli(&["upstream", verb, server]).await;
+            assert_eq!(code, 0, "{error}");
+            for value in VALUES {
+                assert!(!said.contains(value), "{verb} {server}: {said}");
+            }
+            let is_review = (server, verb) == ("theirs", "inspect");
+            assert_eq!(said.contains("debug"), is_review, "{verb} {server}: {said}");
+        }
+    }
+}

@@ -15,7 +15,7 @@ use super::{
     tls_server::{Authority, HOST},
 };
 use crate::{
-    link::{Endpoint, EndpointError, LinkError, http::connect},
+    link::{Endpoint, EndpointError, LinkError, certificate_step, http::connect},
     wire::RequestNumbers,
 };
 
@@ -110,7 +110,11 @@ async fn a_server_is_trusted_through_ca_file_only() {
     let proxy = Proxy::http(port).await;
     let proxy = format!("http://{}", proxy.address);
     match reached(&endpoint, &proxy).await {
-        Err(LinkError::NotDelivered(why)) => assert!(why.contains("`ca_file`"), "{why}"),
+        Err(LinkError::NotDelivered(why)) => {
+            assert!(why.contains("`ca_file`"), "{why}");
+            let step = certificate_step(&why).expect("a step");
+            assert!(step.contains("in \"ca_file\" of its entry"), "{step}");
+        }
         other => panic!("{other:?}"),
     }
     endpoint.ca_file = Some(authority.ca_file());
@@ -126,6 +130,7 @@ async fn common_mistakes_about_tls_are_said_in_words() {
         match reached(&endpoint, &proxy).await {
             Err(LinkError::NotDelivered(why) | LinkError::Lost(why)) => {
                 assert!(why.contains(words), "{why}");
+                certificate_step(&why)
             }
             other => panic!("{other:?}"),
         }
@@ -139,7 +144,9 @@ async fn common_mistakes_about_tls_are_said_in_words() {
     let plain = plain.port_u16().expect("a port");
     let (itself, its_file) = authority.serve_as_authority();
     check(trusting(authority.ca_file()), plain, "begins with http://").await;
-    check(trusting(its_file), itself, "CA:TRUE").await;
+    let step = check(trusting(its_file), itself, "CA:TRUE").await;
+    let step = step.expect("a step");
+    assert!(step.contains("in \"ca_file\" of its entry"), "{step}");
     let elsewhere = Endpoint {
         ca_file: Some(authority.ca_file()),
         ..at("https://other.test/mcp".to_owned())

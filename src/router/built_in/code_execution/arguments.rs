@@ -1,4 +1,4 @@
-//! The arguments of a script, and what it may take: never more than is configured. Pure.
+//! The arguments of a script and of the calls in it, and what it may take: never more than is configured. Pure.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::{
     code_execution::limits,
     config::CodeExecution,
-    router::built_in::arguments::{check_keys, count, flag, required},
+    router::built_in::arguments::{check_keys, count, flag, passed_on, required},
     wire::Raw,
 };
 
@@ -60,6 +60,38 @@ impl ScriptRequest {
 
     pub(super) fn allows(&self, server: &str) -> bool {
         self.allowed_servers.is_empty() || self.allowed_servers.iter().any(|one| one == server)
+    }
+}
+
+/// One call of a script, by the same rules as the tools that clients call.
+pub(super) struct InnerCall {
+    pub(super) server: String,
+    /// The server's own name of the tool.
+    pub(super) tool: String,
+    /// An object; empty if the script gave none.
+    pub(super) arguments: Raw,
+}
+
+impl InnerCall {
+    pub(super) fn read(written: &RawValue) -> Result<Self, String> {
+        let call = Raw::parse_str(written.get()).map_err(|error| format!("the call is {error}"))?;
+        if !call.is_object() {
+            return Err("the call is not an object".to_owned());
+        }
+        let known = ["server", "tool", "args", "args_json"];
+        check_keys(&call, "in the call", &known, &["arguments"])?;
+        let arguments = passed_on(&call)?.unwrap_or_else(Raw::empty_object);
+        if arguments.is_deeper_than(limits::DEPTH) {
+            return Err(format!(
+                "the arguments nest deeper than {} levels",
+                limits::DEPTH
+            ));
+        }
+        Ok(Self {
+            server: required(&call, "server")?,
+            tool: required(&call, "tool")?,
+            arguments,
+        })
     }
 }
 
@@ -180,5 +212,53 @@ mod tests {
             MOST,
             Err("`code` has 262145 bytes; 262144 are allowed"),
         );
+    }
+    #[test]
+    fn a_call_runs_with_what_was_meant_or_not_at_all() {
+        let check = |more: &str, expected: Result<&str, &str>| {
+            let written = format!(r#"{{"server":"s","tool":"wipe"{more}}}"#);
+            let written = RawValue::from_string(written).expect("JSON");
+            let read = InnerCall::read(&written);
+            let read = read.map(|call| call.arguments.as_str().to_owned());
+            assert_eq!(read.as_deref().map_err(String::as_str), expected, "{more}");
+        };
+        let day = r#"{"day":1.0}"#;
+        check("", Ok("{}"));
+        check(r#","args":{}"#, Ok("{}"));
+        check(r#","args":{"day":1.0}"#, Ok(day));
+        check(r#","arguments":{"day":1.0}"#, Ok(day));
+        check(r#","args_json":"{\"day\":1.0}""#, Ok(day));
+        check(r#","args":"{\"day\":1.0}""#, Ok(day));
+        check(r#","args":null,"arguments":{"day":1.0}"#, Ok(day));
+        check(r#","args":null"#, Err("`args` is null"));
+        check(r#","arguments":null"#, Err("`arguments` is null"));
+        check(r#","args":[]"#, Err("`args` is not an object"));
+        check(r#","args":"""#, Err("`args` is empty"));
+        let object = "`args_json` is not a string; an object goes into `args`";
+        check(r#","args_json":{}"#, Err(object));
+        let both = "`args` and `arguments` are both there; give one";
+        check(r#","args":{},"arguments":{"day":1.0}"#, Err(both));
+        let near = "`Args` is not known in the call; the closest name is `args`";
+        check(r#","Args":{"day":1.0}"#, Err(near));
+        check(r#","day":"D""#, Err("`day` is not known in the call"));
+        let beside = "`foo` is not known in the call";
+        check(r#","args":{},"foo":1"#, Err(beside));
+        check(r#","tool":"save""#, Err("`tool` stands in the call twice"));
+        let deep = format!(r#","args":{{"a":{}1{}}}"#, "[".repeat(128), "]".repeat(128));
+        check(&deep, Err("the arguments nest deeper than 128 levels"));
+    }
+
+    #[test]
+    fn a_call_names_its_server_and_its_tool() {
+        let check = |written: &str, expected: &str| {
+            let written = RawValue::from_string(written.to_owned()).expect("JSON");
+            let error = InnerCall::read(&written).err();
+            assert_eq!(error.as_deref(), Some(expected));
+        };
+        check("[]", "the call is not an object");
+        check(r#"{"tool":"t"}"#, "`server` is missing");
+        check(r#"{"server":"s"}"#, "`tool` is missing");
+        check(r#"{"server":"s","tool":{}}"#, "`tool` is not a string");
+        check(r#"{"server":7,"tool":"t"}"#, "`server` is not a string");
     }
 }

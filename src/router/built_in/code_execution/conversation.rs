@@ -4,7 +4,10 @@ use serde_json::value::RawValue;
 use tokio::time::timeout_at;
 
 use super::{
-    answer::EndedScript, arguments::ScriptRequest, inner_calls::InnerCalls, progress::Progress,
+    answer::EndedScript,
+    arguments::{InnerCall, ScriptRequest},
+    inner_calls::InnerCalls,
+    progress::Progress,
 };
 use crate::{
     code_execution::{
@@ -94,15 +97,17 @@ impl<'a> Conversation<'a> {
             return Err(ScriptFailure::new(ScriptCode::MaxToolCallsExceeded, why));
         }
         self.tool_calls += count;
-        self.waiting_for = batch.requests.first().map(|first| {
-            let others = if count > 1 {
-                format!(" and {} more", count - 1)
-            } else {
-                String::new()
+        let calls = batch.requests.iter().map(|call| InnerCall::read(call));
+        let calls: Vec<Result<InnerCall, String>> = calls.collect();
+        let mut right = calls.iter().flatten();
+        self.waiting_for = right.next().map(|first| {
+            let others = match right.count() {
+                0 => String::new(),
+                others => format!(" and {others} more"),
             };
             format!("{}:{}{others}", first.server, first.tool)
         });
-        let results = self.calls.make(batch).await;
+        let results = self.calls.make(&calls, batch.max_parallel).await;
         self.waiting_for = None;
         Ok(results)
     }

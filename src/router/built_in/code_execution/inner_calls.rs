@@ -7,9 +7,12 @@ use futures_util::{
 };
 use serde::Serialize;
 
-use super::{arguments::ScriptRequest, progress::Progress};
+use super::{
+    arguments::{InnerCall, ScriptRequest},
+    progress::Progress,
+};
 use crate::{
-    code_execution::{CallBatch, ToolCallRequest, limits},
+    code_execution::limits,
     error_code::{ErrorCode, Failure},
     gate::Variant,
     router::{Reply, RequestError, built_in::Call, tool_calls::DeclaredCall},
@@ -56,10 +59,14 @@ impl<'a> InnerCalls<'a> {
         }
     }
 
-    /// Makes these calls, a few at once, and gives the JSON of what comes of them, in their order.
-    pub(super) async fn make(&self, batch: &CallBatch) -> Vec<u8> {
-        let at_once = batch.max_parallel.clamp(1, limits::MAX_PARALLEL);
-        let making = batch.requests.iter().map(|request| self.one(request));
+    /// Makes these calls, a few at once, and gives the JSON of what comes of them, in their order. Of one that is wrong nothing is sent.
+    pub(super) async fn make(
+        &self,
+        calls: &[Result<InnerCall, String>],
+        max_parallel: usize,
+    ) -> Vec<u8> {
+        let at_once = max_parallel.clamp(1, limits::MAX_PARALLEL);
+        let making = calls.iter().map(|call| self.one(call));
         let making: Vec<BoxFuture<'_, Vec<u8>>> = making.collect();
         let mut making = stream::iter(making).buffered(at_once);
         let mut written = vec![b'['];
@@ -81,26 +88,23 @@ impl<'a> InnerCalls<'a> {
         written
     }
 
-    fn one<'s>(&'s self, request: &'s ToolCallRequest) -> BoxFuture<'s, Vec<u8>> {
-        Box::pin(self.answered(request))
+    fn one<'s>(&'s self, call: &'s Result<InnerCall, String>) -> BoxFuture<'s, Vec<u8>> {
+        Box::pin(self.answered(call))
     }
 
-    async fn answered(&self, request: &ToolCallRequest) -> Vec<u8> {
-        if !self.request.allows(&request.server) {
+    async fn answered(&self, call: &Result<InnerCall, String>) -> Vec<u8> {
+        let call = match call {
+            Ok(call) => call,
+            Err(why) => return refused("INVALID_ARGS", why),
+        };
+        if !self.request.allows(&call.server) {
             let message = format!(
                 "the server {:?} is not among the allowed_servers of this script",
-                request.server
+                call.server
             );
             return refused("SERVER_NOT_ALLOWED", &message);
         }
-        let Ok(args) = Raw::parse_str(request.args.get()) else {
-            return refused("INVALID_ARGS", "the arguments are not JSON");
-        };
-        if !args.is_object() || args.is_deeper_than(limits::DEPTH) {
-            let message = "the arguments are not an object, or nest deeper than 128 levels";
-            return refused("INVALID_ARGS", message);
-        }
-        match self.made(request, args).await {
+        match self.made(call).await {
             Ok(Reply::Own(result) | Reply::Passed(Outcome::Result(result))) => answer(&result),
             Ok(Reply::Passed(Outcome::Error(error))) => of_server(&error),
             Err(RequestError::Failed(failure)) => failed(&failure),
@@ -108,15 +112,15 @@ impl<'a> InnerCalls<'a> {
         }
     }
 
-    async fn made(&self, request: &ToolCallRequest, args: Raw) -> Result<Reply, RequestError> {
-        let ToolCallRequest { server, tool, .. } = request;
+    async fn made(&self, call: &InnerCall) -> Result<Reply, RequestError> {
+        let InnerCall { server, tool, .. } = call;
         let (calls, outer) = (self.call.calls, self.progress.context());
         let declared = |variant| DeclaredCall {
             variant,
             is_stated: false,
             server,
             tool,
-            arguments: Some(args),
+            arguments: Some(call.arguments.clone()),
             intent: None,
         };
         let refused = |declared: DeclaredCall<'_>, failure: Failure| {

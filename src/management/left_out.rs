@@ -1,0 +1,76 @@
+//! What a server lists and cannot be used, because its definition cannot be read, and why. For the operator only: it has the server's words.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{catalog::ServerCatalog, secret::Secrets};
+
+/// Limit: reasons that are shown. The log has more.
+const SHOWN: usize = 3;
+
+/// Limit: characters of one: names are the server's.
+const LONGEST: usize = 300;
+
+/// What to do about it.
+pub const LEFT_OUT_STEP: &str =
+    "correct the definitions in the server, or tell its authors; the others work";
+
+/// Definitions that were left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// How many.
+    pub count: usize,
+    /// Why, the first few.
+    pub why: Vec<String>,
+}
+
+impl LeftOut {
+    /// What was left out of this; nothing if nothing was.
+    pub fn of(listed: &ServerCatalog, secrets: &Secrets) -> Option<Self> {
+        let left_out = listed.problems.iter().filter(|problem| problem.is_left_out);
+        let count = left_out.clone().count();
+        let why = left_out.take(SHOWN);
+        let why = why.map(|problem| {
+            let why = secrets.masked(&problem.why);
+            why.chars().take(LONGEST).collect()
+        });
+        (count > 0).then(|| Self {
+            count,
+            why: why.collect(),
+        })
+    }
+
+    /// `1 left out`.
+    pub fn short(&self) -> String {
+        format!("{} left out", self.count)
+    }
+}
+
+impl std::fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let definitions = match self.count {
+            1 => "1 definition was left out".to_owned(),
+            count => format!("{count} definitions were left out"),
+        };
+        write!(f, "{definitions}: {}", self.why.join("; "))?;
+        match self.count.saturating_sub(self.why.len()) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more, which the log names"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LeftOut;
+
+    #[test]
+    fn it_is_said_how_many_and_why() {
+        let said = |count: usize, why: &[&str]| {
+            let why = why.iter().map(|&why| why.to_owned()).collect();
+            LeftOut { count, why }.to_string()
+        };
+        assert_eq!(said(1, &["a"]), "1 definition was left out: a");
+        let many = "7 definitions were left out: a; b; and 5 more, which the log names";
+        assert_eq!(said(7, &["a", "b"]), many);
+    }
+}
