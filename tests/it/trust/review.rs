@@ -325,3 +325,27 @@ async fn what_a_server_repeats_of_its_references_is_not_shown_to_its_reviewer() 
     }
     assert!(shown[0].contains("Sends ***"), "{}", shown[0]);
 }
+
+#[tokio::test]
+async fn what_is_quarantined_and_switched_off_is_approved_too() {
+    let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let off = json!({ "quarantined": true, "enabled": false });
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &server, off.clone())
+        .upstream_with("alone", &server, off)
+        .start()
+        .await;
+    let home = daemon.home();
+    let (code, _, said) = home.cli(&["upstream", "approve", "up", "--yes"]).await;
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("approved \"up\""), "{said}");
+    let shown = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
+    assert_eq!(shown["server"]["quarantined"], false, "{shown}");
+    assert_eq!(shown["server"]["enabled"], false, "{shown}");
+    let home = daemon.shutdown().await;
+    let (code, _, said) = home.cli(&["upstream", "approve", "alone", "--yes"]).await;
+    assert_eq!(code, 0, "{said}");
+    let (_, list, _) = home.cli(&["upstream", "list", "-o", "json"]).await;
+    assert!(!list.contains("\"quarantined\": true"), "{list}");
+    assert_eq!(server.spawn_count(), 0);
+}
