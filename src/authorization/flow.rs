@@ -272,7 +272,7 @@ impl LoginState {
 
 fn with_left_out(why: String, http: &OAuthHttp) -> String {
     match http.left_out() {
-        Some(left_out) => format!("{why}; {left_out}"),
+        Some(left_out) => format!("{left_out}: {why}"),
         None => why,
     }
 }

@@ -2,15 +2,8 @@
 
 use std::{path::Path, time::Duration};
 
-use serde_json::{Value, json};
-
 use super::{check_fault, minutes, read, server};
-use crate::{
-    config::{
-        Author, IdleTimeout, ProtocolEra, Start, ToolChanges, ToolClass, Transport, entry_fault,
-    },
-    names::ServerName,
-};
+use crate::config::{Author, IdleTimeout, ProtocolEra, Start, ToolChanges, ToolClass, Transport};
 
 #[test]
 fn a_stdio_entry_has_its_defaults() {
@@ -407,52 +400,4 @@ fn what_is_arranged_for_a_login_is_read_and_shown_without_secrets() {
     assert_ne!(plain.fingerprint, entry.fingerprint);
     let empty = server(r#"{"url": "https://h/mcp", "oauth": {"client_id": ""}}"#);
     assert_eq!(plain.fingerprint, empty.fingerprint);
-}
-
-#[test]
-fn a_reference_hides_no_fault_of_its_entry() {
-    let name = ServerName::parse("s").expect("a name");
-    let fault = |entry: Value| {
-        let entry = entry.as_object().expect("an object");
-        entry_fault(&name, entry).unwrap_or_default()
-    };
-    let env = json!({ "A": "${X}" });
-    for (entry, expected) in [
-        (
-            json!({ "command": "x", "enabled": "false" }),
-            "`enabled` must be true or false",
-        ),
-        (json!({ "command": "x", "disabled": 1 }), "`disabled`"),
-        (
-            json!({ "command": "${X}", "enabled": "false" }),
-            "`enabled`",
-        ),
-        (
-            json!({ "url": "nonsense", "headers": { "A": "${X}" } }),
-            "`url` is no URL",
-        ),
-        (
-            json!({ "url": "https://${X}/", "enabled": "no" }),
-            "`enabled`",
-        ),
-        (
-            json!({ "command": "x", "enabled": true, "disabled": false }),
-            "",
-        ),
-        (
-            json!({ "command": "${X}", "args": ["${Y}"], "cwd": "${Z}" }),
-            "",
-        ),
-        (json!({ "url": "${X}" }), ""),
-    ] {
-        let mut entry = entry;
-        if entry.get("command").is_some() {
-            entry["env"] = env.clone();
-        }
-        let found = fault(entry.clone());
-        assert!(
-            found.contains(expected) && found.is_empty() == expected.is_empty(),
-            "{entry}: {found}"
-        );
-    }
 }
