@@ -147,7 +147,7 @@ fn a_reference_hides_no_fault_of_its_entry() {
         ),
         (
             json!({ "url": "nonsense", "headers": { "A": "${X}" } }),
-            "`url` is no URL",
+            "`url`",
         ),
         (
             json!({ "url": "https://${X}/", "enabled": "no" }),
