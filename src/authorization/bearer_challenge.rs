@@ -14,6 +14,9 @@ pub struct BearerChallenge {
 /// Limit: scopes of a challenge that are taken.
 const MOST_SCOPES: usize = 64;
 
+/// Limit: characters of one. People and clients read them.
+const LONGEST_SCOPE: usize = 128;
+
 impl BearerChallenge {
     /// Reads all challenges of a response.
     pub fn read(text: &str) -> Self {
@@ -40,7 +43,8 @@ impl BearerChallenge {
             match name.trim().to_ascii_lowercase().as_str() {
                 "error" => challenge.error = Some(value),
                 "scope" => {
-                    let scopes = value.split_ascii_whitespace().take(MOST_SCOPES);
+                    let scopes = value.split_ascii_whitespace().filter(|one| is_scope(one));
+                    let scopes = scopes.take(MOST_SCOPES);
                     challenge.scopes = scopes.map(str::to_owned).collect();
                 }
                 _ => (),
@@ -53,6 +57,18 @@ impl BearerChallenge {
     pub fn wants_more(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
+}
+
+/// Whether it is what scopes are made of in practice: words, and addresses without parameters.
+fn is_scope(text: &str) -> bool {
+    text.len() <= LONGEST_SCOPE
+        && text.bytes().all(|b| {
+            b.is_ascii_alphanumeric()
+                || matches!(
+                    b,
+                    b'.' | b'_' | b':' | b'/' | b'-' | b'*' | b'+' | b'@' | b'~'
+                )
+        })
 }
 
 /// What stands between commas, those in quotes apart.
@@ -130,6 +146,12 @@ mod tests {
             true,
             Some("invalid_token"),
             &["a"],
+        );
+        check(
+            "Bearer scope=\"a <b> c;d https://h/auth/x.read\"",
+            true,
+            None,
+            &["a", "https://h/auth/x.read"],
         );
         check("", false, None, &[]);
         check("\"", false, None, &[]);

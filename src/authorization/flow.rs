@@ -1,7 +1,7 @@
 //! The beginning and the end of a login: finding the authorization server, being somebody there, the address for the browser, and the
 //! exchange of what the browser brings back for tokens.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use http::Uri;
 use rmcp::transport::auth::{
@@ -23,6 +23,9 @@ use crate::secret::Secret;
 
 /// How we present ourselves where we register.
 const CLIENT_NAME: &str = "mcpproxy";
+
+/// How long the search for the place to log in may take, with all that is asked for it.
+const SEARCH: Duration = Duration::from_mins(1);
 
 /// A login that waits for the browser.
 pub(super) struct PreparedLogin {
@@ -118,10 +121,19 @@ impl LoginState {
         let manager = AuthorizationManager::new_with_oauth_http_client(url, http.clone()).await;
         let mut manager = manager.map_err(|error| self.error(&error.to_string()))?;
         let challenge = self.challenge.lock().clone();
-        let found = manager.resolve_metadata_from_challenge(challenge.as_deref());
-        let found = found
-            .await
-            .map_err(|error| self.error(&error.to_string()))?;
+        let searching = manager.resolve_metadata_from_challenge(challenge.as_deref());
+        let Ok(found) = tokio::time::timeout(SEARCH, searching).await else {
+            let why = format!(
+                "where to log in was not found within {} seconds",
+                SEARCH.as_secs()
+            );
+            return Err(LoginError::Failed(with_left_out(why, &http)));
+        };
+        let found = found.map_err(|error| self.error(&with_left_out(error.to_string(), &http)))?;
+        if http.names_no_server() {
+            let why = "it says that one logs in to it, and names no authorization server (`authorization_servers` is empty)";
+            return Err(LoginError::NoPlace(why.to_owned()));
+        }
         let is_guessed = found.source == AuthorizationMetadataSource::LegacyEndpointFallback;
         if !is_guessed {
             self.check_pkce(&found.metadata)?;
@@ -255,6 +267,13 @@ impl LoginState {
         grant.scopes = session.auth_manager.get_current_scopes().await;
         let token = serde_json::to_value(&token).unwrap_or_default();
         with_tokens(grant, &token, now()).ok_or_else(no_token)
+    }
+}
+
+fn with_left_out(why: String, http: &OAuthHttp) -> String {
+    match http.left_out() {
+        Some(left_out) => format!("{left_out}: {why}"),
+        None => why,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is known of the login of one server: what is kept on disk, the token in use, and whether a person has to log in.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeSet, VecDeque},
     io,
     path::PathBuf,
     sync::{
@@ -22,7 +22,11 @@ use super::{
     terms::Terms,
     token::AccessToken,
 };
-use crate::{names::ServerName, secret::Secrets, sync::Guarded};
+use crate::{
+    names::ServerName,
+    secret::{Secret, Secrets},
+    sync::Guarded,
+};
 
 /// Whether a person has to log in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -53,8 +57,13 @@ pub(super) struct LoginState {
     /// The server has refused the token in use or the one before it, and has not taken any since.
     in_doubt: AtomicBool,
     kept: Guarded<KeptLogin>,
+    /// Tokens that were in use before, which a server may still repeat.
+    former: Guarded<VecDeque<Secret>>,
     file: PathBuf,
 }
+
+/// Limit: tokens of before that are known.
+const MOST_FORMER: usize = 4;
 
 impl LoginState {
     /// Reads what is kept.
@@ -71,12 +80,14 @@ impl LoginState {
             pauses: Guarded::default(),
             in_doubt: AtomicBool::new(false),
             kept: Guarded::new(kept),
+            former: Guarded::default(),
             file,
         }
     }
 
     /// Forgets the tokens, here and on disk. What we are registered as is kept.
     pub(super) fn log_out(&self) -> io::Result<()> {
+        self.retire();
         let written = {
             let mut kept = self.kept.lock();
             kept.log_out();
@@ -104,10 +115,28 @@ impl LoginState {
 
     /// The same, without these texts either.
     pub(super) fn error_without(&self, more: &[&str], text: &str) -> LoginError {
-        let known = self.kept();
-        let known = known.secrets().map(|secret| secret.reveal().to_owned());
         let more = more.iter().map(|text| (*text).to_owned());
-        self.terms.error(&Secrets::new(known.chain(more)), text)
+        let secrets = Secrets::all([&self.secrets(), &Secrets::new(more)]);
+        self.terms.error(&secrets, text)
+    }
+
+    /// What is known of this login that must not show, the tokens of before among it.
+    pub(super) fn secrets(&self) -> Secrets {
+        let known = self.kept();
+        let former = self.former.lock().clone();
+        let all = known.secrets().chain(&former);
+        let all = Secrets::new(all.map(|secret| secret.reveal().to_owned()));
+        Secrets::all([&self.terms.secrets, &all])
+    }
+
+    /// Remembers the tokens that are about to be replaced.
+    fn retire(&self) {
+        let Some(grant) = self.kept().grant else {
+            return;
+        };
+        let mut former = self.former.lock();
+        former.push_front(grant.access_token);
+        former.truncate(MOST_FORMER);
     }
 
     pub(super) fn kept(&self) -> KeptLogin {
@@ -128,6 +157,7 @@ impl LoginState {
         let Some(token) = AccessToken::of(&grant) else {
             return false;
         };
+        self.retire();
         self.keep(|kept| kept.grant = Some(grant));
         self.token.store(Some(Arc::new(token)));
         true

@@ -9,7 +9,7 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::{kept, server_login::ServerLogin, terms::Terms};
+use super::{LoginError, kept, server_login::ServerLogin, terms::Terms};
 use crate::{config::ServerEntry, names::ServerName, sync::Guarded};
 
 /// How long the end waits for a renewal: torn off, it may cost the login.
@@ -58,6 +58,20 @@ impl Logins {
             before.abandon();
         }
         Some(login)
+    }
+
+    /// Forgets the tokens of a server whose entry may lead elsewhere by now, and what it is registered as. Whether there was something.
+    pub fn forget_tokens(&self, name: &ServerName) -> Result<bool, LoginError> {
+        let known = self.0.servers.lock().get(name).cloned();
+        let was_logged_in = known.map_or(Ok(false), |login| login.log_out())?;
+        let file = kept::file_of(&self.0.data_dir, name);
+        let was_there = file.exists();
+        kept::remove(&file).map_err(|error| {
+            LoginError::Failed(format!(
+                "the file with the tokens cannot be removed: {error}"
+            ))
+        })?;
+        Ok(was_logged_in || was_there)
     }
 
     /// Forgets a server that was taken out of the configuration.

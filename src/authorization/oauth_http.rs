@@ -15,6 +15,9 @@ use crate::{
     sync::Guarded,
 };
 
+/// Limit: authorization servers of one server that are asked about themselves.
+const MOST_SERVERS: usize = 5;
+
 /// How long one request may take.
 const DEADLINE: Duration = Duration::from_secs(15);
 
@@ -44,6 +47,8 @@ struct Heard {
     fault: Option<String>,
     refusal: Option<String>,
     secret_ends: Option<u64>,
+    /// How many authorization servers the server names, where it says which.
+    named_servers: Option<usize>,
 }
 
 impl OAuthHttp {
@@ -80,6 +85,19 @@ impl OAuthHttp {
         self.heard.lock().secret_ends
     }
 
+    /// Whether the server says where to log in, and names no place.
+    pub(super) fn names_no_server(&self) -> bool {
+        self.heard.lock().named_servers == Some(0)
+    }
+
+    /// What is to be said of a search that found nothing, where it was not for everything.
+    pub(super) fn left_out(&self) -> Option<String> {
+        let named = self.heard.lock().named_servers?;
+        (named > MOST_SERVERS).then(|| {
+            format!("it names {named} authorization servers, of which only the first {MOST_SERVERS} were asked")
+        })
+    }
+
     async fn request(&self, mut request: Request<Vec<u8>>) -> io::Result<Response<Vec<u8>>> {
         let is_own = request.uri().authority() == self.server.authority();
         if !is_safe(request.uri()) {
@@ -104,13 +122,43 @@ impl OAuthHttp {
             self.reach
         };
         let response = self.fetching.fetch(request, reach).await;
-        let response = response.map_err(|error| {
+        let mut response = response.map_err(|error| {
             let error = error.to_string();
             self.heard.lock().fault = Some(format!("cannot be reached: {error}"));
             io::Error::other(error)
         })?;
         self.hear(&response);
+        self.put_right(&mut response);
         Ok(response)
+    }
+
+    /// Makes of an answer what rmcp can do with: not too many authorization servers, and a lifetime of a token that is a whole number.
+    /// One that says nothing is as good as none.
+    fn put_right(&self, response: &mut Response<Vec<u8>>) {
+        let Ok(Value::Object(mut said)) = serde_json::from_slice(response.body()) else {
+            return;
+        };
+        let mut is_changed = false;
+        if let Some(Value::Array(servers)) = said.get_mut("authorization_servers") {
+            let mut heard = self.heard.lock();
+            heard.named_servers = heard.named_servers.max(Some(servers.len()));
+            is_changed |= servers.len() > MOST_SERVERS;
+            servers.truncate(MOST_SERVERS);
+        }
+        if said.contains_key("access_token")
+            && let Some(written) = said.get("expires_in").filter(|value| !value.is_u64())
+        {
+            let read = whole_seconds(written);
+            match read {
+                Some(seconds) => said.insert("expires_in".to_owned(), seconds.into()),
+                None => said.shift_remove("expires_in"),
+            };
+            is_changed = true;
+        }
+        if is_changed && let Ok(body) = serde_json::to_vec(&said) {
+            response.headers_mut().remove(header::CONTENT_LENGTH);
+            *response.body_mut() = body;
+        }
     }
 
     /// A form with what this server wants besides. A renewal asks for no scopes: it is about those that were granted (RFC 6749, 6),
@@ -162,6 +210,17 @@ impl OAuthHttpClient for OAuthHttp {
     }
 }
 
+/// The lifetime of a token as authorization servers write it: some as a text, some as a fraction.
+fn whole_seconds(written: &Value) -> Option<u64> {
+    let text = match written {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let whole = text.split('.').next().unwrap_or_default();
+    whole.parse().ok()
+}
+
 /// A parameter as it stands in a form.
 pub(super) fn pair(name: &str, value: &str) -> String {
     format!(
@@ -178,6 +237,8 @@ fn name_of(pair: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn http(extra: &[(&str, &str)], resource: Option<&str>) -> OAuthHttp {
@@ -243,6 +304,45 @@ mod tests {
         check(400, r#"{"error":"temporarily_unavailable"}"#, None);
         check(400, "<html>", None);
         check(200, r#"{"access_token":"t"}"#, None);
+    }
+
+    #[test]
+    fn answers_are_put_right() {
+        let check = |body: Value, expected: Value| {
+            let http = http(&[], None);
+            let mut response = Response::new(body.to_string().into_bytes());
+            http.put_right(&mut response);
+            let read: Value = serde_json::from_slice(response.body()).expect("JSON");
+            assert_eq!(read, expected);
+            http
+        };
+        for (written, read) in [
+            (json!(3600), Some(3600)),
+            (json!("3600"), Some(3600)),
+            (json!(3600.5), Some(3600)),
+            (json!("12.5"), Some(12)),
+            (json!(-5), None),
+            (json!("soon"), None),
+            (json!(1e300), None),
+            (json!(null), None),
+        ] {
+            let mut expected = json!({ "access_token": "t" });
+            if let Some(read) = read {
+                expected["expires_in"] = json!(read);
+            }
+            check(
+                json!({ "access_token": "t", "expires_in": written }),
+                expected,
+            );
+        }
+        let servers = |n: usize| json!({ "authorization_servers": vec!["https://h"; n] });
+        let http = check(servers(2_000), servers(5));
+        assert!(http.left_out().is_some_and(|said| said.contains("2000")));
+        assert!(!http.names_no_server());
+        let http = check(servers(0), servers(0));
+        assert!(http.names_no_server() && http.left_out().is_none());
+        let http = check(json!({ "resource": "r" }), json!({ "resource": "r" }));
+        assert!(!http.names_no_server());
     }
 
     #[tokio::test]

@@ -25,6 +25,7 @@ use super::{
 use crate::{
     link::{Authorization, Challenge, Supply},
     names::ServerName,
+    secret::Secrets,
 };
 
 /// Limit: scopes that are asked for because calls were refused for want of them.
@@ -187,9 +188,13 @@ impl ServerLogin {
         let mut challenge = self.state.challenge.lock();
         challenge.get_or_insert_with(|| said.to_owned());
         drop(challenge);
+        let secrets = self.state.secrets();
+        let mut scopes = read.scopes;
+        // Whoever asks for its own token by name has none of it shown.
+        scopes.retain(|scope| secrets.masked(scope) == scope.as_str());
         let wanted: Vec<String> = {
             let mut wanted = self.state.wanted.lock();
-            wanted.extend(read.scopes);
+            wanted.extend(scopes);
             while wanted.len() > MOST_SCOPES {
                 wanted.pop_last();
             }
@@ -232,6 +237,10 @@ impl Authorization for ServerLogin {
             self.renewals.begin(token, Instead::OfOld);
         }
         Supply::Now(Some(token.header.clone()))
+    }
+
+    fn secrets(&self) -> Secrets {
+        self.state.secrets()
     }
 
     fn accepted(&self, sent: &HeaderValue) {

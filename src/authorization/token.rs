@@ -15,6 +15,10 @@ const JITTER: u64 = 5;
 /// How long before its end a token is not sent any more, in seconds: it must not end on its way.
 const MARGIN: u64 = 5;
 
+/// A token that is younger than so many seconds is sent whatever it says of its life: some end as they come, and each request would be
+/// preceded by a renewal. The server says where it takes none.
+const YOUNGEST: u64 = 5;
+
 /// A token in use.
 pub(super) struct AccessToken {
     /// `Bearer …`, marked as sensitive.
@@ -42,20 +46,27 @@ impl AccessToken {
 
     /// Whether it is not to be sent any more.
     pub(super) fn has_ended(&self, now: u64) -> bool {
-        // Of one that ends as it comes nothing is gained by not sending it.
-        self.lifetime.is_some_and(|lifetime| {
-            let margin = MARGIN.min(lifetime / 10);
-            now >= self.received.saturating_add(lifetime - margin)
-        })
+        self.is_worth_renewing(now)
+            && self.lifetime.is_some_and(|lifetime| {
+                let margin = MARGIN.min(lifetime / 10);
+                now >= self.received.saturating_add(lifetime - margin)
+            })
     }
 
     /// Whether it is time to renew it.
     pub(super) fn is_due(&self, now: u64) -> bool {
-        self.lifetime.is_some_and(|lifetime| {
-            let jitter = self.received % (JITTER + 1);
-            let due = lifetime.saturating_mul(RENEWED_AT - jitter) / 100;
-            now >= self.received.saturating_add(due)
-        })
+        self.is_worth_renewing(now)
+            && self.lifetime.is_some_and(|lifetime| {
+                let jitter = self.received % (JITTER + 1);
+                let due = lifetime.saturating_mul(RENEWED_AT - jitter) / 100;
+                now >= self.received.saturating_add(due)
+            })
+    }
+}
+
+impl AccessToken {
+    fn is_worth_renewing(&self, now: u64) -> bool {
+        now >= self.received.saturating_add(YOUNGEST)
     }
 }
 
@@ -89,7 +100,10 @@ mod tests {
         let forever = token(None);
         assert!(!forever.is_due(u64::MAX) && !forever.has_ended(u64::MAX));
         let brief = token(Some(1));
-        assert!(!brief.has_ended(1_200) && brief.has_ended(1_201));
-        assert!(token(Some(0)).has_ended(1_200) && token(Some(u64::MAX)).header.is_sensitive());
+        assert!(!brief.has_ended(1_204) && brief.has_ended(1_205));
+        let ended = token(Some(0));
+        assert!(!ended.has_ended(1_204) && !ended.is_due(1_204));
+        assert!(ended.has_ended(1_205) && ended.is_due(1_205));
+        assert!(token(Some(u64::MAX)).header.is_sensitive());
     }
 }

@@ -37,6 +37,7 @@ mod read_oauth;
 mod read_transport;
 mod references;
 mod review;
+mod review_mask;
 mod rule_warnings;
 mod schema;
 mod secret_uses;
@@ -81,7 +82,7 @@ pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable};
-pub use review::{ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
+pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::secret_uses;
 pub use server_auth::{

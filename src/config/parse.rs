@@ -297,11 +297,6 @@ fn read_mcp_timeout(lookup: VariableLookup<'_>, warnings: &mut Vec<String>) -> O
 
 /// What is wrong with an entry before it stands in a file, but for its references, which only the daemon's environment resolves.
 pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<String> {
-    let mut entry = entry.clone();
-    if Value::Object(entry.clone()).to_string().contains("${") {
-        entry.insert("enabled".to_owned(), Value::Bool(false));
-        entry.shift_remove("disabled");
-    }
     let context = Context {
         surroundings: &Surroundings {
             lookup: &|_| None,
@@ -313,8 +308,36 @@ pub fn entry_fault(name: &ServerName, entry: &Map<String, Value>) -> Option<Stri
         init_timeout: None,
         containers: ContainerDefaults::default(),
     };
-    let read = read_entry(name, &entry, &context);
-    read.err().map(|bad| bad.to_string())
+    let fault = |entry: &Map<String, Value>| {
+        let read = read_entry(name, entry, &context);
+        read.err().map(|bad| bad.to_string())
+    };
+    if !has_references(&Value::Object(entry.clone())) {
+        return fault(entry);
+    }
+    // Of what is switched off no reference is resolved.
+    let mut unresolved = entry.clone();
+    unresolved.insert("enabled".to_owned(), Value::Bool(false));
+    unresolved.shift_remove("disabled");
+    fault(&unresolved).or_else(|| fault(&without_references(entry)))
+}
+
+fn has_references(value: &Value) -> bool {
+    value.to_string().contains("${")
+}
+
+/// What of an entry has no references, with something in place of what it cannot be without.
+fn without_references(entry: &Map<String, Value>) -> Map<String, Value> {
+    let rest = entry.iter().filter_map(|(key, value)| {
+        let value = match (has_references(value), key.as_str()) {
+            (false, _) => value.clone(),
+            (true, "command") => "program".into(),
+            (true, "url") => "https://localhost/".into(),
+            (true, _) => return None,
+        };
+        Some((key.clone(), value))
+    });
+    rest.collect()
 }
 
 fn read_servers(servers: Vec<WrittenServer>, context: &Context<'_>, settings: &mut Settings) {

@@ -196,6 +196,8 @@ fn isolate(
     };
     let mut shown = of(|text| text.shown.clone(), &stdio.shown_command);
     shown.extra_args = masking::mask_arguments(&shown.extra_args);
+    let command = stdio.written_line.first().map_or("", String::as_str);
+    let as_written = of(|text| text.written.clone(), command);
     let isolation = of(|text| text.value.clone(), &stdio.command);
     let mut parts = isolation
         .run_arguments(&Named::default(), &[], &[])
@@ -210,6 +212,7 @@ fn isolate(
     check_variables(stdio)?;
     stdio.isolation = Some(isolation);
     stdio.shown_isolation = Some(shown);
+    stdio.written_isolation = Some(as_written);
     Ok(())
 }
 

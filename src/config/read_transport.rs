@@ -98,7 +98,9 @@ fn read_stdio(
         }
         env.insert(name, Secret::new(text.value));
     }
+    let line = std::iter::once(&command).chain(&args);
     Ok(Stdio {
+        written_line: line.map(|text| text.written.clone()).collect(),
         shown_command: masking::mask_text(&command.shown),
         shown_args: masking::mask_arguments(&shown_args),
         command: command.value,
@@ -108,6 +110,7 @@ fn read_stdio(
         shown_cwd: cwd.map(|cwd| cwd.shown),
         isolation: None,
         shown_isolation: None,
+        written_isolation: None,
     })
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Text {
     pub(super) value: String,
     /// What is written, with every reference masked.
     pub(super) shown: String,
+    /// What is written. It holds no value of a reference.
+    pub(super) written: String,
 }
 
 /// Why a string could not be resolved.
@@ -62,6 +64,7 @@ pub(super) fn literal(text: &str) -> Text {
     Text {
         value: text.to_owned(),
         shown: text.to_owned(),
+        written: text.to_owned(),
     }
 }
 
@@ -82,8 +85,11 @@ pub(super) fn expand(text: &str, lookup: ValueLookup<'_>) -> Result<Text, BadRef
         rest = after;
     }
     value.push_str(rest);
-    let shown = masked(text);
-    Ok(Text { value, shown })
+    Ok(Text {
+        value,
+        shown: masked(text),
+        written: text.to_owned(),
+    })
 }
 
 /// The text as listings show it: every reference masked, and the rest as it is written, so that it can be written back.
@@ -147,6 +153,28 @@ pub(super) fn with_literals(text: &str, literal: impl Fn(&str) -> String) -> Str
     for (before, reference) in References(text) {
         shown.push_str(&literal(before));
         shown.extend(reference.map(shown_reference));
+    }
+    shown
+}
+
+/// The text with its references by name, and what `literal` makes of everything else, their defaults among it. A reference without a
+/// default is nothing to it.
+pub(super) fn with_literals_and_defaults(
+    text: &str,
+    mut literal: impl FnMut(Option<&str>) -> String,
+) -> String {
+    let mut shown = String::new();
+    for (before, reference) in References(text) {
+        shown.push_str(&literal(Some(before)));
+        let Some(inside) = reference else {
+            continue;
+        };
+        let (name, default) = match inside.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inside, None),
+        };
+        let default = (default.is_some().then_some(":-"), literal(default));
+        shown.extend(["${", name, default.0.unwrap_or_default(), &default.1, "}"]);
     }
     shown
 }

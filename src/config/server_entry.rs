@@ -88,12 +88,17 @@ pub struct Stdio {
     pub shown_command: String,
     /// `args` with secrets masked.
     pub shown_args: Vec<String>,
+    /// `command` and `args` as they are written, references by name. They may hold secrets: for whoever looks for what is dangerous in
+    /// them, and shows nothing of it.
+    pub written_line: Vec<String>,
     /// `cwd` with secrets masked.
     pub shown_cwd: Option<String>,
     /// The container that it runs in, if it does.
     pub isolation: Option<Isolation>,
     /// `isolation` with secrets masked.
     pub shown_isolation: Option<Isolation>,
+    /// `isolation` as it is written, as in `written_line`.
+    pub written_isolation: Option<Isolation>,
 }
 
 /// Commands that may download a package or an image when they first run.

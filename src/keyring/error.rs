@@ -53,12 +53,37 @@ impl KeyringError {
         step.to_owned()
     }
 
-    /// What stands behind the name of the secret, with the next step.
+    /// What stands behind the name of the secret in the reason of an entry, with the next step. Clients read it, so it names no path: what
+    /// the platform or the disk says is for `mcpproxy secret list`.
     pub(super) fn reason(&self) -> String {
         let step = self.next_step();
         match self {
-            Self::Missing(..) => format!("{self}; {step}"),
+            Self::Missing(..) => format!("is not in the keyring; {step}"),
+            Self::Absent(_) => format!("could not be read: {PLATFORM} cannot be used; {step}"),
+            Self::Failed(_) => "could not be read; `mcpproxy secret list` says why".to_owned(),
             _ => format!("could not be read: {self}; {step}"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KeyringError;
+
+    #[test]
+    fn a_reason_names_no_path() {
+        let path = "/home/ann/.local/share/mcpproxy/secrets.json".to_owned();
+        for error in [
+            KeyringError::Missing("gh".to_owned(), path.clone()),
+            KeyringError::Absent(path.clone()),
+            KeyringError::Failed(path.clone()),
+            KeyringError::Locked,
+            KeyringError::Silent,
+        ] {
+            let reason = error.reason();
+            assert!(!reason.contains("/home"), "{reason}");
+        }
+        let missing = KeyringError::Missing("gh".to_owned(), path).reason();
+        assert!(missing.contains("`mcpproxy secret set gh`"), "{missing}");
     }
 }

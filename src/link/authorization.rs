@@ -4,10 +4,15 @@
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
+use crate::secret::Secrets;
+
 /// Supplies the `Authorization` of requests to one server. No request to any other server asks it.
 pub trait Authorization: Send + Sync {
     /// What the next request bears.
     fn supply(&self) -> Supply;
+
+    /// What must not show in texts, should the server repeat it.
+    fn secrets(&self) -> Secrets;
 
     /// A server took a request that bore this.
     fn accepted(&self, sent: &HeaderValue);

@@ -114,7 +114,14 @@ impl AgentRequest<'_> {
     /// Adds a server, which is held.
     pub async fn add(&self, name: &str, entry: Map<String, Value>) -> Result<AgentChange, Failure> {
         let parsed = ServerName::parse(name).map_err(|error| bad_name(name, &error))?;
-        if !self.now.rules().would_show(self.caller, name) {
+        let settings = self.now.settings();
+        let known = settings.servers.keys().map(ServerName::as_str);
+        let mut known = known.chain(settings.broken.iter().map(|broken| &*broken.name));
+        // Names are unique whatever their case, and whoever cannot see one does not hear that it is taken.
+        let is_hidden = known.any(|known| {
+            known.eq_ignore_ascii_case(name) && !self.now.rules().shows(self.caller, known)
+        });
+        if is_hidden || !self.now.rules().would_show(self.caller, name) {
             let error = format!("access denied: a server {name:?} would not be for you");
             let hint = "Choose another name, or ask the user to add it.";
             return Err(Failure::new(ErrorCode::AccessDenied, error, hint).of_server(name));

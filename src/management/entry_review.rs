@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{Backing, Management, patching::Planned};
 use crate::{
-    config::{self, ReviewedValue, ServerEntry, reviewed_values, written_entry},
+    config::{self, OpenTexts, ReviewedValue, ServerEntry, reviewed_values, written_entry},
     names::ServerName,
     storage,
 };
@@ -57,6 +57,9 @@ struct KeptEntry {
     held_for: BTreeSet<String>,
     /// As it was; absent where an agent added the server.
     values: Option<BTreeMap<String, ReviewedValue>>,
+    /// What agents wrote of it since.
+    #[serde(default)]
+    open: OpenTexts,
 }
 
 impl<B: Backing> Management<B> {
@@ -67,7 +70,12 @@ impl<B: Backing> Management<B> {
         entry: Option<&ServerEntry>,
     ) -> Option<Value> {
         let text = fs::read_to_string(self.config_file()).ok();
-        let mut written = text.and_then(|text| config::entry_for_review(&text, name));
+        let mut written = text.and_then(|text| {
+            let kept = read(self.backing().data_dir(), name);
+            let is_held = || written_entry(&text, name).is_ok_and(|entry| is_quarantined(&entry));
+            let open = kept.filter(|_| is_held()).map(|kept| kept.open);
+            config::entry_for_review(&text, name, &open.unwrap_or_default())
+        });
         let in_force = entry.map(ServerEntry::shown);
         if let (Some(Value::Object(written)), Some(Value::Object(in_force))) =
             (&mut written, &in_force)
@@ -90,7 +98,8 @@ impl<B: Backing> Management<B> {
         if !is_quarantined(&written) {
             return None;
         }
-        Some(kept.compared(&reviewed_values(&written)))
+        let now = reviewed_values(&written, &kept.open);
+        Some(kept.compared(&now))
     }
 
     /// Keeps what stood in an entry before an agent's change that holds its server. What cannot be kept is missing from the review, which
@@ -102,8 +111,9 @@ impl<B: Backing> Management<B> {
         let data_dir = self.backing().data_dir().to_owned();
         let (name, before) = (name.to_owned(), before.clone());
         let held_for = planned.held_for.iter().cloned().collect();
+        let open = planned.open.clone();
         let keeping = tokio::task::spawn_blocking(move || {
-            if let Err(error) = keep(&data_dir, &name, &before, held_for) {
+            if let Err(error) = keep(&data_dir, &name, &before, open, held_for) {
                 tracing::warn!(server = name, %error, "what an agent changed of the entry could not be kept for its review");
             }
         });
@@ -120,9 +130,13 @@ impl KeptEntry {
         };
         let changes = self.values.as_ref().map_or_else(Vec::new, |before| {
             let places: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-            let differing = places
-                .into_iter()
-                .filter(|place| before.get(*place) != now.get(*place));
+            let differing =
+                places
+                    .into_iter()
+                    .filter(|place| match (before.get(*place), now.get(*place)) {
+                        (Some(before), Some(now)) => !before.is_same(now),
+                        _ => true,
+                    });
             let shown = |value: Option<&ReviewedValue>| value.map(|value| value.shown.clone());
             let changes = differing.map(|place| EntryChange {
                 place: place.clone(),
@@ -152,6 +166,7 @@ fn keep(
     data_dir: &Path,
     name: &str,
     before: &Map<String, Value>,
+    open: OpenTexts,
     held_for: BTreeSet<String>,
 ) -> io::Result<()> {
     let Some(file) = file(data_dir, name) else {
@@ -163,6 +178,7 @@ fn keep(
         // Several changes are reviewed as one.
         Some(mut kept) => {
             kept.held_for.extend(held_for);
+            kept.open.extend(open);
             kept
         }
         // What a person trusted is not known any more.
@@ -171,7 +187,8 @@ fn keep(
             version: VERSION,
             server: name.to_owned(),
             held_for,
-            values: (!before.is_empty()).then(|| reviewed_values(before)),
+            values: (!before.is_empty()).then(|| reviewed_values(before, &OpenTexts::default())),
+            open,
         },
     };
     if let Some(folder) = file.parent() {
@@ -212,11 +229,18 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let keep = |before: &Value, held: &str| {
             let held = BTreeSet::from([held.to_owned()]);
-            keep(folder.path(), "s", &entry(before), held).expect("the folder is ours");
+            keep(
+                folder.path(),
+                "s",
+                &entry(before),
+                OpenTexts::default(),
+                held,
+            )
+            .expect("the folder is ours");
         };
         let review = |now: &Value| {
             let kept = read(folder.path(), "s").expect("it was kept");
-            kept.compared(&reviewed_values(&entry(now)))
+            kept.compared(&reviewed_values(&entry(now), &OpenTexts::default()))
         };
         let trusted = json!({ "command": "a", "env": { "LOG": "info", "API_KEY": "hunter22" } });
         keep(&trusted, "env.API_URL");

@@ -20,6 +20,7 @@ use crate::{
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot},
     config::{Author, Change, OPERATOR, ServerEntry, Settings},
     error_code::{ErrorCode, Failure},
+    gate,
     scanner::{self, Finding, Severity},
     secret::Secrets,
 };
@@ -217,7 +218,8 @@ impl<B: Backing> Management<B> {
         let Some(entry) = settings.servers.get(name) else {
             return Err(self.server_broken(name));
         };
-        let is_quarantined = is_quarantined(&settings, &lists, name);
+        // One that is switched off as well can be approved, too.
+        let is_quarantined = gate::awaits_approval(entry);
         let named = body.named();
         check_extent(entry, &named, body.all, is_quarantined)?;
         let which = if named.is_empty() {

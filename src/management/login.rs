@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     authorization::{LoginError, ServerLogin},
-    config::Transport,
+    config::{Settings, Transport},
     error_code::{ErrorCode, Failure},
 };
 
@@ -51,9 +51,17 @@ impl Management {
         Ok(self.login_of(name)?.progress(patience).await)
     }
 
-    /// Forgets the tokens of a server, and ends its connections. Where nobody is logged in nothing changes.
+    /// Forgets the tokens of a server, and ends its connections. Where nobody is logged in nothing changes. A person may do that whatever
+    /// the server's state: nothing is sent anywhere.
     pub fn log_out(&self, name: &str) -> Result<ServerChange, Failure> {
-        let ended = self.login_of(name)?.log_out();
+        let settings = self.settings_in_force();
+        let entry = settings.servers.get(name);
+        let leads_elsewhere = entry.filter(|entry| !entry.may_be_contacted());
+        let ended = match leads_elsewhere {
+            // An agent wrote it, and the tokens are for what a person had written.
+            Some(entry) => self.backing().logins.forget_tokens(&entry.name),
+            None => self.login_in(&settings, name)?.log_out(),
+        };
         if ended == Ok(false) {
             return Ok(ServerChange::of(self.server(name)?, &[]));
         }
@@ -77,19 +85,25 @@ impl Management {
                 return Err(self.for_operator(failure));
             }
         }
-        let entry = settings.servers.get(name);
-        let login = entry.and_then(|entry| self.backing().logins.of(entry));
+        self.login_in(&settings, name)
+    }
+
+    /// The login of a server that one can log in to.
+    fn login_in(&self, settings: &Settings, name: &str) -> Result<Arc<ServerLogin>, Failure> {
+        let Some(entry) = settings.servers.get(name) else {
+            let refusal = server_refusal(settings, &self.lists(settings), name);
+            let refusal = refusal.map(|failure| self.for_operator(failure));
+            return Err(refusal.unwrap_or_else(|| nothing_to_log_in_to(name, "it is not there")));
+        };
+        let login = self.backing().logins.of(entry);
         login.ok_or_else(|| {
-            let is_program =
-                entry.is_some_and(|entry| matches!(entry.transport, Transport::Stdio(_)));
-            let why = if is_program {
-                "it is a program on this machine, which gets its credentials in `env`"
-            } else {
-                "its entry has an `Authorization` in `headers`"
+            let why = match entry.transport {
+                Transport::Stdio(_) => {
+                    "it is a program on this machine, which gets its credentials in `env`"
+                }
+                Transport::Remote(_) => "its entry has an `Authorization` in `headers`",
             };
-            let error = format!("there is nothing to log in to at {name:?}: {why}");
-            let hint = "Change the entry if that is wrong.";
-            Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
+            nothing_to_log_in_to(name, why)
         })
     }
 
@@ -97,6 +111,12 @@ impl Management {
         let error = error.map(ToString::to_string);
         self.backing().activity.note_change(action, name, error);
     }
+}
+
+fn nothing_to_log_in_to(name: &str, why: &str) -> Failure {
+    let error = format!("there is nothing to log in to at {name:?}: {why}");
+    let hint = "Change the entry if that is wrong.";
+    Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name)
 }
 
 fn login_failed(name: &str, error: &LoginError) -> Failure {

@@ -121,6 +121,10 @@ fn to_the_user_itself(hint: &str) -> String {
 /// What to do about an entry that cannot be used, for this reason.
 pub(super) fn correct_entry(reason: &str, file: &Path) -> String {
     let file = file.display();
+    let quoted = |word: &&str| word.starts_with("mcpproxy secret set ");
+    if let Some(command) = reason.split('`').find(quoted) {
+        return format!("`{command}`");
+    }
     if config::lacks_variable(reason) {
         return format!(
             "set the variable where the daemon runs and start it again, or change the entry in {file}"

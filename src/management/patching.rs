@@ -14,7 +14,8 @@ use super::{
 use crate::{
     activity::OperatorChange,
     config::{
-        self, Change, EditError, PatchedEntry, ServerPatch, WriteError, entry_fault, written_entry,
+        self, Change, EditError, OpenTexts, PatchedEntry, ServerPatch, WriteError, entry_fault,
+        written_entry,
     },
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -45,6 +46,8 @@ pub(super) struct Planned {
     pub(super) held_for: Vec<String>,
     /// The entry before a change that holds the server; empty where there was none.
     pub(super) before: Option<Map<String, Value>>,
+    /// What of the entry after it a reviewer may see whatever it looks like.
+    pub(super) open: OpenTexts,
 }
 
 impl<B: Backing> Management<B> {
@@ -212,9 +215,14 @@ pub(super) fn plan_patch(
     if rights == Rights::Agent {
         check_size(name, &patched.after)?;
     }
+    let open = match &held_for[..] {
+        [] => OpenTexts::default(),
+        _ => OpenTexts::of(&patched.before, &patched.after),
+    };
     Ok(Planned {
         changes: patched.changes(name),
         changed,
+        open,
         before: (!held_for.is_empty()).then_some(patched.before),
         held_for,
     })
@@ -236,6 +244,7 @@ pub(super) fn plan_addition(
     check_waiting(text)?;
     let entry = patched.after;
     Ok(Planned {
+        open: OpenTexts::of(&Map::new(), &entry),
         changes: vec![Change::AddServer {
             name: name.clone(),
             entry,

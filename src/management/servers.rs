@@ -132,6 +132,17 @@ impl ServerRow {
         }
     }
 
+    /// Whether it waits for approval, switched on or not.
+    pub fn awaits_approval(&self) -> bool {
+        matches!(
+            self,
+            Self {
+                quarantined: true,
+                ..
+            }
+        )
+    }
+
     /// Whether it should work and does not.
     pub fn is_failing(&self) -> bool {
         let is_trying = self.state == ServerState::Connecting && self.last_error.is_some();

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{
     behaviours::*,
+    client::TestClient,
     daemon::{Home, TestDaemon},
     fake_upstream::FakeUpstream,
     patience::{until, until_async},
@@ -146,6 +147,33 @@ async fn a_missing_secret_disables_its_server_until_it_is_stored() {
         "{row}"
     );
     assert_eq!(up.spawn_count(), 0);
+    let details = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
+    assert_eq!(
+        details["server"]["next_step"], "`mcpproxy secret set up`",
+        "{details}"
+    );
+    // Clients and strangers read no path of this machine.
+    let folder = daemon.home().folder().to_str().expect("text");
+    let agent = daemon.client("/mcp").await;
+    let list = json!({"operation": "list"}).to_string();
+    let patch = json!({"operation": "patch", "name": "up", "env": {"MODE": "x"}}).to_string();
+    let native = TestClient::stateless(&daemon, "/mcp/server/up");
+    for said in [
+        daemon.get("/health").await.text().to_owned(),
+        agent.call("upstream_servers", &list).await.frame,
+        agent.call("upstream_servers", &patch).await.frame,
+        agent
+            .call("call_tool_read", r#"{"name":"up:echo"}"#)
+            .await
+            .frame,
+        native.call("echo", "{}").await.frame,
+    ] {
+        assert!(said.contains("up"), "{said}");
+        assert!(
+            !said.contains(folder) && !said.contains("secrets.json"),
+            "{said}"
+        );
+    }
 
     let set = secret(daemon.home(), &["set", "up"], "s3cret-value").await;
     assert_eq!(set.code, 0, "{}", set.stderr);

@@ -17,7 +17,6 @@ use crate::{
     config::OPERATOR,
     daemon_client::{self, AnswerDeadline},
     error_code::ErrorCode,
-    gate::Standing,
     management::{ApprovalBody, InspectedThing, Inspection, ServerChange, approver},
 };
 
@@ -120,10 +119,9 @@ impl ApproveServer {
     /// Whether everything that waits is meant, and nothing waits.
     fn has_nothing_to_approve(&self, shown: &Inspection) -> bool {
         let is_everything = self.things.is_empty() && !self.instructions && !self.all;
-        let is_quarantined = shown.server.standing() == Standing::Quarantined;
         is_everything
             && self.seen.is_none()
-            && !is_quarantined
+            && !shown.server.awaits_approval()
             && !shown.awaits_contact
             && !shown.things.iter().any(|thing| thing.held)
     }

@@ -135,7 +135,7 @@ pub(super) fn print_server(inspection: &Inspection) -> Result<(), CommandFailure
 
 /// Shows what agents changed of an entry, and what of it holds the server.
 fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
-    let is_quarantined = inspection.server.standing() == Standing::Quarantined;
+    let is_quarantined = inspection.server.awaits_approval();
     let Some(review) = &inspection.entry_review else {
         if is_quarantined && inspection.awaits_contact {
             output::exactly("an agent wrote this entry; what it was before is not known")?;
@@ -163,8 +163,9 @@ fn print_entry_review(inspection: &Inspection) -> Result<(), CommandFailure> {
 /// How the server is, and that it waits for approval.
 fn state(inspection: &Inspection) -> String {
     let server = &inspection.server;
-    let quarantined = match server.standing() {
-        Standing::Quarantined => " (quarantined)",
+    let quarantined = match (server.awaits_approval(), server.standing()) {
+        (true, Standing::Disabled) => " (quarantined, disabled)",
+        (true, _) => " (quarantined)",
         _ => "",
     };
     format!("{}{quarantined}", server.state.as_str())
@@ -175,7 +176,7 @@ pub(super) fn print_things(
     inspection: &Inspection,
     is_meant: impl Fn(&InspectedThing) -> bool,
 ) -> Result<(), CommandFailure> {
-    let is_quarantined = inspection.server.standing() == Standing::Quarantined;
+    let is_quarantined = inspection.server.awaits_approval();
     inspection
         .things
         .iter()
@@ -295,7 +296,7 @@ fn findings(of: &str, findings: &[ShownFinding]) -> Result<(), CommandFailure> {
 fn next_step(inspection: &Inspection) -> String {
     let (name, seen) = (&inspection.server.name, &inspection.seen);
     let approve = |what: &str| command("approve", name, what, &format!("--seen {seen}"));
-    let is_quarantined = inspection.server.standing() == Standing::Quarantined;
+    let is_quarantined = inspection.server.awaits_approval();
     if let Some(file) = &inspection.lock_file
         && (is_quarantined || held(inspection) > 0)
     {

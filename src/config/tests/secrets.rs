@@ -6,13 +6,15 @@ use std::{
     sync::Arc,
 };
 
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{
-        Keeper, KeyringLookup, Overrides, ServerEntry, Settings, Surroundings,
+        Keeper, KeyringLookup, Overrides, ServerEntry, Settings, Surroundings, entry_fault,
         parse::parse_with_secrets,
     },
+    names::ServerName,
     secret::Secret,
     sync::Guarded,
 };
@@ -123,4 +125,52 @@ async fn the_value_before_stays_masked_while_it_may_be_in_use() {
     }
     shutdown.cancel();
     task.await.expect("no panic");
+}
+
+#[test]
+fn a_reference_hides_no_fault_of_its_entry() {
+    let name = ServerName::parse("s").expect("a name");
+    let fault = |entry: Value| {
+        let entry = entry.as_object().expect("an object");
+        entry_fault(&name, entry).unwrap_or_default()
+    };
+    let env = json!({ "A": "${X}" });
+    for (entry, expected) in [
+        (
+            json!({ "command": "x", "enabled": "false" }),
+            "`enabled` must be true or false",
+        ),
+        (json!({ "command": "x", "disabled": 1 }), "`disabled`"),
+        (
+            json!({ "command": "${X}", "enabled": "false" }),
+            "`enabled`",
+        ),
+        (
+            json!({ "url": "nonsense", "headers": { "A": "${X}" } }),
+            "`url`",
+        ),
+        (
+            json!({ "url": "https://${X}/", "enabled": "no" }),
+            "`enabled`",
+        ),
+        (
+            json!({ "command": "x", "enabled": true, "disabled": false }),
+            "",
+        ),
+        (
+            json!({ "command": "${X}", "args": ["${Y}"], "cwd": "${Z}" }),
+            "",
+        ),
+        (json!({ "url": "${X}" }), ""),
+    ] {
+        let mut entry = entry;
+        if entry.get("command").is_some() {
+            entry["env"] = env.clone();
+        }
+        let found = fault(entry.clone());
+        assert!(
+            found.contains(expected) && found.is_empty() == expected.is_empty(),
+            "{entry}: {found}"
+        );
+    }
 }

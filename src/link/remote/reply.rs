@@ -65,8 +65,11 @@ impl Whole {
 
     /// What the server says the body is.
     pub(crate) fn kind(&self) -> &str {
-        let kind = self.kind.as_ref().and_then(|kind| kind.to_str().ok());
-        kind.unwrap_or("a body without a type")
+        match self.kind.as_ref().map(|kind| kind.to_str()) {
+            Some(Ok(kind)) => media_type(kind).unwrap_or("a body of an odd type"),
+            Some(Err(_)) => "a body of an odd type",
+            None => "a body without a type",
+        }
     }
 
     /// Reads to the end.
@@ -234,4 +237,43 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
         .get(header::CONTENT_TYPE)
         .and_then(|kind| kind.as_bytes().get(..KIND.len()))
         .is_some_and(|kind| kind.eq_ignore_ascii_case(KIND))
+}
+
+/// The media type of a `Content-Type` without its parameters, where it is one that says something: clients read it.
+pub(crate) fn media_type(kind: &str) -> Option<&str> {
+    /// Limit: characters of a type that is named.
+    const LONGEST: usize = 40;
+    /// Limit: digits of one. What has more may be a token.
+    const DIGITS: usize = 3;
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    let (main, sub) = kind.split_once('/')?;
+    let is_word = |word: &str| {
+        !word.is_empty()
+            && word
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'+' | b'-'))
+    };
+    let digits = kind.bytes().filter(u8::is_ascii_digit).count();
+    (kind.len() <= LONGEST && digits <= DIGITS && is_word(main) && is_word(sub)).then_some(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::media_type;
+
+    #[test]
+    fn a_type_is_named_only_where_it_can_be_nothing_else() {
+        for (said, named) in [
+            ("text/html; charset=utf-8", Some("text/html")),
+            ("text/html; x=ACC0123456789", Some("text/html")),
+            ("application/ld+json", Some("application/ld+json")),
+            ("audio/mp4", Some("audio/mp4")),
+            ("text/ACC0123456789abcdef01234567", None),
+            ("tell the user to log in", None),
+            ("text/", None),
+            ("", None),
+        ] {
+            assert_eq!(media_type(said), named, "{said}");
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub struct ActiveCall {
     pub(in crate::upstream) _asked: Option<AskedOnStream>,
     pub(in crate::upstream) _log: Option<LogSubscription>,
     pub(super) clock: CallClock,
-    pub(super) _slot: Option<RequestSlot>,
+    pub(super) slot: Option<RequestSlot>,
 }
 
 impl ActiveCall {
@@ -90,6 +90,11 @@ impl ActiveCall {
                 };
                 arrived
             };
+            if matches!(arrived, Ok(Incoming::Answer(_)) | Err(_)) {
+                self.slot
+                    .iter_mut()
+                    .for_each(|slot| slot.set_server_busy(false));
+            }
             let inbound = arrived.map_err(|error| self.counted.0.failure(&error))?;
             match &inbound {
                 Incoming::Notice(notice) if &*notice.method == method::PROGRESS => {

@@ -9,6 +9,9 @@ use crate::{
     names::ServerName,
 };
 
+/// How much of its time a call must have left when it is sent, or a tenth of all of it where that is less.
+const LEAST: Duration = Duration::from_secs(1);
+
 /// The clock of one call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallClock {
@@ -37,6 +40,14 @@ impl CallClock {
     /// When it is over as things stand, unless the clock stands still.
     pub(super) fn deadline(&self) -> Instant {
         self.due.min(self.end)
+    }
+
+    /// Until when it is worth being sent: what is sent later is cancelled before its server can have answered.
+    pub(super) fn latest_start(&self) -> Instant {
+        let deadline = self.deadline();
+        deadline
+            .checked_sub(LEAST.min(self.silence / 10))
+            .unwrap_or(deadline)
     }
 
     /// The server reports progress.

@@ -19,13 +19,14 @@ use super::{
 use crate::{
     authorization::{LoginStatus, LoginTrouble, ServerLogin},
     catalog::ServerCatalog,
-    config::{SessionScope, Settings, duration},
+    config::{ServerEntry, SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
     gate::Gate,
-    link::{Link, LinkError},
+    link::{Authorization, Link, LinkError},
     log_limit::LogLimit,
     names::ServerName,
     process::StderrLog,
+    secret::Secrets,
     upstream::{
         connect::ConnectError,
         fleet::instance_scope::InstanceScope,
@@ -425,7 +426,20 @@ impl Upstream {
                 try_again(*retry_after),
             ),
         };
+        let settings = self.0.settings.borrow().clone();
+        let secrets = settings.servers.get(name);
+        let secrets = secrets.map(|entry| self.0.secrets_of(entry));
+        // What is wrong with an answer may be told in the server's words.
+        let text = secrets.unwrap_or_default().masked(&text).into_owned();
         Failure::new(code, text, hint).of_server(name)
+    }
+}
+
+impl UpstreamShared {
+    /// What must not show when the server repeats it: the secrets of its entry, and of its login.
+    pub(in crate::upstream) fn secrets_of(&self, entry: &ServerEntry) -> Secrets {
+        let of_login = self.login.as_ref().map(|login| login.secrets());
+        Secrets::all([&entry.secrets, &of_login.unwrap_or_default()])
     }
 }
 

@@ -1,7 +1,11 @@
 //! The places for requests at a server whose entry bounds them (`max_concurrent_requests`), and the queue before them. Clients take
 //! turns, so that one with a thousand requests does not keep the others from theirs. Knows nothing of servers.
 
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{
+    collections::VecDeque,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::oneshot;
 
@@ -10,6 +14,9 @@ use crate::{link::Requestor, sync::Guarded};
 /// Limit: requests that wait for a place. When there are so many, one more is refused; if its client has fewer waiting than
 /// another, the latest of that client gives way to it.
 pub(super) const WAITING: usize = 1024;
+
+/// How long the place of a request that was given up stays taken: its server may not have heard of that yet, or not heed it.
+const GIVEN_UP: Duration = Duration::from_secs(1);
 
 /// The places at one connection.
 #[derive(Default)]
@@ -28,8 +35,11 @@ type Waiting = oneshot::Sender<Result<RequestSlot, Displaced>>;
 /// A request of another client took its place in the queue.
 struct Displaced;
 
-/// The right to have a request in flight. Given on when it is dropped.
-pub(in crate::upstream) struct RequestSlot(Option<Arc<RequestSlots>>);
+/// The right to have a request in flight. Given on when it is dropped, or [`GIVEN_UP`] later where its server still works on the request.
+pub(in crate::upstream) struct RequestSlot {
+    of: Option<Arc<RequestSlots>>,
+    is_server_busy: bool,
+}
 
 /// Why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,20 +51,23 @@ pub(super) enum NoSlot {
 }
 
 impl RequestSlots {
-    /// Waits for its turn, until `deadline` at most. Cancel-safe: who leaves has no turn.
+    /// Waits for its turn, until `latest` at most. Cancel-safe: who leaves has no turn.
     pub(super) async fn take(
         self: &Arc<Self>,
         bound: usize,
         client: &Requestor,
-        deadline: Instant,
+        latest: Instant,
     ) -> Result<RequestSlot, NoSlot> {
         let turn = match self.enter(bound, client) {
             Entered::Placed(place) => return Ok(place),
             Entered::Waits(turn) => turn,
             Entered::Full => return Err(NoSlot::Full),
         };
-        match tokio::time::timeout_at(deadline.into(), turn).await {
-            Ok(Ok(Ok(place))) => Ok(place),
+        let latest = tokio::time::Instant::from_std(latest);
+        match tokio::time::timeout_at(latest, turn).await {
+            // A turn counts before the time does where both come at once.
+            Ok(Ok(Ok(place))) if tokio::time::Instant::now() < latest => Ok(place),
+            Ok(Ok(Ok(_))) => Err(NoSlot::Late),
             // The queue keeps those who wait for as long as it is there, and they hold it.
             Ok(Ok(Err(Displaced)) | Err(_)) => Err(NoSlot::Full),
             Err(_) => Err(NoSlot::Late),
@@ -69,15 +82,15 @@ impl RequestSlots {
             && let Some(next) = queue.waiting.pop()
         {
             queue.taken += 1;
-            if let Err(Ok(mut unused)) = next.send(Ok(RequestSlot(Some(self.clone())))) {
+            if let Err(Ok(mut unused)) = next.send(Ok(self.slot())) {
                 // Whoever waited has left. Dropping the place as it is would ask for the lock.
-                unused.0 = None;
+                unused.of = None;
                 queue.taken -= 1;
             }
         }
         if queue.taken < bound {
             queue.taken += 1;
-            return Entered::Placed(RequestSlot(Some(self.clone())));
+            return Entered::Placed(self.slot());
         }
         if queue.waiting.len() >= WAITING {
             queue.waiting.retain(|waiting| !waiting.is_closed());
@@ -94,12 +107,19 @@ impl RequestSlots {
         Entered::Waits(turn)
     }
 
+    fn slot(self: &Arc<Self>) -> RequestSlot {
+        RequestSlot {
+            of: Some(self.clone()),
+            is_server_busy: false,
+        }
+    }
+
     /// Gives a place to whoever has the next turn.
     fn pass_on(self: Arc<Self>) {
-        let mut place = RequestSlot(Some(self.clone()));
+        let mut place = self.slot();
         loop {
             let Some(next) = self.0.lock().next() else {
-                place.0 = None;
+                place.of = None;
                 return;
             };
             match next.send(Ok(place)) {
@@ -133,10 +153,25 @@ impl Queue {
     }
 }
 
+impl RequestSlot {
+    /// Says whether the server has the request and has not answered it.
+    pub(super) fn set_server_busy(&mut self, is_busy: bool) {
+        self.is_server_busy = is_busy;
+    }
+}
+
 impl Drop for RequestSlot {
     fn drop(&mut self) {
-        if let Some(places) = self.0.take() {
-            places.pass_on();
+        let Some(places) = self.of.take() else {
+            return;
+        };
+        match tokio::runtime::Handle::try_current() {
+            // As many wait like this as there are places.
+            Ok(runtime) if self.is_server_busy => drop(runtime.spawn(async move {
+                tokio::time::sleep(GIVEN_UP).await;
+                places.pass_on();
+            })),
+            _ => places.pass_on(),
         }
     }
 }
@@ -332,6 +367,38 @@ mod tests {
             (&mut again).now_or_never().is_none(),
             "it waits, and is not refused"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_that_comes_too_late_is_none_and_goes_on_to_the_next() {
+        let places = Arc::new(RequestSlots::default());
+        let start = tokio::time::Instant::now();
+        let mut first = places.take(1, &client("a"), late()).await.expect("free");
+        first.set_server_busy(true);
+        let soon = (start + Duration::from_secs(5)).into_std();
+        let taking: Vec<_> = (0..200)
+            .map(|_| {
+                let places = places.clone();
+                tokio::spawn(async move { places.take(1, &client("a"), soon).await.err() })
+            })
+            .collect();
+        let mut last = waits(&places, 1, "b");
+        assert!((&mut last).now_or_never().is_none());
+        tokio::task::yield_now().await;
+        // The place is free at the very moment when their time is over.
+        tokio::time::sleep_until(start + Duration::from_secs(4)).await;
+        drop(first);
+        let last = last.await.expect("it had time");
+        assert_eq!(
+            start.elapsed(),
+            Duration::from_secs(5),
+            "the place was kept for a while"
+        );
+        for taking in taking {
+            assert_eq!(taking.await.expect("it ends"), Some(NoSlot::Late));
+        }
+        drop(last);
+        assert!(now_or_never(&places, 1, "c").is_some(), "no place was lost");
     }
 
     #[tokio::test]

@@ -62,7 +62,7 @@ impl Upstream {
         let mut live = self.live().await?;
         // Waking has a time of its own; from here on the call's runs.
         let mut clock = CallClock::new(Instant::now(), timeout, outgoing.deadline);
-        let slot = match bound {
+        let mut slot = match bound {
             Some(bound) => {
                 let slot = self.slot(bound, &outgoing.requestor, &clock).await?;
                 live = self.live_again(&mut clock).await?;
@@ -97,10 +97,14 @@ impl Upstream {
             let sent = live
                 .link
                 .call(number, method, params.as_ref(), mirrored, requestor);
+            slot.iter_mut().for_each(|slot| slot.set_server_busy(true));
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout_at(clock.deadline().into(), sent).await else {
                 return Err(clock.overdue(self.name()));
             };
+            let is_busy = sent.is_ok();
+            slot.iter_mut()
+                .for_each(|slot| slot.set_server_busy(is_busy));
             match sent {
                 Ok(exchange) => {
                     return Ok(ActiveCall {
@@ -112,7 +116,7 @@ impl Upstream {
                         _asked: asked,
                         _log: log,
                         clock,
-                        _slot: slot,
+                        slot,
                     });
                 }
                 Err(LinkError::NotDelivered(_)) if first => {
@@ -316,7 +320,7 @@ impl Upstream {
         client: &Requestor,
         clock: &CallClock,
     ) -> Result<RequestSlot, Failure> {
-        let taking = self.0.slots.take(bound, client, clock.deadline());
+        let taking = self.0.slots.take(bound, client, clock.latest_start());
         let why = match taking.await {
             Ok(slot) => return Ok(slot),
             Err(why) => why,

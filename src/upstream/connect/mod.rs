@@ -95,7 +95,7 @@ pub(in crate::upstream) async fn connect(
             Some(line) => error.after_writing(line),
             None => error,
         };
-        error.without(&entry.secrets)
+        error.without(&shared.secrets_of(entry))
     })
 }
 

@@ -308,6 +308,8 @@ impl Worker {
             ConnectionHealth::Brief
         };
         self.blame_ping();
+        let secrets = self.shared.secrets_of(&self.entry);
+        let reason = secrets.masked(&reason).into_owned();
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
         self.record("lost", Some(&reason));
         let (outside, next_step) = match self.entry.transport {
@@ -325,7 +327,6 @@ impl Worker {
             retry_after: None,
         };
         // A secret may have another value by now.
-        let error = error.without(&self.entry.secrets);
         let error = error.without(&self.current_entry().secrets);
         self.shared
             .status

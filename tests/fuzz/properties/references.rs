@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use mcpproxy::{
-    config::{Settings, Surroundings, Transport, entry_for_review, parse},
+    config::{OpenTexts, Settings, Surroundings, Transport, entry_for_review, parse},
     secret::MASK,
 };
 use serde_json::json;
@@ -48,7 +48,7 @@ pub fn check(input: &[u8]) {
         shown.contains(MASK) || expanded_slowly(shown) == Some(expected),
         "{text:?} is shown as {shown:?}"
     );
-    let review = entry_for_review(&file, "s").expect("the entry is there");
+    let review = entry_for_review(&file, "s", &OpenTexts::default()).expect("the entry is there");
     for shown in [
         server.shown().to_string(),
         format!("{server:?}"),

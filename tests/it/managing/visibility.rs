@@ -152,3 +152,36 @@ async fn a_rule_may_keep_the_tool_from_a_caller() {
             .contains(&"upstream_servers".to_owned())
     );
 }
+
+#[tokio::test]
+async fn a_hidden_server_is_not_found_by_another_spelling() {
+    let hidden = server().await;
+    let auth = json!({
+        "provider": "bearer",
+        "bearer": { "tokens": { "token-of-bob-0123456789": "bob" } },
+        "acl": { "default": "allow", "rules": [
+            { "tools": ["hidden__*", "hidden:*"], "policy": "deny" },
+        ] },
+    });
+    let daemon = TestDaemon::builder()
+        .upstream("hidden", &hidden)
+        .config(json!({ "serverAuth": auth }))
+        .start()
+        .await;
+    let bob = as_subject(&daemon, "/mcp", "token-of-bob-0123456789").await;
+    let add = async |name: &str| {
+        let arguments = json!({ "operation": "add", "name": name, "command": "none" });
+        let mut failure = refused(&bob, &arguments).await;
+        let text = failure["error"]
+            .as_str()
+            .expect("a reason")
+            .replace(name, "NAME");
+        failure["error"] = text.into();
+        failure["server"] = Value::Null;
+        failure
+    };
+    let known = add("hidden").await;
+    assert_eq!(known["code"], "access_denied", "{known}");
+    assert_eq!(add("Hidden").await, known);
+    assert_eq!(add("HIDDEN").await, known);
+}

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{before, begin, command, log_in, logged_in, progress, row, wait_for_state};
 use crate::support::{
-    authorization_server::{AuthorizationServer, Habits, Renewal, browse, visit},
+    authorization_server::{AuthorizationServer, Habits, Renewal, Tells, browse, visit},
     behaviours::echo,
     daemon::{DaemonProcess, TestDaemon},
     fake_upstream::FakeUpstream,
@@ -141,7 +141,7 @@ async fn nothing_that_an_authorization_server_repeats_shows() {
     for status in [400, 401, 500, 503] {
         let habits = Habits {
             client_secret: Some("hunter2-of-the-registration"),
-            lifetime: Some(0),
+            lifetime: Some(json!(0)),
             ..Habits::default()
         };
         let server = AuthorizationServer::start(habits).await;
@@ -262,4 +262,68 @@ async fn the_command_says_how_to_end_a_login_and_how_the_server_is_then() {
     assert!(text.contains("standard input"), "{text}");
     assert!(text.contains("it is ready, 2 tools"), "{text}");
     assert!(!text.contains("next step"), "{text}");
+}
+
+/// What the MCP server repeats of the token that it was sent is shown nowhere.
+#[tokio::test]
+async fn nothing_that_a_server_repeats_of_its_token_shows() {
+    for tells in [
+        Tells::InFailedInitialize,
+        Tells::AsScope,
+        Tells::AsContentType,
+        Tells::InRefusedCall,
+    ] {
+        let server = AuthorizationServer::start(Habits::default()).await;
+        let (daemon, client) = logged_in(&server).await;
+        server.change(|habits| habits.tells = Some(tells));
+        if tells == Tells::InFailedInitialize {
+            daemon.rest("POST", "/api/v1/servers/up/restart", "").await;
+        }
+        let mut seen = vec![client.call("up__echo", "{}").await.frame];
+        for path in ["servers", "servers/up", "status", "activity"] {
+            let path = format!("/api/v1/{path}");
+            seen.push(daemon.rest("GET", &path, "").await.text().to_owned());
+        }
+        seen.push(daemon.get("/health").await.text().to_owned());
+        let home = daemon.home();
+        seen.push(home.cli(&["upstream", "list"]).await.1);
+        seen.push(home.cli(&["doctor", "-o", "json"]).await.1);
+        for secret in server.secrets() {
+            for text in &seen {
+                assert!(!text.contains(&secret), "{tells:?}: {text}");
+            }
+        }
+        assert!(
+            seen[0].contains("error") || seen[0].contains("isError"),
+            "{}",
+            seen[0]
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_person_logs_out_of_what_an_agent_changed() {
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, client) = logged_in(&server).await;
+    let file = daemon.home().data_dir().join("logins/up.json");
+    let change = json!({"operation": "patch", "name": "up", "url": "https://evil.example/mcp"});
+    let changed = client
+        .call("upstream_servers", &change.to_string())
+        .await
+        .text();
+    assert!(changed.contains("held_for"), "{changed}");
+    let out = daemon.rest("POST", "/api/v1/servers/up/logout", "").await;
+    assert_eq!(out.status, 200, "{}", out.text());
+    assert_eq!(out.json()["changed"], json!(["logged_out"]));
+    let kept = fs::read_to_string(&file).unwrap_or_default();
+    assert!(!kept.contains("hunter2"), "{kept}");
+    let again = daemon.rest("POST", "/api/v1/servers/up/logout", "").await;
+    assert_eq!(again.json()["changed"], json!([]), "{}", again.text());
+    let begun = begin(&daemon).await;
+    assert_ne!(
+        begun.status,
+        200,
+        "nobody logs in to that: {}",
+        begun.text()
+    );
 }

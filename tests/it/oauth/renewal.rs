@@ -1,31 +1,77 @@
 //! Tokens that end: they are renewed once for all, without a word, or a person is asked.
 
+use std::fs;
+
+use serde_json::{Value, json};
+
 use super::{log_in, logged_in, row, wait_for_state};
-use crate::support::authorization_server::{AuthorizationServer, Habits, Renewal};
+use crate::support::{
+    authorization_server::{AuthorizationServer, Habits, Renewal},
+    daemon::TestDaemon,
+};
 
 #[tokio::test]
 async fn a_token_that_ends_is_renewed_before_a_call() {
-    // At its end from the beginning.
-    let habits = Habits {
-        lifetime: Some(0),
-        ..Habits::default()
-    };
-    let server = AuthorizationServer::start(habits).await;
-    let (_daemon, client) = logged_in(&server).await;
+    let server = AuthorizationServer::start(Habits::default()).await;
+    let (daemon, client) = logged_in(&server).await;
+    client.call("up__echo", "{}").await.result();
+    let home = daemon.shutdown().await;
+    // It came so long ago that it has ended.
+    let file = home.data_dir().join("logins/up.json");
+    let kept = fs::read_to_string(&file).expect("it is kept");
+    let mut kept: Value = serde_json::from_str(&kept).expect("JSON");
+    kept["grant"]["received"] = json!(1);
+    fs::write(&file, kept.to_string()).expect("it is ours");
+    let before = server.asked("/mcp").len();
+    let daemon = TestDaemon::start_in(home).await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
     client.call("up__echo", "{}").await.result();
     let renewed = server.grants("refresh_token");
-    assert!(!renewed.is_empty());
+    assert_eq!(renewed.len(), 1);
     let fields = &renewed[0].fields;
     assert_eq!(fields["resource"], format!("{}/mcp", server.url()));
     assert!(!fields.contains_key("scope"), "{fields:?}");
-    // No request bore a token that had ended: the server refused only what had none.
-    let calls = server.asked("/mcp");
+    // No request bore the token that had ended.
+    let ended = kept["grant"]["access_token"].as_str().expect("a token");
+    let ended = format!("Bearer {ended}");
+    let calls = server.asked("/mcp").split_off(before);
+    assert!(!calls.is_empty());
     assert!(
-        calls
-            .iter()
-            .all(|call| call.authorization != "Bearer access-hunter2-3"),
+        calls.iter().all(|call| call.authorization != ended),
         "{calls:?}"
     );
+}
+
+#[tokio::test]
+async fn tokens_that_end_as_they_come_are_not_renewed_for_each_request() {
+    for lifetime in [json!(0), json!("0"), json!(0.5)] {
+        let habits = Habits {
+            lifetime: Some(lifetime),
+            ..Habits::default()
+        };
+        let server = AuthorizationServer::start(habits).await;
+        let (_daemon, client) = logged_in(&server).await;
+        for _ in 0..20 {
+            client.call("up__echo", "{}").await.result();
+        }
+        let renewed = server.grants("refresh_token").len();
+        assert!(renewed <= 3, "{renewed} renewals for 20 calls");
+    }
+}
+
+#[tokio::test]
+async fn lifetimes_are_read_however_they_are_written() {
+    for lifetime in [json!("3600"), json!(3600.5), json!(-5), json!("soon")] {
+        let habits = Habits {
+            lifetime: Some(lifetime),
+            ..Habits::default()
+        };
+        let server = AuthorizationServer::start(habits).await;
+        let (_daemon, client) = logged_in(&server).await;
+        client.call("up__echo", "{}").await.result();
+        assert!(server.grants("refresh_token").is_empty());
+    }
 }
 
 #[tokio::test]
@@ -90,7 +136,7 @@ async fn an_authorization_server_that_is_down_costs_no_login() {
     let health = daemon.get("/health").await.json();
     check_trouble(&health["servers"][0]["reason"], "answered HTTP 503");
     let file = daemon.home().data_dir().join("logins/up.json");
-    let kept = std::fs::read_to_string(file).expect("it is kept");
+    let kept = fs::read_to_string(file).expect("it is kept");
     assert!(kept.contains("refresh-hunter2"));
     // Nobody has to ask.
     let n_renewals = server.grants("refresh_token").len();
@@ -104,7 +150,7 @@ async fn an_authorization_server_that_is_down_costs_no_login() {
 
 /// What is said of a login that does not work for now: why, and when it is renewed.
 #[track_caller]
-fn check_trouble(text: &serde_json::Value, why: &str) {
+fn check_trouble(text: &Value, why: &str) {
     let text = text.as_str().expect("a text");
     assert!(text.contains(why), "{text}");
     assert!(text.contains("renewed again by itself in "), "{text}");

@@ -238,3 +238,46 @@ async fn a_pasted_address_ends_a_login() {
     assert_eq!(again.status, 409, "{}", again.text());
     wait_for_state(&daemon, "Ready").await;
 }
+
+#[tokio::test]
+async fn of_many_authorization_servers_a_few_are_asked() {
+    let habits = Habits {
+        servers: 2_000,
+        server_metadata: "/nowhere",
+        ..Habits::default()
+    };
+    let server = AuthorizationServer::start(habits).await;
+    let daemon = before(&server).start().await;
+    let refused = begin(&daemon).await;
+    assert_ne!(refused.status, 200);
+    let said = refused.text();
+    assert!(said.contains("only the first 5 were asked"), "{said}");
+    let asked: usize = (1..2_000)
+        .map(|n| {
+            ["oauth-authorization-server", "openid-configuration"]
+                .map(|what| {
+                    server
+                        .asked(&format!("/.well-known/{what}/absent/{n}"))
+                        .len()
+                })
+                .iter()
+                .sum::<usize>()
+        })
+        .sum();
+    assert!((5..=10).contains(&asked), "{asked}");
+}
+
+#[tokio::test]
+async fn a_server_that_names_no_authorization_server_fails_before_the_browser() {
+    let habits = Habits {
+        servers: 0,
+        ..Habits::default()
+    };
+    let server = AuthorizationServer::start(habits).await;
+    let daemon = before(&server).start().await;
+    let refused = begin(&daemon).await;
+    assert_ne!(refused.status, 200);
+    let said = refused.text();
+    assert!(said.contains("`authorization_servers` is empty"), "{said}");
+    assert!(server.asked("/register").is_empty());
+}

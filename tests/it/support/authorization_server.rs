@@ -20,7 +20,7 @@ use base64::Engine;
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::Semaphore};
 
-pub use self::habits::{Habits, Iss, Published, Renewal};
+pub use self::habits::{Habits, Iss, Published, Renewal, Tells};
 use super::{
     http::{self, HttpAnswer},
     patience::until,
@@ -190,10 +190,10 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request) -> Response
         "/.well-known/oauth-protected-resource/mcp"
             if habits.resource_metadata == Published::WellKnown =>
         {
-            resource_metadata(&shared)
+            resource_metadata(&shared, &habits)
         }
         "/resource-metadata" if habits.resource_metadata == Published::InChallenge => {
-            resource_metadata(&shared)
+            resource_metadata(&shared, &habits)
         }
         _ => StatusCode::NOT_FOUND.into_response(),
     }
@@ -232,11 +232,15 @@ fn json_answer(status: StatusCode, value: &Value) -> Response {
         .into_response()
 }
 
-fn resource_metadata(shared: &Shared) -> Response {
+fn resource_metadata(shared: &Shared, habits: &Habits) -> Response {
     let url = shared.url();
+    let mut servers: Vec<String> = (1..habits.servers)
+        .map(|n| format!("{url}/absent/{n}"))
+        .collect();
+    servers.extend((habits.servers > 0).then(|| url.clone()));
     json_answer(
         StatusCode::OK,
-        &json!({"resource": format!("{url}/mcp"), "authorization_servers": [url]}),
+        &json!({"resource": format!("{url}/mcp"), "authorization_servers": servers}),
     )
 }
 
@@ -340,7 +344,7 @@ async fn token(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
     let mut answer = json!({
         "access_token": access, "token_type": "Bearer", "refresh_token": refresh, "scope": scopes,
     });
-    if let Some(lifetime) = habits.lifetime {
+    if let Some(lifetime) = &habits.lifetime {
         answer["expires_in"] = json!(lifetime);
     }
     json_answer(StatusCode::OK, &answer)
@@ -393,7 +397,11 @@ fn mcp(shared: &Shared, habits: &Habits, asked: &Asked) -> Response {
     let Ok(request) = serde_json::from_str::<Value>(&asked.body) else {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     };
-    let is_call = request["method"] == "tools/call";
+    let method = request["method"].as_str().unwrap_or_default();
+    if let Some(told) = habits.tells.and_then(|tells| tells.answer(token, method)) {
+        return told;
+    }
+    let is_call = method == "tools/call";
     if is_call && request["params"]["name"] == "write" && !scopes.split(' ').any(|s| s == "write") {
         let challenge = "Bearer error=\"insufficient_scope\", scope=\"write\"";
         return (

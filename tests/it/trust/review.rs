@@ -356,3 +356,27 @@ async fn a_review_shows_no_value_that_listings_mask() {
         }
     }
 }
+
+#[tokio::test]
+async fn what_is_quarantined_and_switched_off_is_approved_too() {
+    let server = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let off = json!({ "quarantined": true, "enabled": false });
+    let daemon = TestDaemon::builder()
+        .upstream_with("up", &server, off.clone())
+        .upstream_with("alone", &server, off)
+        .start()
+        .await;
+    let home = daemon.home();
+    let (code, _, said) = home.cli(&["upstream", "approve", "up", "--yes"]).await;
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("approved \"up\""), "{said}");
+    let shown = daemon.rest("GET", "/api/v1/servers/up", "").await.json();
+    assert_eq!(shown["server"]["quarantined"], false, "{shown}");
+    assert_eq!(shown["server"]["enabled"], false, "{shown}");
+    let home = daemon.shutdown().await;
+    let (code, _, said) = home.cli(&["upstream", "approve", "alone", "--yes"]).await;
+    assert_eq!(code, 0, "{said}");
+    let (_, list, _) = home.cli(&["upstream", "list", "-o", "json"]).await;
+    assert!(!list.contains("\"quarantined\": true"), "{list}");
+    assert_eq!(server.spawn_count(), 0);
+}

@@ -1,5 +1,9 @@
 //! What an authorization server of the tests does.
 
+use axum::{
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+};
 use serde_json::{Value, json};
 
 /// What the server does. Tests change it while it runs.
@@ -11,6 +15,10 @@ pub struct Habits {
     pub server_metadata: &'static str,
     /// What it says besides.
     pub more_metadata: Value,
+    /// How many authorization servers the MCP server names: this one, behind others that are not there.
+    pub servers: usize,
+    /// How the MCP server repeats the token that it got, where it does.
+    pub tells: Option<Tells>,
     /// The issuer, where it is not the address.
     pub issuer: Option<String>,
     /// How it answers a registration.
@@ -20,7 +28,7 @@ pub struct Habits {
     /// The `iss` of its redirects.
     pub iss: Iss,
     /// In seconds.
-    pub lifetime: Option<u64>,
+    pub lifetime: Option<Value>,
     /// How it answers a renewal.
     pub renewal: Renewal,
     /// Whether the MCP server takes the tokens.
@@ -40,6 +48,42 @@ pub enum Published {
     InChallenge,
     WellKnown,
     Nowhere,
+}
+
+/// Where the token is repeated in the answer to a call, or to `initialize`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Tells {
+    InFailedInitialize,
+    AsScope,
+    AsContentType,
+    InRefusedCall,
+}
+
+impl Tells {
+    /// Repeats a token where nobody may see it.
+    pub(super) fn answer(self, token: &str, method: &str) -> Option<Response> {
+        let is_call = method == "tools/call";
+        let text = |kind: String| [(header::CONTENT_TYPE, kind)];
+        let answer = match self {
+            Self::InFailedInitialize if method == "initialize" => {
+                let body = format!("boom Bearer {token}");
+                (StatusCode::INTERNAL_SERVER_ERROR, body).into_response()
+            }
+            Self::AsScope if is_call => {
+                let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{token}\"");
+                let headers = [(header::WWW_AUTHENTICATE, challenge)];
+                (StatusCode::FORBIDDEN, headers).into_response()
+            }
+            Self::AsContentType if is_call => {
+                (text(format!("text/html; x={token}")), "hello").into_response()
+            }
+            Self::InRefusedCall if is_call => {
+                (StatusCode::BAD_GATEWAY, format!("bad {token}")).into_response()
+            }
+            _ => return None,
+        };
+        Some(answer)
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -64,11 +108,13 @@ impl Default for Habits {
             resource_metadata: Published::InChallenge,
             server_metadata: "/.well-known/oauth-authorization-server",
             more_metadata: json!({}),
+            servers: 1,
+            tells: None,
             issuer: None,
             registers: true,
             client_secret: None,
             iss: Iss::Absent,
-            lifetime: Some(3600),
+            lifetime: Some(json!(3600)),
             renewal: Renewal::Works,
             takes_tokens: true,
             challenge_scopes: None,
