@@ -89,6 +89,11 @@ impl Secrets {
         self.0.is_empty()
     }
 
+    /// Whether any of them is of a kind.
+    pub fn any(&self, is_of_kind: impl Fn(&str) -> bool) -> bool {
+        self.0.iter().any(|secret| is_of_kind(secret.reveal()))
+    }
+
     /// The text with every secret as `***`.
     pub fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let mut masked = Cow::Borrowed(text);

@@ -62,6 +62,8 @@ struct Bounds {
 #[derive(Debug, Default)]
 pub struct Redaction {
     secrets: Secrets,
+    /// Whether one of them may stand in a number, which can be written otherwise.
+    has_numbers: bool,
     /// Names as they are shown: the same come again and again.
     names: Guarded<HashMap<Box<str>, Arc<str>>>,
     /// What a client last said of itself, and how that is shown: most do not change from call to call.
@@ -72,6 +74,7 @@ impl Redaction {
     /// With these secrets, which are masked wherever they stand.
     pub fn new(secrets: Secrets) -> Self {
         Self {
+            has_numbers: secrets.any(is_of_numbers),
             secrets,
             names: Guarded::default(),
             client: Guarded::default(),
@@ -158,6 +161,7 @@ impl Redaction {
             && config::is_harmless_json(json)
             && !has_holder()
             && self.has_no_secret(raw.as_str())
+            && !(self.has_numbers && has_exponent(json))
         {
             return Some(raw.detached());
         }
@@ -170,6 +174,18 @@ impl Redaction {
         };
         Some(Raw::author(&walk.value("", value, DEPTH)))
     }
+}
+
+/// Whether a text could be a part of a number as it is kept.
+fn is_of_numbers(text: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_digit() || b".-+e".contains(&byte);
+    text.bytes().all(is_part)
+}
+
+/// Whether a number may be written with an exponent.
+fn has_exponent(json: &[u8]) -> bool {
+    json.windows(2)
+        .any(|pair| pair[0].is_ascii_digit() && matches!(pair[1], b'e' | b'E'))
 }
 
 /// One value on its way into a record.
@@ -500,6 +516,21 @@ mod tests {
                 assert!(shown.contains(MASK) && !shown.contains("hunt"), "{shown}");
             }
         }
+    }
+
+    #[test]
+    fn a_secret_that_is_a_number_is_masked_however_the_number_is_written() {
+        for value in [
+            "424242",
+            "42424.2e1",
+            "4.24242E5",
+            "424242000e-3",
+            "-0.0424242",
+        ] {
+            check(Kept::Redacted, &format!("[{value}]"), r#"["***"]"#);
+        }
+        check(Kept::Redacted, "[42424.2]", "[42424.2]");
+        check(Kept::Redacted, r#"["a1e5"]"#, r#"["a1e5"]"#);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
     excerpt::excerpt,
     findings::Findings,
     fold::{fold, mixes, origin},
-    orders::gravest_in,
+    orders::{gravest_in, gravest_of},
     passage::{Kind, Passage},
 };
 use crate::visible::letters::compatible;
@@ -169,7 +169,7 @@ fn escapes(text: &Passage<'_>, findings: &mut Findings) {
 /// Holds a text whose decoded form gives orders that the text itself does not.
 fn hidden_order(text: &Passage<'_>, decoded: &str, findings: &mut Findings) {
     if let Some((severity, what)) = gravest_in(decoded)
-        && gravest_in(text.text).is_none_or(|(plain, _)| plain < severity)
+        && gravest_of(text.sentences()).is_none_or(|(plain, _)| plain < severity)
     {
         let what = format!("reads: {}", excerpt(&what, 0..what.len()));
         findings.note("encoded.order", Hold, text.place, what);

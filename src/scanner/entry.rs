@@ -10,11 +10,11 @@ use super::{
     encoded,
     excerpt::excerpt,
     findings::Findings,
-    fold::fold,
     hidden, metadata_service,
-    passage::{Kind, Passage},
+    passage::{Kind, Passage, Sentences},
     phrase::{Hint, Meaning},
-    phrases, terminal,
+    phrases::Match,
+    terminal,
 };
 use crate::config::{Isolation, Named, ServerEntry, Transport};
 
@@ -93,16 +93,16 @@ fn command(words: &[String], findings: &mut Findings) {
     let line = words.join(" ");
     let whole = passage("/command", &line);
     letters(&whole, findings);
-    let folded = fold(&line);
+    let Sentences { folded, matches } = whole.sentences();
     for (rule, pattern) in &*READY {
-        if let Some(found) = pattern.find(&folded) {
+        if let Some(found) = pattern.find(folded) {
             let range =
                 super::fold::origin(&line, found.start())..super::fold::origin(&line, found.end());
             findings.add(rule.rule, rule.severity, &whole, range);
         }
     }
-    let signals = phrases::find(&folded).into_iter();
-    for found in signals.filter(|found| matches!(found.meaning, Meaning::Part(Hint::SecretFile))) {
+    let is_secret = |found: &&Match| matches!(found.meaning, Meaning::Part(Hint::SecretFile));
+    for found in matches.iter().filter(is_secret) {
         let range = super::fold::origin(&line, found.range.start)
             ..super::fold::origin(&line, found.range.end);
         findings.add("command.secret_file", Remark, &whole, range);
@@ -122,11 +122,7 @@ fn command(words: &[String], findings: &mut Findings) {
 }
 
 fn passage<'a>(place: &'a str, text: &'a str) -> Passage<'a> {
-    Passage {
-        place,
-        kind: Kind::Value,
-        text,
-    }
+    Passage::new(place, Kind::Value, text)
 }
 
 fn letters(text: &Passage<'_>, findings: &mut Findings) {

@@ -87,19 +87,11 @@ mod tests {
         let mut findings = Findings::default();
         for i in 0..100 {
             let place = format!("/{i}");
-            let text = Passage {
-                place: &place,
-                kind: Kind::Prose,
-                text: "word",
-            };
+            let text = Passage::new(&place, Kind::Prose, "word");
             findings.add("a.rule", Severity::Remark, &text, 0..4);
             findings.add("a.rule", Severity::Remark, &text, 0..4);
         }
-        let text = Passage {
-            place: "/last",
-            kind: Kind::Prose,
-            text: "word",
-        };
+        let text = Passage::new("/last", Kind::Prose, "word");
         findings.add("a.rule", Severity::Hold, &text, 0..4);
         findings.add("a.rule", Severity::Remark, &text, 0..4);
         let done = findings.done();

@@ -8,11 +8,32 @@ use crate::visible::{
 
 /// The text as the patterns read it.
 pub(super) fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return fold_ascii(text);
+    }
     let mut folded = String::with_capacity(text.len());
     each(text, |_, character| {
         folded.push(character);
         true
     });
+    folded
+}
+
+/// The same for text that has nothing but ASCII in it, as most has.
+fn fold_ascii(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    let mut after_blank = true;
+    for byte in text.bytes() {
+        let character = match byte {
+            b'*' | b'`' | b'"' => continue,
+            graphic if graphic.is_ascii_graphic() => char::from(graphic.to_ascii_lowercase()),
+            _ => ' ',
+        };
+        if character != ' ' || !after_blank {
+            folded.push(character);
+        }
+        after_blank = character == ' ';
+    }
     folded
 }
 
@@ -47,10 +68,11 @@ pub(super) fn words_of_name(name: &str) -> String {
 /// Tells each character of the folded form and where it comes from, until `emit` has enough.
 fn each(text: &str, mut emit: impl FnMut(usize, char) -> bool) {
     let (mut after_blank, mut in_word, mut is_mixed) = (true, false, false);
+    let may_mix = !text.is_ascii();
     for (at, character) in text.char_indices() {
         let is_letter = character.is_alphabetic();
         if is_letter && !in_word {
-            is_mixed = !text.is_ascii() && mixes(text.get(at..).unwrap_or_default());
+            is_mixed = may_mix && mixes(text.get(at..).unwrap_or_default());
         }
         in_word = is_letter || in_word && is_hidden(character);
         let Some(folded) = fold_character(character, is_mixed) else {
@@ -144,6 +166,19 @@ mod tests {
             "\u{e0049}\u{e0067}\u{e006e}\u{e006f}\u{e0072}\u{e0065}",
             "ignore",
         );
+    }
+
+    #[test]
+    fn ascii_is_folded_as_all_text_is() {
+        let all: String = (0..=u8::MAX / 2).map(char::from).collect();
+        for text in [all.as_str(), "  a \t*b* \"\r\n\u{7f} C`d`", "", " ", "*"] {
+            let mut slowly = String::new();
+            each(text, |_, character| {
+                slowly.push(character);
+                true
+            });
+            assert_eq!(fold(text), slowly);
+        }
     }
 
     #[test]

@@ -138,11 +138,7 @@ pub(super) mod tests {
         text: &str,
     ) -> Vec<(&'static str, Severity)> {
         let mut findings = Findings::default();
-        let text = Passage {
-            place: "/description",
-            kind: Kind::Prose,
-            text,
-        };
+        let text = Passage::new("/description", Kind::Prose, text);
         read(&text, &mut findings);
         let found = findings.done().into_iter();
         found.map(|found| (found.rule, found.severity)).collect()

@@ -69,9 +69,11 @@ pub(super) fn named_in(text: &str) -> Option<Range<usize>> {
 
 /// With a port or without.
 fn is_named(word: &str) -> bool {
+    // Every one of the addresses has digits, however it is written.
+    let has_digits = word.bytes().any(|byte| byte.is_ascii_digit());
     let is_it = |host: &str| {
         let is_name = NAMES.iter().any(|name| name.eq_ignore_ascii_case(host));
-        is_name || ip(host).is_some_and(is_service)
+        is_name || has_digits && ip(host).is_some_and(is_service)
     };
     is_it(word) || word.split_once(':').is_some_and(|(host, _)| is_it(host))
 }

@@ -1,12 +1,12 @@
 //! Sentences that are aimed at the model and not at a reader: phrases that say it outright, and signals that together say it.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use super::{
     Severity,
     findings::Findings,
     fold::{fold, origin, words_of_name},
-    passage::{Kind, Passage},
+    passage::{Kind, Passage, Sentences},
     phrase::{Hint, Meaning},
     phrases::{self, Match},
     signals::{COMBINATIONS, Combination},
@@ -17,11 +17,10 @@ pub(super) fn read(text: &Passage<'_>, strangers: &[Range<usize>], findings: &mu
     if text.kind == Kind::Key || text.kind == Kind::Name {
         return read_name(text, findings);
     }
-    let folded = fold(text.text);
-    let mut matches = phrases::find(&folded);
+    let mut matches = Cow::Borrowed(text.sentences().matches.as_slice());
     if !strangers.is_empty() {
         let folded_at = |at: usize| fold(text.text.get(..at).unwrap_or_default()).len();
-        matches.extend(strangers.iter().map(|range| Match {
+        matches.to_mut().extend(strangers.iter().map(|range| Match {
             meaning: Meaning::Part(Hint::StrangersTool),
             range: folded_at(range.start)..folded_at(range.end),
         }));
@@ -45,10 +44,13 @@ fn read_name(text: &Passage<'_>, findings: &mut Findings) {
 
 /// Whether a text that was decoded or put together from something else holds orders: the rule and what it objects to.
 pub(super) fn gravest_in(decoded: &str) -> Option<(Severity, String)> {
-    let folded = fold(decoded);
-    let matches = phrases::find(&folded);
+    gravest_of(&Sentences::of(decoded))
+}
+
+/// The same of a text that was read already.
+pub(super) fn gravest_of(Sentences { folded, matches }: &Sentences) -> Option<(Severity, String)> {
     let mut gravest: Option<(Severity, Range<usize>)> = None;
-    judge(&matches, |_, severity, range| {
+    judge(matches, |_, severity, range| {
         if gravest.as_ref().is_none_or(|(known, _)| *known < severity) {
             gravest = Some((severity, range));
         }
@@ -62,7 +64,13 @@ fn judge(matches: &[Match], mut add: impl FnMut(&'static str, Severity, Range<us
             add(rule, severity, found.range.clone());
         }
     }
-    for combination in COMBINATIONS {
+    let hints = matches.iter().filter_map(Match::hint);
+    let there = hints.fold(0, |there, hint| there | hint.bit());
+    let is_there = |hints: &&[Hint]| hints.iter().any(|hint| there & hint.bit() != 0);
+    let possible = COMBINATIONS
+        .iter()
+        .filter(|combination| combination.all_of.iter().all(is_there));
+    for combination in possible {
         if let Some(range) = stands(combination, matches) {
             add(combination.rule, combination.severity, range);
         }
@@ -72,10 +80,10 @@ fn judge(matches: &[Match], mut add: impl FnMut(&'static str, Severity, Range<us
 /// Where all signals of a combination stand near each other: from the first of them to the end of the last.
 fn stands(combination: &Combination, matches: &[Match]) -> Option<Range<usize>> {
     let of = |signals: &[Hint]| {
-        let signals = signals.to_vec();
-        matches.iter().filter(move |found| {
-            matches!(found.meaning, Meaning::Part(signal) if signals.contains(&signal))
-        })
+        let wanted = signals.iter().fold(0, |wanted, hint| wanted | hint.bit());
+        matches
+            .iter()
+            .filter(move |found| found.hint().is_some_and(|hint| hint.bit() & wanted != 0))
     };
     let (first, others) = combination.all_of.split_first()?;
     for anchor in of(first) {

@@ -4,11 +4,10 @@
 use super::{
     Severity::{Hold, Remark},
     findings::Findings,
-    fold::{fold, words_of_name},
+    fold::words_of_name,
     metadata_service,
-    passage::{Kind, Passage},
+    passage::{Kind, Passage, Sentences},
     phrase::{Hint, Meaning},
-    phrases,
 };
 
 /// Reads a key or a value of a schema.
@@ -189,8 +188,7 @@ const VALUE_WORDS: usize = 30;
 fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
     let whole = 0..text.text.len();
     let grave = if role == Role::FilledIn { Hold } else { Remark };
-    let folded = fold(text.text);
-    let matches = phrases::find(&folded);
+    let Sentences { folded, matches } = text.sentences();
     let has = |signal| {
         matches
             .iter()
@@ -205,7 +203,7 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
         };
         findings.add("values.secret_file", severity, text, whole.clone());
     }
-    if runs_something(&folded) {
+    if runs_something(folded) {
         findings.add("values.command", grave, text, whole.clone());
     }
     let parameter = words_of_name(text.place);
@@ -232,7 +230,7 @@ fn value(text: &Passage<'_>, role: Role, findings: &mut Findings) {
         "upload",
         "proxy",
     ];
-    let leads_out = folded.starts_with("http") && !is_at_home(&folded)
+    let leads_out = folded.starts_with("http") && !is_at_home(folded)
         || folded.contains('@') && has(Hint::Recipient);
     if role == Role::FilledIn
         && leads_out

@@ -57,3 +57,10 @@ pub(super) enum Hint {
     /// The tool is the one to choose.
     Praise,
 }
+
+impl Hint {
+    /// One bit for each, so that many are one number.
+    pub(super) const fn bit(self) -> u32 {
+        1 << self as u32
+    }
+}

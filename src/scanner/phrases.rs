@@ -2,19 +2,30 @@
 
 use std::{ops::Range, sync::LazyLock};
 
-use aho_corasick::AhoCorasick;
-use regex::Regex;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::{
-    phrase::{Meaning, Phrase},
+    narrow::Narrow,
+    pattern::Pattern,
+    phrase::{Hint, Meaning},
     signals::SIGNALS,
     vocabulary::DIRECT,
 };
 
 /// Where a phrase stands in the folded text.
+#[derive(Clone)]
 pub(super) struct Match {
     pub(super) meaning: Meaning,
     pub(super) range: Range<usize>,
+}
+
+impl Match {
+    pub(super) fn hint(&self) -> Option<Hint> {
+        match self.meaning {
+            Meaning::Part(hint) => Some(hint),
+            Meaning::Finding(..) => None,
+        }
+    }
 }
 
 /// Limit: places where one phrase is noted in one text.
@@ -24,7 +35,7 @@ struct Reader {
     words: AhoCorasick,
     /// The phrase of each word.
     phrases: Vec<usize>,
-    patterns: Vec<(Meaning, Regex)>,
+    patterns: Vec<(Meaning, Pattern)>,
 }
 
 static READER: LazyLock<Reader> = LazyLock::new(|| {
@@ -35,15 +46,14 @@ static READER: LazyLock<Reader> = LazyLock::new(|| {
         words.extend_from_slice(phrase.words);
         phrases.extend(phrase.words.iter().map(|_| i));
     }
-    let pattern = |phrase: &Phrase| {
-        let pattern = phrase.pattern.replace(r"\b", r"(?-u:\b)");
-        Regex::new(&pattern).expect("the patterns are ours, and a test compiles them")
-    };
     Reader {
-        words: AhoCorasick::new(words).expect("the words are ours, few and short"),
+        words: AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(words)
+            .expect("the words are ours, few and short"),
         phrases,
         patterns: table()
-            .map(|phrase| (phrase.meaning, pattern(phrase)))
+            .map(|phrase| (phrase.meaning, Pattern::new(phrase.pattern)))
             .collect(),
     }
 });
@@ -61,6 +71,10 @@ pub(super) fn find(folded: &str) -> Vec<Match> {
             *wanted = true;
         }
     }
+    if !wanted.contains(&true) {
+        return Vec::new();
+    }
+    let narrow = Narrow::of(folded);
     let mut found = Vec::new();
     let wanted = reader
         .patterns
@@ -68,9 +82,10 @@ pub(super) fn find(folded: &str) -> Vec<Match> {
         .zip(wanted)
         .filter(|(_, wanted)| *wanted);
     for ((meaning, pattern), _) in wanted {
-        found.extend(pattern.find_iter(folded).take(PLACES).map(|place| Match {
+        let places = pattern.places(folded, &narrow, PLACES).into_iter();
+        found.extend(places.map(|range| Match {
             meaning: *meaning,
-            range: place.range(),
+            range,
         }));
     }
     found

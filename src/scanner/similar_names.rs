@@ -13,11 +13,14 @@ pub(super) struct SimilarNames {
     gaps: HashMap<String, Vec<String>>,
     /// By their letters, without what joins words.
     letters: HashMap<String, Vec<String>>,
+    /// Bytes of the longest of them.
+    longest: usize,
 }
 
 impl SimilarNames {
     /// Adds a name that is not there yet.
     pub(super) fn add(&mut self, name: &str) {
+        self.longest = self.longest.max(name.len());
         self.looks
             .entry(look(name))
             .or_default()
@@ -43,10 +46,10 @@ impl SimilarNames {
 
     /// Names that differ by one letter that is more, less or other, or by two that changed places.
     pub(super) fn one_off(&self, name: &str) -> impl Iterator<Item = &String> {
-        let near = with_gaps(name)
-            .filter_map(|gap| self.gaps.get(&gap))
-            .flatten();
-        near.filter(move |other| is_slip(name, other))
+        let may_be_near = name.len() <= self.longest + char::MAX.len_utf8();
+        let gaps = may_be_near.then(|| with_gaps(name)).into_iter().flatten();
+        let near = gaps.filter_map(|gap| self.gaps.get(&gap)).flatten();
+        near.filter(move |other| *other != name && is_slip(name, other))
     }
 }
 

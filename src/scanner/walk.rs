@@ -62,12 +62,8 @@ pub(super) fn prose(
         let what = format!("{} bytes", text.len());
         findings.note("unread.size", Severity::Hold, place, what);
     }
-    let text = Passage {
-        place,
-        kind: Kind::Prose,
-        text: text.get(..kept).unwrap_or_default(),
-    };
-    read(&text, findings);
+    let text = text.get(..kept).unwrap_or_default();
+    read(&Passage::new(place, Kind::Prose, text), findings);
 }
 
 struct Walker<'f, R> {
@@ -86,11 +82,7 @@ impl<R: FnMut(&Passage<'_>, &mut Findings)> Walker<'_, R> {
             return;
         }
         self.bytes_left -= text.len();
-        let text = Passage {
-            place: &self.place,
-            kind,
-            text,
-        };
+        let text = Passage::new(&self.place, kind, text);
         (self.read)(&text, self.findings);
     }
 

@@ -53,6 +53,8 @@ const DOORS: &[(&str, &[&str])] = &[
     ("notify", &["config"]),
     ("redb", &["activity"]),
     ("regex", &["scanner"]),
+    ("regex_automata", &["scanner"]),
+    ("regex_syntax", &["scanner"]),
     ("ring", &["sealing", "link/remote/tls"]),
     ("rquickjs", &["code_execution/engine"]),
     ("rmcp", &["upstream/connect/control", "authorization"]),

@@ -1,21 +1,38 @@
 //! What authorization servers and browsers say: a challenge says what was written into it, whatever stands beside it, and a pasted
 //! address what its query says.
 
+use std::fmt::Write;
+
 use mcpproxy::authorization::{BearerChallenge, Callback};
+
+use super::ways::Ways;
 
 /// Limit: scopes that are taken.
 const MOST_SCOPES: usize = 64;
 
 /// Any bytes: as a challenge and as an address, and its lines as what stands in a good one.
 pub fn check(input: &[u8]) {
+    check_in(Ways::All, input);
+}
+
+/// As some of these.
+pub fn check_in(ways: Ways, input: &[u8]) {
     let text = String::from_utf8_lossy(input);
-    check_challenge(&text);
-    check_address(&text);
+    let readings: [fn(&str); 4] = [
+        check_challenge,
+        check_address,
+        |text| in_lines(text, check_written_challenge),
+        |text| in_lines(text, check_written_query),
+    ];
+    for read in ways.among(&readings) {
+        read(&text);
+    }
+}
+
+fn in_lines(text: &str, check: fn(&str, &str, &str)) {
     let mut lines = text.split('\n');
     let mut line = || lines.next().unwrap_or_default();
-    let (first, second, third) = (line(), line(), line());
-    check_written_challenge(first, second, third);
-    check_written_query(first, second, third);
+    check(line(), line(), line());
 }
 
 fn check_challenge(text: &str) {
@@ -159,6 +176,9 @@ fn check_written_query(code: &str, state: &str, issuer: &str) {
 }
 
 fn encoded(text: &str) -> String {
-    let bytes: Vec<String> = text.bytes().map(|byte| format!("%{byte:02X}")).collect();
-    bytes.concat()
+    let mut encoded = String::with_capacity(3 * text.len());
+    for byte in text.bytes() {
+        write!(encoded, "%{byte:02X}").expect("writing to a text does not fail");
+    }
+    encoded
 }

@@ -8,13 +8,21 @@ use mcpproxy::{
 };
 use serde_json::{Map, Value, json};
 
-use super::jsonc::{Tree, comments_outside};
+use super::{
+    jsonc::{Tree, comments_outside},
+    ways::Ways,
+};
 
 /// Limit: servers of one text that are edited, for the sake of speed.
 const SERVERS_TRIED: usize = 3;
 
 /// Any bytes as the text of a configuration file.
 pub fn check(input: &[u8]) {
+    check_in(Ways::All, input);
+}
+
+/// With some of the edits.
+pub fn check_in(ways: Ways, input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else {
         return;
     };
@@ -26,14 +34,21 @@ pub fn check(input: &[u8]) {
     };
     let mut names = tree.server_names();
     names.truncate(SERVERS_TRIED);
-    for name in names.iter().map(String::as_str).chain(["unknown"]) {
-        for change in changes(name) {
-            if let Ok(edited) = edit(text, &change) {
-                check_edit(text, &settings, &edited, name, &change);
+    let names: Vec<&str> = names
+        .iter()
+        .map(String::as_str)
+        .chain(["unknown"])
+        .collect();
+    for name in ways.among(&names) {
+        for change in ways.beyond(names.len()).among(&changes(name)) {
+            if let Ok(edited) = edit(text, change) {
+                check_edit(text, &settings, &edited, name, change);
             }
         }
     }
-    check_addition(text, &settings);
+    if ways.seldom(4) {
+        check_addition(text, &settings);
+    }
 }
 
 fn read(text: &str) -> Result<Settings, ConfigError> {

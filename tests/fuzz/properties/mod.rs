@@ -1,6 +1,6 @@
 //! What holds for every input, whoever wrote it: each `check` takes any bytes and panics where a property is broken.
 //!
-//! The fuzz targets look for such inputs; `tests/it/fuzz_corpus.rs` replays the ones that are kept in `corpus`.
+//! The fuzz targets look for such inputs, those that would be slow in one way at a time (`ways`); `tests/it/fuzz_corpus.rs` replays the ones that are kept in `corpus`.
 
 pub mod access;
 pub mod authorization;
@@ -19,3 +19,4 @@ pub mod scanner;
 pub mod sealed_ids;
 pub mod splice;
 pub mod sse;
+pub mod ways;

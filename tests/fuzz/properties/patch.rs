@@ -11,6 +11,8 @@ use mcpproxy::{
 };
 use serde_json::{Map, Value, json};
 
+use super::ways::Ways;
+
 type Entry = Map<String, Value>;
 
 /// The name of the server in our file.
@@ -32,6 +34,11 @@ const MASKED: [&str; 10] = [
 
 /// Two lines.
 pub fn check(input: &[u8]) {
+    check_in(Ways::All, input);
+}
+
+/// In a search most inputs are looked at as patches only.
+pub fn check_in(ways: Ways, input: &[u8]) {
     let Ok(text) = str::from_utf8(input) else {
         return;
     };
@@ -39,8 +46,10 @@ pub fn check(input: &[u8]) {
     let Ok(entry) = serde_json::from_str::<Entry>(entry) else {
         return;
     };
-    check_empty(&entry);
-    check_listing(&entry);
+    if ways.seldom(4) {
+        check_empty(&entry);
+        check_listing(&entry);
+    }
     if let Ok(patch) = serde_json::from_str::<Entry>(patch) {
         check_patch(&entry, &patch);
     }

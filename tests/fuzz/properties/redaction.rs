@@ -12,6 +12,8 @@ use mcpproxy::{
 };
 use serde_json::Value;
 
+use super::ways::Ways;
+
 /// Secrets of the configuration, none of which is part of another.
 const SECRETS: [&str; 2] = ["hunter2-hunter2", "424242"];
 
@@ -29,14 +31,22 @@ static REDACTION: LazyLock<Redaction> =
 
 /// Any bytes.
 pub fn check(input: &[u8]) {
+    check_in(Ways::All, input);
+}
+
+/// As a text or as JSON, kept in some of the ways.
+pub fn check_in(ways: Ways, input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let (name, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    check_text(name, rest);
-    check_shown(&REDACTION.name(&text), 256);
-    check_shown(&REDACTION.sentence(&text), 1_024);
-    if let Ok(raw) = Raw::parse(&Bytes::copy_from_slice(input)) {
+    let raw = Raw::parse(&Bytes::copy_from_slice(input)).ok();
+    if raw.is_none() || ways.seldom(4) {
+        check_text(name, rest);
+        check_shown(&REDACTION.name(&text), 256);
+        check_shown(&REDACTION.sentence(&text), 1_024);
+    }
+    if let Some(raw) = raw {
         check_harmless(&raw);
-        for (kept, longest) in LONGEST {
+        for &(kept, longest) in ways.among(&LONGEST) {
             check_kept(&raw, kept, longest);
         }
     }

@@ -4,15 +4,22 @@ use std::time::Duration;
 
 use mcpproxy::link::remote::sse::{Parser, TooLarge};
 
+use super::ways::Ways;
+
 /// Larger than any input with all that the parser counts.
 const ROOMY: usize = 1 << 24;
 
 /// Any bytes as a stream.
 pub fn check(stream: &[u8]) {
+    check_in(Ways::All, stream);
+}
+
+/// With limits and in pieces of some sizes.
+pub fn check_in(ways: Ways, stream: &[u8]) {
     let expected = by_the_standard(stream);
-    for limit in [16, 100, ROOMY] {
+    for &limit in ways.among(&[16, 100, ROOMY]) {
         let whole = read(stream, stream.len().max(1), limit);
-        for piece in [1, 2, 3, 7, 64] {
+        for &piece in ways.beyond(3).among(&[1, 2, 3, 7, 64]) {
             assert_eq!(read(stream, piece, limit), whole, "in pieces of {piece}");
         }
         if whole.outcome.is_ok() {

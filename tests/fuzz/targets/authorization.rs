@@ -1,4 +1,6 @@
 //! Any challenge of a server and any address that a browser was sent back with.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| properties::authorization::check(input));
+use properties::{authorization::check_in, ways::Ways};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check_in(Ways::chosen_by(input), input));

@@ -1,4 +1,6 @@
 //! Any text as a configuration file, read and edited.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| properties::config::check(input));
+use properties::{config::check_in, ways::Ways};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check_in(Ways::chosen_by(input), input));

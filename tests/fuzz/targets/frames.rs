@@ -1,4 +1,6 @@
 //! Any bytes as a JSON-RPC frame.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| properties::frames::check(input));
+use properties::{frames::check_in, ways::Ways};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check_in(Ways::chosen_by(input), input));

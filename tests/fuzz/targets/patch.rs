@@ -1,4 +1,6 @@
 //! Any entry and any smart patch of it.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| properties::patch::check(input));
+use properties::{patch::check_in, ways::Ways};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check_in(Ways::chosen_by(input), input));

@@ -1,4 +1,6 @@
 //! Any bytes as a stream of Server-Sent Events.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| properties::sse::check(input));
+use properties::{sse::check_in, ways::Ways};
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| check_in(Ways::chosen_by(input), input));
