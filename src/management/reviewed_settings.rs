@@ -183,12 +183,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{config::entry_for_review, management::EntryChange};
+    use crate::{
+        config::{OpenTexts, entry_for_review},
+        management::EntryChange,
+    };
 
     #[track_caller]
     fn check(entry: &Value, review: Option<(bool, &[&str])>, expected: &Value) {
         let text = json!({ "mcpServers": { "s": entry } }).to_string();
-        let shown = entry_for_review(&text, "s");
+        let shown = entry_for_review(&text, "s", &OpenTexts::default());
         let Some(Value::Object(mut shown)) = shown else {
             panic!("no entry");
         };
