@@ -88,10 +88,17 @@ impl InnerCall {
             ));
         }
         Ok(Self {
-            server: required(&call, "server")?,
-            tool: required(&call, "tool")?,
+            server: name(&call, "server")?,
+            tool: name(&call, "tool")?,
             arguments,
         })
+    }
+}
+
+fn name(call: &Raw, key: &str) -> Result<String, String> {
+    match required(call, key)? {
+        name if name.is_empty() => Err(format!("`{key}` is empty")),
+        name => Ok(name),
     }
 }
 
@@ -260,5 +267,6 @@ mod tests {
         check(r#"{"server":"s"}"#, "`tool` is missing");
         check(r#"{"server":"s","tool":{}}"#, "`tool` is not a string");
         check(r#"{"server":7,"tool":"t"}"#, "`server` is not a string");
+        check(r#"{"server":"","tool":"t"}"#, "`server` is empty");
     }
 }
