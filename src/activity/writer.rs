@@ -241,20 +241,22 @@ impl RecordWriter {
     fn remove_all(&mut self) {
         self.pending.clear();
         self.pending_bytes = 0;
+        self.shared.publish(None);
+        self.file = FileState::Closed {
+            again: Instant::now(),
+        };
+        {
+            let mut status = self.shared.status.lock();
+            (status.records, status.size_bytes) = (0, 0);
+        }
         let file = self.path.display();
         match fs::remove_file(&self.path) {
             Ok(()) => {
                 tracing::info!(target: line::TARGET, %file, "the records of the activity log are removed: none are to be kept");
             }
             Err(error) if error.kind() == ErrorKind::NotFound => (),
-            Err(error) => return self.problem(&format!("{file} cannot be removed: {error}")),
+            Err(error) => self.problem(&format!("{file} cannot be removed: {error}")),
         }
-        self.shared.publish(None);
-        self.file = FileState::Closed {
-            again: Instant::now(),
-        };
-        let mut status = self.shared.status.lock();
-        (status.records, status.size_bytes) = (0, 0);
     }
 
     fn write_to(&mut self, store: &ActivityStore) -> Result<(), StoreError> {
