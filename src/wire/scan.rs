@@ -18,8 +18,11 @@ impl MemberSpan {
         let Some(key) = text.get(self.key.start + 1..self.key.end - 1) else {
             return false;
         };
-        key == name.as_bytes()
-            || (key.contains(&b'\\') && self.name(text).is_some_and(|n| n == name))
+        if key == name.as_bytes() {
+            // A key that is written so with an escape spells something else.
+            return !key.contains(&b'\\');
+        }
+        key.contains(&b'\\') && self.name(text).is_some_and(|n| n == name)
     }
 
     /// The key, escapes resolved.
@@ -252,6 +255,17 @@ mod tests {
                 ("d", "null"),
             ],
         );
+    }
+
+    #[test]
+    fn a_key_is_what_it_spells() {
+        let is = |text: &str, name: &str| {
+            let member = Members::of(text.as_bytes()).next().expect("a member");
+            member.is(text.as_bytes(), name)
+        };
+        assert!(is(r#"{"ab":1}"#, "ab") && is(r#"{"\u0061b":1}"#, "ab"));
+        assert!(is(r#"{"a\nb":1}"#, "a\nb") && !is(r#"{"a\nb":1}"#, r"a\nb"));
+        assert!(is(r#"{"a\\nb":1}"#, r"a\nb") && !is(r#"{"a\\nb":1}"#, r"a\\nb"));
     }
 
     #[test]
