@@ -212,7 +212,7 @@ fn isolate(
     check_variables(stdio)?;
     stdio.isolation = Some(isolation);
     stdio.shown_isolation = Some(shown);
-    stdio.written_isolation = Some(as_written);
+    stdio.written_isolation = Some(Box::new(as_written));
     Ok(())
 }
 

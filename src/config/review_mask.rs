@@ -46,12 +46,12 @@ pub(super) fn text(text: &str) -> String {
 }
 
 fn shown(text: &str, mut announced: Announced) -> String {
-    with_literals_and_defaults(text, |literal| match literal {
-        Some(literal) => masked(literal, &mut announced),
-        None => {
-            announced = Announced::No;
-            String::new()
+    with_literals_and_defaults(text, |literal| {
+        if let Some(literal) = literal {
+            return masked(literal, &mut announced);
         }
+        announced = Announced::No;
+        String::new()
     })
 }
 

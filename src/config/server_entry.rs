@@ -98,7 +98,7 @@ pub struct Stdio {
     /// `isolation` with secrets masked.
     pub shown_isolation: Option<Isolation>,
     /// `isolation` as it is written, as in `written_line`.
-    pub written_isolation: Option<Isolation>,
+    pub written_isolation: Option<Box<Isolation>>,
 }
 
 /// Commands that may download a package or an image when they first run.

@@ -90,10 +90,10 @@ impl ActiveCall {
                 };
                 arrived
             };
-            if matches!(arrived, Ok(Incoming::Answer(_)) | Err(_)) {
-                self.slot
-                    .iter_mut()
-                    .for_each(|slot| slot.set_server_busy(false));
+            if let Some(slot) = &mut self.slot
+                && matches!(arrived, Ok(Incoming::Answer(_)) | Err(_))
+            {
+                slot.set_server_busy(false);
             }
             let inbound = arrived.map_err(|error| self.counted.0.failure(&error))?;
             match &inbound {

@@ -67,10 +67,9 @@ impl RequestSlots {
         match tokio::time::timeout_at(latest, turn).await {
             // A turn counts before the time does where both come at once.
             Ok(Ok(Ok(place))) if tokio::time::Instant::now() < latest => Ok(place),
-            Ok(Ok(Ok(_))) => Err(NoSlot::Late),
             // The queue keeps those who wait for as long as it is there, and they hold it.
             Ok(Ok(Err(Displaced)) | Err(_)) => Err(NoSlot::Full),
-            Err(_) => Err(NoSlot::Late),
+            Ok(Ok(Ok(_))) | Err(_) => Err(NoSlot::Late),
         }
     }
 

@@ -97,14 +97,16 @@ impl Upstream {
             let sent = live
                 .link
                 .call(number, method, params.as_ref(), mirrored, requestor);
-            slot.iter_mut().for_each(|slot| slot.set_server_busy(true));
+            if let Some(slot) = &mut slot {
+                slot.set_server_busy(true);
+            }
             // Over HTTP nothing may come back before the answer, and that may never come.
             let Ok(sent) = tokio::time::timeout_at(clock.deadline().into(), sent).await else {
                 return Err(clock.overdue(self.name()));
             };
-            let is_busy = sent.is_ok();
-            slot.iter_mut()
-                .for_each(|slot| slot.set_server_busy(is_busy));
+            if let Some(slot) = &mut slot {
+                slot.set_server_busy(sent.is_ok());
+            }
             match sent {
                 Ok(exchange) => {
                     return Ok(ActiveCall {
