@@ -22,7 +22,7 @@ use crate::{
     config::{ServerEntry, SessionScope, Settings, duration},
     error_code::{ErrorCode, Failure},
     gate::Gate,
-    link::{Authorization, Link, LinkError},
+    link::{Authorization, Link},
     log_limit::LogLimit,
     names::ServerName,
     process::StderrLog,
@@ -320,24 +320,6 @@ impl Upstream {
         self.0.login.as_ref().and_then(|login| login.trouble())
     }
 
-    fn login_stuck(&self, trouble: &LoginTrouble) -> Failure {
-        let text = format!(
-            "the server {:?} cannot be used for now: {trouble}",
-            self.name()
-        );
-        let hint = "It was not done. Try again then, and use something else meanwhile.";
-        Failure::new(ErrorCode::ServerUnavailable, text, hint).of_server(self.name())
-    }
-
-    fn login_required(&self) -> Failure {
-        let text = format!(
-            "a person has to log in to the server {:?} first",
-            self.name()
-        );
-        let hint = "Tell the user, who can log in to it; use something else meanwhile.";
-        Failure::new(ErrorCode::LoginRequired, text, hint).of_server(self.name())
-    }
-
     /// How long a call may go without a sign, and how many may be in flight.
     pub(in crate::upstream) fn limits(&self) -> (Duration, Option<usize>) {
         let settings = self.0.settings.borrow();
@@ -346,93 +328,6 @@ impl Upstream {
             None => (Duration::from_mins(2), None),
         }
     }
-
-    pub(in crate::upstream) fn failure(&self, error: &LinkError) -> Failure {
-        let name = self.name();
-        if let (LinkError::Status { status: 401, .. }, Some(trouble)) =
-            (error, self.login_trouble())
-        {
-            return self.login_stuck(&trouble);
-        }
-        let (code, text, hint) = match error {
-            LinkError::NotDelivered(_) => (
-                ErrorCode::ServerUnavailable,
-                format!("the request could not be delivered to server {name:?}"),
-                "It was not processed; try again later.".to_owned(),
-            ),
-            LinkError::Lost(_) if self.0.stop.is_cancelled() => (
-                ErrorCode::ConnectionLost,
-                format!(
-                    "the connection to server {name:?} was closed during the call: its configuration changed, or the daemon ends"
-                ),
-                "Whether it was processed is unknown. Look the tool up again before you call it again.".to_owned(),
-            ),
-            LinkError::Lost(why) => (
-                ErrorCode::ConnectionLost,
-                format!("the connection to server {name:?} was lost during the call: {why}"),
-                "Whether it was processed is unknown; the next call connects again.".to_owned(),
-            ),
-            LinkError::Broken(why) => (
-                ErrorCode::BadUpstreamAnswer,
-                format!("the answer of server {name:?} was unusable: {why}"),
-                "The call may have been processed; try with a smaller request.".to_owned(),
-            ),
-            LinkError::HeaderMismatch(_) => (
-                ErrorCode::BadUpstreamAnswer,
-                format!(
-                    "the server {name:?} finds that headers and body of the request do not match"
-                ),
-                "Look the tool up again; its definition may have changed.".to_owned(),
-            ),
-            LinkError::Status { status: 401, .. } if self.is_login_needed() => {
-                return self.login_required();
-            }
-            LinkError::Status { status: 403, .. } if !self.missing_scopes().is_empty() => (
-                ErrorCode::LoginRequired,
-                format!(
-                    "the server {name:?} wants more permissions for this: {}",
-                    self.missing_scopes().join(", ")
-                ),
-                "It was not done. Tell the user to log in to this server again and grant them; others of its tools may work.".to_owned(),
-            ),
-            LinkError::Status {
-                status: status @ (401 | 403),
-                ..
-            } => (
-                ErrorCode::ServerUnavailable,
-                format!(
-                    "the server {name:?} refused with HTTP {status}: it wants other credentials"
-                ),
-                "Ask the user to check the server's headers in the configuration.".to_owned(),
-            ),
-            LinkError::Status {
-                status: 429,
-                retry_after,
-                ..
-            } => (
-                ErrorCode::Overloaded,
-                format!(
-                    "the server {name:?} answered HTTP 429: it was asked too much of late"
-                ),
-                try_again(*retry_after),
-            ),
-            LinkError::Status {
-                status,
-                retry_after,
-                ..
-            } => (
-                ErrorCode::BadUpstreamAnswer,
-                format!("the server {name:?} answered HTTP {status}"),
-                try_again(*retry_after),
-            ),
-        };
-        let settings = self.0.settings.borrow().clone();
-        let secrets = settings.servers.get(name);
-        let secrets = secrets.map(|entry| self.0.secrets_of(entry));
-        // What is wrong with an answer may be told in the server's words.
-        let text = secrets.unwrap_or_default().masked(&text).into_owned();
-        Failure::new(code, text, hint).of_server(name)
-    }
 }
 
 impl UpstreamShared {
@@ -440,16 +335,5 @@ impl UpstreamShared {
     pub(in crate::upstream) fn secrets_of(&self, entry: &ServerEntry) -> Secrets {
         let of_login = self.login.as_ref().map(|login| login.secrets());
         Secrets::all([&entry.secrets, &of_login.unwrap_or_default()])
-    }
-}
-
-/// When a request that was refused for now may be sent again.
-fn try_again(retry_after: Option<Duration>) -> String {
-    match retry_after {
-        Some(wait) => format!(
-            "Try again in {}: the server asks for that.",
-            duration::show(wait)
-        ),
-        None => "Try again later.".to_owned(),
     }
 }

@@ -6,6 +6,7 @@ pub(in crate::upstream) mod client_streams;
 pub(in crate::upstream) mod handle;
 pub(in crate::upstream) mod log_subscriptions;
 pub(in crate::upstream) mod questions;
+mod request_failures;
 pub(in crate::upstream) mod request_slots;
 mod sending;
 pub(in crate::upstream) mod subscriptions;

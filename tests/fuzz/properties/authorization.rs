@@ -10,6 +10,9 @@ use super::ways::Ways;
 /// Limit: scopes that are taken.
 const MOST_SCOPES: usize = 64;
 
+/// Limit: characters of one.
+const LONGEST_SCOPE: usize = 128;
+
 /// Any bytes: as a challenge and as an address, and its lines as what stands in a good one.
 pub fn check(input: &[u8]) {
     check_in(Ways::All, input);
@@ -63,6 +66,7 @@ fn check_written_challenge(error: &str, scope: &str, realm: &str) {
         error: Some(error.to_owned()),
         scopes: scope
             .split_ascii_whitespace()
+            .filter(|one| one.len() <= LONGEST_SCOPE && one.bytes().all(is_of_scopes))
             .take(MOST_SCOPES)
             .map(str::to_owned)
             .collect(),
@@ -76,6 +80,11 @@ fn check_written_challenge(error: &str, scope: &str, realm: &str) {
         assert_eq!(BearerChallenge::read(&text), expected, "{text:?}");
     }
     assert_eq!(expected.wants_more(), error == "insufficient_scope");
+}
+
+/// What scopes are made of (RFC 6749, 3.3).
+fn is_of_scopes(byte: u8) -> bool {
+    matches!(byte, 0x21 | 0x23..=0x5b | 0x5d..=0x7e)
 }
 
 /// A quoted string (RFC 9110, 5.6.4).
