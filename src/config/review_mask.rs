@@ -85,6 +85,14 @@ fn masked(text: &str, announced: &mut Announced) -> String {
     shown
 }
 
+/// Whether a text is made of what credentials are made of, with a scheme before it or without.
+pub(super) fn may_be_credential(text: &str) -> bool {
+    let bare = SCHEMES
+        .iter()
+        .find_map(|scheme| text.trim().strip_prefix(scheme)?.strip_prefix(' '));
+    bare.unwrap_or(text).trim().chars().all(is_of_credential)
+}
+
 /// Whether a credential can have this character: none that a shell or a programming language reads as more than a part of a word.
 fn is_of_credential(c: char) -> bool {
     !(c.is_whitespace()

@@ -4,8 +4,9 @@
     'use strict';
     const { parse, stringify } = JSON;
     const { isArray } = Array;
-    const { isInteger } = Number;
-    const { defineProperty, keys } = Object;
+    const { isFinite, isInteger } = Number;
+    const { defineProperty, getPrototypeOf, keys } = Object;
+    const plain = Object.prototype;
     const { apply } = Reflect;
     const { toWellFormed } = String.prototype;
     const text = String;
@@ -21,6 +22,36 @@
         }
     };
 
+    // Whether JSON has no words for a value, or others: a promise that nobody awaited becomes {}, NaN becomes null.
+    const isLost = (value, holder, isOutermost) => {
+        switch (typeof value) {
+            case 'object': {
+                const parent = value === null || isArray(value) ? plain : getPrototypeOf(value);
+                return parent !== plain && parent !== null;
+            }
+            case 'number':
+                return !isFinite(value);
+            case 'undefined':
+                return isArray(holder);
+            case 'function':
+            case 'symbol':
+                return !isOutermost;
+            default:
+                return false;
+        }
+    };
+
+    // A value as JSON; null where something of it would be lost.
+    const writtenWhole = (value) => {
+        let isOutermost = true, isWhole = true;
+        const json = stringify(value, function (name, part) {
+            isWhole &&= !isLost(part, this, isOutermost);
+            isOutermost = false;
+            return part;
+        });
+        return isWhole ? json : null;
+    };
+
     // A call as JSON, each of its members as it stands there: what they say is for the daemon to judge. A failure if it is no data.
     const written = (call) => {
         if (call === null || typeof call !== 'object' || isArray(call)) {
@@ -33,11 +64,13 @@
             let value, json;
             try {
                 value = call[name];
-                json = stringify(value);
+                json = writtenWhole(value);
             } catch (error) {
                 return failure('SERIALIZATION_ERROR', `\`${name}\` cannot be written as JSON: ${shown(error)}`);
             }
-            if (json !== undefined) {
+            if (json === null) {
+                return failure('INVALID_ARGS', `\`${name}\` is no plain data: JSON would lose a part of it, as of a promise without \`await\`, a Map, NaN or a function`);
+            } else if (json !== undefined) {
                 members += `${members && ','}${stringify(name)}:${json}`;
             } else if (value !== undefined) {
                 return failure('INVALID_ARGS', `\`${name}\` is no data`);

@@ -157,6 +157,26 @@ fn a_call_that_is_no_data_is_no_other_ones_business() {
 }
 
 #[test]
+fn arguments_of_which_json_would_lose_a_part_are_not_sent() {
+    for code in [
+        "async function f() { return {a: 1}; } call_tool('a', 'b', f())",
+        "call_tool('a', 'b', new Map([['id', 7]]))",
+        "call_tool('a', 'b', Object.create({a: 1}))",
+        "call_tool('a', 'b', {ids: [1].map(async x => x)})",
+        "call_tool('a', 'b', {limit: NaN})",
+        "call_tool('a', 'b', {f: () => 1})",
+        "call_tool('a', 'b', {ids: [undefined]})",
+        "call_tools([{server: 'a', tool: 'b', args: Promise.resolve({a: 1})}])[0]",
+    ] {
+        let host = Echo::default();
+        let answer = run_in(&host, code).expect(code);
+        assert!(format!("{answer:?}").contains("no plain data"), "{code}");
+        let asked = host.batches.lock().expect("one thread").concat();
+        assert_eq!(asked, "", "{code}");
+    }
+}
+
+#[test]
 fn what_is_no_call_is_an_answer_that_says_so() {
     for (code, expected, says) in [
         (
