@@ -60,6 +60,18 @@ pub enum ErrorCode {
     Overloaded,
     /// A server of that name exists already.
     ServerExists,
+    /// There is no page to log in to.
+    PageNotServed,
+    /// There is no log to read.
+    NoLog,
+    /// No secret of that name is kept.
+    UnknownSecret,
+    /// Secrets cannot be read or changed.
+    KeyringUnavailable,
+    /// The interface has no such path.
+    UnknownPath,
+    /// The path has no such method.
+    MethodNotAllowed,
     /// The configuration file cannot be read, understood or written.
     ConfigUnusable,
     /// The daemon is ending.
@@ -132,6 +144,12 @@ impl ErrorCode {
         Self::QuestionUnanswered,
         Self::Overloaded,
         Self::ServerExists,
+        Self::PageNotServed,
+        Self::NoLog,
+        Self::UnknownSecret,
+        Self::KeyringUnavailable,
+        Self::UnknownPath,
+        Self::MethodNotAllowed,
         Self::ConfigUnusable,
         Self::ShuttingDown,
         Self::Internal,
@@ -166,6 +184,12 @@ impl ErrorCode {
             Self::QuestionUnanswered => ("question_unanswered", 409, 1, RPC_INTERNAL),
             Self::Overloaded => ("overloaded", 503, 1, RPC_INTERNAL),
             Self::ServerExists => ("server_exists", 409, 1, RPC_INTERNAL),
+            Self::PageNotServed => ("page_not_served", 409, 1, RPC_INTERNAL),
+            Self::NoLog => ("no_log", 404, 1, RPC_INTERNAL),
+            Self::UnknownSecret => ("unknown_secret", 404, 1, RPC_INTERNAL),
+            Self::KeyringUnavailable => ("keyring_unavailable", 503, 1, RPC_INTERNAL),
+            Self::UnknownPath => ("unknown_path", 404, 1, RPC_INTERNAL),
+            Self::MethodNotAllowed => ("method_not_allowed", 405, 1, RPC_INTERNAL),
             Self::ConfigUnusable => ("config_unusable", 500, 1, RPC_INTERNAL),
             Self::ShuttingDown => ("shutting_down", 503, 1, RPC_INTERNAL),
             Self::Internal => ("internal", 500, 1, RPC_INTERNAL),
@@ -271,6 +295,23 @@ mod tests {
             .of_tool(&name);
         let text = serde_json::to_string(&failure).expect("it can be written");
         assert!(text.len() < 6_000 && text.contains("ää…"), "{}", text.len());
+    }
+
+    #[test]
+    fn the_page_on_errors_has_every_code_with_its_numbers_and_no_other() {
+        let page = include_str!("../docs/troubleshooting.md");
+        let codes = page.split("\n## Without a code").next().expect("a part");
+        let rows: Vec<(&str, &str)> = codes
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.split_once("` | "))
+            .filter_map(|(code, rest)| Some((code, rest.split(" |").next()?)))
+            .collect();
+        for code in ErrorCode::ALL {
+            let numbers = format!("{}, {}", code.http_status(), code.exit_code());
+            let row = (code.as_str(), numbers.as_str());
+            assert!(rows.contains(&row), "docs/troubleshooting.md lacks {row:?}");
+        }
+        assert_eq!(rows.len(), ErrorCode::ALL.len(), "{rows:?}");
     }
 
     #[test]

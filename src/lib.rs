@@ -17,19 +17,21 @@ pub mod wire;
 // Floor 0: files on disk. Knows nothing of what is in them.
 pub mod storage;
 
-// Floor 1: ground. Settings, fingerprints, long computations, sealed texts.
+// Floor 1: ground. Settings, fingerprints, long computations, counts, sealed texts.
 pub mod config;
 pub mod fingerprint;
 pub mod lines;
 pub mod log_limit;
 pub mod long_work;
+pub mod metrics;
 pub mod sealing;
 
 // Floor 2: what we say and write down, who asks, what was approved, secrets by name, children, connections, what strangers' texts are up to, what is kept
-// of sessions, scripts of agents.
+// of sessions, scripts of agents, files of clients.
 pub mod access;
 pub mod activity;
 pub mod approvals;
+pub mod client_files;
 pub mod code_execution;
 pub mod keyring;
 pub mod link;
@@ -62,6 +64,7 @@ pub mod router;
 pub mod api;
 pub mod daemon_client;
 pub mod inbound;
+pub mod page;
 
 // Floor 9: everything put together, and the programs that run beside it.
 pub mod bridge;

@@ -67,6 +67,27 @@ impl ServerName {
         Ok(Self(text.into()))
     }
 
+    /// A good name that is as close to the text as can be, with room for an ending that is put behind it.
+    pub fn made_of(text: &str, ending: &str) -> Self {
+        let plain = |text: &str| {
+            let allowed = |c: char| if is_server_character(c) { c } else { '-' };
+            let mut plain: String = text.trim().chars().map(allowed).collect();
+            while plain.contains("__") {
+                plain = plain.replace("__", "_");
+            }
+            plain
+        };
+        let ending = plain(ending);
+        let room = Self::MAX_LEN.saturating_sub(ending.len());
+        let mut name: String = plain(text).chars().take(room).collect();
+        name = name.trim_matches(['-', '.', '_']).to_owned();
+        if name.is_empty() {
+            name.push_str("server");
+        }
+        name.push_str(&ending);
+        Self(name.chars().take(Self::MAX_LEN).collect::<String>().into())
+    }
+
     /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0

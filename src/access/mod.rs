@@ -4,6 +4,7 @@
 pub mod acl;
 mod caller;
 mod credentials;
+pub mod operators;
 mod rate;
 
 use std::{
@@ -13,7 +14,7 @@ use std::{
 };
 
 use arc_swap::ArcSwapOption;
-use http::HeaderMap;
+use http::{HeaderMap, Method};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -24,9 +25,13 @@ pub use self::{
 use self::{
     caller::Credential,
     credentials::is_trusted,
+    operators::{NotAnOperator, OperatorPass, Operators},
     rate::{BucketOwner, Buckets},
 };
-use crate::config::{Provider, RateLimit, ServerAuth, Settings, TokenHash};
+use crate::{
+    config::{Provider, RateLimit, ServerAuth, Settings, TokenHash},
+    secret::Secret,
+};
 
 /// Tells who asks. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -38,6 +43,7 @@ struct Parts {
     open: Caller,
     local: Caller,
     operator: Caller,
+    operators: Operators,
     /// How much one caller may ask, of the settings in force.
     limit: ArcSwapOption<RateLimit>,
     buckets: Buckets,
@@ -58,9 +64,6 @@ pub enum Peer {
 /// Why a request is not let in.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    /// It came by a way that is not the operator's.
-    #[error("only the operator of this machine may use this API")]
-    NotTheOperator,
     /// It shows nothing that says who sent it.
     #[error("the request shows no credential")]
     NoCredential,
@@ -76,19 +79,23 @@ impl Default for Access {
     /// Over the settings of an empty file.
     fn default() -> Self {
         let (_, settings) = watch::channel(Arc::default());
-        Self::new(settings).0
+        Self::new(settings, None).0
     }
 }
 
 impl Access {
-    /// Reads the settings in force.
-    pub fn new(settings: watch::Receiver<Arc<Settings>>) -> (Self, AccessTask) {
+    /// Reads the settings in force. `api_key` is the key of operators where those have none.
+    pub fn new(
+        settings: watch::Receiver<Arc<Settings>>,
+        api_key: Option<&Secret>,
+    ) -> (Self, AccessTask) {
         let limit = settings.borrow().rate_limit.map(Arc::new);
         let access = Self(Arc::new(Parts {
             settings,
             open: Caller::unnamed(Credential::Open(None)),
             local: Caller::unnamed(Credential::Local),
             operator: Caller::operator(),
+            operators: Operators::new(api_key),
             limit: ArcSwapOption::new(limit),
             buckets: Buckets::default(),
         }));
@@ -145,12 +152,28 @@ impl Access {
         Err(refused)
     }
 
-    /// The caller behind a request to the operator's API.
-    pub fn authenticate_operator(&self, peer: Peer) -> Result<Caller, Refused> {
-        match peer {
-            Peer::LocalSocket => Ok(self.0.operator.clone()),
-            Peer::Network(_) => Err(Refused::NotTheOperator),
-        }
+    /// The caller behind a request to the operator's API, and by what it is known.
+    pub fn authenticate_operator(
+        &self,
+        settings: &Settings,
+        peer: Peer,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<(Caller, OperatorPass), NotAnOperator> {
+        let operators = &self.0.operators;
+        let pass = operators.authenticate(settings, peer, method, headers)?;
+        Ok((self.0.operator.clone(), pass))
+    }
+
+    /// Who is an operator, and the logins to the page.
+    pub fn operators(&self) -> &Operators {
+        &self.0.operators
+    }
+
+    /// Returns when an operator's pass does not count any more. Cancel-safe.
+    pub async fn operator_withdrawn(&self, pass: OperatorPass) {
+        let settings = self.0.settings.clone();
+        self.0.operators.withdrawn(pass, settings).await;
     }
 
     /// The client at the other end of our standard streams: the program that started us.
@@ -212,10 +235,16 @@ impl AccessTask {
     pub async fn run(self, shutdown: CancellationToken) {
         let parts = self.0.0;
         let mut settings = parts.settings.clone();
+        let mut key = parts.operators.key(&settings.borrow());
         let following = async {
             while settings.changed().await.is_ok() {
-                let limit = settings.borrow_and_update().rate_limit;
-                parts.limit.store(limit.map(Arc::new));
+                let now = settings.borrow_and_update().clone();
+                parts.limit.store(now.rate_limit.map(Arc::new));
+                // Whoever changes the key wants others out.
+                let key_before = std::mem::replace(&mut key, parts.operators.key(&now));
+                if key != key_before {
+                    parts.operators.end_all();
+                }
             }
         };
         shutdown.run_until_cancelled(following).await;

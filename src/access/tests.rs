@@ -63,15 +63,12 @@ fn the_way_in_tells_the_operator_from_clients() {
     assert_eq!(clients[0], clients[1]);
     assert_eq!(clients[0], access.standard_streams());
     assert_eq!(clients[0].subject(), ANONYMOUS);
-    let operator = access.authenticate_operator(Peer::LocalSocket);
-    let operator = operator.expect("the socket is the operator's");
+    let ask = |peer| access.authenticate_operator(&open, peer, &Method::GET, &HeaderMap::new());
+    let (operator, _) = ask(Peer::LocalSocket).expect("the socket is the operator's");
     assert_eq!(operator, access.terminal());
     assert_eq!(operator.subject(), OPERATOR);
     assert!(!operator.is_same_subject(&clients[0]));
-    assert_eq!(
-        access.authenticate_operator(network),
-        Err(Refused::NotTheOperator)
-    );
+    assert_eq!(ask(network), Err(NotAnOperator::NoKey));
 }
 
 #[test]
@@ -197,7 +194,7 @@ fn what_was_shown_counts_as_long_as_the_settings_say_so() {
 async fn a_withdrawn_token_is_noticed() {
     let first = settings(&format!(r#"{{"serverAuth": {BEARER}}}"#));
     let (keeper, receiver) = watch::channel(Arc::new(first));
-    let (access, _task) = Access::new(receiver);
+    let (access, _task) = Access::new(receiver, None);
     let network = Peer::Network(NETWORK.parse().expect("an address"));
     let ada = {
         let settings = access.settings();

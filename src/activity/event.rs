@@ -2,8 +2,12 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use super::seen_call::SeenCall;
-use crate::{error_code::ErrorCode, fingerprint::Fingerprint};
+use super::seen_call::{SeenCall, ThingCalled};
+use crate::{
+    error_code::ErrorCode,
+    fingerprint::Fingerprint,
+    metrics::{EndedCall, Metrics},
+};
 
 /// Who changes servers and settings.
 pub(super) const OPERATOR: &str = "operator";
@@ -19,6 +23,33 @@ pub(super) struct ActivityEvent {
 }
 
 impl ActivityEvent {
+    /// Has it counted. What clients made up is no name.
+    pub(super) fn count(&self, metrics: &Metrics) {
+        match &self.what {
+            EventKind::Call(call) => {
+                let outcome = call.end.outcome();
+                let is_found = !matches!(outcome, "invalid" | "refused");
+                let tool = match &call.thing {
+                    ThingCalled::Tool(tool) if is_found => Some(&**tool),
+                    _ => None,
+                };
+                metrics.count_call(EndedCall {
+                    server: call.server.as_deref().filter(|_| is_found),
+                    tool,
+                    method: &call.method,
+                    outcome,
+                    took: call.ended - call.began,
+                });
+            }
+            EventKind::Refusal(refusal) => {
+                let code = refusal.code.map_or("other", ErrorCode::as_str);
+                metrics.count_refusals(code, refusal.times.unwrap_or(1));
+            }
+            EventKind::Server(news) => metrics.count_event(&news.server, news.action),
+            EventKind::Change(_) => (),
+        }
+    }
+
     /// Copies what it has of messages, so that it keeps nothing of them alive. All of that is small.
     pub(super) fn detach(&mut self) {
         if let EventKind::Call(call) = &mut self.what {

@@ -12,6 +12,7 @@ mod failures;
 mod flood;
 mod line;
 mod open_call;
+mod outcome;
 mod query;
 mod queue;
 mod reading;
@@ -61,6 +62,7 @@ pub use self::{
 use crate::{
     config::{Kept, Settings},
     error_code::ErrorCode,
+    metrics::Metrics,
     sync::Guarded,
 };
 
@@ -75,7 +77,7 @@ const MOST_FLUSHES: usize = 64;
 pub struct Activity(Arc<Shared>);
 
 /// How the log is.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ActivityStatus {
     /// Records in the file.
@@ -108,6 +110,7 @@ struct Shared {
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
     flushes: mpsc::Sender<oneshot::Sender<()>>,
+    metrics: Metrics,
 }
 
 impl Shared {
@@ -137,6 +140,7 @@ impl Activity {
             store: Guarded::default(),
             status: Guarded::default(),
             flushes,
+            metrics: Metrics::default(),
         };
         shared.keep(settings.borrow().activity.arguments);
         let shared = Arc::new(shared);
@@ -224,12 +228,22 @@ impl Activity {
         })));
     }
 
+    /// What is counted of all that is noted, a moment after it was.
+    pub fn metrics(&self) -> &Metrics {
+        &self.0.metrics
+    }
+
     /// How the log is.
     pub fn status(&self) -> ActivityStatus {
         let mut status = self.0.status.lock().clone();
         // What the writer has not heard of yet.
         status.not_kept += self.0.queue.lock().shed();
         status
+    }
+
+    /// How much was noted since the daemon began: whoever reads looks for more only when it has changed.
+    pub fn noted(&self) -> u64 {
+        self.0.queue.lock().pushed()
     }
 
     /// Never waits for anything but the end of another's note. What finds no room is counted.

@@ -8,7 +8,7 @@ use super::{record::ActivityRecord, time};
 use crate::error_code::ErrorCode;
 
 /// What is asked for, as the parameters of an address say it. What is not said is not asked for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct RecordQuery {
     /// `call`, `change` and so on.

@@ -22,6 +22,8 @@ pub(super) struct ActivityQueue {
     bytes: usize,
     /// What found no room since the writer looked last.
     shed: u64,
+    /// All that ever came.
+    pushed: u64,
     is_closed: bool,
 }
 
@@ -52,6 +54,7 @@ impl ActivityQueue {
         if self.is_closed {
             return Alarm::None;
         }
+        self.pushed += 1;
         if self.events.len() + self.lent >= MOST || self.bytes + size > MOST_BYTES {
             self.shed += 1;
             return Alarm::None;
@@ -93,6 +96,11 @@ impl ActivityQueue {
         self.detached = self.events.len();
         self.events.extend(newer);
         self.lent = 0;
+    }
+
+    /// How many ever came.
+    pub(super) fn pushed(&self) -> u64 {
+        self.pushed
     }
 
     /// How many found no room since.

@@ -6,16 +6,15 @@ use serde_json::{Map, Value};
 use super::{
     event::{ActivityEvent, EventKind, OperatorChange, RefusedNotice, ServerNews, TouchedThing},
     redaction::{Redaction, uri},
-    seen_call::{CallEnd, CallEntrance, IS_ERROR, SeenBody, SeenCall, ThingCalled, is_true},
+    seen_call::{CallEnd, CallEntrance, SeenBody, SeenCall, ThingCalled},
 };
 use crate::{
     config::{ActivitySettings, Kept},
-    error_code::ErrorCode,
-    wire::{Raw, result_type},
+    wire::Raw,
 };
 
 /// One record. What does not apply is left out.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ActivityRecord {
     /// Its number: later records have larger ones, for as long as the file lives.
@@ -94,9 +93,11 @@ pub struct ActivityRecord {
     pub answer_bytes: Option<u64>,
     /// The arguments, as far as they are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     pub arguments: Option<Raw>,
     /// The result, as far as it is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     pub result: Option<Raw>,
     /// How many records are missing here.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -200,22 +201,13 @@ impl RecordMaker<'_> {
 
     fn put_end(&self, record: &mut ActivityRecord, end: &CallEnd) {
         let sentence = |text: &str| Some(self.redaction.sentence(text));
-        let outcome = match end {
-            CallEnd::Withdrawn => "withdrawn",
-            CallEnd::Result {
-                size,
-                kept,
-                is_error,
-            } => {
+        match end {
+            CallEnd::Withdrawn => (),
+            CallEnd::Result { size, kept, .. } => {
                 record.answer_bytes = u64::try_from(*size).ok();
                 let kept = kept.as_ref();
                 record.result =
                     kept.and_then(|raw| self.redaction.value(raw, self.settings.results));
-                match kept {
-                    _ if *is_error => "tool_error",
-                    Some(raw) => outcome_of_result(raw),
-                    None => "ok",
-                }
             }
             CallEnd::RpcError { size, kept: raw } => {
                 record.answer_bytes = u64::try_from(*size).ok();
@@ -224,20 +216,17 @@ impl RecordMaker<'_> {
                     .map(|code| self.redaction.name(code.as_str()));
                 let message = raw.get("message").and_then(|message| message.string());
                 record.error = message.and_then(|message| sentence(&message));
-                "rpc_error"
             }
             CallEnd::Failed { code, error } => {
                 record.code = Some(code.as_str().to_owned());
                 record.error = sentence(error);
-                outcome_of(*code)
             }
             CallEnd::Invalid { code, error } => {
                 record.code = Some(code.to_string());
                 record.error = sentence(error);
-                "invalid"
             }
-        };
-        outcome.clone_into(&mut record.outcome);
+        }
+        end.outcome().clone_into(&mut record.outcome);
     }
 
     fn of_refusal(&self, refusal: &RefusedNotice) -> ActivityRecord {
@@ -338,54 +327,7 @@ impl RecordMaker<'_> {
     }
 }
 
-fn outcome_of_result(result: &Raw) -> &'static str {
-    let [is_error, kind] = result.look_up([IS_ERROR, result_type::KEY]);
-    let kind = kind.value.and_then(|kind| kind.string());
-    if is_error.value.is_some_and(|value| is_true(&value)) {
-        "tool_error"
-    } else if kind.as_deref() == Some(result_type::INPUT_REQUIRED) {
-        "asked"
-    } else {
-        "ok"
-    }
-}
-
 fn joined(one: Option<String>, other: Option<String>) -> Option<String> {
     let parts: Vec<String> = one.into_iter().chain(other).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// What our rules forbid is refused; what names nothing that there is, or says nothing that makes sense, is invalid; what did not work
-/// has failed.
-fn outcome_of(code: ErrorCode) -> &'static str {
-    /// The exit code of the command line for what a policy refuses.
-    const BY_POLICY: u8 = 4;
-    match code {
-        ErrorCode::InvalidArguments
-        | ErrorCode::UnknownServer
-        | ErrorCode::UnknownTool
-        | ErrorCode::UnknownPrompt
-        | ErrorCode::UnknownResource
-        | ErrorCode::UnknownProfile
-        | ErrorCode::UnknownRecord
-        | ErrorCode::UnknownKey => "invalid",
-        _ if code.exit_code() == BY_POLICY => "refused",
-        _ => "failed",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wrong_request_is_invalid_and_no_failure() {
-        for code in ErrorCode::ALL {
-            let name = code.as_str();
-            let is_wrong = name.starts_with("unknown_") || name == "invalid_arguments";
-            assert_eq!(outcome_of(*code) == "invalid", is_wrong, "{name}");
-        }
-        assert_eq!(outcome_of(ErrorCode::ToolHeld), "refused");
-        assert_eq!(outcome_of(ErrorCode::TimedOut), "failed");
-    }
 }

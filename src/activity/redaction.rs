@@ -64,6 +64,8 @@ pub struct Redaction {
     secrets: Secrets,
     /// Whether one of them may stand in a number, which can be written otherwise.
     has_numbers: bool,
+    /// Whether one of them is written otherwise in a text of JSON.
+    has_escapes: bool,
     /// Names as they are shown: the same come again and again.
     names: Guarded<HashMap<Box<str>, Arc<str>>>,
     /// What a client last said of itself, and how that is shown: most do not change from call to call.
@@ -75,6 +77,7 @@ impl Redaction {
     pub fn new(secrets: Secrets) -> Self {
         Self {
             has_numbers: secrets.any(is_of_numbers),
+            has_escapes: secrets.any(is_escaped),
             secrets,
             names: Guarded::default(),
             client: Guarded::default(),
@@ -162,6 +165,7 @@ impl Redaction {
             && !has_holder()
             && self.has_no_secret(raw.as_str())
             && !(self.has_numbers && has_exponent(json))
+            && !(self.has_escapes && json.contains(&b'\\'))
         {
             return Some(raw.detached());
         }
@@ -180,6 +184,11 @@ impl Redaction {
 fn is_of_numbers(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_digit() || b".-+e".contains(&byte);
     text.bytes().all(is_part)
+}
+
+/// Whether a text is written otherwise in JSON.
+fn is_escaped(text: &str) -> bool {
+    text.contains(|c: char| matches!(c, '"' | '\\') || c.is_control())
 }
 
 /// Whether a number may be written with an exponent.
@@ -534,8 +543,19 @@ mod tests {
     }
 
     #[test]
+    fn a_secret_that_is_escaped_in_json_is_masked() {
+        for secret in ["two\nlines", "with a \"quote\"", "tab\tand more"] {
+            let redaction = Redaction::new(Secrets::new([secret.to_owned()]));
+            let raw = Raw::author(&format!("say {secret}, please"));
+            let shown = redaction.value(&raw, Kept::Redacted).expect("kept");
+            assert_eq!(shown.as_str(), r#""say ***, please""#, "{secret:?}");
+        }
+    }
+
+    #[test]
     fn what_is_harmless_is_kept_as_the_long_way_would_keep_it() {
         for value in [
+            r#"{"a":"x: \"y\"\n\tz\r\n"}"#,
             r#"{"a":[1,-2.5,"b",{"c":null}],"d":""}"#,
             r#"["x y",true,[]]"#,
             r#""text""#,

@@ -55,7 +55,9 @@ pub(super) struct Totals {
 }
 
 /// Some records, and where to go on.
-#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct RecordPage {
     /// The records.
     pub records: Vec<ActivityRecord>,

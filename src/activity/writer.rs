@@ -163,6 +163,7 @@ impl RecordWriter {
     }
 
     fn take_event(&mut self, event: &ActivityEvent) {
+        event.count(&self.shared.metrics);
         let is_call = matches!(event.what, EventKind::Call(_));
         if is_call && !self.is_wanted() && self.lines.leaves_out_call(time::millis(event.time)) {
             return;

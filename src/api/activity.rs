@@ -1,32 +1,81 @@
 //! `/api/v1/activity`: the activity log, in pages, by number, and as a file.
 
 use axum::{
-    Router as HttpRouter,
     body::Body,
     extract::{
         Path, Query, State,
         rejection::{PathRejection, QueryRejection},
     },
     response::Response,
-    routing::get,
 };
 use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, header};
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
-use super::{Answer, Api, Said, check_parameters, ok, wrong};
+use super::{
+    Answer, Api, Said, check_parameters, ok,
+    record_news::RecordNews,
+    routes::{About, EVENTS, Routes},
+    sse, wrong,
+};
 use crate::{
-    activity::{ExportFormat, PAGE, PARAMETERS, RecordPage, RecordQuery},
-    error_code::Failure,
+    activity::{ActivityRecord, ExportFormat, PAGE, PARAMETERS, RecordPage, RecordQuery},
+    error_code::{ErrorCode, Failure},
     management::Management,
 };
 
-pub(super) fn routes() -> HttpRouter<Api> {
-    HttpRouter::new()
-        .route("/api/v1/activity", get(list))
-        .route("/api/v1/activity/export", get(export))
-        .route("/api/v1/activity/{id}", get(show))
+pub(super) fn routes() -> Routes {
+    let about = About::new;
+    Routes::new()
+        .get(
+            "/api/v1/activity",
+            list,
+            about("listActivity", "What was called, refused and changed, the newest first; with `after` the oldest first.")
+                .asks::<RecordQuery>()
+                .gives::<RecordPage>(),
+        )
+        .get(
+            "/api/v1/activity/export",
+            export,
+            about("exportActivity", "All records that fit, the oldest first.")
+                .asks::<ExportQuery>()
+                .gives_text("application/jsonl")
+                .gives_text("text/csv"),
+        )
+        .get(
+            "/api/v1/activity/stream",
+            follow,
+            about("streamActivity", "Records that fit as they come: events `record`, and `lagged` with how many were missed; with `after` those after it, too.")
+                .asks::<RecordQuery>()
+                .gives_text(EVENTS),
+        )
+        .get(
+            "/api/v1/activity/{id}",
+            show,
+            about("showActivity", "One record, whole.")
+                .gives::<ActivityRecord>()
+                .fails(&[ErrorCode::UnknownRecord]),
+        )
+}
+
+async fn follow(
+    State(api): State<Api>,
+    said: Result<Query<Said>, QueryRejection>,
+    query: Result<Query<RecordQuery>, QueryRejection>,
+) -> Answer {
+    check_parameters(said, &PARAMETERS)?;
+    let Query(query) = query.map_err(wrong)?;
+    if query.cursor.is_some() {
+        return Err(wrong(
+            "`cursor` goes backwards; a stream goes on with `after`",
+        ));
+    }
+    let news = RecordNews::from_now(api.0.management.clone(), query).await?;
+    let open = sse::event("open", &json!({ "after": news.after() }));
+    Ok(sse::respond(open, news))
 }
 
 async fn list(
@@ -46,6 +95,17 @@ async fn show(State(api): State<Api>, id: Result<Path<u64>, PathRejection>) -> A
 
 #[derive(Deserialize)]
 struct FormatQuery {
+    format: Option<String>,
+}
+
+/// What can be said of an export.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it is read in its two parts")]
+struct ExportQuery {
+    #[schemars(flatten)]
+    query: RecordQuery,
+    /// JSON Lines if not given.
+    #[schemars(extend("enum" = ["jsonl", "csv"]))]
     format: Option<String>,
 }
 

@@ -1,15 +1,19 @@
 //! `/api/v1/call`: one call of a tool, through the same gate as an MCP client's.
 
 use axum::{
-    Extension, Router as HttpRouter,
+    Extension,
     extract::{State, rejection::BytesRejection},
-    routing::post,
 };
 use bytes::Bytes;
 use http::HeaderMap;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use tracing::Instrument;
 
-use super::{Answer, Api, json_response, telling, wrong};
+use super::{
+    Answer, Api, json_response,
+    routes::{About, CALL, Routes},
+    telling, wrong,
+};
 use crate::{
     access::Caller,
     call_context::CallContext,
@@ -19,8 +23,39 @@ use crate::{
     wire::{Outcome, Raw, method},
 };
 
-pub(super) fn routes() -> HttpRouter<Api> {
-    HttpRouter::new().route("/api/v1/call", post(call))
+pub(super) fn routes() -> Routes {
+    let about = About::new(
+        "callTool",
+        "Calls a tool, through the same gate as an MCP client; accepting `application/x-ndjson` also tells progress.",
+    );
+    let about = about.takes_as(request).gives_as(answer).fails(CALL);
+    Routes::new().post("/api/v1/call", call, about.gives_text(telling::LINES))
+}
+
+fn request(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "variant": { "enum": ["read", "write", "destructive"], "description": "How the call declares its effect." },
+            "name": { "type": "string", "description": "`server:tool`, or the name under which clients see it." },
+            "args": { "type": ["object", "null"], "description": "The arguments." },
+            "arguments": { "type": ["object", "null"], "description": "The same." },
+            "args_json": { "type": ["string", "null"], "description": "The same as JSON." },
+        },
+        "required": ["variant", "name"],
+        "additionalProperties": false,
+    })
+}
+
+/// What the upstream answered is as it is.
+fn answer(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "result": { "description": "What the tool gave." },
+            "rpc_error": { "description": "The JSON-RPC error of the server." },
+        },
+    })
 }
 
 async fn call(

@@ -1,15 +1,19 @@
 //! `/api/v1/code`: runs a script, whose calls pass the same gate as those of an MCP client's script.
 
 use axum::{
-    Extension, Router as HttpRouter,
+    Extension,
     extract::{State, rejection::BytesRejection},
-    routing::post,
 };
 use bytes::Bytes;
 use http::HeaderMap;
+use schemars::{Schema, SchemaGenerator, json_schema};
 use tracing::Instrument;
 
-use super::{Answer, Api, json_response, telling, wrong};
+use super::{
+    Answer, Api, json_response,
+    routes::{About, CALL, Routes},
+    telling, wrong,
+};
 use crate::{
     access::Caller,
     call_context::CallContext,
@@ -17,8 +21,37 @@ use crate::{
     wire::{Raw, method},
 };
 
-pub(super) fn routes() -> HttpRouter<Api> {
-    HttpRouter::new().route("/api/v1/code", post(run))
+pub(super) fn routes() -> Routes {
+    let about = About::new(
+        "runCode",
+        "Runs a script whose calls pass the same gate; accepting `application/x-ndjson` also tells progress.",
+    );
+    let about = about.takes_as(arguments).gives_as(answer).fails(CALL);
+    Routes::new().post("/api/v1/code", run, about.gives_text(telling::LINES))
+}
+
+/// Those of `code_execution`.
+fn arguments(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "code": { "type": "string", "description": "JavaScript." },
+            "input": { "description": "What the script finds as `input`." },
+            "options": { "type": "object", "description": "`timeout_ms`, `max_tool_calls`, `allowed_servers`, `allow_destructive`." },
+        },
+        "required": ["code"],
+    })
+}
+
+fn answer(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "properties": {
+            "ok": { "type": "boolean" },
+            "value": { "description": "What the script ended with." },
+            "error": { "type": "object", "description": "Why it failed." },
+        },
+    })
 }
 
 /// The body is the arguments of `code_execution`; the answer is what that gives, `{"ok", "value" | "error", "logs"?, "tool_calls"}`.

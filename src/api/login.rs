@@ -2,26 +2,60 @@
 
 use std::time::Duration;
 
-use axum::{
-    Router as HttpRouter,
-    extract::{
-        Path, Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
-    routing::{get, post},
+use axum::extract::{
+    Path, Query, State,
+    rejection::{BytesRejection, QueryRejection},
 };
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Api, ok, wrong};
+use super::{
+    Answer, Api, ok,
+    routes::{About, CHANGE, CONTACT, Routes},
+    wrong,
+};
+use crate::management::{LoginProgress, LoginStarted, ServerChange};
 
-pub(super) fn routes() -> HttpRouter<Api> {
-    HttpRouter::new()
-        .route("/api/v1/servers/{name}/login", get(progress).post(login))
-        .route("/api/v1/servers/{name}/logout", post(logout))
+pub(super) fn routes() -> Routes {
+    let begin = About::new(
+        "logIn",
+        "Begins a login to a server, or ends the one under way with the address that the browser ended at.",
+    );
+    let look = About::new(
+        "loginProgress",
+        "How the login is that was begun last; waits for its end if told to.",
+    );
+    let end = About::new(
+        "logOut",
+        "Forgets the tokens of a server and ends its connections.",
+    );
+    Routes::new()
+        .post(
+            "/api/v1/servers/{name}/login",
+            login,
+            begin
+                .may_take::<LoginBody>()
+                .gives::<LoginStarted>()
+                .or_gives::<LoginProgress>()
+                .fails(CONTACT),
+        )
+        .get(
+            "/api/v1/servers/{name}/login",
+            progress,
+            look.asks::<ProgressQuery>()
+                .gives::<LoginProgress>()
+                .fails(CONTACT),
+        )
+        .post(
+            "/api/v1/servers/{name}/logout",
+            logout,
+            end.gives::<ServerChange>().fails(CHANGE),
+        )
 }
 
-#[derive(Default, Deserialize)]
+/// How a login is to be ended.
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct LoginBody {
     /// The address that the browser ended at, which ends the login under way.
@@ -48,9 +82,10 @@ async fn login(
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct ProgressQuery {
-    /// Wait so many seconds for the login to end.
+    /// Wait so many seconds for the login to end, 600 at most.
     wait: Option<u64>,
 }
 

@@ -1,11 +1,24 @@
 //! REST for operators, under `/api/v1`: the same verbs as the command line, in JSON, a file for each resource. Failures carry
 //! `{"error", "code", "server"?, "tool"?, "hint"}` and the status that the table of codes gives them.
 
+mod access;
 mod activity;
 mod call;
+mod changes;
 mod code;
+mod config;
+mod events;
 mod login;
+mod logs;
+mod metrics;
+mod openapi;
+mod page_login;
+mod record_news;
+mod refusal;
+mod routes;
+mod secrets;
 mod servers;
+mod sse;
 mod status;
 mod telling;
 mod tools;
@@ -15,19 +28,27 @@ use std::sync::Arc;
 use axum::{
     Router as HttpRouter,
     body::Body,
-    extract::{DefaultBodyLimit, Query, State, rejection::QueryRejection},
+    extract::{
+        DefaultBodyLimit, Query, State,
+        rejection::{BytesRejection, QueryRejection},
+    },
+    middleware::map_response,
     response::{IntoResponse, Response},
     routing::get,
 };
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
-use serde::Serialize;
-use serde_json::json;
+use serde::{Serialize, de::DeserializeOwned};
 
+pub use self::refusal::refused;
+use self::routes::{About, Routes};
 use crate::{
+    access::Access,
     call_context::CallIds,
+    config::{Places, read_unrepeated_object},
     error_code::{ErrorCode, Failure},
     management::{DaemonLocation, Management},
+    metrics::Metrics,
     router::Router,
     wire::Raw,
 };
@@ -42,8 +63,11 @@ pub struct Api(Arc<ApiParts>);
 struct ApiParts {
     management: Management,
     router: Router,
+    access: Access,
     calls: CallIds,
     location: DaemonLocation,
+    /// Where its files are.
+    places: Places,
     /// Counts client sessions.
     sessions: Box<dyn Fn() -> usize + Send + Sync>,
 }
@@ -56,42 +80,61 @@ pub fn is_health(path: &str) -> bool {
     HEALTH.contains(&path)
 }
 
-/// Whether a path is the operator's.
-pub fn is_operators(path: &str) -> bool {
+/// Where [`Api::metrics_routes`] answer.
+const METRICS: &str = "/metrics";
+
+/// Whether a path is one of [`Api::metrics_routes`]: for operators, and for whoever asks from this machine.
+pub fn is_metrics(path: &str) -> bool {
+    path == METRICS
+}
+
+/// Whether a path is one of [`Api::routes`], or could be.
+pub fn is_below_api(path: &str) -> bool {
     path.starts_with("/api/")
+}
+
+/// Whether only operators get an answer there.
+pub fn is_operators(path: &str) -> bool {
+    is_below_api(path) && path != openapi::PATH
 }
 
 impl Api {
     /// An API over these parts. `sessions` counts client sessions.
     pub fn new(
-        management: Management,
-        router: Router,
-        calls: CallIds,
-        location: DaemonLocation,
+        (management, router, access, calls): (Management, Router, Access, CallIds),
+        (location, places): (DaemonLocation, Places),
         sessions: impl Fn() -> usize + Send + Sync + 'static,
     ) -> Self {
         Self(Arc::new(ApiParts {
             management,
             router,
+            access,
             calls,
             location,
+            places,
             sessions: Box::new(sessions),
         }))
     }
 
     /// The routes.
     pub fn routes(&self) -> HttpRouter {
-        status::routes()
-            .merge(servers::routes())
-            .merge(login::routes())
-            .merge(tools::routes())
-            .merge(call::routes())
-            .merge(code::routes())
-            .merge(activity::routes())
+        let (served, _) = table().parts();
+        served
             .fallback(unknown_path)
             .method_not_allowed_fallback(wrong_method)
             .layer(DefaultBodyLimit::max(MAX_BODY))
+            .layer(map_response(kept_private))
             .with_state(self.clone())
+    }
+
+    /// Where a browser logs in to the page, for everybody.
+    pub fn page_routes(&self) -> HttpRouter {
+        page_login::page_routes().with_state(self.clone())
+    }
+
+    /// Figures for Prometheus, for whoever may have them.
+    pub fn metrics_routes(&self, metrics: &Metrics) -> HttpRouter {
+        metrics::routes(self.clone(), metrics.clone())
     }
 
     /// Health for everybody: no authentication, never blocks.
@@ -105,6 +148,41 @@ impl Api {
     fn count_sessions(&self) -> usize {
         (self.0.sessions)()
     }
+}
+
+/// What an operator is told stays out of caches, and is what it says it is.
+async fn kept_private(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    response
+}
+
+/// Every route, with what is said of it.
+fn table() -> Routes {
+    let document = About::new("openapi", "This document; no key is asked for.");
+    status::routes()
+        .and(servers::routes())
+        .and(changes::routes())
+        .and(login::routes())
+        .and(tools::routes())
+        .and(call::routes())
+        .and(code::routes())
+        .and(activity::routes())
+        .and(events::routes())
+        .and(logs::routes())
+        .and(access::routes())
+        .and(config::routes())
+        .and(secrets::routes())
+        .and(page_login::routes())
+        .get(
+            openapi::PATH,
+            openapi::show,
+            document.gives::<serde_json::Map<String, serde_json::Value>>(),
+        )
 }
 
 async fn health(State(api): State<Api>) -> Response {
@@ -169,6 +247,25 @@ fn wrong(why: impl std::fmt::Display) -> FailureResponse {
     ))
 }
 
+/// What a body says, which is an object in which each key stands once.
+fn read_body<T: DeserializeOwned>(
+    body: Result<Bytes, BytesRejection>,
+) -> Result<T, FailureResponse> {
+    let object = read_unrepeated_object(&body.map_err(wrong)?).map_err(wrong)?;
+    serde_json::from_value(object.into()).map_err(wrong)
+}
+
+/// Does what waits for the disk where it holds up nobody.
+async fn blocking<T: Send + 'static>(
+    what: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, FailureResponse> {
+    let done = tokio::task::spawn_blocking(what).await;
+    done.map_err(|fault| {
+        let error = format!("it ended with a fault of ours: {fault}");
+        FailureResponse(Failure::new(ErrorCode::Internal, error, "Try again."))
+    })
+}
+
 /// The parameters of an address as they are.
 type Said = Vec<(String, String)>;
 
@@ -190,13 +287,14 @@ fn check_parameters(
     })
 }
 
-async fn unknown_path() -> Response {
-    answer(StatusCode::NOT_FOUND, &json!({ "error": "not_found" }))
+async fn unknown_path() -> FailureResponse {
+    let hint = "GET /api/v1/openapi.json says which there are.";
+    let code = ErrorCode::UnknownPath;
+    FailureResponse(Failure::new(code, "there is no such path", hint))
 }
 
-async fn wrong_method() -> Response {
-    answer(
-        StatusCode::METHOD_NOT_ALLOWED,
-        &json!({ "error": "method_not_allowed" }),
-    )
+async fn wrong_method() -> FailureResponse {
+    let hint = "The header Allow says which methods the path has.";
+    let code = ErrorCode::MethodNotAllowed;
+    FailureResponse(Failure::new(code, "the path has no such method", hint))
 }

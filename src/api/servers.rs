@@ -3,52 +3,190 @@
 use std::time::Duration;
 
 use axum::{
-    Extension, Router as HttpRouter,
+    Extension,
     extract::{
         Path, Query, State,
         rejection::{BytesRejection, QueryRejection},
     },
-    routing::{get, post},
 };
 use bytes::Bytes;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{Answer, Api, FailureResponse, json_response, ok, wrong};
+use super::{
+    Answer, Api, FailureResponse, json_response, ok, read_body,
+    routes::{About, CHANGE, CONTACT, REVIEW, Routes},
+    wrong,
+};
 use crate::{
     access::Caller,
     config::read_unrepeated_object,
-    management::{ApprovalBody, Enabled, approver},
+    error_code::ErrorCode,
+    management::{
+        ApprovalBody, Enabled, Inspection, ServerChange, ServerDetails, ServerList, ToolList,
+        approver,
+    },
 };
 
-pub(super) fn routes() -> HttpRouter<Api> {
-    HttpRouter::new()
-        .route("/api/v1/servers", get(list).post(add))
-        .route(
+pub(super) fn routes() -> Routes {
+    let about = About::new;
+    entries()
+        .post(
+            "/api/v1/servers/{name}/enable",
+            enable,
+            about("enableServer", "Switches a server on.")
+                .gives::<ServerChange>()
+                .fails(CHANGE),
+        )
+        .post(
+            "/api/v1/servers/{name}/disable",
+            disable,
+            about("disableServer", "Switches a server off; its entry is kept.")
+                .gives::<ServerChange>()
+                .fails(CHANGE),
+        )
+        .post(
+            "/api/v1/servers/{name}/restart",
+            restart,
+            about(
+                "restartServer",
+                "Connects a server anew and lists its tools; answers when it is up.",
+            )
+            .gives::<ServerChange>()
+            .fails(CONTACT),
+        )
+        .get(
+            "/api/v1/servers/{name}/tools",
+            tools,
+            about("listServerTools", "The tools of a server.")
+                .gives::<ToolList>()
+                .fails(&[ErrorCode::UnknownServer]),
+        )
+        .and(review())
+}
+
+/// What stands in the file.
+fn entries() -> Routes {
+    let about = About::new;
+    Routes::new()
+        .get(
+            "/api/v1/servers",
+            list,
+            about("listServers", "The servers, each with its state, what is wrong and the next step.")
+                .gives::<ServerList>(),
+        )
+        .post(
+            "/api/v1/servers",
+            add,
+            about("addServer", "Adds a server: the keys of an entry of the configuration, and its name.")
+                .takes_as(new_server)
+                .gives::<ServerChange>()
+                .fails(&[
+                    ErrorCode::ServerExists,
+                    ErrorCode::ServerMisconfigured,
+                    ErrorCode::ConfigUnusable,
+                ]),
+        )
+        .get(
             "/api/v1/servers/{name}",
-            get(show).patch(patch).delete(remove),
+            show,
+            about("showServer", "All that is known of a server; waits for a first attempt to connect if told to.")
+                .asks::<ShowQuery>()
+                .gives::<ServerDetails>()
+                .fails(&[ErrorCode::UnknownServer]),
         )
-        .route("/api/v1/servers/{name}/enable", post(enable))
-        .route("/api/v1/servers/{name}/disable", post(disable))
-        .route("/api/v1/servers/{name}/restart", post(restart))
-        .route("/api/v1/servers/{name}/logs", get(logs))
-        .route("/api/v1/servers/{name}/tools", get(tools))
-        .route(
+        .patch(
+            "/api/v1/servers/{name}",
+            patch,
+            about("patchServer", "Changes keys of an entry: values replace, maps are merged, null takes out, `***` keeps what is stored.")
+                .takes::<Map<String, Value>>()
+                .gives::<ServerChange>()
+                .fails(CHANGE),
+        )
+        .delete(
+            "/api/v1/servers/{name}",
+            remove,
+            about("removeServer", "Takes a server out of the configuration, and stops it.")
+                .gives::<ServerChange>()
+                .fails(CHANGE),
+        )
+}
+
+/// What a person looks at and accepts.
+fn review() -> Routes {
+    let about = About::new;
+    Routes::new()
+        .get(
             "/api/v1/servers/{name}/inspect",
-            get(inspect).post(contact_and_inspect),
+            inspect,
+            about(
+                "inspectServer",
+                "What a server lists, what of it is held and why, findings and differences.",
+            )
+            .gives::<Inspection>()
+            .fails(&[ErrorCode::UnknownServer]),
         )
-        .route("/api/v1/servers/{name}/approve", post(approve))
-        .route("/api/v1/servers/{name}/quarantine", post(quarantine))
-        .route("/api/v1/lock", get(lock))
+        .post(
+            "/api/v1/servers/{name}/inspect",
+            contact_and_inspect,
+            about(
+                "contactAndInspectServer",
+                "The same after connecting a server that an agent wrote, for its lists only.",
+            )
+            .asks::<ShowQuery>()
+            .gives::<Inspection>()
+            .fails(CONTACT),
+        )
+        .post(
+            "/api/v1/servers/{name}/approve",
+            approve,
+            about(
+                "approveServer",
+                "Approves a quarantined server, or what is held of one, as it was seen.",
+            )
+            .takes::<ApprovalBody>()
+            .gives::<ServerChange>()
+            .fails(REVIEW),
+        )
+        .post(
+            "/api/v1/servers/{name}/quarantine",
+            quarantine,
+            about(
+                "quarantineServer",
+                "Holds a server: nothing of it is executed until a person approves.",
+            )
+            .gives::<ServerChange>()
+            .fails(CHANGE),
+        )
+        .get(
+            "/api/v1/lock",
+            lock,
+            about("lock", "What was approved, as the text of a lock file.")
+                .gives::<Map<String, Value>>()
+                .fails(REVIEW),
+        )
+}
+
+/// The keys of an entry are described where the configuration is.
+fn new_server(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "allOf": [{ "$ref": "#/components/schemas/config_server" }],
+        "type": "object",
+        "properties": { "name": { "$ref": "#/components/schemas/config_name" } },
+        "required": ["name"],
+    })
 }
 
 async fn list(State(api): State<Api>) -> Answer {
     ok(&api.0.management.servers()?)
 }
 
-#[derive(Deserialize)]
+/// How long an answer may wait.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct ShowQuery {
-    /// Wait so many seconds for a first attempt to connect to come to an end.
+    /// Wait so many seconds for a first attempt to connect to come to an end, 600 at most.
     wait: Option<u64>,
 }
 
@@ -113,26 +251,6 @@ async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
     ok(&restarted.map_err(|failure| management.for_operator(failure))?)
 }
 
-#[derive(Deserialize)]
-struct LogsQuery {
-    lines: Option<usize>,
-}
-
-/// How many log lines are shown unless asked otherwise, and at most.
-const LOG_LINES: (usize, usize) = (50, 500);
-
-async fn logs(
-    State(api): State<Api>,
-    Path(name): Path<String>,
-    query: Result<Query<LogsQuery>, QueryRejection>,
-) -> Answer {
-    let Query(query) = query.map_err(wrong)?;
-    let lines = query.lines.unwrap_or(LOG_LINES.0).min(LOG_LINES.1);
-    let management = api.0.management.clone();
-    let read = tokio::task::spawn_blocking(move || management.server_logs(&name, lines)).await;
-    ok(&read.map_err(wrong)??)
-}
-
 async fn tools(State(api): State<Api>, Path(name): Path<String>) -> Answer {
     ok(&api.0.management.tools(Some(&name))?)
 }
@@ -158,8 +276,7 @@ async fn approve(
     Path(name): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Answer {
-    let body = body.map_err(wrong)?;
-    let body: ApprovalBody = serde_json::from_slice(&body).map_err(wrong)?;
+    let body: ApprovalBody = read_body(body)?;
     let by = approver(caller.subject());
     ok(&api.0.management.approve(&name, body, by).await?)
 }

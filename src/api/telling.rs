@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// The type of such an answer. Whoever accepts it wants to be told.
-const LINES: &str = "application/x-ndjson";
+pub(super) const LINES: &str = "application/x-ndjson";
 
 /// Limit: bytes of notifications that wait for a client which reads slowly.
 const WAITING: usize = 1 << 20;

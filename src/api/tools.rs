@@ -1,37 +1,71 @@
 //! `/api/v1/tools`: what the servers offer, listed, searched and shown.
 
 use axum::{
-    Extension, Router as HttpRouter,
+    Extension,
     extract::{Query, State, rejection::QueryRejection},
-    routing::get,
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Answer, Api, Said, check_parameters, ok, wrong};
+use super::{
+    Answer, Api, Said, check_parameters, ok,
+    routes::{About, Routes},
+    wrong,
+};
 use crate::{
     access::Caller,
     catalog::Matching,
+    error_code::ErrorCode,
     gate::Variant,
-    search::{Detail, Search},
+    management::{ShownTool, ToolList},
+    search::{Detail, Search, SearchAnswer},
 };
 
-pub(super) fn routes() -> HttpRouter<Api> {
-    HttpRouter::new()
-        .route("/api/v1/tools", get(list_or_search))
-        .route("/api/v1/tools/show", get(show))
+pub(super) fn routes() -> Routes {
+    let all = About::new(
+        "tools",
+        "Every tool, callable or not with the reason; with `q` what an agent finds for these words, with scores.",
+    );
+    let one = About::new("showTool", "A tool with its whole definition.");
+    Routes::new()
+        .get(
+            "/api/v1/tools",
+            list_or_search,
+            all.asks::<ToolsQuery>()
+                .gives::<ToolList>()
+                .or_gives::<SearchAnswer<'static>>()
+                .fails(&[ErrorCode::UnknownServer]),
+        )
+        .get(
+            "/api/v1/tools/show",
+            show,
+            one.asks::<ShowQuery>()
+                .gives::<ShownTool>()
+                .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownTool]),
+        )
 }
 
 /// What can be said of a list or a search.
-const PARAMETERS: [&str; 5] = ["server", "q", "limit", "match", "detail"];
+const PARAMETERS: [&str; 6] = ["server", "q", "limit", "match", "detail", "explain"];
 
-#[derive(Deserialize)]
+/// Which tools are wanted.
+#[derive(Deserialize, JsonSchema)]
 struct ToolsQuery {
+    /// Those of one server only.
     server: Option<String>,
     /// Turns the list into a search.
     q: Option<String>,
+    /// How many are wanted of a search; `tools_limit` at most.
+    #[schemars(range(min = 1))]
     limit: Option<usize>,
+    /// Whether a tool has to have all the words.
+    #[schemars(extend("enum" = ["any", "all"]))]
     r#match: Option<String>,
+    /// How much is said of each tool that was found.
+    #[schemars(extend("enum" = ["full", "compact"]))]
     detail: Option<String>,
+    /// Says why each tool stands where it does.
+    explain: Option<bool>,
 }
 
 async fn list_or_search(
@@ -58,20 +92,24 @@ async fn list_or_search(
         Some(text) => Detail::parse(text)
             .ok_or_else(|| wrong(format!("`detail` is full or compact, not {text:?}")))?,
     };
+    let explained = query.explain.unwrap_or_default();
     let search = Search {
         query: text,
         limit: query.limit,
         matching,
         server: query.server,
         up_to: Variant::Destructive,
+        explained,
     };
     let searching = api.0.router.search();
     let found = searching.answer(&caller, &search, detail).await;
     ok(&found.map_err(|failure| api.0.management.for_operator(failure))?)
 }
 
-#[derive(Deserialize)]
+/// Which tool is wanted.
+#[derive(Deserialize, JsonSchema)]
 struct ShowQuery {
+    /// `server:tool`, or the name under which clients see it.
     name: String,
 }
 

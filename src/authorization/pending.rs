@@ -24,7 +24,7 @@ use crate::sync::Guarded;
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A login that was begun, as its person has to know it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LoginStarted {
     /// The server.
     pub server: String,
@@ -39,7 +39,7 @@ pub struct LoginStarted {
 }
 
 /// How a login is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum LoginProgress {
     /// None is under way.

@@ -79,7 +79,7 @@ impl ClientLine {
     pub(super) fn read(line: &Bytes) -> Self {
         let (messages, is_batch) = match parse_client(line) {
             Ok(parsed) => parsed,
-            Err(error) => return Self::Malformed(refusal(&error.to_rpc_error())),
+            Err(error) => return Self::Malformed(refusal(error.id(), &error.to_rpc_error())),
         };
         let mut asked = Vec::new();
         for message in messages {
@@ -96,7 +96,7 @@ impl ClientLine {
                     id: request.id,
                 }),
                 Err(error) if !is_batch => {
-                    return Self::Malformed(refusal(&error.to_rpc_error()));
+                    return Self::Malformed(refusal(error.id(), &error.to_rpc_error()));
                 }
                 Ok(_) | Err(_) => (),
             }
@@ -126,8 +126,8 @@ fn is_repeatable(name: &str) -> bool {
     )
 }
 
-fn refusal(error: &RpcError) -> Bytes {
-    error_frame(None, &error.to_raw())
+fn refusal(id: Option<&Id>, error: &RpcError) -> Bytes {
+    error_frame(id, &error.to_raw())
 }
 
 impl PendingRequests {

@@ -21,7 +21,7 @@ mod thesaurus;
 mod tokenizer;
 mod uri_templates;
 
-pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, Writer};
+pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, WordShare, Writer};
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use pinning::{

@@ -8,9 +8,14 @@ use std::{
 };
 
 use super::{ServerCatalog, uri_templates::fits};
-use crate::names::ServerName;
+use crate::{approvals::ThingKind, names::ServerName};
 
 type Servers = BTreeMap<ServerName, Arc<ServerCatalog>>;
+
+/// Whether nobody may have a resource or template of a server at the moment.
+pub(super) trait Hides: Fn(&ServerName, ThingKind, &str) -> bool {}
+
+impl<F: Fn(&ServerName, ThingKind, &str) -> bool> Hides for F {}
 
 /// Limit: templates of one server that a URI is held against. Where it has more, all that has the form of its aliases is taken for one.
 const MOST_TEMPLATES: usize = 256;
@@ -73,25 +78,31 @@ pub struct Owner {
 }
 
 impl OfferedUris {
-    /// Among servers the order of names decides who comes first, so the outcome never depends on who answered first. What has the form of
-    /// another server's alias is offered as an alias itself, so that nobody can take over one that is in use by listing it.
-    pub(super) fn new(servers: &Servers) -> Self {
+    /// Among servers the order of names decides who comes first, so the outcome never depends on who answered first. What nobody may have
+    /// comes behind all the rest: it takes no URI from what is in use. What has the form of another server's alias is offered as an alias
+    /// itself, so that nobody can take over one that is in use by listing it.
+    pub(super) fn new(servers: &Servers, hides: impl Hides) -> Self {
         let mut made = Self::default();
-        let reserved = reserved(servers);
+        let reserved = reserved(servers, &hides);
         let is_free = |name: &ServerName, own: &str| !reserved.contains(&(name.as_str(), own));
-        for (name, server) in servers {
-            let own = server.resources.iter().map(|resource| &resource.uri);
-            for uri in own.filter(|uri| is_free(name, uri)) {
-                let owner = || Owner {
-                    server: name.clone(),
-                    uri: uri.clone(),
-                };
-                made.resources.entry(uri.clone()).or_insert_with(owner);
-            }
-            let own = server.templates.iter().map(|one| &one.uri_template);
-            for template in own.filter(|template| is_free(name, template)) {
-                let owner = || name.clone();
-                made.templates.entry(template.clone()).or_insert_with(owner);
+        for is_hidden in [false, true] {
+            for (name, server) in servers {
+                let is_now = |kind, own: &str| hides(name, kind, own) == is_hidden;
+                let own = server.resources.iter().map(|resource| &resource.uri);
+                let own = own.filter(|uri| is_now(ThingKind::Resource, uri));
+                for uri in own.filter(|uri| is_free(name, uri)) {
+                    let owner = || Owner {
+                        server: name.clone(),
+                        uri: uri.clone(),
+                    };
+                    made.resources.entry(uri.clone()).or_insert_with(owner);
+                }
+                let own = server.templates.iter().map(|one| &one.uri_template);
+                let own = own.filter(|template| is_now(ThingKind::Template, template));
+                for template in own.filter(|template| is_free(name, template)) {
+                    let owner = || name.clone();
+                    made.templates.entry(template.clone()).or_insert_with(owner);
+                }
             }
         }
         for (name, server) in servers {
@@ -155,7 +166,7 @@ impl OfferedUris {
             // It is in no list: a part of something, for example.
             None => named_server(servers, server, uri).is_some_and(|other| {
                 let own = replaced_uri(&other.server, uri);
-                self.lists(&other.server, &own) || describes(other, &own)
+                self.lists(&other.server, &own) || describes(other, &own, |_| true)
             }),
         };
         if !is_others {
@@ -226,26 +237,35 @@ impl OfferedUris {
 }
 
 /// What is listed, by server and own URI or template, although it has the form of another server's alias: it would stand for something that
-/// the other one lists or describes, whether that is offered as an alias at the moment or not.
-fn reserved(servers: &Servers) -> HashSet<(&str, &str)> {
+/// the other one lists or describes, whether that is offered as an alias at the moment or not. What nobody may have keeps nothing free that
+/// something in use is called.
+fn reserved<'a>(servers: &'a Servers, hides: &impl Hides) -> HashSet<(&'a str, &'a str)> {
     let own = servers.iter().flat_map(|(name, server)| {
         let resources = server.resources.iter().map(|resource| &*resource.uri);
         let templates = server.templates.iter().map(|one| &*one.uri_template);
+        let resources = resources.map(|uri| (ThingKind::Resource, uri));
+        let templates = templates.map(|template| (ThingKind::Template, template));
         resources.chain(templates).map(move |own| (name, own))
     });
     let suspects: Vec<_> = own
-        .filter_map(|(name, own)| Some((name, own, named_server(servers, name, own)?)))
+        .filter_map(|(name, own)| Some((name, own, named_server(servers, name, own.1)?)))
         .collect();
     let mut lists: HashMap<&str, HashSet<&str>> = HashMap::new();
-    let reserved = suspects.into_iter().filter(|(_, own, other)| {
+    let reserved = suspects.into_iter().filter(|(name, (kind, own), other)| {
+        let is_hidden = hides(name, *kind, own);
         let stands_for = replaced_uri(&other.server, own);
         let all = || other.resources.iter().map(|resource| &*resource.uri);
         let listed = lists.entry(other.server.as_str());
         let listed = listed.or_insert_with(|| all().collect());
-        listed.contains(&*stands_for) || describes(other, &stands_for)
+        let counts = |kind, own: &str| is_hidden || !hides(&other.server, kind, own);
+        let is_listed = listed.contains(&*stands_for) && counts(ThingKind::Resource, &stands_for);
+        is_listed
+            || describes(other, &stands_for, |template| {
+                counts(ThingKind::Template, template)
+            })
     });
     reserved
-        .map(|(name, own, _)| (name.as_str(), own))
+        .map(|(name, (_, own), _)| (name.as_str(), own))
         .collect()
 }
 
@@ -261,13 +281,13 @@ fn named_server<'a>(
     (other.server != *server).then_some(other)
 }
 
-/// Whether a URI or template is one of a server's templates, or may be an expansion of one.
-fn describes(server: &ServerCatalog, own: &str) -> bool {
-    let templates = &server.templates;
-    templates.len() > MOST_TEMPLATES
-        || templates
-            .iter()
-            .any(|one| *one.uri_template == *own || fits(&one.uri_template, own))
+/// Whether a URI or template is one of a server's templates that count, or may be an expansion of one.
+fn describes(server: &ServerCatalog, own: &str, counts: impl Fn(&str) -> bool) -> bool {
+    let templates = server.templates.iter();
+    let mut templates = templates.filter(|one| counts(&one.uri_template));
+    let tried = templates.by_ref().take(MOST_TEMPLATES);
+    let mut tried = tried.map(|one| &*one.uri_template);
+    tried.any(|template| *template == *own || fits(template, own)) || templates.next().is_some()
 }
 
 /// The first alias that nobody has.
@@ -465,6 +485,49 @@ mod tests {
         let seen = offered(&with_another);
         assert!(seen.contains(&"files doc://plan doc://files/plan".to_owned()));
         assert_eq!(seen[2..], kept[1..]);
+    }
+
+    #[test]
+    fn what_nobody_may_have_takes_no_uri_from_what_is_in_use() {
+        let all: Servers = [
+            made("a", &["doc://plan", "doc://c/plan"], &["doc://{id}"]),
+            made("b", &["doc://plan", "doc://c/plan"], &["doc://{id}"]),
+            made("c", &["doc://plan"], &[]),
+        ]
+        .into();
+        let offered = |hides: fn(&ServerName, ThingKind, &str) -> bool| {
+            let uris = OfferedUris::new(&all, hides);
+            let owner = |uri| uris.resource(uri).map(|owner| owner.server.to_string());
+            let templates = uris.offered_templates(&all);
+            let of = |one: OfferedTemplate<'_>| format!("{} {}", one.server, one.offered);
+            (
+                owner("doc://plan").unwrap_or_default(),
+                owner("doc://c/plan").unwrap_or_default(),
+                templates.map(of).collect::<Vec<_>>().join(", "),
+            )
+        };
+        let expect = |plan: &str, of_c: &str, templates: &str| {
+            (plan.to_owned(), of_c.to_owned(), templates.to_owned())
+        };
+        assert_eq!(
+            offered(|_, _, _| false),
+            expect("a", "c", "a doc://{id}, b doc://b/{id}")
+        );
+        // A server that may not be used.
+        assert_eq!(
+            offered(|server, _, _| server.as_str() == "a"),
+            expect("b", "c", "a doc://a/{id}, b doc://{id}")
+        );
+        // Nor does it keep free what its aliases would be.
+        assert_eq!(
+            offered(|server, _, _| server.as_str() == "c"),
+            expect("a", "a", "a doc://{id}, b doc://b/{id}")
+        );
+        // One thing that is held.
+        assert_eq!(
+            offered(|server, kind, _| server.as_str() == "a" && kind == ThingKind::Resource),
+            expect("b", "c", "a doc://{id}, b doc://b/{id}")
+        );
     }
 
     #[test]

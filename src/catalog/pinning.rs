@@ -292,7 +292,7 @@ pub fn with_pins_of_files(
         (server.server.clone(), Arc::new(pins))
     });
     let pins = pins.collect();
-    Snapshot::new(0, servers).with_pins(pins, lock)
+    Snapshot::judged(0, servers, pins, lock)
 }
 
 /// What the scanner says of everything that a server lists, for people and for those who ask on their behalf.

@@ -32,11 +32,23 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Builds the tables. Among servers the order of names decides who comes first, so the outcome never depends on who answered
-    /// first.
+    /// Builds the tables where nothing is held.
     pub fn new(generation: u64, servers: BTreeMap<ServerName, Arc<ServerCatalog>>) -> Self {
+        Self::judged(generation, servers, BTreeMap::new(), None)
+    }
+
+    /// Builds the tables. Among servers the order of names decides who comes first, so the outcome never depends on who answered
+    /// first; what is held comes last.
+    pub fn judged(
+        generation: u64,
+        servers: BTreeMap<ServerName, Arc<ServerCatalog>>,
+        pins: BTreeMap<ServerName, Arc<Pins>>,
+        lock: Option<Arc<Lock>>,
+    ) -> Self {
         let mut made = Self {
             generation,
+            pins,
+            lock,
             ..Self::default()
         };
         for (name, server) in &servers {
@@ -51,15 +63,11 @@ impl Snapshot {
                     .or_insert_with(|| (name.clone(), i));
             }
         }
-        made.uris = OfferedUris::new(&servers);
+        made.uris = OfferedUris::new(&servers, |server, kind, own| {
+            made.hides(server.as_str(), kind, own)
+        });
         made.servers = servers;
         made
-    }
-
-    /// The same with what is held of it.
-    #[must_use]
-    pub fn with_pins(self, pins: BTreeMap<ServerName, Arc<Pins>>, lock: Option<Arc<Lock>>) -> Self {
-        Self { pins, lock, ..self }
     }
 
     /// Whether a lock file says what is accepted.

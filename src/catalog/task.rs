@@ -165,7 +165,7 @@ impl Catalog {
             pinning::note_held(&server.server, None, &judged, &Activity::none());
             pins.insert(server.server.clone(), judged);
         }
-        let first = Snapshot::new(0, known).with_pins(pins, pinning.lock.clone());
+        let first = Snapshot::judged(0, known, pins, pinning.lock.clone());
         let published = Arc::new(ArcSwap::from_pointee(first));
         let asking = servers
             .into_iter()
@@ -410,7 +410,7 @@ impl CatalogTask {
         pins: BTreeMap<ServerName, Arc<Pins>>,
     ) {
         let lock = self.pinning.lock.clone();
-        let snapshot = Snapshot::new(generation, servers).with_pins(pins, lock);
+        let snapshot = Snapshot::judged(generation, servers, pins, lock);
         self.published.store(Arc::new(snapshot));
         self.news.notify_one();
     }

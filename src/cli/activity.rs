@@ -175,7 +175,8 @@ impl ListActivity {
                 .first()
                 .map_or(0, |newest| newest.id),
         };
-        let newest = shown(&found.records, shows_all).take(most).cloned();
+        let newest = shown(&found.records, shows_all).take(most);
+        let newest = newest.map(|shown| shown.record.clone());
         found.records = newest.collect();
         found.records.reverse();
         loop {
@@ -184,8 +185,8 @@ impl ListActivity {
                 .iter()
                 .fold(last, |last, one| last.max(one.id));
             let today = utc(SystemTime::now());
-            for record in shown(&found.records, shows_all) {
-                output::foreign_text(&row(record, &today).join("  "))?;
+            for shown in shown(&found.records, shows_all) {
+                output::foreign_text(&row(shown, &today).join("  "))?;
             }
             tokio::time::sleep(FOLLOWING).await;
             let query = RecordQuery {
@@ -230,7 +231,7 @@ fn print(records: &[ActivityRecord], all: bool, most: usize) -> Result<(), Comma
         columns,
         shown(records, all)
             .take(most)
-            .map(|record| row(record, &today)),
+            .map(|shown| row(shown, &today)),
     )
 }
 
@@ -252,7 +253,7 @@ impl ShowActivity {
 #[cfg(test)]
 mod tests {
     use super::{
-        rows::{time, took, what},
+        rows::{ShownRecord, time, took, what},
         *,
     };
 
@@ -280,7 +281,7 @@ mod tests {
             "tool_disabled",
             "1ms",
         ];
-        assert_eq!(row(&record, "2026-11-21T21:00:00Z"), expected);
+        assert_eq!(row(only(&record), "2026-11-21T21:00:00Z"), expected);
         for (today, shown) in [
             ("2026-11-22T00:00:00Z", "11-21 20:44"),
             ("2027-01-01T00:00:00Z", "2026-11-21"),
@@ -293,8 +294,13 @@ mod tests {
             resource: text("a://b"),
             ..record
         };
-        assert_eq!(what(&read), "resources/read a://b");
+        assert_eq!(what(only(&read)), "resources/read a://b");
         assert_eq!([took(999), took(61_250_000)], ["999µs", "61.2s"]);
+    }
+
+    fn only(record: &ActivityRecord) -> ShownRecord<'_> {
+        let mut all = shown(std::slice::from_ref(record), true);
+        all.next().expect("it is shown")
     }
 
     #[test]
@@ -320,13 +326,23 @@ mod tests {
             arguments: None,
             ..outer.clone()
         };
-        assert_eq!(what(&inner), "call_tool_read → up:echo");
-        assert_eq!(what(&outer), "call_tool_read → up:echo");
+        assert_eq!(what(only(&inner)), "call_tool_read → up:echo");
+        assert_eq!(what(only(&outer)), "call_tool_read → up:echo");
         let plain = ActivityRecord {
             variant: None,
             ..inner.clone()
         };
-        assert_eq!(what(&plain), "call_tool → up:echo");
+        assert_eq!(what(only(&plain)), "→ up:echo");
+        for (tool, rows) in [("call_tool", 1), ("code_execution", 2), ("proxy", 2)] {
+            let through = ActivityRecord {
+                tool: text(tool),
+                ..outer.clone()
+            };
+            let records = [plain.clone(), through];
+            let all: Vec<_> = shown(&records, false).collect();
+            assert_eq!(all.len(), rows, "{tool}");
+            assert_eq!(what(all[0]), format!("{tool} → up:echo"));
+        }
         let apart = ActivityRecord {
             tool: text("call_tool"),
             arguments: Some(crate::wire::Raw::author(
@@ -334,7 +350,7 @@ mod tests {
             )),
             ..outer.clone()
         };
-        assert_eq!(what(&apart), "call_tool → up:echo");
+        assert_eq!(what(only(&apart)), "call_tool → up:echo");
         let count = |records: &[ActivityRecord], all| shown(records, all).count();
         assert_eq!(count(&[apart, plain], false), 1);
         assert_eq!(count(&[outer.clone(), inner.clone()], false), 1);

@@ -116,7 +116,8 @@ pub(super) fn report<T>(started: Result<T, ServeError>) -> Result<Option<T>, Ser
 pub(super) struct Starter {
     places: Places,
     data_dir: PathBuf,
-    idle_exit: Duration,
+    /// Nothing for one that stays.
+    idle_exit: Option<Duration>,
     /// More arguments of `serve`.
     more: Vec<OsString>,
     out: Output,
@@ -129,7 +130,18 @@ impl Starter {
             out,
             places,
             data_dir,
-            idle_exit,
+            idle_exit: Some(idle_exit),
+            more: Vec::new(),
+        }
+    }
+
+    /// Daemons of this data folder, that end when they are told to.
+    pub(super) fn lasting(places: Places, data_dir: PathBuf, out: Output) -> Self {
+        Self {
+            out,
+            places,
+            data_dir,
+            idle_exit: None,
             more: Vec::new(),
         }
     }
@@ -150,8 +162,11 @@ impl BridgeHost for Starter {
             .arg(&self.places.config_file)
             .arg("--data-dir")
             .arg(&self.data_dir)
-            .args(["serve", "--background=start", "--idle-exit"])
-            .arg(duration::show(self.idle_exit))
+            .args(["serve", "--background=start"])
+            .args(
+                self.idle_exit
+                    .map(|idle| format!("--idle-exit={}", duration::show(idle))),
+            )
             .args(&self.more)
             // A client's identity is not the daemon's, and its folder may go away.
             .env_remove("MCPPROXY_TOKEN")

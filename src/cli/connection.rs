@@ -3,13 +3,22 @@
 use std::{
     fs,
     path::{self, Path},
+    time::{Duration, Instant},
 };
+
+use tokio::time::sleep;
 
 use super::output::Output;
 use crate::{
     daemon_client::{DaemonClient, DaemonError},
     management::{Management, OverFiles, StatusReport},
 };
+
+/// How long a daemon that was started may take to answer.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
+
+/// Between two attempts.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Connects to the daemon of a configuration.
 pub(super) async fn open(
@@ -46,6 +55,22 @@ pub(super) async fn open_if_running(
             Ok(None)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// [`open`] for a daemon that was just started: it may take a moment until it answers.
+pub(super) async fn open_soon(
+    files: &Management<OverFiles>,
+    out: Output,
+) -> Result<DaemonClient, DaemonError> {
+    let deadline = Instant::now() + ANSWERS_WITHIN;
+    loop {
+        match open(files, out).await {
+            Err(absent) if absent.is_absence() && Instant::now() < deadline => {
+                sleep(LOOK).await;
+            }
+            opened => return opened,
+        }
     }
 }
 

@@ -6,16 +6,19 @@
 mod access;
 mod activity;
 mod background;
+mod browser;
 mod call;
 mod carried;
 mod code;
 mod completions;
 mod config;
+mod connect;
 mod connection;
 mod doctor;
 mod escapes;
 mod failure;
 mod follow;
+mod import;
 mod location;
 mod logs;
 mod output;
@@ -24,12 +27,14 @@ mod pretty_json;
 mod secret;
 mod serve;
 mod service;
+mod setup;
 mod status;
 mod stdio;
 mod stop;
 mod table;
 mod tools;
 mod tools_search;
+mod ui;
 mod upstream;
 mod version;
 
@@ -43,7 +48,8 @@ use self::{failure::CommandFailure, location::Location, output::Output};
 ///
 /// Run `mcpproxy serve` once, point your AI clients at `http://127.0.0.1:8080/mcp`, and manage the servers behind it from here.
 #[derive(Debug, Parser)]
-#[command(name = "mcpproxy", version, max_term_width = 100, after_long_help = EXAMPLES)]
+#[command(name = "mcpproxy", version, long_version = version::with_commit_and_revisions())]
+#[command(max_term_width = 100, after_long_help = EXAMPLES)]
 #[command(subcommand_required = true, arg_required_else_help = true)]
 struct Arguments {
     #[command(flatten)]
@@ -59,8 +65,12 @@ Examples:
   mcpproxy serve                                       run the daemon in the foreground
   mcpproxy serve --demo                                the same, with a demo server to try
   mcpproxy stdio                                       serve a client that can only start a process
+  mcpproxy setup                                       from nothing to a connected client
+  mcpproxy import                                      take over the servers of your AI clients
+  mcpproxy connect claude-code                         put mcpproxy into the file of an AI client
   mcpproxy upstream add time -- uvx mcp-server-time    add a server that runs as a process
   mcpproxy upstream list                               the servers and how they are
+  mcpproxy ui                                          open the page in the browser
   mcpproxy status                                      the daemon, and what is wrong
   mcpproxy doctor                                      everything that may be wrong, and what to do
   mcpproxy service install                             run the daemon at every login
@@ -76,6 +86,9 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 daemon not reachable, 4 refused b
 enum Command {
     Serve(serve::ServeCommand),
     Stdio(stdio::StdioCommand),
+    Setup(setup::SetupCommand),
+    Import(import::ImportCommand),
+    Connect(connect::ConnectCommand),
     #[command(subcommand)]
     Upstream(upstream::UpstreamCommand),
     #[command(subcommand)]
@@ -85,6 +98,7 @@ enum Command {
     Code(code::CodeCommand),
     #[command(subcommand)]
     Activity(activity::ActivityCommand),
+    Ui(ui::UiCommand),
     Status(status::StatusCommand),
     Logs(logs::DaemonLogs),
     Stop(stop::StopCommand),
@@ -134,11 +148,15 @@ fn run(arguments: Arguments, out: Output) -> Result<(), CommandFailure> {
     match arguments.command {
         Command::Serve(serve) => serve.run(location, out),
         Command::Stdio(stdio) => finish(stdio.run(location, out)),
+        Command::Setup(setup) => finish(setup.run(location, out)),
+        Command::Import(import) => finish(import.run(location, out)),
+        Command::Connect(connect) => block_on(connect.run(location, out)),
         Command::Upstream(upstream) => finish(upstream.run(location, out)),
         Command::Tools(tools) => block_on(tools.run(location, out)),
         Command::Call(call) => block_on(call.run(location, out)),
         Command::Code(code) => block_on(code.run(location, out)),
         Command::Activity(activity) => block_on(activity.run(location, out)),
+        Command::Ui(ui) => block_on(ui.run(location, out)),
         Command::Status(status) => block_on(status.run(location, out)),
         Command::Logs(logs) => block_on(logs.run(location, out)),
         Command::Stop(stop) => block_on(stop.run(location, out)),

@@ -227,15 +227,28 @@ impl Output {
         }
     }
 
+    /// Whether there is a person at a terminal to ask.
+    pub(super) fn is_interactive(self) -> bool {
+        !self.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// What the person at the terminal answers; nothing where there is none, or nothing more comes.
+    pub(super) fn answer_to(self, question: &str) -> Option<String> {
+        if !self.is_interactive() {
+            return None;
+        }
+        write!(io::stderr(), "{} ", visible(question)).ok()?;
+        let mut answer = String::new();
+        match io::stdin().read_line(&mut answer) {
+            Ok(n) if n > 0 => Some(answer),
+            _ => None,
+        }
+    }
+
     /// Asks the person at the terminal; no where there is none, or where data are for programs.
     pub(super) fn asks(self, question: &str) -> bool {
-        if self.is_json() || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-            return false;
-        }
-        let asked = write!(io::stderr(), "{} [y/N] ", visible(question));
-        let mut answer = String::new();
-        let read = asked.and_then(|()| io::stdin().read_line(&mut answer));
-        read.is_ok() && is_yes(&answer)
+        let answer = self.answer_to(&format!("{question} [y/N]"));
+        answer.is_some_and(|answer| is_yes(&answer))
     }
 
     /// Says something that only who asked for more wants to hear.

@@ -1,15 +1,10 @@
 //! `mcpproxy secret`: values that the configuration refers to by name as `${keyring:NAME}`. A value is read from the terminal or from stdin,
 //! and never printed.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{self, IsTerminal, Read, Write},
-};
+use std::io::{self, IsTerminal, Read, Write};
 
 use clap::{Args, Subcommand};
 use http::Method;
-use serde::Serialize;
 
 use super::{
     connection,
@@ -20,10 +15,10 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    config::{self, is_secret_name},
+    config::is_secret_name,
     daemon_client::{AnswerDeadline, DaemonError},
-    keyring::{Keyring, KeyringError, LONGEST_VALUE, SecretStore, StoredSecrets},
-    management::{Management, OverFiles},
+    keyring::{Keyring, KeyringError, LONGEST_VALUE},
+    management::{self, Management, OverFiles, SECRET_NAMES, SecretRow, SecretUses, secret_value},
     secret::Secret,
 };
 
@@ -58,23 +53,6 @@ pub(super) struct ListSecrets {}
 pub(super) struct RemoveSecret {
     /// Its name
     name: String,
-}
-
-#[derive(Serialize)]
-struct Row {
-    name: String,
-    /// Nothing where it is referred to and not there.
-    stored_in: Option<String>,
-    used_by: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Listing {
-    /// Where a new one would be kept; nothing where none can be.
-    store: Option<String>,
-    /// Why the platform's keyring is not used, or could not be asked.
-    fault: Option<String>,
-    secrets: Vec<Row>,
 }
 
 impl SecretCommand {
@@ -115,7 +93,7 @@ impl SetSecret {
         }
         shown(
             out,
-            &Row {
+            &SecretRow {
                 name,
                 stored_in: Some(place),
                 used_by,
@@ -147,7 +125,7 @@ impl RemoveSecret {
         }
         shown(
             out,
-            &Row {
+            &SecretRow {
                 name,
                 stored_in: None,
                 used_by,
@@ -162,11 +140,7 @@ fn list(
     out: Output,
 ) -> Result<(), CommandFailure> {
     let stored = keyring.stored()?;
-    let listing = Listing {
-        store: stored.store.map(|store| keyring.place(store)),
-        fault: stored.fault.as_ref().map(ToString::to_string),
-        secrets: rows(keyring, &stored, uses(files, out)),
-    };
+    let listing = management::secret_list(keyring, &stored, uses(files, out));
     if out.is_json() {
         return output::json(&output::as_json(&listing)?);
     }
@@ -201,29 +175,8 @@ fn list(
     output::table(columns, cells)
 }
 
-/// Those that are stored, and those that are referred to and are not.
-fn rows(
-    keyring: &Keyring,
-    stored: &StoredSecrets,
-    mut uses: BTreeMap<String, Vec<String>>,
-) -> Vec<Row> {
-    let row = |(name, store): (&String, &SecretStore)| Row {
-        used_by: uses.remove(name).unwrap_or_default(),
-        name: name.clone(),
-        stored_in: Some(keyring.place(*store)),
-    };
-    let mut rows: Vec<Row> = stored.names.iter().map(row).collect();
-    rows.extend(uses.into_iter().map(|(name, used_by)| Row {
-        name,
-        stored_in: None,
-        used_by,
-    }));
-    rows.sort_by(|a, b| a.name.cmp(&b.name));
-    rows
-}
-
 /// The outcome for programs; people were told.
-fn shown(out: Output, row: &Row) -> Result<(), CommandFailure> {
+fn shown(out: Output, row: &SecretRow) -> Result<(), CommandFailure> {
     if out.is_json() {
         output::json(&output::as_json(row)?)?;
     }
@@ -235,17 +188,15 @@ fn checked(name: String) -> Result<String, CommandFailure> {
         return Ok(name);
     }
     let what = format!("{name:?} cannot be the name of a secret");
-    let rule = "a name has letters, digits, `.`, `_`, `-` and `/`, and 128 of them at most; the value is never an argument";
+    let rule = format!("{SECRET_NAMES}; the value is never an argument");
     Err(CommandFailure::usage(what).next(rule))
 }
 
 /// The secrets that the file refers to, with their users. A file that cannot be read uses none.
-fn uses(files: &Management<OverFiles>, out: Output) -> BTreeMap<String, Vec<String>> {
-    let text = fs::read_to_string(files.config_file()).unwrap_or_default();
-    config::secret_uses(&text).unwrap_or_else(|error| {
-        let file = files.config_file().display();
-        out.note(&format!("who uses which cannot be told: {file}: {error}"));
-        BTreeMap::new()
+fn uses(files: &Management<OverFiles>, out: Output) -> SecretUses {
+    files.secret_uses().unwrap_or_else(|error| {
+        out.note(&format!("who uses which cannot be told: {error}"));
+        SecretUses::default()
     })
 }
 
@@ -293,15 +244,7 @@ fn value_for(name: &str) -> Result<Secret, CommandFailure> {
 fn value_in(text: &str) -> Result<Secret, &'static str> {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let line = line.strip_suffix('\r').unwrap_or(line);
-    if line.is_empty() {
-        return Err("is empty");
-    }
-    if line.len() > LONGEST_VALUE {
-        return Err("is longer than 64 KiB");
-    }
-    if line.contains('\0') {
-        return Err("has a NUL character in it");
-    }
+    secret_value(line)?;
     Ok(Secret::new(line))
 }
 

@@ -115,6 +115,7 @@ impl SearchTools {
             matching: self.matching(),
             server: self.server.clone(),
             up_to: Variant::Destructive,
+            explained: false,
         };
         let lists = files.lists(&settings);
         let caller = Access::default().terminal();

@@ -1,4 +1,7 @@
-//! `mcpproxy version`: ours, and that of the daemon that runs.
+//! `mcpproxy version` and `--version`: version, commit and revisions of the protocol of this program, and the version of the daemon
+//! that runs.
+
+use std::sync::LazyLock;
 
 use clap::Args;
 use serde::Serialize;
@@ -8,15 +11,42 @@ use super::{
     location::Location,
     output::{self, Output},
 };
-use crate::{daemon_client::DaemonClient, management::StatusReport};
+use crate::{daemon_client::DaemonClient, management::StatusReport, wire::Revision};
 
-/// Print the version of this program, and of the daemon that runs
+/// The commit of the sources, which whoever builds a release names; an empty one counts as none.
+const COMMIT: Option<&str> = option_env!("MCPPROXY_COMMIT");
+
+/// What `--version` prints behind the program's name.
+pub(super) fn with_commit_and_revisions() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        format!(
+            "{}\ncommit {}\nrevisions of the protocol: {}",
+            env!("CARGO_PKG_VERSION"),
+            commit().unwrap_or("not recorded in this build"),
+            revisions().join(", ")
+        )
+    });
+    &TEXT
+}
+
+fn commit() -> Option<&'static str> {
+    COMMIT.filter(|commit| !commit.is_empty())
+}
+
+fn revisions() -> Vec<&'static str> {
+    Revision::all().map(Revision::as_str).collect()
+}
+
+/// Print version, commit and protocol revisions of this program, and the version of the daemon that runs
 #[derive(Debug, Args)]
 pub(super) struct VersionCommand {}
 
 #[derive(Serialize)]
 struct Versions {
     version: &'static str,
+    /// Nothing in a build that was not told of one.
+    commit: Option<&'static str>,
+    revisions: Vec<&'static str>,
     /// Nothing while none runs.
     daemon: Option<String>,
 }
@@ -29,12 +59,15 @@ impl VersionCommand {
         let status = daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
         let versions = Versions {
             version: env!("CARGO_PKG_VERSION"),
+            commit: commit(),
+            revisions: revisions(),
             daemon: status.map(|status: StatusReport| status.version),
         };
         if out.is_json() {
             return output::json(&output::as_json(&versions)?);
         }
         let daemon = versions.daemon.unwrap_or_else(|| "not running".to_owned());
-        output::exactly(&format!("mcpproxy {}\ndaemon {daemon}", versions.version))
+        let ours = with_commit_and_revisions();
+        output::exactly(&format!("mcpproxy {ours}\ndaemon {daemon}"))
     }
 }

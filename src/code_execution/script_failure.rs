@@ -51,7 +51,7 @@ impl ScriptCode {
             ),
             Self::RuntimeError => (
                 "RUNTIME_ERROR",
-                "Correct the script at the line that is named. Calls that it made before have happened.",
+                "Correct the script, at the line that is named if one is. Calls that it made before have happened.",
             ),
             Self::Timeout => (
                 "TIMEOUT",

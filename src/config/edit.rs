@@ -123,6 +123,14 @@ pub fn written_entry(text: &str, name: &str) -> Result<Map<String, Value>, EditE
     }
 }
 
+/// Every server's entry as it is written, by name, references unresolved. They may hold secrets.
+pub fn written_entries(text: &str) -> Result<Vec<(String, Value)>, EditError> {
+    let json = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+    let servers = document::read(json)?.servers.into_iter();
+    let named = servers.filter_map(|server| Some((server.name?, server.entry)));
+    Ok(named.collect())
+}
+
 /// How many entries are such, of those that are objects.
 pub fn count_entries(
     text: &str,

@@ -121,13 +121,16 @@ pub fn is_harmless_json(json: &[u8]) -> bool {
                 let Some(length) = memchr2(b'"', b'\\', rest) else {
                     return false;
                 };
-                let text = rest.get(..length).unwrap_or_default();
-                let is_whole = rest.get(length) == Some(&b'"');
-                if !is_whole
-                    || length > LONGEST
-                    || may_be_json(text)
-                    || !is_harmless_text(tables, text)
-                {
+                let (whole, mut unescaped) = (rest.get(..length).unwrap_or_default(), [0; LONGEST]);
+                let (text, length) = if rest.get(length) == Some(&b'"') {
+                    (whole, length)
+                } else {
+                    match unescape(rest, &mut unescaped) {
+                        Some((text, length)) => (text, length),
+                        None => return false,
+                    }
+                };
+                if text.len() > LONGEST || may_be_json(text) || !is_harmless_text(tables, text) {
                     return false;
                 }
                 at += length + 1;
@@ -150,6 +153,30 @@ pub fn is_harmless_json(json: &[u8]) -> bool {
     true
 }
 
+/// What a text of JSON says, to its quote, and how many bytes it has there. Nothing if it is too long, has no quote, or has an escape that
+/// is not written like this where it is written anew.
+fn unescape<'a>(json: &[u8], into: &'a mut [u8; LONGEST]) -> Option<(&'a [u8], usize)> {
+    let (mut at, mut length) = (0, 0);
+    loop {
+        let byte = match json.get(at)? {
+            b'"' => return Some((into.get(..length)?, at)),
+            b'\\' => {
+                at += 1;
+                match json.get(at)? {
+                    b'n' => b'\n',
+                    b'r' => b'\r',
+                    b't' => b'\t',
+                    b'"' => b'"',
+                    _ => return None,
+                }
+            }
+            byte => *byte,
+        };
+        *into.get_mut(length)? = byte;
+        (at, length) = (at + 1, length + 1);
+    }
+}
+
 /// JSON in a text has names of its own.
 fn may_be_json(text: &[u8]) -> bool {
     let mut visible = text.iter().filter(|b| b.is_ascii() && **b > b' ');
@@ -161,8 +188,14 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
     let mut at = 0;
     while let Some(&byte) = text.get(at) {
         if !IS_ALPHANUMERIC[usize::from(byte)] {
-            let is_flag = byte == b'-' && text.get(at + 1) == Some(&b'-');
-            let is_sign = matches!(byte, b':' | b'=' | b'<' | b'\\' | 0..b' ');
+            let is_flag = byte == b'-' && begins_flag(text.get(at + 1..).unwrap_or_default());
+            let is_sign = match byte {
+                // As in prose: what is masked behind it then has a name that says so.
+                b':' => text.get(at + 1) != Some(&b' '),
+                b'\n' | b'\r' | b'\t' => false,
+                b'=' | b'<' | b'\\' | 0..b' ' => true,
+                _ => false,
+            };
             let is_escape = byte == b'%' && text.get(at + 1) == Some(&b'3');
             if is_flag || is_sign || is_escape {
                 return false;
@@ -191,6 +224,15 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
         at += length;
     }
     true
+}
+
+/// Whether what stands behind a dash makes a flag of it, behind which a secret may stand.
+fn begins_flag(rest: &[u8]) -> bool {
+    match rest {
+        [b'-', ..] | [b'u' | b'U'] => true,
+        [b'u' | b'U', next, ..] => !IS_ALPHANUMERIC[usize::from(*next)],
+        _ => false,
+    }
 }
 
 /// Whether letters and digits with nothing between them could be a token, or are a word that announces one.
@@ -234,6 +276,7 @@ mod tests {
             r#"{"path":"/home/me/notes.md","limit":10,"deep":[true,null,1.5]}"#,
             r#"{ "query": "how do I bake bread?", "page": 2 }"#,
             r#"{"text":"Größe und Gewicht, bitte"}"#,
+            r#"{"text":"Of \"these\": two\tof three,\r\nand so on"}"#,
         ] {
             assert!(is_harmless_json(json.as_bytes()), "{json}");
         }
@@ -242,8 +285,15 @@ mod tests {
             r#"{"token":"x"}"#,
             r#"{"to_ken":1}"#,
             r#"["--x","y"]"#,
-            r#"{"a":"b: c"}"#,
-            r#"{"a":"x\ny"}"#,
+            r#"{"a":"b:c"}"#,
+            r#"{"a":"b:"}"#,
+            r#"{"a":"Cookie: c"}"#,
+            r#"["-u","bob: S"]"#,
+            r#"{"a":"x\u000ay"}"#,
+            r#"{"a":"x\/y"}"#,
+            r#"{"a":"x\\y"}"#,
+            r#"{"a":"\""#,
+            r#"{"a":"\"#,
             "{\"a\":\n1}",
             r#"{"a":" {\"b\":1}"}"#,
             r#"{"a":123456789012345678901}"#,
@@ -261,7 +311,18 @@ mod tests {
             select(known).prop_map(str::to_owned),
             "[a-zA-Z0-9]{1,24}",
             "[0-9a-f]{8}-[0-9a-f]{4}",
-            "[ .,:=/@_'(?&%<>-]{1,3}",
+            "[ .,:=/@_'(?&%<>\"\n\r\t-]{1,3}",
+            select(vec![
+                ": ",
+                ": \"",
+                "\": \"",
+                "\n",
+                " is ",
+                "authorization",
+                "Set-Cookie",
+                "cookie"
+            ])
+            .prop_map(str::to_owned),
             select(vec![
                 "//u@h", "//u:x@h", "/x?a=", "<a>", "</", "@tcp(", "%3D", "]=", "-u "
             ])

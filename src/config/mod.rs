@@ -12,6 +12,7 @@ mod entry_faults;
 mod entry_switches;
 mod fields;
 mod fingerprint;
+mod foreign;
 mod harmless;
 mod isolation;
 mod keeper;
@@ -45,6 +46,7 @@ mod secret_words;
 mod server_auth;
 mod server_entry;
 mod settings;
+mod shown_file;
 mod source;
 mod splice;
 mod strangers_lists;
@@ -65,8 +67,9 @@ mod tests;
 
 pub use activity::{ActivitySettings, Kept};
 pub use document::json_of;
-pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entry};
+pub use edit::{Change, EditError, count_entries, edit, edit_all, written_entries, written_entry};
 pub use fingerprint::fingerprint_as_written;
+pub use foreign::{json_with, json_without};
 pub use harmless::{is_harmless, is_harmless_json};
 pub use isolation::{Isolation, Named};
 pub use keeper::{Keeper, KeeperTask};
@@ -80,6 +83,7 @@ pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
 pub use places::{NoHome, Places, RequestedPlaces, Why};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
+pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
 pub use references::{VariableLookup, lacks_variable};
 pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
@@ -96,6 +100,7 @@ pub use server_entry::{
 pub use settings::{
     AgentManagement, BrokenEntry, CodeExecution, Environment, Inherit, RoutingMode, Settings,
 };
+pub use shown_file::shown_file;
 pub use source::{LoadError, Overrides, Variables, load, process_environment, secrets_place};
 pub use strangers_lists::{TextsOfList, is_named_value, says_secret};
 pub use strangers_text::{

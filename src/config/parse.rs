@@ -221,8 +221,7 @@ fn read_keys(
     lookup: VariableLookup<'_>,
     settings: &mut Settings,
 ) -> Result<(), BadField> {
-    settings.api_key = fields.text("api_key")?.map(|key| Secret::new(key.value));
-    warn_of_what_has_no_effect(settings);
+    settings.api_key = read_api_key(fields, &mut settings.warnings)?;
     let from_variable = lookup("MCPPROXY_SESSION_KEY").filter(|key| !key.is_empty());
     let written = fields.text("session_key")?.map(|key| key.value);
     for (name, key) in [
@@ -243,12 +242,24 @@ fn is_guessable(key: &str) -> bool {
     key.chars().count() < 32 || different.len() < 12
 }
 
-/// Nothing that these keys of the file protect is there in this version, so ignoring them leaves nothing open.
-fn warn_of_what_has_no_effect(settings: &mut Settings) {
-    if settings.api_key.is_some() {
-        let warning = "`api_key` is without effect in this version".to_owned();
-        settings.warnings.push(warning);
+/// Limit: characters that the operator's key has at least.
+const SHORTEST_API_KEY: usize = 12;
+
+/// A key that is easy to guess does not count: then the one that is kept in the data folder does.
+fn read_api_key(
+    fields: &mut ObjectFields<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<Option<Secret>, BadField> {
+    let Some(key) = fields.text("api_key")? else {
+        return Ok(None);
+    };
+    if key.value.chars().count() < SHORTEST_API_KEY {
+        warnings.push(format!(
+            "`api_key` is ignored: it has fewer than {SHORTEST_API_KEY} characters, so it can be guessed; the one in the file `api_key` of the data folder counts"
+        ));
+        return Ok(None);
     }
+    Ok(Some(Secret::new(key.value)))
 }
 
 fn read_texts(fields: &mut ObjectFields<'_>, key: &str) -> Result<Vec<String>, BadField> {

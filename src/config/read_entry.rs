@@ -78,6 +78,11 @@ pub(super) const KEYS: &[&str] = &[
     "isolation",
 ];
 
+/// Whether an entry may have this key.
+pub fn is_entry_key(key: &str) -> bool {
+    KEYS.contains(&key)
+}
+
 /// Keys that the Go program writes for itself.
 const NOTES: &[&str] = &["created", "updated"];
 

@@ -141,16 +141,21 @@ pub fn entry_for_review(text: &str, server: &str, open: &OpenTexts) -> Option<Va
     let Value::Object(entry) = written.entry else {
         return None;
     };
+    Some(shown_entry(&entry, open))
+}
+
+/// The same of an entry that was read.
+pub(super) fn shown_entry(entry: &Map<String, Value>, open: &OpenTexts) -> Value {
     let mut found = Map::new();
     let mut shown = Map::new();
-    for (key, value) in &entry {
+    for (key, value) in entry {
         note_references(key, value, &mut found);
         shown.insert(key.clone(), shown_value(key, value, open));
     }
     if !found.is_empty() {
         shown.insert("references".to_owned(), Value::Object(found));
     }
-    Some(Value::Object(shown))
+    Value::Object(shown)
 }
 
 /// Adds the references of every text under this place.

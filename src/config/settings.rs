@@ -108,7 +108,9 @@ impl Default for Settings {
 }
 
 /// An entry under `mcpServers` that cannot be used.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct BrokenEntry {
     /// The name as written, or the entry's place where it has none.
     pub name: String,

@@ -1,5 +1,5 @@
 //! The data folder: made, and looked at before anything is done in it. What others find a running daemon by is kept there: the lock, the
-//! address, and the key of its sessions. Where somebody removes them, or the folder, they are written again; the socket sees to itself.
+//! address, and its keys. Where somebody removes them, or the folder, they are written again; the socket sees to itself.
 
 use std::{io, path::Path, sync::Arc, time::Duration};
 
@@ -35,16 +35,16 @@ pub(super) struct FolderFiles(Arc<Parts>);
 
 struct Parts {
     lock: Guarded<DataLock>,
-    /// Absent where the settings have the key.
-    key: Option<KeptKey>,
+    /// Without those that the settings have.
+    keys: Vec<KeptKey>,
     lines: LogLimit,
 }
 
 impl FolderFiles {
-    pub(super) fn new(lock: DataLock, key: Option<KeptKey>) -> Self {
+    pub(super) fn new(lock: DataLock, keys: Vec<KeptKey>) -> Self {
         Self(Arc::new(Parts {
             lock: Guarded::new(lock),
-            key,
+            keys,
             lines: LogLimit::default(),
         }))
     }
@@ -89,10 +89,8 @@ impl FolderFiles {
 
     fn written_again(&self) -> io::Result<LockState> {
         let state = self.0.lock.lock().look()?;
-        if state != LockState::Lost
-            && let Some(key) = &self.0.key
-        {
-            key.write_again()?;
+        if state != LockState::Lost {
+            self.0.keys.iter().try_for_each(KeptKey::write_again)?;
         }
         Ok(state)
     }

@@ -5,20 +5,20 @@
 
 use std::convert::Infallible;
 
-use axum::{
-    Router as HttpRouter,
-    extract::Request,
-    response::{IntoResponse, Response},
-};
-use http::{HeaderValue, StatusCode, header};
+use axum::{Router as HttpRouter, extract::Request, response::Response};
+use http::{HeaderMap, HeaderValue, header};
+use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
     guard::{self, Passed, RefusalLines},
-    withdrawal::until_withdrawn,
+    withdrawal::{note_withdrawn, until_withdrawn},
 };
 use crate::{
-    access::{Access, Caller, Peer, Refused},
+    access::{
+        Access, Caller, Peer, Refused,
+        operators::{NotAnOperator, OperatorPass},
+    },
     activity::Activity,
     api,
     inbound::{self, Presence},
@@ -27,17 +27,21 @@ use crate::{
 /// The way in to some routes.
 pub(super) struct Entrance {
     pub(super) routes: HttpRouter,
+    /// The operator's API.
+    pub(super) operators: HttpRouter,
     pub(super) access: Access,
     pub(super) presence: Presence,
     pub(super) reach: Reach,
     pub(super) refusals: RefusalLines,
     pub(super) activity: Activity,
+    /// Streams of operators end when it does.
+    pub(super) closing: CancellationToken,
 }
 
 /// Who can come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// Whoever reaches our address: the guard looks at every request, and paths of the operator's API are as unknown as any other.
+    /// Whoever reaches our address: the guard looks at every request, and operators have to show that they are.
     Network,
     /// The operator's own programs only.
     Local,
@@ -48,9 +52,17 @@ enum Sender {
     /// A client's.
     Client(Caller),
     /// The operator's.
-    Operator(Caller),
-    /// Nobody's that counts: of one who only looks whether we live, or asks for what is no endpoint.
+    Operator(Caller, OperatorPass),
+    /// Nobody's that counts: of one who only looks whether we live, or asks for what is open to all.
     Nobody,
+}
+
+/// Who is not let in.
+enum Unknown {
+    /// Somebody who asks as a client does.
+    Client(Refused),
+    /// Somebody who asks for what only operators have.
+    Operator(NotAnOperator),
 }
 
 impl Entrance {
@@ -62,34 +74,52 @@ impl Entrance {
         };
         let response = match sender {
             _ if says_too_large(&request) => too_large(request.uri().path()),
-            Err(Refused::NotTheOperator) => {
-                let refused = Refused::NotTheOperator.to_string();
-                (StatusCode::FORBIDDEN, refused).into_response()
-            }
-            Err(refused) => {
-                if let Some(times) = self.refusals.unknown.due() {
-                    tracing::info!(%refused, times, "a request was refused: nobody knows whose it is");
-                    let path = request.uri().path();
-                    self.activity.note_unknown(path, refused.to_string(), times);
-                }
-                inbound::unauthorized(&refused)
-            }
+            Err(unknown) => self.refuse(&unknown, request.uri().path()),
             Ok(Sender::Nobody) => self.routed(request).await,
-            Ok(Sender::Operator(caller)) => {
+            Ok(Sender::Operator(caller, pass)) => {
                 request.extensions_mut().insert(caller);
+                request.extensions_mut().insert(pass);
                 // A request that is being answered is somebody who is there.
                 let _present = self.presence.enter();
-                self.routed(request).await
+                let access = self.access.clone();
+                let closing = self.closing.clone();
+                let withdrawn = async move {
+                    tokio::select! {
+                        () = access.operator_withdrawn(pass) => note_withdrawn(),
+                        () = closing.cancelled() => (),
+                    }
+                };
+                until_withdrawn(self.routed(request).await, withdrawn)
             }
             Ok(Sender::Client(caller)) => {
                 request.extensions_mut().insert(caller.clone());
                 let _present = self.presence.enter();
-                until_withdrawn(self.routed(request).await, &self.access, caller)
+                let access = self.access.clone();
+                let withdrawn = async move {
+                    access.withdrawn(&caller).await;
+                    note_withdrawn();
+                };
+                until_withdrawn(self.routed(request).await, withdrawn)
             }
         };
         match origin {
             Some(origin) => guard::shared(response, &origin),
             None => response,
+        }
+    }
+
+    fn refuse(&self, unknown: &Unknown, path: &str) -> Response {
+        let refused: &dyn std::fmt::Display = match unknown {
+            Unknown::Client(refused) => refused,
+            Unknown::Operator(refused) => refused,
+        };
+        if let Some(times) = self.refusals.unknown.due() {
+            tracing::info!(%refused, times, "a request was refused: nobody knows whose it is");
+            self.activity.note_unknown(path, refused.to_string(), times);
+        }
+        match unknown {
+            Unknown::Client(refused) => inbound::unauthorized(refused),
+            Unknown::Operator(refused) => api::refused(*refused),
         }
     }
 
@@ -102,7 +132,7 @@ impl Entrance {
         &self,
         peer: Peer,
         request: &Request,
-    ) -> Result<(Option<HeaderValue>, Result<Sender, Refused>), Response> {
+    ) -> Result<(Option<HeaderValue>, Result<Sender, Unknown>), Response> {
         let settings = self.access.settings();
         let passed = match self.reach {
             Reach::Network => guard::check(&settings, &self.refusals, request),
@@ -113,15 +143,16 @@ impl Entrance {
             Passed::Shared(origin) => Some(origin),
             Passed::Answered(response) => return Err(response),
         };
-        let path = request.uri().path();
-        let sender = if api::is_health(path) {
-            Ok(Sender::Nobody)
-        } else if self.reach == Reach::Local && api::is_operators(path) {
-            let operator = self.access.authenticate_operator(peer);
-            operator.map(Sender::Operator)
-        } else if inbound::is_endpoint(path) {
-            let caller = self.access.authenticate(&settings, request.headers(), peer);
-            caller.map(Sender::Client)
+        let (path, headers) = (request.uri().path(), request.headers());
+        let sender = if inbound::is_endpoint(path) {
+            let caller = self.access.authenticate(&settings, headers, peer);
+            caller.map(Sender::Client).map_err(Unknown::Client)
+        } else if api::is_operators(path) || (api::is_metrics(path) && !is_from_here(peer, headers))
+        {
+            let (access, method) = (&self.access, request.method());
+            let operator = access.authenticate_operator(&settings, peer, method, headers);
+            let operator = operator.map(|(caller, pass)| Sender::Operator(caller, pass));
+            operator.map_err(Unknown::Operator)
         } else {
             Ok(Sender::Nobody)
         };
@@ -129,9 +160,34 @@ impl Entrance {
     }
 
     async fn routed(&self, request: Request) -> Response {
-        let Ok(answer): Result<Response, Infallible> = self.routes.clone().call(request).await;
+        let path = request.uri().path();
+        let is_operators = match self.reach {
+            Reach::Network => api::is_below_api(path),
+            Reach::Local => !inbound::is_endpoint(path),
+        };
+        let routes = if is_operators {
+            &self.operators
+        } else {
+            &self.routes
+        };
+        let Ok(answer): Result<Response, Infallible> = routes.clone().call(request).await;
         answer
     }
+}
+
+/// Whether a request comes from a program of this machine which does not say that it passes it on for another.
+fn is_from_here(peer: Peer, headers: &HeaderMap) -> bool {
+    let is_local = match peer {
+        Peer::LocalSocket => true,
+        Peer::Network(address) => address.ip().to_canonical().is_loopback(),
+    };
+    let passes_on = |name: &str| {
+        name == "forwarded"
+            || name.starts_with("x-forwarded-")
+            || name == "x-real-ip"
+            || name == "via"
+    };
+    is_local && !headers.keys().any(|name| passes_on(name.as_str()))
 }
 
 /// Whether a request says of its body that it is too large: then none of it is read, and a client that waits to be told to go on
@@ -144,7 +200,7 @@ fn says_too_large(request: &Request) -> bool {
 
 /// The connection ends with it: what comes next on it is the body.
 fn too_large(path: &str) -> Response {
-    let mut response = if api::is_operators(path) {
+    let mut response = if api::is_below_api(path) {
         api::too_large()
     } else {
         inbound::too_large()

@@ -9,13 +9,14 @@ use crate::{api, config::Settings, log_limit::LogLimit, loopback::is_loopback};
 
 /// Headers that say what a request may do. Whoever else reads them may take another of two than we do. Those that repeat the body are
 /// held against it later.
-static ONCE: [HeaderName; 7] = [
+static ONCE: [HeaderName; 8] = [
     header::ORIGIN,
     header::AUTHORIZATION,
     header::CONTENT_TYPE,
     HeaderName::from_static("last-event-id"),
     HeaderName::from_static("mcp-protocol-version"),
     HeaderName::from_static("mcp-session-id"),
+    HeaderName::from_static("x-api-key"),
     HeaderName::from_static("x-forwarded-user"),
 ];
 

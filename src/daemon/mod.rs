@@ -1,5 +1,6 @@
 //! The composition root: builds every part, spawns every task, listens, and ends everything in order.
 
+mod beside;
 mod client_io;
 mod connections;
 mod data_folder;
@@ -230,6 +231,7 @@ pub async fn start(options: ServeOptions) -> Result<RunningDaemon, ServeError> {
         keeper,
         keeper_task,
         data_dir: data_dir.clone(),
+        places: options.places,
         lock,
         listeners,
         local,

@@ -8,11 +8,12 @@ use std::{
 };
 
 use axum::Router as HttpRouter;
-use tokio::{net::TcpListener, sync::watch, task::JoinSet, time::timeout};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     ServeError,
+    beside::{end_logins, hide_secrets, housekeeping, sweep, until},
     connections::ClientConnections,
     data_folder::FolderFiles,
     entrance::{Entrance, Reach},
@@ -31,15 +32,16 @@ use crate::{
     call_context::CallIds,
     catalog::{Catalog, CatalogTask, KnownServer},
     code_execution::Scripts,
-    config::{Keeper, KeeperTask, Settings},
+    config::{Keeper, KeeperTask, Places, Settings},
     gate::{self, Gate},
     inbound::{Inbound, Presence, Sessions},
     logging,
     management::{DaemonLocation, Management},
     memory_budget::MemoryBudget,
+    page,
     process::{self, ChildLedger, LoginPath},
     router::Router,
-    sealing::{KeptKey, SealingKey, SessionIds},
+    sealing::{API_KEY_FILE, KEY_FILE, KeptKey, SealingKey, SessionIds},
     session_records::{SessionRecords, SessionRecordsTask},
     upstream::{ConnectContext, Supervisor, Upstreams},
 };
@@ -53,14 +55,12 @@ const LAST_MOMENT: Duration = Duration::from_secs(2);
 /// How long the last records may take to be written.
 const LAST_RECORDS: Duration = Duration::from_secs(5);
 
-/// How often silent sessions are looked for.
-const HOUSEKEEPING: Duration = Duration::from_mins(10);
-
 /// What is there before anything runs.
 pub(super) struct DaemonParts {
     pub(super) keeper: Keeper,
     pub(super) keeper_task: KeeperTask,
     pub(super) data_dir: PathBuf,
+    pub(super) places: Places,
     pub(super) login_path: LoginPath,
     /// The program whose processes run scripts, if it is not this one.
     pub(super) script_program: Option<PathBuf>,
@@ -100,6 +100,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         keeper,
         keeper_task,
         data_dir,
+        places,
         login_path,
         script_program,
         lock,
@@ -115,20 +116,18 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         .map_err(|error| ServeError::failed("the ledger cannot be opened", &error))?;
     let (activity, activity_task) = Activity::new(data_dir.clone(), keeper.subscribe());
     let logins = Logins::new(&data_dir);
-    let connect_context = ConnectContext {
-        data_dir: data_dir.clone(),
-        ledger: ledger.clone(),
-        login_path: login_path.clone(),
-        activity: activity.clone(),
-        logins: logins.clone(),
-        keeper: Some(keeper.clone()),
-    };
-
     let (catalog, catalog_task) = open_catalog(&data_dir, &settings, lock_file, &activity);
     let (upstreams, mut supervisor) = Supervisor::new(
         keeper.subscribe(),
         catalog.clone(),
-        connect_context,
+        ConnectContext {
+            data_dir: data_dir.clone(),
+            ledger: ledger.clone(),
+            login_path: login_path.clone(),
+            activity: activity.clone(),
+            logins: logins.clone(),
+            keeper: Some(keeper.clone()),
+        },
         hurry.clone(),
     );
     let management = Management::new(
@@ -145,7 +144,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let (sessions, session_records) = sessions(&key, &data_dir, router.memory())?;
     let presence = sessions.presence().clone();
     let (calls, counted) = (CallIds::default(), sessions.clone());
-    let (access, access_task) = Access::new(keeper.subscribe());
+    let api_key = api_key(&data_dir)?;
+    let (access, access_task) = Access::new(keeper.subscribe(), Some(api_key.secret()));
     let inbound = Inbound::new(
         access.clone(),
         router.clone(),
@@ -157,9 +157,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let addresses = addresses_of(&listeners);
     let location = location_of(background, &data_dir, &addresses);
     let unanswered = router.clone().give_up_unanswered();
-    let api = Api::new(management, router, calls, location.clone(), move || {
-        counted.count()
-    });
+    let api = (management, router, access.clone(), calls);
+    let api = Api::new(api, (location.clone(), places), move || counted.count());
 
     let mut tasks = JoinSet::new();
     // What a daemon that was killed left behind goes first; new children may start meanwhile.
@@ -179,14 +178,10 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let mut records = JoinSet::new();
     records.spawn(activity_task.run(recording.clone()));
     tasks.spawn(access_task.run(ending.clone()));
-    let faces = Faces {
-        access: &access,
-        inbound: &inbound,
-        api: &api,
-        activity: &activity,
-    };
-    let faces = open_faces(&faces, listeners, local, &closing);
-    let files = keep_files(lock, &location, kept_key, (&mut tasks, &ending));
+    let served = (&access, &inbound, &api, &activity);
+    let faces = open_faces(served, listeners, local, &closing);
+    let keys = kept_key.into_iter().chain([api_key]).collect();
+    let files = keep_files(lock, &location, keys, (&mut tasks, &ending));
     let running = DaemonTasks {
         closing,
         ending,
@@ -207,11 +202,11 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
 fn keep_files(
     mut lock: DataLock,
     location: &DaemonLocation,
-    kept_key: Option<KeptKey>,
+    keys: Vec<KeptKey>,
     (tasks, ending): (&mut JoinSet<()>, &CancellationToken),
 ) -> FolderFiles {
     lock.note_address(location);
-    let files = FolderFiles::new(lock, kept_key);
+    let files = FolderFiles::new(lock, keys);
     tasks.spawn(files.clone().keep(ending.clone()));
     files
 }
@@ -278,9 +273,15 @@ fn session_key(
     if let Some(secret) = &settings.session_key {
         return Ok((SealingKey::of(secret), None));
     }
-    let kept = KeptKey::of_folder(data_dir)
+    let kept = KeptKey::of_folder(data_dir, KEY_FILE)
         .map_err(|error| ServeError::failed("the key of session ids cannot be kept", &error))?;
     Ok((kept.key(), Some(kept)))
+}
+
+/// The key of operators that counts where the settings have none.
+fn api_key(data_dir: &Path) -> Result<KeptKey, ServeError> {
+    KeptKey::of_folder(data_dir, API_KEY_FILE)
+        .map_err(|error| ServeError::failed("the API key cannot be kept", &error))
 }
 
 /// The table of sessions, with what is kept of them in this data folder.
@@ -295,52 +296,31 @@ fn sessions(
     Ok((sessions, records_task))
 }
 
-/// Keeps the secrets of the settings in force out of the log.
-async fn hide_secrets(mut settings: watch::Receiver<Arc<Settings>>, ending: CancellationToken) {
-    let changes = async {
-        while settings.changed().await.is_ok() {
-            let secrets = settings.borrow_and_update().secrets();
-            logging::hide(secrets);
-        }
-    };
-    ending.run_until_cancelled(changes).await;
-}
-
-/// What is served, and who it is served to.
-struct Faces<'a> {
-    access: &'a Access,
-    inbound: &'a Inbound,
-    api: &'a Api,
-    activity: &'a Activity,
-}
-
-/// TCP for clients behind the guard, the local socket for whoever owns the data folder.
+/// TCP for clients, and for operators who show that they are, behind the guard; the local socket for whoever owns the data folder.
 fn open_faces(
-    served: &Faces<'_>,
+    (access, inbound, api, activity): (&Access, &Inbound, &Api, &Activity),
     listeners: Vec<TcpListener>,
     local: Option<LocalSocket>,
     closing: &CancellationToken,
 ) -> JoinSet<()> {
-    let Faces {
-        access,
-        inbound,
-        api,
-        activity,
-    } = *served;
-    let entrance = |routes: HttpRouter, reach: Reach| {
+    let entrance = |routes: HttpRouter, operators: HttpRouter, reach: Reach| {
         Arc::new(Entrance {
             routes,
+            operators,
             access: access.clone(),
             presence: inbound.presence().clone(),
             reach,
             refusals: RefusalLines::default(),
             activity: activity.clone(),
+            closing: closing.clone(),
         })
     };
     let routes = inbound.routes().merge(api.health_routes());
+    let routes = routes.merge(api.page_routes()).merge(page::routes());
+    let routes = routes.merge(api.metrics_routes(activity.metrics()));
     let mut faces = JoinSet::new();
     let over_tcp = http::Served {
-        entrance: entrance(routes, Reach::Network),
+        entrance: entrance(routes, api.routes(), Reach::Network),
         connections: ClientConnections::within(process::raise_descriptor_limit()),
         memory: inbound.memory().clone(),
         closing: closing.clone(),
@@ -350,7 +330,7 @@ fn open_faces(
     }
     if let Some(socket) = local {
         let over_socket = http::Served {
-            entrance: entrance(api.routes().merge(inbound.local_routes()), Reach::Local),
+            entrance: entrance(inbound.local_routes(), api.routes(), Reach::Local),
             // Programs of the operator's own.
             connections: over_tcp.connections.others(),
             ..over_tcp
@@ -367,38 +347,6 @@ async fn see_off(inbound: Inbound, closing: CancellationToken) {
     closing.cancelled().await;
     if timeout(DRAIN, inbound.all_left()).await.is_err() {
         tracing::warn!("attached clients and lost streams were cut off after the grace");
-    }
-}
-
-async fn sweep(ledger: ChildLedger) {
-    match tokio::task::spawn_blocking(move || ledger.sweep()).await {
-        Ok(swept) => {
-            for (server, groups) in swept {
-                tracing::warn!(%server, groups, "processes that an earlier daemon left behind were ended");
-            }
-        }
-        Err(error) => {
-            tracing::warn!(%error, "looking for processes of an earlier daemon was cut short");
-        }
-    }
-}
-
-/// Renewals of tokens are waited for: one that is torn off may cost the login.
-async fn end_logins(logins: Logins, ending: CancellationToken) {
-    ending.cancelled().await;
-    logins.end().await;
-}
-
-async fn until(ending: CancellationToken, work: impl Future<Output = ()>) {
-    ending.run_until_cancelled(work).await;
-}
-
-async fn housekeeping(sessions: Sessions, ending: CancellationToken) {
-    loop {
-        tokio::select! {
-            () = ending.cancelled() => return,
-            () = tokio::time::sleep(HOUSEKEEPING) => sessions.forget_silent(),
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Ends the stream of a client whose credential does not count any more, however long it could have gone on.
+//! Ends the stream of whoever showed a credential that does not count any more, however long it could have gone on.
 
 use std::{
     pin::Pin,
@@ -10,8 +10,6 @@ use bytes::Bytes;
 use http::{HeaderValue, header};
 use hyper::body::{Body as HttpBody, Frame};
 
-use crate::access::{Access, Caller};
-
 /// The body of a stream.
 struct UntilWithdrawn {
     /// Dropped with the credential: whatever it is the answer to is withdrawn.
@@ -19,19 +17,27 @@ struct UntilWithdrawn {
     withdrawn: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-/// The same answer. One that is a stream ends when the caller's credential is withdrawn; any other is given to its end.
-pub(super) fn until_withdrawn(response: Response, access: &Access, caller: Caller) -> Response {
+/// The same answer. One that is a stream ends when this does, which is when the credential of its reader is withdrawn; any other is given
+/// to its end.
+pub(super) fn until_withdrawn(
+    response: Response,
+    withdrawn: impl Future<Output = ()> + Send + 'static,
+) -> Response {
     let events = HeaderValue::from_static("text/event-stream");
     if response.headers().get(header::CONTENT_TYPE) != Some(&events) {
         return response;
     }
-    let access = access.clone();
     response.map(|body| {
         Body::new(UntilWithdrawn {
             body: Some(body),
-            withdrawn: Box::pin(async move { access.withdrawn(&caller).await }),
+            withdrawn: Box::pin(withdrawn),
         })
     })
+}
+
+/// Says why a stream ends.
+pub(super) fn note_withdrawn() {
+    tracing::info!("a stream was ended: the credential of its reader does not count any more");
 }
 
 impl HttpBody for UntilWithdrawn {
@@ -47,9 +53,6 @@ impl HttpBody for UntilWithdrawn {
         };
         let polled = Pin::new(body).poll_frame(cx);
         if polled.is_pending() && self.withdrawn.as_mut().poll(cx).is_ready() {
-            tracing::info!(
-                "a stream was ended: the credential of its client does not count any more"
-            );
             self.body = None;
             return Poll::Ready(None);
         }

@@ -13,7 +13,10 @@ const CONFIGURATION: &str = "configuration";
 /// Whether credentials stand in the file itself. `known` is what it says with its references filled in.
 pub(super) fn has_secrets(file: &Path, known: &Settings) -> bool {
     let secrets = known.secrets();
-    fs::read_to_string(file).is_ok_and(|text| *secrets.masked(&text) != *text)
+    // A reference that leads to nothing stands for itself.
+    let without_references = |text: String| text.replace("${", "$ {");
+    let text = fs::read_to_string(file).map(without_references);
+    text.is_ok_and(|text| *secrets.masked(&text) != *text)
 }
 
 /// The file, and whether the daemon takes it as it stands.
@@ -71,9 +74,15 @@ mod tests {
     fn references_are_no_secrets_of_the_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let file = folder.path().join("mcp_config.json");
-        for (token, expected) in [("${A_TOKEN}", false), ("s3cret-value", true)] {
+        for (token, is_on, expected) in [
+            ("${A_TOKEN}", true, false),
+            // Nothing is filled in there.
+            ("${A_TOKEN}", false, false),
+            ("s3cret-value", true, true),
+            ("s3cret-value", false, true),
+        ] {
             let text = format!(
-                r#"{{ "mcpServers": {{ "a": {{ "url": "https://x.example/mcp", "headers": {{ "Authorization": "Bearer {token}" }} }} }} }}"#
+                r#"{{ "mcpServers": {{ "a": {{ "url": "https://x.example/mcp", "enabled": {is_on}, "headers": {{ "Authorization": "Bearer {token}" }} }} }} }}"#
             );
             fs::write(&file, &text).expect("writable");
             let surroundings = Surroundings {

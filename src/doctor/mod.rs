@@ -18,12 +18,13 @@ mod search_path;
 mod secrets;
 mod trial;
 
-use std::{env, fs::File, path::PathBuf, time::Duration};
+use std::{env, fs::File, time::Duration};
 
 use serde::Serialize;
 
 pub use self::finding::{DoctorFinding, DoctorSeverity};
 use crate::{
+    client_files::{ClientPlaces, OurAddress},
     config::Settings,
     daemon_client::{DaemonClient, DaemonError},
     management::{ConfigReport, Management, OverFiles, ServerList, StatusReport},
@@ -170,18 +171,17 @@ fn index(tools: usize, settings: &Settings) -> DoctorFinding {
 }
 
 fn named_by_clients(settings: &Settings, status: Option<&StatusReport>) -> Vec<DoctorFinding> {
-    let Some(home) = env::home_dir() else {
+    let Some(places) = ClientPlaces::of_process() else {
         return Vec::new();
     };
     let addresses = status.map(|status| status.location.listen.as_slice());
     let ports = addresses.unwrap_or_default().iter();
-    let served = clients::ServedHere {
-        listen: settings.listen,
-        ports: ports
-            .filter_map(|address| address.rsplit_once(':')?.1.parse().ok())
-            .collect(),
-        settings,
-    };
-    let folder = env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    clients::check(&home, &folder, &served)
+    let mut ports: Vec<u16> = ports
+        .filter_map(|address| address.rsplit_once(':')?.1.parse().ok())
+        .collect();
+    if ports.is_empty() {
+        ports.push(settings.listen.port());
+    }
+    let us = OurAddress { ports };
+    clients::check(&places, &clients::ServedHere { us, settings })
 }

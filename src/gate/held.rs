@@ -264,8 +264,8 @@ mod tests {
         }];
         let ledger = Arc::new(Ledger::default());
         let pins = ledger.follow(&server, &listed, PinPolicy::Hold, None, &mut |_| true, 7);
-        let snapshot = Snapshot::new(1, [(server.clone(), known)].into())
-            .with_pins([(server, Arc::new(pins))].into(), None);
+        let servers = [(server.clone(), known)].into();
+        let snapshot = Snapshot::judged(1, servers, [(server, Arc::new(pins))].into(), None);
         let entry = settings.servers.get("s").expect("the entry");
         hold(&snapshot, entry, &Thing::Resource(asked.into())).is_some()
     }

@@ -543,8 +543,8 @@ mod tests {
                 &mut |_| false,
                 7,
             );
-            let snapshot =
-                snapshot.with_pins([(server, Arc::new(pins))].into(), lock.map(Arc::new));
+            let pins = [(server, Arc::new(pins))].into();
+            let snapshot = Snapshot::judged(1, snapshot.servers, pins, lock.map(Arc::new));
             let rules = Rules::new(&settings, &snapshot);
             let asked = |tool| rules.decide(&Caller::named("anyone"), "s", &Target::tool(tool));
             [asked("a"), asked("b")].map(|decided| decided.map_err(|failure| failure.code))

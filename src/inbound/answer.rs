@@ -127,7 +127,7 @@ pub fn unauthorized(why: &Refused) -> Response {
     let error = bounds::of_ours(&failure);
     let mut response = rpc_error(StatusCode::UNAUTHORIZED, None, &error);
     let challenge = match why {
-        Refused::NoCredential | Refused::NotTheOperator => r#"Bearer realm="mcpproxy""#,
+        Refused::NoCredential => r#"Bearer realm="mcpproxy""#,
         Refused::UnknownToken => r#"Bearer realm="mcpproxy", error="invalid_token""#,
         Refused::BadHeader(_) => r#"Bearer realm="mcpproxy", error="invalid_request""#,
     };
@@ -158,5 +158,5 @@ pub(super) fn answered(status: StatusCode, answer: Answer) -> Response {
 
 /// What was sent is no JSON-RPC message.
 pub(super) fn malformed(error: &FrameError) -> Response {
-    rpc_error(StatusCode::BAD_REQUEST, None, &error.to_rpc_error())
+    rpc_error(StatusCode::BAD_REQUEST, error.id(), &error.to_rpc_error())
 }

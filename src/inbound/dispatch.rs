@@ -380,7 +380,7 @@ impl ServedClient {
         to_client: ClientSender,
     ) -> Work {
         match message {
-            Err(error) => Work::refused(None, &error.to_rpc_error()),
+            Err(error) => Work::refused(error.id(), &error.to_rpc_error()),
             Ok(Message::Request(request)) if &*request.method == method::INITIALIZE => {
                 let error = RpcError::invalid_request("initialize must not be part of a batch");
                 Work::refused(Some(&request.id), &error)

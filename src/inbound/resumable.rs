@@ -29,7 +29,7 @@ const KEPT: Duration = Duration::from_mins(1);
 /// Limit: events that are kept for a client that is not there, or that has read them.
 const EVENTS: usize = 512;
 
-/// Limit: their bytes. The last event alone may be larger.
+/// Limit: their bytes. The last event alone may be larger, until it was read and nothing more comes.
 const BYTES: usize = 4 << 20;
 
 /// Limit: the same while the budget is spent; and so many need no place in it.
@@ -99,6 +99,18 @@ impl Log {
                 self.next = self.next.max(self.first);
             }
         }
+        self.memory.hold(self.bytes.saturating_sub(BYTES_IN_NEED));
+    }
+
+    /// Whoever got all of a large answer does not come back for it.
+    fn let_go_of_large(&mut self) {
+        while self.bytes > BYTES
+            && let Some(event) = self.events.pop_front()
+        {
+            self.bytes -= event.len();
+            self.first += 1;
+        }
+        self.next = self.next.max(self.first);
         self.memory.hold(self.bytes.saturating_sub(BYTES_IN_NEED));
     }
 
@@ -251,6 +263,7 @@ impl ResumableReader {
                     }
                     None if log.over => {
                         log.finished.get_or_insert_with(Instant::now);
+                        log.let_go_of_large();
                         return None;
                     }
                     None => (),
@@ -346,6 +359,23 @@ mod tests {
         assert_eq!(read(&mut reader).len(), EVENTS);
         let large = with(3, BYTES);
         assert_eq!(read(&mut large.read_after(0)), [3]);
+    }
+
+    #[test]
+    fn a_large_answer_is_let_go_when_it_was_read() {
+        let memory = MemoryBudget::of(4 * BYTES);
+        let stream = Arc::new(Resumable::new(&memory, &StreamOf::Session));
+        stream.push(Bytes::from(vec![b'x'; 3 * BYTES]));
+        let mut reader = stream.read_after(0);
+        assert_eq!(read(&mut reader), [1]);
+        stream.end();
+        assert!(!memory.share().try_grow(2 * BYTES), "it may be lost yet");
+        assert!(matches!(reader.next().now_or_never(), Some(None)));
+        assert!(memory.share().try_grow(4 * BYTES), "all is given back");
+        assert!(matches!(
+            stream.read_after(0).next().now_or_never(),
+            Some(None)
+        ));
     }
 
     #[test]

@@ -150,7 +150,10 @@ impl Conversation {
             Line::TooLarge(id) => return self.requests.refuse(id.as_ref(), &too_large()).await,
         };
         match Unframed::read(&text, &self.no_messages) {
-            Err(error) => self.requests.refuse(None, &error.to_rpc_error()).await,
+            Err(error) => {
+                let refused = error.to_rpc_error();
+                self.requests.refuse(error.id(), &refused).await;
+            }
             Ok(Unframed::Batch(messages)) => self.requests.take_batch(messages).await,
             Ok(Unframed::One(message)) => self.requests.take(message).await,
         }

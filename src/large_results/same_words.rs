@@ -2,8 +2,8 @@
 
 use crate::{fingerprint::Fingerprint, wire::Raw};
 
-/// Whether every value of `structured` stands in the texts. Some servers wrap a value that is no object as the member `result`, and give
-/// each element of a list a text of its own.
+/// Whether every value of `structured` stands in the texts. Some servers wrap a value that is no object as the only member of one
+/// (`result`, `content`), and give each element of a list a text of its own.
 pub(super) fn says_the_same(structured: &Raw, texts: &[&str]) -> bool {
     if let [only] = texts
         && is_value(structured, only)
@@ -14,9 +14,6 @@ pub(super) fn says_the_same(structured: &Raw, texts: &[&str]) -> bool {
     let (Some(member), None) = (members.next(), members.next()) else {
         return false;
     };
-    if !member.is(structured.as_bytes(), "result") {
-        return false;
-    }
     let wrapped = structured.part(member.value);
     if let [only] = texts
         && is_said(&wrapped, only)
@@ -59,6 +56,8 @@ mod tests {
         );
         check(r#"{"a":[1,2.0]}"#, &[r#"{"a":[1,2]}"#], false);
         check(r#"{"result":"some text"}"#, &["some text"], true);
+        check(r#"{"content":"some text"}"#, &["some text"], true);
+        check(r#"{"content":"some text"}"#, &["some other text"], false);
         check(r#"{"result":[1,2]}"#, &["[1,2]"], true);
         check(
             r#"{"result":[{"a":1},"two"]}"#,

@@ -16,27 +16,35 @@ use crate::{
 };
 
 /// Who wants what.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct AccessQuestion {
     /// Who.
     pub subject: String,
     /// Its roles; those of its tokens where none are named.
+    #[serde(default)]
     pub roles: Vec<String>,
     /// The profile whose endpoint is used.
+    #[serde(default)]
     pub profile: Option<String>,
     /// Of what kind the thing is.
+    #[serde(default)]
     pub kind: AskedKind,
     /// Its server; none for a tool of our own.
+    #[serde(default)]
     pub server: Option<String>,
     /// The server's own name for it, or its URI.
     pub name: String,
 }
 
 /// What can be had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedKind {
     /// A tool of a server.
+    #[default]
     Tool,
     /// A prompt of a server.
     Prompt,
@@ -47,7 +55,7 @@ pub enum AskedKind {
 }
 
 /// Whether it may be had, and what says so.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct AccessVerdict {
     /// Who asks.
     pub subject: String,

@@ -24,7 +24,7 @@ const VERSION: u32 = 1;
 const LARGEST: u64 = 1 << 20;
 
 /// What became of an entry that agents changed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryReview {
     /// What of it holds the server.
     pub held_for: Vec<String>,
@@ -35,7 +35,7 @@ pub struct EntryReview {
 }
 
 /// One place of an entry that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct EntryChange {
     /// The key, as `env.NAME`.
     pub place: String,

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// What is known of a server and of everything that it lists.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Inspection {
     /// How it is.
     pub server: ServerRow,
@@ -58,7 +58,7 @@ pub struct Inspection {
 }
 
 /// One thing that a server lists.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct InspectedThing {
     /// `tool`, `prompt`, `resource`, `template` or `instructions`.
     pub kind: String,
@@ -104,7 +104,7 @@ pub struct InspectedThing {
 }
 
 /// What the scanner found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownFinding {
     /// The rule.
     pub rule: String,
@@ -136,7 +136,7 @@ impl From<Finding> for ShownFinding {
 }
 
 /// What a person approves of a server.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalBody {
     /// [`Inspection::seen`] of what was reviewed.

@@ -15,7 +15,7 @@ pub const LEFT_OUT_STEP: &str =
     "correct the definitions in the server, or tell its authors; the others work";
 
 /// Definitions that were left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LeftOut {
     /// How many.
     pub count: usize,

@@ -18,6 +18,7 @@ mod health;
 mod inspection;
 mod left_out;
 mod loader_variables;
+mod log_following;
 mod login;
 mod operator_hints;
 mod over_daemon;
@@ -26,6 +27,7 @@ mod parameters;
 mod patching;
 mod pointing_values;
 mod reviewed_settings;
+mod secrets;
 mod server_logs;
 mod server_state;
 mod servers;
@@ -34,6 +36,7 @@ mod tools;
 mod trusting;
 mod without_values;
 mod writing;
+mod written_config;
 
 use std::{path::Path, sync::Arc};
 
@@ -45,15 +48,18 @@ pub use self::{
     health::{HealthReport, UnhealthyServer},
     inspection::{ApprovalBody, InspectedThing, Inspection, ShownFinding, approver},
     left_out::{LEFT_OUT_STEP, LeftOut},
+    log_following::FollowedLog,
     login::{LoginProgress, LoginStarted},
     over_daemon::{COUNTS_AFTER_RESTART, OverDaemon},
     over_files::{ConfigReport, Exposure, OverFiles},
     parameters::ShownParameter,
+    secrets::{SECRET_NAMES, SecretList, SecretRow, SecretUses, secret_list, secret_value},
     server_logs::{last_lines, last_lines_before},
     server_state::ServerState,
     servers::{Enabled, LogLines, ServerChange, ServerDetails, ServerList, ServerRow},
-    status::{DaemonLocation, ServerCounts, StatusReport},
+    status::{DaemonLocation, PageLink, ServerCounts, StatusReport},
     tools::{ShownTool, ToolList, ToolRow},
+    written_config::WrittenConfig,
 };
 use crate::{catalog::Snapshot, config::Settings, error_code::Failure};
 

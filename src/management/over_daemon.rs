@@ -99,6 +99,11 @@ impl Management {
         self.0.keeper.settings()
     }
 
+    /// How much the activity log has taken in since the daemon began.
+    pub fn records_noted(&self) -> u64 {
+        self.0.activity.noted()
+    }
+
     /// What of the file counts only after a restart, each in a sentence.
     pub(super) fn restart_needed(&self) -> Vec<String> {
         let keys = self.0.keeper.needs_restart();

@@ -42,7 +42,7 @@ enum ServedLock {
 }
 
 /// What a check of the configuration file found.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ConfigReport {
     /// The file.
     pub config_file: String,

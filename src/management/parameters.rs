@@ -10,7 +10,7 @@ const MOST: usize = 200;
 const DEEPEST: usize = 6;
 
 /// One parameter of a tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownParameter {
     /// Its name; inside of others with theirs before it: `filter.since`, `items[].id`.
     pub name: String,

@@ -13,7 +13,7 @@ use crate::{
 const LATEST: usize = 200;
 
 /// How the connection to a server is, in the words that every face shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub enum ServerState {
     /// Not connected: asleep until the next call, or switched off, or held.
     Disconnected,

@@ -24,14 +24,14 @@ use crate::{
 };
 
 /// The servers of the configuration, by name.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerList {
     /// One row each, broken entries included.
     pub servers: Vec<ServerRow>,
 }
 
 /// One server as listings show it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerRow {
     /// The name, as written in the configuration where it is no good one.
     pub name: String,
@@ -69,7 +69,7 @@ pub struct ServerRow {
 }
 
 /// What came of a change.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerChange {
     /// The server as it is now; of a removed one, as it was.
     pub server: ServerRow,
@@ -82,7 +82,7 @@ pub struct ServerChange {
 }
 
 /// What a server wrote to its stderr.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct LogLines {
     /// The last lines, oldest first.
     pub lines: Vec<String>,
@@ -95,7 +95,7 @@ pub struct LogLines {
 }
 
 /// All that is known of one server.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ServerDetails {
     /// How it is.
     pub server: ServerRow,

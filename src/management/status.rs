@@ -1,6 +1,10 @@
 //! The daemon as a whole.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
+    time::Duration,
+};
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +16,7 @@ use crate::{
 };
 
 /// The answer of `GET /api/v1/status`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct StatusReport {
     /// The daemon's version.
     pub version: String,
@@ -57,7 +61,7 @@ pub struct StatusReport {
 }
 
 /// Where a daemon is. It does not change while it runs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct DaemonLocation {
     /// The data folder in use.
     pub data_dir: PathBuf,
@@ -76,8 +80,31 @@ pub struct DaemonLocation {
     pub ends_after_idle_seconds: Option<u64>,
 }
 
+impl DaemonLocation {
+    /// Where a browser of this machine finds the page, unless only the local socket is served.
+    pub fn page_base(&self) -> Option<String> {
+        let mut address: SocketAddr = self.listen.first()?.parse().ok()?;
+        if address.ip().is_unspecified() {
+            address.set_ip(match address.ip() {
+                IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+            });
+        }
+        Some(format!("http://{address}"))
+    }
+}
+
+/// The answer of `POST /api/v1/ui/links`.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct PageLink {
+    /// The address that logs one browser in, once.
+    pub url: String,
+    /// How long it works.
+    pub expires_in_seconds: u64,
+}
+
 /// How many servers there are.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ServerCounts {
     /// Switched on and sound.
@@ -103,6 +130,31 @@ pub struct ServerCounts {
 }
 
 impl ServerCounts {
+    /// How many servers are in each state.
+    pub fn by_state(&self) -> [(&'static str, usize); 7] {
+        let Self {
+            ready,
+            asleep,
+            connecting,
+            authenticating,
+            error,
+            disabled,
+            quarantined,
+            configured: _,
+            connected: _,
+            total: _,
+        } = *self;
+        [
+            ("ready", ready),
+            ("asleep", asleep),
+            ("connecting", connecting),
+            ("authenticating", authenticating),
+            ("error", error),
+            ("disabled", disabled),
+            ("quarantined", quarantined),
+        ]
+    }
+
     fn of(rows: &[ServerRow], configured: usize, connected: usize) -> Self {
         let standing = |standing| rows.iter().filter(move |row| row.standing() == standing);
         let count = |state| {

@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Tools, by server and then in the server's order.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolList {
     /// How many there are.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub struct ToolList {
 }
 
 /// One tool in a listing.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolRow {
     /// `server:tool`.
     pub name: String,
@@ -44,6 +44,7 @@ pub struct ToolRow {
     #[serde(default)]
     pub description: String,
     /// The server's annotations, as they are.
+    #[schemars(with = "Option<serde_json::Value>")]
     pub annotations: Option<Raw>,
     /// Whether clients may call it.
     pub callable: bool,
@@ -55,7 +56,7 @@ pub struct ToolRow {
 }
 
 /// One tool with its whole definition.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ShownTool {
     /// `server:tool`.
     pub name: String,
@@ -70,6 +71,7 @@ pub struct ShownTool {
     /// Why not.
     pub reason: Option<String>,
     /// The definition as the server gave it, without the values of references that it repeats.
+    #[schemars(with = "serde_json::Value")]
     pub definition: Raw,
 }
 

@@ -16,7 +16,12 @@ use super::{
     log_file::{LogFile, remove_all},
     run_mark::run_mark,
 };
-use crate::{names::ServerName, secret::Secrets, sync::Guarded};
+use crate::{
+    config::{is_harmless, mask_text_of_strangers},
+    names::ServerName,
+    secret::Secrets,
+    sync::Guarded,
+};
 
 /// Limit: the lines kept in memory.
 const LINES: usize = 500;
@@ -72,8 +77,8 @@ impl StderrLog {
         last.lines.iter().skip(skipped).cloned().collect()
     }
 
-    /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied. Secrets are masked
-    /// in memory and in the file. What is written stands below a line that says when this began.
+    /// Reads to the end of the stream. Never waits for anything but the stream, so the child's pipe is always emptied. Secrets, and what looks like
+    /// one, are masked in memory and in the file. What is written stands below a line that says when this began.
     pub(super) async fn follow(&self, mut stderr: impl AsyncRead + Unpin, secrets: &Secrets) {
         let mut cutter = LineCutter::default();
         let mut chunk = Vec::with_capacity(CHUNK);
@@ -95,6 +100,12 @@ impl StderrLog {
     fn add(&self, mark: &mut Option<String>, lines: &mut Vec<String>, secrets: &Secrets) {
         for line in lines.iter_mut() {
             if let Cow::Owned(masked) = secrets.masked(line) {
+                *line = masked;
+            }
+            // Servers write tokens that we do not know, too. A flood of lines is looked at quickly.
+            if !is_harmless(line)
+                && let Cow::Owned(masked) = mask_text_of_strangers(line)
+            {
                 *line = masked;
             }
         }

@@ -3,6 +3,7 @@
 use super::{Router, definitions::renamed};
 use crate::{
     access::Caller,
+    approvals::ThingKind,
     catalog::{OfferedTemplate, Owner, fits, literal_length},
     error_code::{ErrorCode, Failure},
     names::ServerName,
@@ -16,19 +17,30 @@ impl Router {
         let is_there = |server: &ServerName, uri: &str| {
             self.is_in_profile(caller, server, &Target::resource(uri))
         };
-        if let Some(owner) = snapshot.offered_resource(uri)
-            && is_there(&owner.server, &owner.uri)
-        {
+        let listed = snapshot.offered_resource(uri);
+        let listed = listed.filter(|owner| is_there(&owner.server, &owner.uri));
+        // What nobody may have takes nothing from what is in use, but an alias is nobody else's.
+        let gives_way = |owner: &Owner| {
+            let server = owner.server.as_str();
+            *owner.uri == *uri && snapshot.hides(server, ThingKind::Resource, uri)
+        };
+        if let Some(owner) = listed.filter(|owner| !gives_way(owner)) {
             return Ok(owner.clone());
         }
+        let is_in_use = |template: &OfferedTemplate<'_>| {
+            let own = template.own_uri(&template.offered);
+            !snapshot.hides(template.server.as_str(), ThingKind::Template, &own)
+        };
         let mut fitting = snapshot
             .offered_templates()
             .filter(|template| template.offered == uri || fits(&template.offered, uri))
-            .filter(|template| is_there(template.server, uri));
-        // What describes it as an alias of its server's wins: aliases are nobody else's. Then the most specific template: the one with the
-        // most literal text; then the first server by name.
+            .filter(|template| is_there(template.server, uri))
+            .filter(|template| listed.is_none() || is_in_use(template));
+        // What describes it as an alias of its server's wins. Then what is in use; then the most specific template: the one with the most
+        // literal text; then the first server by name.
         let rank = |template: &OfferedTemplate<'_>| {
-            (template.is_alias(), literal_length(&template.offered))
+            let literal = literal_length(&template.offered);
+            (template.is_alias(), is_in_use(template), literal)
         };
         let best = fitting.next().map(|first| {
             fitting.fold(first, |best, next| {
@@ -39,12 +51,13 @@ impl Router {
                 }
             })
         });
-        match best {
-            Some(template) => Ok(Owner {
+        match (best, listed) {
+            (Some(template), _) => Ok(Owner {
                 server: template.server.clone(),
                 uri: template.own_uri(uri),
             }),
-            None => Err(Failure::new(
+            (None, Some(held)) => Ok(held.clone()),
+            (None, None) => Err(Failure::new(
                 ErrorCode::UnknownResource,
                 format!("Resource not found: {uri:?}"),
                 "Look the URI up in the list of resources and resource templates.",

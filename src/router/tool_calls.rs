@@ -161,7 +161,11 @@ impl Router {
         let decide = || gate.admit_as(&context.caller, variant, server, tool);
         let admitted = self.admit_awake(server, decide).await?;
         let edits = [
-            ("arguments", arguments.map_or(Edit::Remove, Edit::Set)),
+            // Servers that hold arguments against a schema refuse a call without any.
+            (
+                "arguments",
+                Edit::Set(arguments.unwrap_or_else(Raw::empty_object)),
+            ),
             NOT_AS_A_TASK,
         ];
         let request = ForwardRequest {

@@ -16,8 +16,11 @@ use ring::{
 use super::{ALGORITHM, SealedFor, Sealer};
 use crate::{secret::Secret, storage};
 
-/// The name of the file with the key, in the data folder.
+/// The name of the file with the key of session ids, in the data folder.
 pub const KEY_FILE: &str = "session_key";
+
+/// The name of the file with the key of operators.
+pub const API_KEY_FILE: &str = "api_key";
 
 /// Bytes of a key that we make.
 const BYTES: usize = 32;
@@ -28,7 +31,7 @@ const LONGEST_FILE: u64 = 4096;
 /// The key. Whatever is sealed has a key of its own that is derived from it.
 pub struct SealingKey(Prk);
 
-/// A key that we made, and the file that keeps it.
+/// A secret that we made, and the file that keeps it.
 pub struct KeptKey {
     secret: Secret,
     file: PathBuf,
@@ -51,9 +54,9 @@ impl SealingKey {
 }
 
 impl KeptKey {
-    /// The key that is kept in this folder; the first time it is made. A file that holds none is set aside.
-    pub fn of_folder(data_dir: &Path) -> io::Result<Self> {
-        let file = data_dir.join(KEY_FILE);
+    /// The secret that is kept in this folder under this name; the first time it is made. A file that holds none is set aside.
+    pub fn of_folder(data_dir: &Path, name: &str) -> io::Result<Self> {
+        let file = data_dir.join(name);
         match read(&file) {
             Ok(Some(secret)) => return Ok(Self { secret, file }),
             Ok(None) => {
@@ -61,23 +64,25 @@ impl KeptKey {
                 fs::rename(&file, &aside)?;
                 tracing::warn!(
                     file = %aside.display(),
-                    "the key of session ids is damaged and was set aside; open sessions begin anew"
+                    "the key in this file is damaged and was set aside; another one is made, and what the old one opened does not open"
                 );
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => (),
             Err(error) => return Err(error),
         }
-        let mut key = [0; BYTES];
-        let filled = SystemRandom::new().fill(&mut key);
-        filled.map_err(|_| io::Error::other("the system has no random bytes"))?;
-        let secret = Secret::new(BASE64_URL_SAFE_NO_PAD.encode(key));
+        let secret = random_secret()?;
         storage::write_atomically(&file, secret.reveal().as_bytes())?;
         Ok(Self { secret, file })
     }
 
-    /// The key.
+    /// What seals with it.
     pub fn key(&self) -> SealingKey {
         SealingKey::of(&self.secret)
+    }
+
+    /// The secret itself.
+    pub fn secret(&self) -> &Secret {
+        &self.secret
     }
 
     /// Writes the file again where somebody removed it. Blocks.
@@ -87,6 +92,14 @@ impl KeptKey {
         }
         storage::write_atomically(&self.file, self.secret.reveal().as_bytes())
     }
+}
+
+/// A text that nobody can guess, of characters that addresses and headers have as they are.
+pub fn random_secret() -> io::Result<Secret> {
+    let mut key = [0; BYTES];
+    let filled = SystemRandom::new().fill(&mut key);
+    filled.map_err(|_| io::Error::other("the system has no random bytes"))?;
+    Ok(Secret::new(BASE64_URL_SAFE_NO_PAD.encode(key)))
 }
 
 /// What a file holds; `None` if that is no key of ours.
@@ -111,7 +124,7 @@ mod tests {
     fn a_key_is_made_once_and_a_damaged_one_is_set_aside() {
         let folder = tempfile::tempdir().expect("a folder");
         let sealer = || {
-            let kept = KeptKey::of_folder(folder.path()).expect("a folder of ours");
+            let kept = KeptKey::of_folder(folder.path(), KEY_FILE).expect("a folder of ours");
             kept.key().sealer(SealedFor::SessionId)
         };
         let text = sealer().seal(b"x", &[]).expect("there are random bytes");

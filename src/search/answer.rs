@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::{Found, FoundTool, Search, run, signature::signature};
+use super::{Found, FoundTool, Search, WholeList, run, signature::signature};
 use crate::{
     access::Caller,
-    catalog::{LONGEST_QUERY, Snapshot},
+    catalog::{LONGEST_QUERY, Snapshot, WordShare},
     config::Settings,
     error_code::Failure,
     wire::Raw,
@@ -37,28 +37,53 @@ impl Detail {
 /// Limit: characters of a description that a compact answer gives.
 const BEGINNING: usize = 160;
 
-#[derive(Serialize)]
-struct Answer<'a> {
+/// What was found, as faces show it.
+#[derive(Serialize, schemars::JsonSchema)]
+pub struct SearchAnswer<'a> {
     tools: Vec<Row<'a>>,
     query: &'a str,
     total: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     notice: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    listed: Option<WholeList>,
 }
 
-#[derive(Serialize)]
+/// Why a tool has its score: the shares of all words add up to it.
+#[derive(Serialize, schemars::JsonSchema)]
+struct Why<'a> {
+    words: Vec<WordWhy<'a>>,
+}
+
+/// What one word adds, by the field in which it stands.
+#[derive(Serialize, schemars::JsonSchema)]
+struct WordWhy<'a> {
+    word: &'a str,
+    has: bool,
+    name: f64,
+    description: f64,
+    parameters: f64,
+    server: f64,
+}
+
+#[derive(Serialize, schemars::JsonSchema)]
+#[schemars(rename = "FoundTool")]
 struct Row<'a> {
     name: String,
     server: &'a str,
     description: &'a str,
     #[serde(rename = "inputSchema", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     input_schema: Option<Raw>,
     #[serde(skip_serializing_if = "Option::is_none")]
     signature: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Value>")]
     annotations: Option<Raw>,
     score: f64,
     call_with: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<Why<'a>>,
 }
 
 /// Searches lists that no daemon has in hand.
@@ -83,13 +108,14 @@ pub(super) fn of(found: &Found, settings: &Settings, query: &str, detail: Detail
     // No more than was read of it.
     let end = query.char_indices().nth(LONGEST_QUERY);
     let query = end.and_then(|(end, _)| query.get(..end)).unwrap_or(query);
-    Raw::author(&Answer {
+    Raw::author(&SearchAnswer {
         tools: rows
             .map(|(i, tool)| row(tool, detail, i < schemas))
             .collect(),
         query,
         total: found.total,
         notice: found.notice.as_deref(),
+        listed: found.listed,
     })
 }
 
@@ -109,7 +135,30 @@ fn row(found: &FoundTool, detail: Detail, with_schema: bool) -> Row<'_> {
         annotations: tool.definition.get("annotations").filter(Raw::is_object),
         score: rounded(found.score),
         call_with: format!("call_tool_{}", found.call_with.as_str()),
+        why: found.why.as_deref().map(why),
     }
+}
+
+fn why(words: &[WordShare]) -> Why<'_> {
+    let words = words.iter().map(|one| {
+        let [name, description, parameters, server] = one.shares.map(share);
+        WordWhy {
+            word: &one.word,
+            has: one.has,
+            name,
+            description,
+            parameters,
+            server,
+        }
+    });
+    Why {
+        words: words.collect(),
+    }
+}
+
+/// Four digits, as scores have.
+fn share(share: f32) -> f64 {
+    (f64::from(share) * 10_000.0).round() / 10_000.0
 }
 
 /// The first line, or as much of it as is worth reading in a list.

@@ -61,6 +61,7 @@ impl ToolSearch {
             matching: Matching::Any,
             server: None,
             up_to: Variant::Destructive,
+            explained: false,
         };
         let found = self.search_here(caller, &search, stop).unwrap_or_default();
         for tool in found.tools {

@@ -10,14 +10,16 @@ mod typed_signature;
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 pub use self::{
-    answer::{Detail, search_lists},
+    answer::{Detail, SearchAnswer, search_lists},
     typed_signature::typed_signature,
 };
 use self::{notice::Absent, run::SearchState};
 use crate::{
     access::Caller,
-    catalog::{Catalog, Matching, Query, ServerCatalog, Tool},
+    catalog::{Catalog, Matching, Query, ServerCatalog, Tool, WordShare},
     error_code::{ErrorCode, Failure},
     gate::{Gate, Moment, Variant},
     long_work::{LongWork, Stop},
@@ -39,6 +41,8 @@ pub struct Search {
     pub server: Option<String>,
     /// Only tools that are called with this variant or a milder one.
     pub up_to: Variant,
+    /// Whether it is said why each tool stands where it does.
+    pub explained: bool,
 }
 
 /// What a search found.
@@ -50,6 +54,17 @@ pub struct Found {
     pub total: usize,
     /// What the caller should know: where more may be, and what is held back.
     pub notice: Option<String>,
+    /// How much all tools are that the caller may call, where that is to be explained.
+    pub listed: Option<WholeList>,
+}
+
+/// How much a list of all tools would be.
+#[derive(Debug, Clone, Copy, Serialize, schemars::JsonSchema)]
+pub struct WholeList {
+    /// How many tools.
+    pub tools: usize,
+    /// How many bytes their definitions have.
+    pub characters: usize,
 }
 
 /// One tool that was found.
@@ -63,6 +78,8 @@ pub struct FoundTool {
     pub score: f32,
     /// The variant to call it with.
     pub call_with: Variant,
+    /// What each word of the query adds to its score, where that is to be explained.
+    pub why: Option<Vec<WordShare>>,
 }
 
 impl FoundTool {

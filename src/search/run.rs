@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Found, FoundTool, Search, notice};
+use super::{Found, FoundTool, Search, WholeList, notice};
 use crate::{
     access::Caller,
     catalog::{Matching, Query, Searcher, Snapshot, Writer},
@@ -82,7 +82,41 @@ impl SearchState<'_> {
         if query.was_cut {
             found.add_notice(notice::TOO_LONG);
         }
+        found.listed = search.explained.then(|| self.listed());
         Ok(found)
+    }
+
+    /// Says of what was found what each word adds to its score.
+    fn explain(&self, query: &Query, found: &mut Found) -> Result<(), Failure> {
+        let places = found.tools.iter();
+        let places: Vec<(&str, usize)> = places
+            .map(|tool| (tool.server.server.as_str(), tool.place))
+            .collect();
+        let explained = self.searcher.explain(query, &places);
+        let explained = explained.map_err(|error| failed(&error))?;
+        for (tool, why) in found.tools.iter_mut().zip(explained) {
+            tool.why = Some(why);
+        }
+        Ok(())
+    }
+
+    /// How much it would be to list every tool that the caller may call.
+    fn listed(&self) -> WholeList {
+        let rules = self.rules();
+        let mut listed = WholeList {
+            tools: 0,
+            characters: 0,
+        };
+        for (name, server) in &self.snapshot.servers {
+            for tool in &server.tools {
+                let target = Target::tool(&tool.name);
+                if rules.decide(self.caller, name.as_str(), &target).is_ok() {
+                    listed.tools += 1;
+                    listed.characters += tool.definition.as_str().len();
+                }
+            }
+        }
+        listed
     }
 
     /// Whether a person asks, who is told what to type.
@@ -143,8 +177,12 @@ impl SearchState<'_> {
                     place: hit.place,
                     score: hit.score,
                     call_with,
+                    why: None,
                 });
             }
+        }
+        if search.explained {
+            self.explain(query, &mut found)?;
         }
         let missing = hits.words_but(words);
         if found.total > 0 && !missing.is_empty() {

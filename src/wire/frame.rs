@@ -66,7 +66,12 @@ pub enum FrameError {
     /// JSON, but no message of JSON-RPC 2.0.
     #[error("{0}")]
     NotAMessage(Cow<'static, str>),
+    /// A message that nests too deep, with the id of it that waits for an answer.
+    #[error("{TOO_DEEP}")]
+    TooDeep(Option<Id>),
 }
+
+const TOO_DEEP: &str = "it nests deeper than 512 levels";
 
 impl FrameError {
     /// The JSON-RPC error to answer with.
@@ -74,6 +79,15 @@ impl FrameError {
         match self {
             Self::NotJson(error) => RpcError::parse_error(error),
             Self::NotAMessage(why) => RpcError::invalid_request(why),
+            Self::TooDeep(_) => RpcError::invalid_request(TOO_DEEP),
+        }
+    }
+
+    /// Whose answer that is: without it a client on a pipe would wait for its answer for ever.
+    pub fn id(&self) -> Option<&Id> {
+        match self {
+            Self::TooDeep(id) => id.as_ref(),
+            Self::NotJson(_) | Self::NotAMessage(_) => None,
         }
     }
 }
@@ -208,7 +222,9 @@ fn strict(frame: &Bytes) -> Result<Message, FrameError> {
     } else {
         let envelope = thoroughly(frame)?;
         if check::is_deeper_than(frame, check::DEEPEST) {
-            return Err(not_a_message("it nests deeper than 512 levels"));
+            let is_request = envelope.method.is_some();
+            let id = envelope.id.as_ref().filter(|_| is_request);
+            return Err(FrameError::TooDeep(id.and_then(Id::from_raw)));
         }
         envelope
     };
@@ -393,6 +409,9 @@ mod tests {
             let said = parsed.as_ref().err().map(ToString::to_string);
             let expected = (!is_fine).then(|| "it nests deeper than 512 levels".to_owned());
             assert_eq!(said, expected, "{depth}");
+            let waiting = parsed.as_ref().err().and_then(FrameError::id);
+            let waiting = waiting.map(|id| id.as_str().to_owned());
+            assert_eq!(waiting, (!is_fine).then(|| "1".to_owned()), "{depth}");
             let batch = Bytes::from(format!("[{}]", message(depth)));
             let (members, _) = parse_client(&batch).expect("a batch");
             assert_eq!(members[0].is_ok(), is_fine, "{depth}");

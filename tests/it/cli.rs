@@ -3,8 +3,10 @@
 mod calls;
 mod checks;
 mod completions;
+mod connecting;
 mod doctor;
 mod files;
+mod importing;
 mod logs;
 mod outcomes;
 mod patching;
@@ -12,6 +14,7 @@ mod playback;
 mod service;
 mod service_run;
 mod serving;
+mod setting_up;
 mod through_the_daemon;
 
 use std::{
@@ -219,7 +222,11 @@ fn wrong_usage_ends_with_2_and_help_with_0() {
         place.run(help).ended(0).shows(&["Usage: mcpproxy"]);
     }
     let version = concat!("mcpproxy ", env!("CARGO_PKG_VERSION"));
-    place.run(&["--version"]).ended(0).shows(&[version]);
+    place.run(&["-V"]).ended(0).shows(&[version]);
+    place
+        .run(&["--version"])
+        .ended(0)
+        .shows(&[version, "commit ", "2024-11-05, ", ", 2026-07-28"]);
 }
 
 #[test]

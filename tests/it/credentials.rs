@@ -115,7 +115,9 @@ async fn readable(daemon: &DaemonProcess) -> Vec<String> {
 async fn secrets_are_masked_wherever_servers_repeat_them() {
     let refusing = repeating().await;
     let upstream = FakeUpstream::stdio()
-        .complaint("the key is REFSECRET99, the token LITERAL-77")
+        .complaint(
+            "the key is REFSECRET99, the token LITERAL-77, and ghp_0123456789abcdef a stranger's",
+        )
         .start()
         .await;
     let env = json!({ "env": { "NAME": "${UP_SECRET}", "MY_TOKEN": "LITERAL-77" } });

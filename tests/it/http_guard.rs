@@ -196,16 +196,6 @@ async fn there_is_no_authorization_server_to_be_found() {
 }
 
 #[tokio::test]
-async fn the_operators_api_is_nowhere_to_be_found_over_tcp() {
-    let (_upstream, daemon) = daemon().await;
-    for path in ["/api/v1/status", "/api/v1/servers", "/api/"] {
-        let answer = daemon.get(path).await;
-        assert_eq!(answer.status, 404, "{path}");
-        assert_eq!(answer.json()["error"], "not_found", "{path}");
-    }
-}
-
-#[tokio::test]
 async fn methods_that_do_not_fit_are_told_what_does() {
     let (_upstream, daemon) = daemon().await;
     for path in ["/mcp", "/mcp/all", "/mcp/server/up"] {

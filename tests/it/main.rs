@@ -25,7 +25,9 @@ mod connections;
 mod continued_sessions;
 mod credentials;
 mod demo_server;
+mod documented_tools;
 mod examples;
+mod explained_search;
 mod failures;
 mod fuzz_corpus;
 mod gate;
@@ -41,19 +43,25 @@ mod lifecycle;
 mod list_changes;
 mod logs;
 mod managing;
+mod metrics;
 mod modern_clients;
 mod modern_upstreams;
 mod native;
 #[cfg(unix)]
 mod oauth;
 mod operator_log;
+#[cfg(unix)]
+mod operators;
 mod order;
+mod page;
 mod progress;
 mod prompts_and_resources;
 mod proxy;
 mod questions;
 mod real_peers;
 mod reload;
+#[cfg(unix)]
+mod rest;
 mod resuming;
 mod scanner;
 mod scope;

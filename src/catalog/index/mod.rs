@@ -11,7 +11,7 @@ mod terms;
 mod texts;
 mod writer;
 
-pub use searcher::{Hit, Hits, Searcher};
+pub use searcher::{Hit, Hits, Searcher, WordShare};
 pub use writer::{IndexChanges, Writer};
 
 /// The index failed. It is kept in memory, so this is a fault of the program, not of a disk.

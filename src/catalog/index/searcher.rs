@@ -1,11 +1,15 @@
 //! Searches one published state of the index: sums the scores of the postings of every term, ranks across fields, and yields hits in
 //! order, as many as the caller takes.
 
+mod explaining;
+
 use std::{
     cmp::{Ordering, Reverse},
     collections::{BinaryHeap, HashMap, HashSet},
     sync::Arc,
 };
+
+pub use explaining::WordShare;
 
 use super::{
     IndexError, Matching,

@@ -1,23 +1,51 @@
 //! Records as rows for a glance: which are shown, and what of them. Reads nothing.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::{activity::ActivityRecord, cli::output};
 
-/// A call that a tool of ours made says what that one came to, so the record of the tool itself is left out unless all are wanted.
+/// What the names of the tools begin with that make one call and nothing else.
+const CALLS_ONE: &str = "call_tool";
+
+/// A record, and what is known of where it came from.
+#[derive(Clone, Copy)]
+pub(super) struct ShownRecord<'a> {
+    pub(super) record: &'a ActivityRecord,
+    /// The tool of ours that made the call.
+    through: Option<&'a str>,
+}
+
+/// A call that `call_tool` or one of its variants made says what that one came to, so the record of the tool itself is left out unless all
+/// are wanted.
 pub(super) fn shown(
     records: &[ActivityRecord],
     all: bool,
-) -> impl Iterator<Item = &ActivityRecord> {
+) -> impl Iterator<Item = ShownRecord<'_>> {
+    let tools = records.iter().filter_map(|record| {
+        let is_ours = record.server.is_none();
+        let tool = record.tool.as_deref().filter(|_| is_ours)?;
+        Some(((record.run, record.call.as_deref()?), tool))
+    });
+    let tools: HashMap<(u64, &str), &str> = tools.collect();
     let made = records.iter().filter_map(|record| {
         let parent = record.parent.as_deref()?;
         is_made_by_tool(record).then_some(())?;
         Some((record.run, parent, record.outcome.as_str()))
     });
     let made: HashSet<(u64, &str, &str)> = if all { HashSet::new() } else { made.collect() };
-    records.iter().filter(move |record| {
-        let call = record.call.as_deref();
-        call.is_none_or(|call| !made.contains(&(record.run, call, record.outcome.as_str())))
+    let is_left_out = move |record: &ActivityRecord| {
+        let calls_one = record
+            .tool
+            .as_ref()
+            .is_some_and(|t| t.starts_with(CALLS_ONE));
+        let call = record.call.as_deref().filter(|_| calls_one);
+        call.is_some_and(|call| made.contains(&(record.run, call, record.outcome.as_str())))
+    };
+    let shown = records.iter().filter(move |record| !is_left_out(record));
+    shown.map(move |record| {
+        let parent = record.parent.as_deref();
+        let through = parent.and_then(|parent| tools.get(&(record.run, parent)).copied());
+        ShownRecord { record, through }
     })
 }
 
@@ -26,7 +54,8 @@ fn is_made_by_tool(record: &ActivityRecord) -> bool {
     record.parent.is_some() && record.server.is_some() && record.tool.is_some()
 }
 
-pub(super) fn row(record: &ActivityRecord, today: &str) -> [String; 6] {
+pub(super) fn row(shown: ShownRecord<'_>, today: &str) -> [String; 6] {
+    let record = shown.record;
     let absent = || "-".to_owned();
     let outcome = match (&record.code, record.outcome.as_str()) {
         (Some(code), "refused" | "failed") => code.clone(),
@@ -38,7 +67,7 @@ pub(super) fn row(record: &ActivityRecord, today: &str) -> [String; 6] {
         record.id.to_string(),
         time(&record.time, today),
         record.caller.clone().unwrap_or_else(absent),
-        output::shortened(&what(record)),
+        output::shortened(&what(shown)),
         outcome,
         record.duration_us.map_or_else(absent, took),
     ]
@@ -58,7 +87,7 @@ pub(super) fn time(time: &str, today: &str) -> String {
     }
 }
 
-pub(super) fn what(record: &ActivityRecord) -> String {
+pub(super) fn what(ShownRecord { record, through }: ShownRecord<'_>) -> String {
     let method = record
         .method
         .as_deref()
@@ -70,10 +99,12 @@ pub(super) fn what(record: &ActivityRecord) -> String {
     };
     let thing = record.thing().map(|thing| {
         if is_made_by_tool(record) {
-            // A call without a variant came through the tool that takes none.
-            let variant = record.variant.as_ref();
-            let variant = variant.map_or_else(String::new, |variant| format!("_{variant}"));
-            return format!("call_tool{variant} → {thing}");
+            let declared = record.variant.as_ref();
+            let declared = declared.map(|variant| format!("{CALLS_ONE}_{variant}"));
+            return match declared.as_deref().or(through) {
+                Some(tool) => format!("{tool} → {thing}"),
+                None => format!("→ {thing}"),
+            };
         }
         match target(record) {
             Some(target) => format!("{thing} → {target}"),
@@ -101,7 +132,7 @@ pub(super) fn what(record: &ActivityRecord) -> String {
 
 /// What a tool of ours was asked to call, as far as arguments are kept.
 fn target(record: &ActivityRecord) -> Option<String> {
-    let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with("call_tool");
+    let is_caller = record.server.is_none() && record.tool.as_ref()?.starts_with(CALLS_ONE);
     let arguments = record.arguments.as_ref().filter(|_| is_caller)?;
     let text = |key| arguments.get(key).and_then(|text| text.string());
     let apart = || Some(format!("{}:{}", text("server")?, text("tool")?));

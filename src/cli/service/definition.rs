@@ -95,7 +95,7 @@ fn environment_file(config_file: &Path) -> PathBuf {
 
 /// This program, under the name that stays when it is updated: package managers keep a link on `PATH` and put each version
 /// into a folder of its own.
-fn own_program() -> Result<PathBuf, CommandFailure> {
+pub(in crate::cli) fn own_program() -> Result<PathBuf, CommandFailure> {
     let program = background::own_program()?;
     let real = fs::canonicalize(&program).unwrap_or_else(|_| program.clone());
     let path = env::var_os("PATH").unwrap_or_default();

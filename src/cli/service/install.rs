@@ -21,7 +21,7 @@ use crate::{
         output::{self, Output},
     },
     daemon_client::DaemonClient,
-    management::StatusReport,
+    management::{Management, OverFiles, StatusReport},
     storage,
 };
 
@@ -63,19 +63,39 @@ struct InstallReport {
 
 impl InstallService {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
-        let file = ServiceFile::of(&self.manager)?;
         let files = location.files()?;
+        if !self.dry_run {
+            let (report, was_there) = self.install(&files).await?;
+            return print(&report, was_there, out);
+        }
+        let (file, definition) = self.definition(&files)?;
+        let text = file.text(&definition);
+        let path = file.path.display().to_string();
+        dry_run(file.kind, &path, &text, self.wanted_start(), out)
+    }
+
+    fn definition(
+        &self,
+        files: &Management<OverFiles>,
+    ) -> Result<(ServiceFile, ServiceDefinition), CommandFailure> {
+        let file = ServiceFile::of(&self.manager)?;
         let settings = files.settings().map_err(|failure| {
             CommandFailure::failed(format!("the daemon would not start: {}", failure.error))
                 .next("correct the file: `mcpproxy config check` shows the mistake")
         })?;
         self.options.check(&settings)?;
-        let definition = ServiceDefinition::new(&files, &self.options)?;
+        let definition = ServiceDefinition::new(files, &self.options)?;
+        Ok((file, definition))
+    }
+
+    /// Writes the file and tells the manager. Says whether there was a file before, too.
+    async fn install(
+        &self,
+        files: &Management<OverFiles>,
+    ) -> Result<(InstallReport, bool), CommandFailure> {
+        let (file, definition) = self.definition(files)?;
         let text = file.text(&definition);
         let path = file.path.display().to_string();
-        if self.dry_run {
-            return dry_run(file.kind, &path, &text, self.wanted_start(), out);
-        }
         let before = match file.read()? {
             Found::Foreign => return Err(file.foreign()),
             Found::Ours { text, .. } => Some(text),
@@ -107,7 +127,7 @@ impl InstallService {
         report
             .next_steps
             .extend(hints(file.kind, &definition, files.config_file()).await);
-        print(&report, before.is_some(), out)
+        Ok((report, before.is_some()))
     }
 
     fn wanted_start(&self) -> StartNow {
@@ -166,6 +186,31 @@ impl InstallService {
         report.state = ServiceState::ask(kind).await;
         Ok(())
     }
+}
+
+/// What another command wants to know of an installation.
+pub(in crate::cli) struct InstalledService {
+    /// Whether the daemon was started, or started anew.
+    pub(in crate::cli) is_started: bool,
+    /// What is left for the person to do.
+    pub(in crate::cli) next_steps: Vec<String>,
+}
+
+/// Installs the service with the usual options, and starts it.
+pub(in crate::cli) async fn install(
+    files: &Management<OverFiles>,
+) -> Result<InstalledService, CommandFailure> {
+    let usual = InstallService {
+        options: CarriedOptions::default(),
+        dry_run: false,
+        no_start: false,
+        manager: ServiceChoice { manager: None },
+    };
+    let (report, _) = usual.install(files).await?;
+    Ok(InstalledService {
+        is_started: report.started || report.state.running == Some(true),
+        next_steps: report.next_steps,
+    })
 }
 
 /// The daemon that serves this data folder, whoever started it.

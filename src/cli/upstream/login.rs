@@ -1,10 +1,6 @@
 //! `mcpproxy upstream login|logout`: a person logs in to a server, in the browser of this machine or of another.
 
-use std::{
-    io::{self, IsTerminal},
-    process::Stdio,
-    time::Duration,
-};
+use std::io::{self, IsTerminal};
 
 use clap::Args;
 use http::Method;
@@ -13,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::{
     super::{
-        Location, connection,
+        Location, browser, connection,
         failure::CommandFailure,
         output::{self, Output},
     },
@@ -61,7 +57,7 @@ impl LogIn {
             .send(Method::POST, &path, "", AnswerDeadline::Upstream)
             .await?;
         let started: LoginStarted = daemon_client::read(&path, &answer)?;
-        let opened = !self.no_browser && open_browser(&started.url).await;
+        let opened = !self.no_browser && browser::open(&started.url).await;
         self.say(&started, opened, out)?;
 
         let pasting = !opened || !started.listens;
@@ -198,34 +194,4 @@ async fn waited_for(
             return Ok(progress);
         }
     }
-}
-
-/// How long the program that opens browsers may take to say that there is none.
-const OPENING: Duration = Duration::from_secs(3);
-
-/// Whether a browser was opened, as far as can be seen.
-async fn open_browser(url: &str) -> bool {
-    let has_screen = ["DISPLAY", "WAYLAND_DISPLAY"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
-    if !cfg!(target_os = "macos") && !has_screen {
-        return false;
-    }
-    let program = if cfg!(target_os = "macos") {
-        "open"
-    } else {
-        "xdg-open"
-    };
-    let opening = tokio::process::Command::new(program)
-        .arg(url)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    let Ok(mut opening) = opening else {
-        return false;
-    };
-    // Some stay as long as the browser does.
-    let ended = tokio::time::timeout(OPENING, opening.wait()).await;
-    ended.is_err() || matches!(ended, Ok(Ok(status)) if status.success())
 }

@@ -38,7 +38,9 @@ fn of_exception(exception: &Exception<'_>, before: u32) -> ScriptFailure {
     };
     let (name, message, trace) = (text("name"), text("message"), text("stack"));
     let code = match (&*name, &*message) {
-        ("InternalError", "out of memory") => ScriptCode::OutOfMemory,
+        ("InternalError", why) if why.starts_with("out of memory") || why == "string too long" => {
+            ScriptCode::OutOfMemory
+        }
         ("RangeError", "Maximum call stack size exceeded") => ScriptCode::StackOverflow,
         // One that was thrown while it ran has frames besides the place.
         ("SyntaxError", _) if is_of_parser(&trace) => ScriptCode::SyntaxError,

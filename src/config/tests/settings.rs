@@ -32,9 +32,7 @@ fn every_key_of_the_top_level_is_read() {
             "environment": {"inherit": ["AWS_*"], "set": {"A": "${TOKEN}"}},
         }"#,
     );
-    let without_effect = ["api_key"];
-    let expected = without_effect.map(|key| format!("`{key}` is without effect in this version"));
-    assert_eq!(settings.warnings, expected);
+    assert_eq!(settings.warnings, Vec::<String>::new());
     assert_eq!(settings.listen.to_string(), "localhost:9999");
     assert_eq!(
         settings.data_dir.as_deref(),
@@ -56,6 +54,17 @@ fn every_key_of_the_top_level_is_read() {
     assert_eq!(settings.environment.set["A"].reveal(), "s3cret-value");
     let all = read(r#"{"environment": {"inherit": "all"}}"#);
     assert_eq!(all.environment.inherit, Inherit::All);
+}
+
+#[test]
+fn an_api_key_that_can_be_guessed_does_not_count() {
+    let settings = read(r#"{"api_key": "short-key"}"#);
+    assert_eq!(settings.api_key, None);
+    let [warning] = &settings.warnings[..] else {
+        panic!("{:?}", settings.warnings);
+    };
+    assert!(warning.starts_with("`api_key` is ignored") && !warning.contains("short-key"));
+    assert_eq!(read(r#"{"api_key": ""}"#), Settings::default());
 }
 
 #[test]

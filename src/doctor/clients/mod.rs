@@ -1,45 +1,42 @@
 //! AI clients whose files name us, and what of their own they name besides that we serve, too. Files are read only.
 
-mod entries;
-mod files;
-mod toml;
-
 use std::path::Path;
 
-use self::entries::ClientEntry;
 use super::{DoctorFinding, commands};
 use crate::{
-    config::{Listen, ServerEntry, Settings, Transport},
-    loopback,
+    client_files::{ClientPlaces, ClientServer, OurAddress},
+    config::{ServerEntry, Settings, Transport},
 };
 
 const CLIENT: &str = "client";
 
 /// How clients reach us, and what they need not name themselves.
 pub(super) struct ServedHere<'a> {
-    pub(super) listen: Listen,
-    /// The ports of a daemon that runs.
-    pub(super) ports: Vec<u16>,
+    /// Those of a daemon that runs, or would run.
+    pub(super) us: OurAddress,
     pub(super) settings: &'a Settings,
 }
 
-/// Looks into the files of clients in this home and this folder.
-pub(super) fn check(home: &Path, folder: &Path, served: &ServedHere<'_>) -> Vec<DoctorFinding> {
+/// Looks into the files of clients in these places.
+pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     let mut is_named = false;
-    for file in files::all(home, folder) {
+    for file in places.files() {
+        let Some(client) = file.client.filter(|client| client.can_connect()) else {
+            continue;
+        };
         match file.read() {
             Ok(None) => (),
-            Ok(Some(entries)) => {
-                let of_file = served.judge(file.client, &entries);
-                is_named |= entries.iter().any(|entry| served.is_us(entry));
+            Ok(Some(found)) => {
+                let of_file = served.judge(client.name(), &found.servers);
+                is_named |= found.servers.iter().any(|entry| served.us.is_us(entry));
                 let place = file.path.display();
                 findings.extend(of_file.into_iter().map(|finding| finding.at(&place)));
             }
             Err(error) => findings.push(
                 DoctorFinding::warn(
                     CLIENT,
-                    format!("the file of {} cannot be read: {error}", file.client),
+                    format!("the file of {} cannot be read: {error}", client.name()),
                     "correct it: the client may not read it either",
                 )
                 .at(file.path.display()),
@@ -51,7 +48,7 @@ pub(super) fn check(home: &Path, folder: &Path, served: &ServedHere<'_>) -> Vec<
         findings.push(DoctorFinding::warn(
             CLIENT,
             what,
-            "point a client at it: docs/clients.md has what to write for each",
+            "`mcpproxy connect` puts it into the file of a client",
         ));
     }
     findings
@@ -59,11 +56,15 @@ pub(super) fn check(home: &Path, folder: &Path, served: &ServedHere<'_>) -> Vec<
 
 impl ServedHere<'_> {
     /// What is to be said of one file.
-    fn judge(&self, client: &str, entries: &[ClientEntry]) -> Vec<DoctorFinding> {
+    fn judge(&self, client: &str, entries: &[ClientServer]) -> Vec<DoctorFinding> {
         let mut findings = Vec::new();
-        let leads = |entry: &&ClientEntry| self.is_us(entry) && entry.missing_program().is_none();
+        let leads =
+            |entry: &&ClientServer| self.us.is_us(entry) && missing_program(entry).is_none();
         let ours = entries.iter().find(leads);
-        for entry in entries.iter().filter(|entry| self.is_us_elsewhere(entry)) {
+        for entry in entries
+            .iter()
+            .filter(|entry| self.us.is_us_elsewhere(entry))
+        {
             findings.push(DoctorFinding::warn(
                 CLIENT,
                 format!(
@@ -74,7 +75,7 @@ impl ServedHere<'_> {
             ));
         }
         for entry in entries {
-            if let Some(program) = entry.missing_program().filter(|_| self.is_us(entry)) {
+            if let Some(program) = missing_program(entry).filter(|_| self.us.is_us(entry)) {
                 let what = format!("{client} starts {program}, which is not there");
                 let fix = "write the path of this program there (`which mcpproxy`)";
                 findings.push(DoctorFinding::fail(CLIENT, what, fix));
@@ -89,7 +90,7 @@ impl ServedHere<'_> {
         ));
         let doubled: Vec<&str> = entries
             .iter()
-            .filter(|entry| !self.is_us(entry) && self.serves(entry))
+            .filter(|entry| !self.us.is_us(entry) && self.serves(entry))
             .map(|entry| entry.name.as_str())
             .collect();
         if !doubled.is_empty() {
@@ -102,76 +103,44 @@ impl ServedHere<'_> {
         findings
     }
 
-    /// Whether an entry leads to this mcpproxy.
-    fn is_us(&self, entry: &ClientEntry) -> bool {
-        entry.starts_mcpproxy()
-            || entry
-                .loopback_port()
-                .is_some_and(|port| self.is_our_port(port))
-    }
-
-    /// Whether an entry means us and leads nowhere.
-    fn is_us_elsewhere(&self, entry: &ClientEntry) -> bool {
-        let is_called_so = entry.name.to_lowercase().contains("mcpproxy");
-        let elsewhere = entry
-            .loopback_port()
-            .is_some_and(|port| !self.is_our_port(port));
-        is_called_so && elsewhere
-    }
-
-    fn is_our_port(&self, port: u16) -> bool {
-        if self.ports.is_empty() {
-            self.listen.port() == port
-        } else {
-            self.ports.contains(&port)
-        }
-    }
-
     fn url(&self) -> String {
-        let port = self.ports.first().copied();
-        format!(
-            "http://127.0.0.1:{}/mcp",
-            port.unwrap_or(self.listen.port())
-        )
+        let port = self.us.ports.first().copied().unwrap_or_default();
+        format!("http://127.0.0.1:{port}/mcp")
     }
 
     /// Whether one of the servers behind us is this one.
-    fn serves(&self, entry: &ClientEntry) -> bool {
+    fn serves(&self, entry: &ClientServer) -> bool {
         commands::usable(self.settings).any(|server| is_same(server, entry))
     }
 }
 
-fn is_same(server: &ServerEntry, entry: &ClientEntry) -> bool {
+fn is_same(server: &ServerEntry, entry: &ClientServer) -> bool {
     match &server.transport {
         Transport::Stdio(stdio) => {
-            entry.command.as_ref() == Some(&stdio.command) && entry.args == stdio.args
+            entry.command() == Some(&*stdio.command) && entry.args() == stdio.args
         }
         Transport::Remote(remote) => {
             let plain = |url: &str| url.trim_end_matches('/').to_owned();
-            entry.url.as_deref().map(plain) == Some(plain(&remote.url))
+            entry.url().map(plain) == Some(plain(&remote.url))
         }
     }
 }
 
-/// The port of an address on this machine.
-fn loopback_port(url: &str) -> Option<u16> {
-    let rest = url.strip_prefix("http://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let authority = rest.get(..end)?;
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
-        _ => (authority, 80),
-    };
-    loopback::is_loopback(host).then_some(port)
+/// The program, where it is given by its whole path and is not there.
+fn missing_program(entry: &ClientServer) -> Option<&str> {
+    let command = entry.command()?;
+    let path = Path::new(command);
+    (path.is_absolute() && !path.exists()).then_some(command)
 }
 
 #[cfg(test)]
 mod tests {
     use std::{fs, path::Path};
 
-    use super::{ServedHere, check, loopback_port};
+    use super::{ServedHere, check};
     use crate::{
-        config::{Listen, Surroundings, parse},
+        client_files::{ClientPlaces, OurAddress},
+        config::{Surroundings, parse},
         doctor::{DoctorFinding, DoctorSeverity},
     };
 
@@ -192,12 +161,11 @@ mod tests {
         };
         let settings = parse(OURS, &surroundings).expect("it is sound");
         let served = ServedHere {
-            listen: Listen::default(),
-            ports: Vec::new(),
+            us: OurAddress { ports: vec![8080] },
             settings: &settings,
         };
         let elsewhere = home.path().join("project");
-        let findings = check(home.path(), &elsewhere, &served);
+        let findings = check(&ClientPlaces::new(home.path(), &elsewhere), &served);
         assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
         findings
     }
@@ -317,20 +285,5 @@ mod tests {
             r#"{ "mcpServers": [1, null], "servers": 7 }"#,
         );
         says(&findings, DoctorSeverity::Warn, &["no client"]);
-    }
-
-    #[test]
-    fn ports_of_this_machine_are_read_out_of_addresses() {
-        assert_eq!(loopback_port("http://127.0.0.1:8080/mcp"), Some(8080));
-        assert_eq!(loopback_port("http://[::1]:1?x"), Some(1));
-        assert_eq!(loopback_port("http://localhost"), Some(80));
-        for other in [
-            "http://example.com:8080/mcp",
-            "https://127.0.0.1",
-            "",
-            "http://:x",
-        ] {
-            assert_eq!(loopback_port(other), None, "{other}");
-        }
     }
 }

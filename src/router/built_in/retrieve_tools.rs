@@ -132,6 +132,7 @@ fn read(arguments: &Raw) -> Result<(Search, Detail), String> {
         limit: count(arguments, "limit")?,
         matching: matching.transpose()?.unwrap_or_default(),
         server: string(arguments, "server")?.filter(|server| !server.is_empty()),
+        explained: false,
         up_to: match (reading, harmless) {
             (true, _) => Variant::Read,
             (false, true) => Variant::Write,

@@ -155,13 +155,19 @@ fn quiet_says_nothing_beside_data_and_errors() {
 fn the_versions_of_program_and_daemon_are_printed() {
     let place = Place::new();
     let ours = env!("CARGO_PKG_VERSION");
-    place
-        .run(&["version"])
-        .ended(0)
-        .shows(&[ours, "not running"]);
+    place.run(&["version"]).ended(0).shows(&[
+        ours,
+        "commit ",
+        "2024-11-05, ",
+        ", 2026-07-28",
+        "not running",
+    ]);
     let _daemon = Playback::of_version("99.0.0", &place, 200, "{}");
     let told = place.run(&["version", "-o", "json"]).ended(0).json();
-    assert_eq!(told, json!({ "version": ours, "daemon": "99.0.0" }));
+    assert_eq!(told["version"], ours);
+    assert_eq!(told["daemon"], "99.0.0");
+    assert_eq!(told["revisions"][0], "2024-11-05");
+    assert!(told.get("commit").is_some(), "{told}");
 }
 
 #[test]

@@ -82,22 +82,35 @@ const ENDPOINTS: [&str; 6] = [
 ];
 
 /// What else is served.
-const BESIDE: [&str; 4] = [
+const BESIDE: [&str; 5] = [
     "/",
     "/.well-known/{*path}",
     "/mcp/.well-known/{*path}",
     "/register",
+    "/ui/login",
 ];
 
-/// REST of operators, on the local socket alone. Only `call` and `code` reach a tool.
-const REST: [&str; 22] = [
+/// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
+const REST: [&str; 37] = [
+    "/api/v1/access/check",
     "/api/v1/activity",
     "/api/v1/activity/export",
+    "/api/v1/activity/stream",
     "/api/v1/activity/{id}",
     "/api/v1/call",
+    "/api/v1/changes",
     "/api/v1/code",
+    "/api/v1/config",
+    "/api/v1/config/check",
     "/api/v1/config/reload",
+    "/api/v1/config/schema",
+    "/api/v1/events",
     "/api/v1/lock",
+    "/api/v1/logs",
+    "/api/v1/logs/stream",
+    "/api/v1/openapi.json",
+    "/api/v1/secrets",
+    "/api/v1/secrets/{name}",
     "/api/v1/servers",
     "/api/v1/servers/{name}",
     "/api/v1/servers/{name}/approve",
@@ -107,12 +120,15 @@ const REST: [&str; 22] = [
     "/api/v1/servers/{name}/login",
     "/api/v1/servers/{name}/logout",
     "/api/v1/servers/{name}/logs",
+    "/api/v1/servers/{name}/logs/stream",
     "/api/v1/servers/{name}/quarantine",
     "/api/v1/servers/{name}/restart",
     "/api/v1/servers/{name}/tools",
     "/api/v1/status",
     "/api/v1/tools",
     "/api/v1/tools/show",
+    "/api/v1/ui/links",
+    "/api/v1/ui/logout",
 ];
 
 /// Everything below a folder of the sources, without the tests in it.

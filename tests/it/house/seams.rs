@@ -60,7 +60,7 @@ const SPAWNS: &[Exception] = &[
         "the reader ends with its handle; what comes from the daemon is waited for",
     ),
     ("activity/task.rs", 1, "waited for at once"),
-    ("api/servers.rs", 1, "waited for at once"),
+    ("api/mod.rs", 1, "waited for at once"),
     ("catalog/following.rs", 1, "waited for at once"),
     ("catalog/indexer.rs", 1, "waited for at once"),
     ("catalog/saver.rs", 1, "waited for at once"),
@@ -72,8 +72,8 @@ const SPAWNS: &[Exception] = &[
     ),
     ("code_execution/sandbox.rs", 1, "waited for at once"),
     ("config/keeper.rs", 2, "waited for at once"),
+    ("daemon/beside.rs", 1, "waited for at once"),
     ("daemon/data_folder.rs", 1, "waited for at once"),
-    ("daemon/running.rs", 1, "waited for at once"),
     (
         "daemon_client.rs",
         1,

@@ -146,6 +146,22 @@ async fn a_prompt_is_wrapped_whole() {
 }
 
 #[tokio::test]
+async fn arguments_of_prompts_are_texts() {
+    let server = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .prompt(r#"{"name":"greet"}"#, reply(r#"{"messages":[]}"#));
+    let (upstream, _daemon, client) = with(server, "up__echo").await;
+    let args = json!({ "n": 1.5, "yes": true, "none": null, "text": "7" });
+    call(&client, "prompt", "up__greet", args).await.result();
+    let wrong = call(&client, "prompt", "up__greet", json!({ "list": [1] })).await;
+    assert!(wrong.result().contains("`args.list`"), "{}", wrong.frame);
+    let sent = upstream.received("prompts/get");
+    assert_eq!(sent.len(), 1, "{sent:?}");
+    let expected = r#""arguments":{"n":"1.5","yes":"true","text":"7"}"#;
+    assert!(sent[0].contains(expected), "{}", sent[0]);
+}
+
+#[tokio::test]
 async fn errors_of_servers_pass_as_they_are() {
     const NO: &str = r#"{"code":-32050,"message":"not today","data":{"n":1.10}}"#;
     let server = FakeUpstream::stdio()

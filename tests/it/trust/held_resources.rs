@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
-use crate::support::{behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream};
+use crate::support::{
+    behaviours::*, daemon::TestDaemon, fake_upstream::FakeUpstream, patience::until_async,
+};
 
 #[tokio::test]
 async fn what_a_held_resource_or_template_stands_for_is_held_by_every_spelling() {
@@ -137,4 +139,65 @@ async fn a_prompt_or_uri_that_no_list_has_is_not_another_name_of_what_is_held() 
         assert_eq!(bad.received(method), [""; 0]);
     }
     assert_eq!(good.received("prompts/get").len(), 4, "those of \"open\"");
+}
+
+#[tokio::test]
+async fn what_may_not_be_used_takes_no_uri_from_what_is_in_use() {
+    let said = |who: &str| {
+        let contents = json!({ "contents": [{ "uri": "doc://plan", "text": who }] });
+        reply(contents.to_string())
+    };
+    let plan = r#"{"uri":"doc://plan","name":"plan"}"#;
+    let by_id = r#"{"uriTemplate":"doc://{id}","name":"by id"}"#;
+    let first = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .resource(plan, said("first"))
+        .resource(r#"{"uri":"doc://7","name":"seven"}"#, said("first"))
+        .template(by_id)
+        .on("resources/read", said("first"))
+        .start()
+        .await;
+    let second = FakeUpstream::stdio()
+        .tool("echo", echo())
+        .resource(plan, said("second"))
+        .template(by_id)
+        .on("resources/read", said("second"))
+        .start()
+        .await;
+    let daemon = TestDaemon::builder()
+        .upstream("a", &first)
+        .upstream("b", &second)
+        .start()
+        .await;
+    let all = daemon.client("/mcp/all").await;
+    for tool in ["a__echo", "b__echo"] {
+        all.wait_for_tool(tool).await;
+    }
+    let read = async |uri: &str| {
+        let params = json!({ "uri": uri }).to_string();
+        let answer = all.request("resources/read", &params).await;
+        ["first", "second", "server_quarantined", "server_disabled"]
+            .into_iter()
+            .find(|who| answer.frame.contains(who))
+            .unwrap_or_else(|| panic!("{uri}: {}", answer.frame))
+    };
+    // doc://7 is listed by one only, doc://8 by none.
+    let uris = ["doc://plan", "doc://7", "doc://8"];
+    let expect = async |verb: &str, who: [&str; 4]| {
+        let path = format!("/api/v1/servers/a/{verb}");
+        let answer = daemon.rest("POST", &path, "").await;
+        assert_eq!(answer.status, 200, "{verb}: {:?}", answer.body);
+        for (uri, who) in uris.into_iter().chain(["doc://a/plan"]).zip(who) {
+            let what = format!("{verb}: {uri} is {who}");
+            until_async(&what, async || (read(uri).await == who).then_some(())).await;
+        }
+    };
+    assert_eq!(read("doc://plan").await, "first");
+    expect("disable", ["second", "second", "second", "server_disabled"]).await;
+    expect("enable", ["first", "first", "first", "first"]).await;
+    expect(
+        "quarantine",
+        ["second", "second", "second", "server_quarantined"],
+    )
+    .await;
 }

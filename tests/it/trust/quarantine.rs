@@ -194,12 +194,12 @@ async fn agents_can_read_what_is_held_and_change_nothing() {
         )
         .await;
     assert_eq!(unknown.failure()["code"], "unknown_server");
-    // The operator's verbs are on the local socket alone.
+    // The verbs of operators are for operators alone.
     for verb in ["approve", "quarantine", "inspect"] {
         let path = format!("/api/v1/servers/up/{verb}");
-        assert_eq!(daemon.get(&path).await.status, 404, "{verb}");
+        assert_eq!(daemon.get(&path).await.status, 401, "{verb}");
     }
-    assert_eq!(daemon.get("/api/v1/lock").await.status, 404);
+    assert_eq!(daemon.get("/api/v1/lock").await.status, 401);
     let row = &daemon.rest("GET", "/api/v1/servers", "").await.json()["servers"][0];
     assert_eq!(row["quarantined"], true);
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::{
     code_execution::limits,
     config::CodeExecution,
-    router::built_in::arguments::{check_keys, count, flag, passed_on, required},
+    router::built_in::arguments::{check_keys, count, flag, passed_on, required, whole_number},
     wire::Raw,
 };
 
@@ -116,17 +116,7 @@ fn read_input(input: Option<Raw>) -> Result<Box<RawValue>, String> {
 
 /// 0 says the same as nothing.
 fn read_calls(options: &Raw) -> Result<usize, String> {
-    let written = options.get("max_tool_calls");
-    let is_zero = written.is_some_and(|written| {
-        let text = written
-            .string()
-            .unwrap_or_else(|| written.as_str().to_owned());
-        matches!(text.trim(), "0" | "0.0")
-    });
-    if is_zero {
-        return Ok(0);
-    }
-    Ok(count(options, "max_tool_calls")?.unwrap_or(0))
+    Ok(whole_number(options, "max_tool_calls")?.unwrap_or(0))
 }
 
 /// The smaller of two limits, of which 0 is none.
@@ -202,6 +192,12 @@ mod tests {
         check(r#"{"code":"","options":{"timeout":1}}"#, MOST, Err(near));
         let zero = "`timeout_ms` is 0; it is at least 1";
         check(r#"{"code":"","options":{"timeout_ms":0}}"#, MOST, Err(zero));
+        let fewer = "`max_tool_calls` is -1; it is at least 0";
+        check(
+            r#"{"code":"","options":{"max_tool_calls":-1}}"#,
+            MOST,
+            Err(fewer),
+        );
         let servers = "`allowed_servers` is not an array of names";
         for wrong in ["\"a\"", "[1]", "{}"] {
             let arguments = format!(r#"{{"code":"","options":{{"allowed_servers":{wrong}}}}}"#);

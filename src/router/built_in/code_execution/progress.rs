@@ -116,8 +116,11 @@ impl<'a> Progress<'a> {
         self.counts.lock().names.clear();
     }
 
-    /// One more call is done.
+    /// One more call is done. What its server said before is told first.
     pub(super) fn count(&self) {
+        while let Some(frame) = self.told.take() {
+            self.pass_on(frame);
+        }
         let done = {
             let mut counts = self.counts.lock();
             counts.done += 1;

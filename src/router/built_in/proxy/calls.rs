@@ -14,7 +14,7 @@ use crate::{
     error_code::{ErrorCode, Failure},
     gate::Variant,
     router::{Reply, RequestError, tool_calls::DeclaredCall},
-    wire::{Outcome, Raw, Target},
+    wire::{Edit, Outcome, Raw, Target, splice},
 };
 
 pub(super) async fn call(
@@ -65,6 +65,8 @@ async fn prompt(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Repl
     let found = paths::prompt(call, &path).await.map_err(RequestError::from);
     let (server, prompt) = recorded(call, (ProxyType::Prompt, &path), found)?;
     let named = (&*server, &*prompt);
+    let args = args.as_ref().map(texts).transpose();
+    let args = args.map_err(|why| call.wrong(why))?;
     let getting = call
         .things
         .get_prompt(call.context, named, args.as_ref(), call.params);
@@ -77,6 +79,24 @@ async fn prompt(call: &Call<'_>, path: String, args: Option<Raw>) -> Result<Repl
         }
         other => Reply::Passed(other),
     })
+}
+
+/// Arguments of a prompt, which are texts: numbers, true and false as they are written. None of what is null.
+fn texts(args: &Raw) -> Result<Raw, String> {
+    let mut edits = Vec::new();
+    let names = args.members();
+    let names: Vec<String> = names
+        .filter_map(|member| member.name(args.as_bytes()))
+        .collect();
+    for name in &names {
+        let value = args.get(name).filter(|value| value.string().is_none());
+        if value.is_some() {
+            let text = expansion::value(args, name)?;
+            let edit = text.map_or(Edit::Remove, |text| Edit::Set(Raw::author(&text)));
+            edits.push((&**name, edit));
+        }
+    }
+    splice(args, &edits).map_err(|_| "`args` is not an object".to_owned())
 }
 
 async fn resource(call: &Call<'_>, path: &str, args: Option<Raw>) -> Result<Reply, RequestError> {

@@ -134,7 +134,7 @@ fn expand(
 }
 
 /// The text of an argument; nothing if it is absent or null.
-fn value(args: &Raw, name: &str) -> Result<Option<String>, String> {
+pub(super) fn value(args: &Raw, name: &str) -> Result<Option<String>, String> {
     let Some(value) = args.get(name).filter(|value| !value.is_null()) else {
         return Ok(None);
     };

@@ -1,0 +1,158 @@
+//! Who is an operator: whoever opens the local socket, shows the API key, or has a session of the page. What an operator may do is not
+//! decided here.
+
+mod cookie;
+mod page_logins;
+mod same_origin;
+
+use std::{io, sync::Arc, time::Instant};
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use tokio::sync::watch;
+
+pub use self::page_logins::LINK_LIFETIME;
+use self::page_logins::{PageLogins, SessionNumber};
+use super::Peer;
+use crate::{
+    config::{Settings, TokenHash},
+    secret::Secret,
+};
+
+/// The header with the API key.
+pub static API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// Tells operators from others, and keeps the logins to the page. Only hashes of what opens something are held.
+#[derive(Debug, Default)]
+pub struct Operators {
+    /// The key that counts where the settings have none. Without it there is none.
+    kept: Option<TokenHash>,
+    logins: PageLogins,
+}
+
+/// By what an operator is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OperatorPass(Pass);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    LocalSocket,
+    Key(TokenHash),
+    Page(SessionNumber),
+}
+
+/// Why a request is not an operator's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnOperator {
+    /// It shows nothing that an operator has.
+    #[error("this is for operators only, and the request shows no API key")]
+    NoKey,
+    /// It shows another key.
+    #[error("the API key of the request is not the right one")]
+    WrongKey,
+    /// Its cookie is of no session, or of one that has ended.
+    #[error("the login to the page has ended")]
+    SessionOver,
+    /// It has the cookie of a session, and does not come from the page.
+    #[error("the request has a login's cookie and does not come from the page of this address")]
+    OtherOrigin,
+}
+
+impl Operators {
+    /// `kept` is the key that counts where the settings have none.
+    pub fn new(kept: Option<&Secret>) -> Self {
+        Self {
+            kept: kept.map(|key| TokenHash::of(key.reveal())),
+            logins: PageLogins::default(),
+        }
+    }
+
+    /// Whether a request is an operator's. A key that is shown decides, whatever else is shown; what an MCP client shows says nothing.
+    pub(super) fn authenticate(
+        &self,
+        settings: &Settings,
+        peer: Peer,
+        method: &Method,
+        headers: &HeaderMap,
+    ) -> Result<OperatorPass, NotAnOperator> {
+        if peer == Peer::LocalSocket {
+            return Ok(OperatorPass(Pass::LocalSocket));
+        }
+        let mut keys = headers.get_all(&API_KEY).iter();
+        if let Some(key) = keys.next() {
+            let shown = key.to_str().ok().map(TokenHash::of);
+            let is_right = shown.is_some() && shown == self.key(settings);
+            return match shown {
+                Some(hash) if is_right && keys.next().is_none() => {
+                    Ok(OperatorPass(Pass::Key(hash)))
+                }
+                _ => Err(NotAnOperator::WrongKey),
+            };
+        }
+        let cookies = cookie::values(headers);
+        if cookies.is_empty() {
+            return Err(NotAnOperator::NoKey);
+        }
+        if !same_origin::comes_from_the_page(method, headers) {
+            return Err(NotAnOperator::OtherOrigin);
+        }
+        let now = Instant::now();
+        let mut sessions = cookies.iter().map(|value| self.logins.session(value, now));
+        let session = sessions.find_map(|session| session);
+        let session = session.ok_or(NotAnOperator::SessionOver)?;
+        Ok(OperatorPass(Pass::Page(session)))
+    }
+
+    /// The hash of the key that counts.
+    pub(super) fn key(&self, settings: &Settings) -> Option<TokenHash> {
+        let written = settings.api_key.as_ref();
+        written.map(|key| TokenHash::of(key.reveal())).or(self.kept)
+    }
+
+    /// What a login link has in it: it opens one session, soon.
+    pub fn new_link(&self) -> io::Result<Secret> {
+        self.logins.new_link(Instant::now())
+    }
+
+    /// Opens a session for whoever shows what a link has in it: the value of `Set-Cookie` for its browser. Nothing if it was shown
+    /// before, is too old, or is none of ours.
+    pub fn log_in(&self, token: &str, headers: &HeaderMap) -> io::Result<Option<HeaderValue>> {
+        let session = self.logins.log_in(token, Instant::now())?;
+        Ok(session.map(|session| cookie::set(headers, &session)))
+    }
+
+    /// Ends the session of the page that this is, if it is one; `Set-Cookie` for its browser.
+    pub fn log_out(&self, pass: OperatorPass, headers: &HeaderMap) -> Option<HeaderValue> {
+        let Pass::Page(session) = pass.0 else {
+            return None;
+        };
+        self.logins.end(session);
+        Some(cookie::clear(headers))
+    }
+
+    /// Ends every session and link.
+    pub(super) fn end_all(&self) {
+        self.logins.end_all();
+    }
+
+    /// Returns when a pass does not count any more. A session is not idle meanwhile. Cancel-safe.
+    pub(super) async fn withdrawn(
+        &self,
+        pass: OperatorPass,
+        mut settings: watch::Receiver<Arc<Settings>>,
+    ) {
+        match pass.0 {
+            Pass::LocalSocket => std::future::pending().await,
+            Pass::Page(session) => self.logins.ended(session).await,
+            Pass::Key(hash) => {
+                while self.key(&settings.borrow_and_update()) == Some(hash) {
+                    if settings.changed().await.is_err() {
+                        std::future::pending::<()>().await;
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

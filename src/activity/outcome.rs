@@ -1,0 +1,70 @@
+//! How a call ended, in a word. Pure.
+
+use super::seen_call::{CallEnd, IS_ERROR, is_true};
+use crate::{
+    error_code::ErrorCode,
+    wire::{Raw, result_type},
+};
+
+impl CallEnd {
+    /// `ok`, `tool_error`, `rpc_error`, `asked`, `refused`, `failed`, `invalid` or `withdrawn`.
+    pub(super) fn outcome(&self) -> &'static str {
+        match self {
+            Self::Withdrawn => "withdrawn",
+            Self::Result { is_error: true, .. } => "tool_error",
+            Self::Result { kept, .. } => kept.as_ref().map_or("ok", outcome_of_result),
+            Self::RpcError { .. } => "rpc_error",
+            Self::Failed { code, .. } => outcome_of(*code),
+            Self::Invalid { .. } => "invalid",
+        }
+    }
+}
+
+fn outcome_of_result(result: &Raw) -> &'static str {
+    let [is_error, kind] = result.look_up([IS_ERROR, result_type::KEY]);
+    let kind = kind.value.and_then(|kind| kind.string());
+    if is_error.value.is_some_and(|value| is_true(&value)) {
+        "tool_error"
+    } else if kind.as_deref() == Some(result_type::INPUT_REQUIRED) {
+        "asked"
+    } else {
+        "ok"
+    }
+}
+
+/// What our rules forbid is refused; what names nothing that there is, or says nothing that makes sense, is invalid; what did not work
+/// has failed.
+fn outcome_of(code: ErrorCode) -> &'static str {
+    /// The exit code of the command line for what a policy refuses.
+    const BY_POLICY: u8 = 4;
+    match code {
+        ErrorCode::InvalidArguments
+        | ErrorCode::UnknownServer
+        | ErrorCode::UnknownTool
+        | ErrorCode::UnknownPrompt
+        | ErrorCode::UnknownResource
+        | ErrorCode::UnknownProfile
+        | ErrorCode::UnknownRecord
+        | ErrorCode::UnknownKey
+        | ErrorCode::UnknownSecret
+        | ErrorCode::UnknownPath => "invalid",
+        _ if code.exit_code() == BY_POLICY => "refused",
+        _ => "failed",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_request_is_invalid_and_no_failure() {
+        for code in ErrorCode::ALL {
+            let name = code.as_str();
+            let is_wrong = name.starts_with("unknown_") || name == "invalid_arguments";
+            assert_eq!(outcome_of(*code) == "invalid", is_wrong, "{name}");
+        }
+        assert_eq!(outcome_of(ErrorCode::ToolHeld), "refused");
+        assert_eq!(outcome_of(ErrorCode::TimedOut), "failed");
+    }
+}

@@ -1,0 +1,93 @@
+//! `/api/v1/config`: the configuration file as it stands, what is wrong with it, and having it read again. What is secret in it does not
+//! leave.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{
+    Answer, Api, blocking, json_response, ok,
+    routes::{About, Routes},
+};
+use crate::{
+    config::{self, Places},
+    error_code::ErrorCode,
+    management::{ConfigReport, Exposure, Management, OverFiles, WrittenConfig},
+};
+
+pub(super) fn routes() -> Routes {
+    let show_file = About::new(
+        "showConfig",
+        "The configuration file as it is written, with references by name and everything secret as `***`.",
+    );
+    let check_file = About::new(
+        "checkConfig",
+        "What a daemon would refuse of the file, and what it would ignore.",
+    );
+    let reload_file = About::new(
+        "reloadConfig",
+        "Reads the file again, and the secrets that it refers to.",
+    );
+    let schema_of_file = About::new("configSchema", "The JSON Schema of the configuration file.");
+    Routes::new()
+        .get(
+            "/api/v1/config",
+            show,
+            show_file
+                .gives::<WrittenConfig>()
+                .fails(&[ErrorCode::ConfigUnusable]),
+        )
+        .get(
+            "/api/v1/config/check",
+            check,
+            check_file.gives::<ConfigReport>(),
+        )
+        .get(
+            "/api/v1/config/schema",
+            schema,
+            schema_of_file.gives::<serde_json::Map<String, serde_json::Value>>(),
+        )
+        .post(
+            "/api/v1/config/reload",
+            reload,
+            reload_file.gives::<Reloaded>(),
+        )
+}
+
+/// What came of reading the file again.
+#[derive(Serialize, JsonSchema)]
+struct Reloaded {
+    /// Why the file is not in force; null where it is.
+    error: Option<String>,
+}
+
+/// The files as the daemon found them.
+pub(super) fn files(api: &Api) -> Management<OverFiles> {
+    let places: Places = api.0.places.clone();
+    let files = Management::over_files(places, config::process_environment());
+    files.beside_daemon(api.0.location.lock_file.clone())
+}
+
+async fn show(State(api): State<Api>) -> Answer {
+    ok(&blocking(move || files(&api).written_config()).await??)
+}
+
+async fn check(State(api): State<Api>) -> Answer {
+    // Who serves others was told to.
+    let exposure = if api.0.management.settings_in_force().listen.is_loopback() {
+        Exposure::ThisMachine
+    } else {
+        Exposure::Anywhere
+    };
+    ok(&blocking(move || files(&api).check(exposure)).await?)
+}
+
+async fn schema() -> Answer {
+    Ok(json_response(config::SCHEMA.into()))
+}
+
+/// The file is looked at by itself; the secrets that it refers to are not.
+async fn reload(State(api): State<Api>) -> Answer {
+    let error = api.0.management.read_configuration().await;
+    ok(&Reloaded { error })
+}

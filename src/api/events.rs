@@ -1,0 +1,110 @@
+//! `/api/v1/events`: what changes, as a stream: the state of servers, what they offer, the configuration, and what happens.
+
+use std::{collections::BTreeMap, pin::Pin, sync::Arc};
+
+use axum::extract::State;
+use bytes::{Bytes, BytesMut};
+use serde_json::{Value, json};
+
+use super::{
+    Answer, Api,
+    record_news::RecordNews,
+    routes::{About, EVENTS, Routes},
+    sse::{self, StreamNews, event},
+};
+use crate::{activity::RecordQuery, catalog::Snapshot, config::Settings, management::Management};
+
+pub(super) fn routes() -> Routes {
+    let about = About::new(
+        "streamEvents",
+        "Tells what changes: `server`, `removed`, `lists`, `config`, `record` and `lagged`, after `open`.",
+    );
+    Routes::new().get("/api/v1/events", stream, about.gives_text(EVENTS))
+}
+
+async fn stream(State(api): State<Api>) -> Answer {
+    let management = api.0.management.clone();
+    let records = RecordNews::from_now(management.clone(), RecordQuery::default()).await?;
+    let changes = Changes {
+        known: Known::of(&management),
+        management,
+        records,
+    };
+    let open = json!({ "version": env!("CARGO_PKG_VERSION") });
+    Ok(sse::respond(event("open", &open), changes))
+}
+
+/// What a reader knows.
+struct Changes {
+    management: Management,
+    known: Known,
+    records: RecordNews,
+}
+
+/// What it compares, at one moment.
+struct Known {
+    settings: Arc<Settings>,
+    error: Option<String>,
+    lists: Arc<Snapshot>,
+    rows: BTreeMap<String, Value>,
+}
+
+impl Known {
+    fn of(management: &Management) -> Self {
+        let settings = management.settings_in_force();
+        let lists = management.lists(&settings);
+        let servers = management.servers().map(|list| list.servers);
+        let rows = servers.unwrap_or_default().into_iter().map(|row| {
+            let value = serde_json::to_value(&row).unwrap_or_default();
+            (row.name, value)
+        });
+        Self {
+            rows: rows.collect(),
+            error: management.config_error(),
+            settings,
+            lists,
+        }
+    }
+
+    /// What a reader who knows this does not know of `now`.
+    fn news(&self, now: &Self) -> BytesMut {
+        let mut news = BytesMut::new();
+        if !Arc::ptr_eq(&self.settings, &now.settings) || self.error != now.error {
+            news.extend(event("config", &json!({ "error": now.error })));
+        }
+        for (name, row) in &now.rows {
+            if self.rows.get(name) != Some(row) {
+                news.extend(event("server", row));
+            }
+        }
+        for name in self
+            .rows
+            .keys()
+            .filter(|name| !now.rows.contains_key(*name))
+        {
+            news.extend(event("removed", &json!({ "name": name })));
+        }
+        if !Arc::ptr_eq(&self.lists, &now.lists) {
+            let before = &self.lists.servers;
+            let listed = now.lists.servers.iter().filter(|(name, listed)| {
+                let known = before.get(*name);
+                known.is_none_or(|known| !Arc::ptr_eq(known, listed))
+            });
+            let servers: Vec<&str> = listed.map(|(name, _)| name.as_str()).collect();
+            news.extend(event("lists", &json!({ "servers": servers })));
+        }
+        news
+    }
+}
+
+impl StreamNews for Changes {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
+        Box::pin(async move {
+            let now = Known::of(&self.management);
+            let mut news = self.known.news(&now);
+            self.known = now;
+            news.extend(self.records.new_events().await);
+            Some(news.freeze())
+        })
+    }
+}

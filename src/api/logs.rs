@@ -1,0 +1,227 @@
+//! `/api/v1/servers/NAME/logs` and `/api/v1/logs`: what servers wrote to their stderr, and the log of a daemon in the background; also as it
+//! is written.
+
+use std::{io, path::PathBuf, pin::Pin};
+
+use axum::{
+    extract::{Path as PathPart, Query, State, rejection::QueryRejection},
+    response::Response,
+};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Answer, Api, FailureResponse, blocking, ok,
+    routes::{About, EVENTS, Routes},
+    sse::{self, StreamNews, event},
+    wrong,
+};
+use crate::{
+    error_code::{ErrorCode, Failure},
+    management::{FollowedLog, LogLines, Management, last_lines},
+};
+
+/// How many log lines are shown unless asked otherwise, and at most.
+const LOG_LINES: (usize, usize) = (50, 500);
+
+/// How much of a log is wanted.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct LogsQuery {
+    /// The last so many lines: 50 if not given, 500 at most.
+    lines: Option<usize>,
+}
+
+impl LogsQuery {
+    fn lines(said: Result<Query<Self>, QueryRejection>) -> Result<usize, FailureResponse> {
+        let Query(query) = said.map_err(wrong)?;
+        Ok(query.lines.unwrap_or(LOG_LINES.0).min(LOG_LINES.1))
+    }
+}
+
+pub(super) fn routes() -> Routes {
+    let of_server = About::new(
+        "serverLogs",
+        "The last lines that a server wrote to its stderr, in this run and in earlier ones.",
+    );
+    let server_stream = About::new(
+        "streamServerLogs",
+        "The same, and then each line as it is written: events `lines` with text, `end` when the server is taken out.",
+    );
+    let of_daemon = About::new(
+        "daemonLogs",
+        "The log of a daemon in the background; one in the foreground has no file.",
+    );
+    let daemon_stream = About::new(
+        "streamDaemonLogs",
+        "The same, and then each line as it is written.",
+    );
+    let (server, daemon) = (&[ErrorCode::UnknownServer], &[ErrorCode::NoLog]);
+    Routes::new()
+        .get(
+            "/api/v1/servers/{name}/logs",
+            server_logs,
+            of_server
+                .asks::<LogsQuery>()
+                .gives::<LogLines>()
+                .fails(server),
+        )
+        .get(
+            "/api/v1/servers/{name}/logs/stream",
+            server_logs_stream,
+            server_stream
+                .asks::<LogsQuery>()
+                .gives_text(EVENTS)
+                .fails(&[ErrorCode::UnknownServer, ErrorCode::NoLog]),
+        )
+        .get(
+            "/api/v1/logs",
+            daemon_logs,
+            of_daemon
+                .asks::<LogsQuery>()
+                .gives::<LogLines>()
+                .fails(daemon),
+        )
+        .get(
+            "/api/v1/logs/stream",
+            daemon_logs_stream,
+            daemon_stream
+                .asks::<LogsQuery>()
+                .gives_text(EVENTS)
+                .fails(daemon),
+        )
+}
+
+async fn server_logs(
+    State(api): State<Api>,
+    PathPart(name): PathPart<String>,
+    query: Result<Query<LogsQuery>, QueryRejection>,
+) -> Answer {
+    let lines = LogsQuery::lines(query)?;
+    let management = api.0.management.clone();
+    ok(&blocking(move || management.server_logs(&name, lines)).await??)
+}
+
+async fn server_logs_stream(
+    State(api): State<Api>,
+    PathPart(name): PathPart<String>,
+    query: Result<Query<LogsQuery>, QueryRejection>,
+) -> Answer {
+    let lines = LogsQuery::lines(query)?;
+    let management = api.0.management.clone();
+    let file = management.server_details(&name)?.log_file;
+    let file = file.ok_or_else(|| {
+        let error = format!("the server {name:?} writes no log here");
+        let hint = "Only servers that run as processes do; `mcpproxy upstream list` shows how the others are.";
+        FailureResponse(Failure::new(ErrorCode::NoLog, error, hint).of_server(&name))
+    })?;
+    followed(file, lines, Some((management, name))).await
+}
+
+/// The file of the daemon's log.
+fn daemon_log(api: &Api) -> Result<PathBuf, FailureResponse> {
+    api.0.location.log_file.clone().ok_or_else(|| {
+        let error =
+            "the daemon writes no log file: it runs in the foreground and logs to its stderr";
+        let hint = "`serve --log-file FILE` has it write one.";
+        FailureResponse(Failure::new(ErrorCode::NoLog, error, hint))
+    })
+}
+
+async fn daemon_logs(
+    State(api): State<Api>,
+    query: Result<Query<LogsQuery>, QueryRejection>,
+) -> Answer {
+    let lines = LogsQuery::lines(query)?;
+    let file = daemon_log(&api)?;
+    let read = blocking(move || -> io::Result<LogLines> {
+        Ok(LogLines {
+            lines: last_lines(&file, lines)?,
+            file: Some(file),
+            unusable: None,
+        })
+    });
+    let read = read.await?;
+    ok(&read.map_err(|error| unreadable(&error))?)
+}
+
+async fn daemon_logs_stream(
+    State(api): State<Api>,
+    query: Result<Query<LogsQuery>, QueryRejection>,
+) -> Answer {
+    let lines = LogsQuery::lines(query)?;
+    followed(daemon_log(&api)?, lines, None).await
+}
+
+fn unreadable(error: &io::Error) -> FailureResponse {
+    let error = format!("the log cannot be read: {error}");
+    FailureResponse(Failure::new(
+        ErrorCode::Internal,
+        error,
+        "Check that the file may be read.",
+    ))
+}
+
+/// A log that is followed, for as long as its server is configured.
+struct LogNews {
+    /// None while it is read.
+    log: Option<FollowedLog>,
+    of: Option<(Management, String)>,
+    is_over: bool,
+}
+
+async fn followed(
+    file: PathBuf,
+    lines: usize,
+    of: Option<(Management, String)>,
+) -> Result<Response, FailureResponse> {
+    let opened = blocking(move || FollowedLog::open(&file, lines)).await?;
+    let (log, last) = opened.map_err(|error| unreadable(&error))?;
+    let news = LogNews {
+        log: Some(log),
+        of,
+        is_over: false,
+    };
+    Ok(sse::respond(told(&last.join("\n")), news))
+}
+
+/// Lines as an event.
+fn told(text: &str) -> Bytes {
+    let lines: Vec<&str> = text.lines().collect();
+    event("lines", &json!({ "lines": lines }))
+}
+
+impl StreamNews for LogNews {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
+        Box::pin(async move {
+            if self.is_over {
+                return None;
+            }
+            let mut log = self.log.take()?;
+            let read = blocking(move || {
+                let added = log.added();
+                (log, added)
+            });
+            let (log, added) = read.await.ok()?;
+            self.log = Some(log);
+            match added {
+                Ok(added) if !added.is_empty() => Some(told(&added)),
+                Ok(_) => {
+                    let is_there = self
+                        .of
+                        .as_ref()
+                        .is_none_or(|(management, name)| management.server(name).is_ok());
+                    self.is_over = !is_there;
+                    let end = || event("end", &json!({}));
+                    Some(if is_there { Bytes::new() } else { end() })
+                }
+                Err(error) => {
+                    self.is_over = true;
+                    Some(event("failed", &unreadable(&error).0))
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,364 @@
+//! The `OpenAPI` document (3.1), made of the table of routes and the types of what they take and give. It has nothing in it that is not in the
+//! program, so anybody may read it.
+
+use std::{collections::BTreeSet, sync::OnceLock};
+
+use axum::response::Response;
+use bytes::Bytes;
+use schemars::{Schema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::{Map, Value, json};
+
+use super::{
+    json_response,
+    routes::{About, Body, EVENTS, Route},
+};
+use crate::{config, error_code::ErrorCode};
+
+/// Where it is.
+pub(super) const PATH: &str = "/api/v1/openapi.json";
+
+/// Failures that every route may have.
+const COMMON: [ErrorCode; 4] = [
+    ErrorCode::InvalidArguments,
+    ErrorCode::Unauthorized,
+    ErrorCode::AccessDenied,
+    ErrorCode::Internal,
+];
+
+/// Said of a body that is too large.
+const TOO_LARGE: u16 = 413;
+
+/// The name of what every failure is.
+const FAILURE: &str = "Failure";
+
+pub(super) async fn show() -> Response {
+    static TEXT: OnceLock<Bytes> = OnceLock::new();
+    let text = TEXT.get_or_init(|| {
+        let (_, listed) = super::table().parts();
+        document(&listed).to_string().into()
+    });
+    json_response(text.clone())
+}
+
+/// What is written down of types: those that are read and those that are written are not the same where members may be left out.
+struct Schemas {
+    read: SchemaGenerator,
+    written: SchemaGenerator,
+}
+
+pub(super) fn document(listed: &[Route]) -> Value {
+    let settings = || {
+        SchemaSettings::draft2020_12().with(|settings| {
+            settings.definitions_path = "/components/schemas".into();
+        })
+    };
+    let mut schemas = Schemas {
+        read: settings().for_deserialize().into_generator(),
+        written: settings().for_serialize().into_generator(),
+    };
+    let mut paths = Map::new();
+    for route in listed {
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        if let Value::Object(path) = path {
+            path.insert(route.method.to_owned(), operation(route, &mut schemas));
+        }
+    }
+    let mut definitions = schemas.read.take_definitions(true);
+    definitions.append(&mut schemas.written.take_definitions(true));
+    definitions.insert(FAILURE.to_owned(), failure());
+    definitions.append(&mut config_definitions());
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "mcpproxy",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Everything that the command line of mcpproxy can do. docs/rest.md says who may use it.",
+            "license": { "name": "MIT", "identifier": "MIT" },
+        },
+        "servers": [{ "url": "/" }],
+        "security": [{ "key": [] }, { "login": [] }],
+        "paths": paths,
+        "components": {
+            "schemas": definitions,
+            "securitySchemes": {
+                "key": { "type": "apiKey", "in": "header", "name": "X-API-Key" },
+                "login": {
+                    "type": "apiKey",
+                    "in": "cookie",
+                    "name": "mcpproxy_page",
+                    "description": "Set by the link of `mcpproxy ui`; the name goes on with `_` and the port.",
+                },
+            },
+        },
+    })
+}
+
+fn operation(route: &Route, schemas: &mut Schemas) -> Value {
+    let About {
+        id,
+        summary,
+        query,
+        body,
+        answers,
+        failures,
+    } = &route.about;
+    let mut operation = json!({
+        "operationId": id,
+        "summary": summary,
+        "tags": [tag(route.path)],
+    });
+    let mut parameters = path_parameters(route.path);
+    if let Some(schema) = query {
+        parameters.extend(query_parameters(&schema(&mut schemas.read)));
+    }
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
+    }
+    if let Some(Body {
+        schema,
+        is_required,
+    }) = body
+    {
+        let schema = schema(&mut schemas.read);
+        operation["requestBody"] = json!({
+            "required": is_required,
+            "content": { "application/json": { "schema": schema } },
+        });
+    }
+    let mut content = Map::new();
+    for answer in answers {
+        let schema = match answer.schema {
+            Some(schema) => schema(&mut schemas.written).to_value(),
+            None => json!({ "type": "string" }),
+        };
+        let described = match content.remove(answer.media) {
+            None => json!({ "schema": schema }),
+            Some(other) => json!({ "schema": { "anyOf": [other["schema"], schema] } }),
+        };
+        content.insert(answer.media.to_owned(), described);
+    }
+    let mut responses = Map::new();
+    let done = if content.contains_key(EVENTS) {
+        "A stream of events."
+    } else {
+        "Done."
+    };
+    responses.insert(
+        "200".to_owned(),
+        json!({ "description": done, "content": content }),
+    );
+    let mut failures = failures.to_vec();
+    if route.path.contains('{') {
+        // An empty name makes another path.
+        failures.push(ErrorCode::UnknownPath);
+    }
+    for (status, codes) in failures_by_status(&failures) {
+        let said = format!("It failed: {}.", codes.join(", "));
+        let schema = format!("#/components/schemas/{FAILURE}");
+        let answer = json!({
+            "description": said,
+            "content": { "application/json": { "schema": { "$ref": schema } } },
+        });
+        responses.insert(status.to_string(), answer);
+    }
+    operation["responses"] = responses.into();
+    if route.path == PATH {
+        operation["security"] = json!([]);
+    }
+    operation
+}
+
+/// The statuses of failures, with the codes that each has.
+fn failures_by_status(failures: &[ErrorCode]) -> Vec<(u16, Vec<&'static str>)> {
+    let all = COMMON.iter().chain(failures);
+    let mut statuses: BTreeSet<u16> = all.clone().map(|code| code.http_status()).collect();
+    statuses.insert(TOO_LARGE);
+    let codes = |status: u16| {
+        let of_status = all.clone().filter(|code| code.http_status() == status);
+        let codes: BTreeSet<&'static str> = of_status.map(|code| code.as_str()).collect();
+        if codes.is_empty() {
+            vec![ErrorCode::InvalidArguments.as_str()]
+        } else {
+            codes.into_iter().collect()
+        }
+    };
+    statuses
+        .iter()
+        .map(|&status| (status, codes(status)))
+        .collect()
+}
+
+/// The resource: what comes after `/api/v1/`.
+fn tag(path: &str) -> &str {
+    path.split('/').nth(3).unwrap_or_default()
+}
+
+/// What stands in braces.
+fn path_parameters(path: &str) -> Vec<Value> {
+    let named = path.split('/').filter_map(|part| {
+        let part = part.strip_prefix('{')?;
+        part.strip_suffix('}')
+    });
+    let schema = |name: &str| {
+        if name == "id" {
+            json!({ "type": "integer", "minimum": 0 })
+        } else {
+            json!({ "type": "string", "minLength": 1 })
+        }
+    };
+    let parameter = |name: &str| {
+        json!({
+            "name": name,
+            "in": "path",
+            "required": true,
+            "schema": schema(name),
+        })
+    };
+    named.map(parameter).collect()
+}
+
+/// The members of an object, each as a parameter.
+fn query_parameters(object: &Schema) -> Vec<Value> {
+    let members = object.get("properties").and_then(Value::as_object);
+    let required = object.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
+    let parameter = |(name, schema): (&String, &Value)| {
+        let mut schema = schema.clone();
+        let description = schema.as_object_mut().and_then(|schema| {
+            schema.remove("default");
+            if let Some(Value::Array(types)) = schema.get_mut("type") {
+                // What is not said is not there.
+                types.retain(|one| one != "null");
+            }
+            schema.remove("description")
+        });
+        let mut parameter = json!({
+            "name": name,
+            "in": "query",
+            "required": is_required(name),
+            "schema": schema,
+        });
+        if let Some(description) = description {
+            parameter["description"] = description;
+        }
+        parameter
+    };
+    members.into_iter().flatten().map(parameter).collect()
+}
+
+/// What the schema of the configuration says of servers, under names of its own.
+fn config_definitions() -> Map<String, Value> {
+    let schema: Value = serde_json::from_str(config::SCHEMA).unwrap_or_default();
+    let definitions = schema.get("$defs").and_then(Value::as_object);
+    let named = definitions.into_iter().flatten().map(|(name, schema)| {
+        let mut schema = schema.clone();
+        point_here(&mut schema);
+        (format!("config_{name}"), schema)
+    });
+    named.collect()
+}
+
+/// Has references lead to where the definitions are now.
+fn point_here(schema: &mut Value) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::String(target)) = members.get_mut("$ref") {
+                *target = target.replace("#/$defs/", "#/components/schemas/config_");
+            }
+            members.values_mut().for_each(point_here);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(point_here),
+        _ => (),
+    }
+}
+
+/// [`crate::error_code::Failure`] writes itself.
+fn failure() -> Value {
+    let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    json!({
+        "type": "object",
+        "description": "What failed, and what to do next.",
+        "properties": {
+            "error": text("What failed, with which thing."),
+            "code": { "type": "string", "enum": codes },
+            "server": text("The server that it concerns."),
+            "tool": text("The tool that it concerns."),
+            "hint": text("The next step."),
+        },
+        "required": ["error", "code", "hint"],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole() -> Value {
+        let (_, listed) = super::super::table().parts();
+        document(&listed)
+    }
+
+    /// Every `$ref` below a value.
+    fn references(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(target)) = members.get("$ref") {
+                    found.push(target.clone());
+                }
+                members
+                    .values()
+                    .for_each(|member| references(member, found));
+            }
+            Value::Array(elements) => elements.iter().for_each(|one| references(one, found)),
+            _ => (),
+        }
+    }
+
+    #[test]
+    fn everything_that_is_referred_to_is_there() {
+        let document = whole();
+        let mut found = Vec::new();
+        references(&document, &mut found);
+        assert!(found.len() > 50, "{found:?}");
+        for target in found {
+            let pointer = target.strip_prefix('#').expect("in the document");
+            assert!(document.pointer(pointer).is_some(), "{target}");
+        }
+    }
+
+    #[test]
+    fn operations_have_names_of_their_own_and_say_something() {
+        let (_, listed) = super::super::table().parts();
+        let names: BTreeSet<&str> = listed.iter().map(|route| route.about.id).collect();
+        assert_eq!(names.len(), listed.len());
+        for Route { path, about, .. } in &listed {
+            assert!(about.summary.ends_with('.'), "{path}");
+            assert!(!about.answers.is_empty(), "{path}");
+        }
+    }
+
+    #[test]
+    fn types_that_are_read_and_written_are_described_once() {
+        // A name stands for one of two where they differ.
+        let (_, listed) = super::super::table().parts();
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = "/components/schemas".into();
+            })
+        };
+        let mut schemas = Schemas {
+            read: settings().for_deserialize().into_generator(),
+            written: settings().for_serialize().into_generator(),
+        };
+        for route in &listed {
+            operation(route, &mut schemas);
+        }
+        let read = schemas.read.take_definitions(true);
+        let written = schemas.written.take_definitions(true);
+        for (name, schema) in &read {
+            let other = written.get(name);
+            assert!(other.is_none_or(|other| other == schema), "{name}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Logging in to the page: an operator gets a link that works once, a browser that opens it gets a session in a cookie. The page itself is
+//! not served here.
+
+use axum::{
+    Extension, Router as HttpRouter,
+    body::Body,
+    extract::{Query, State, rejection::QueryRejection},
+    response::Response,
+    routing::get,
+};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Answer, Api, FailureResponse, ok,
+    routes::{About, Routes},
+};
+use crate::{
+    access::operators::{LINK_LIFETIME, OperatorPass},
+    error_code::{ErrorCode, Failure},
+    management::PageLink,
+};
+
+pub(super) fn routes() -> Routes {
+    let link = About::new(
+        "newLoginLink",
+        "Makes a link that logs one browser in to the page, once, within two minutes.",
+    );
+    let log_out_of_page = About::new(
+        "logOutOfPage",
+        "Ends the login to the page whose cookie the request has.",
+    );
+    Routes::new()
+        .post(
+            "/api/v1/ui/links",
+            new_link,
+            link.gives::<PageLink>().fails(&[ErrorCode::PageNotServed]),
+        )
+        .post(
+            "/api/v1/ui/logout",
+            log_out,
+            log_out_of_page.gives::<LoggedOut>(),
+        )
+}
+
+/// Whether a login has ended.
+#[derive(Serialize, JsonSchema)]
+struct LoggedOut {
+    /// False where the request came with no login.
+    ended: bool,
+}
+
+pub(super) fn page_routes() -> HttpRouter<Api> {
+    HttpRouter::new().route("/ui/login", get(log_in))
+}
+
+async fn new_link(State(api): State<Api>) -> Answer {
+    let Some(base) = api.0.location.page_base() else {
+        return Err(FailureResponse(Failure::new(
+            ErrorCode::PageNotServed,
+            "the page is not served: this daemon listens on its local socket only",
+            "Run `mcpproxy serve`, or end what uses the address that `listen` names and start the daemon again.",
+        )));
+    };
+    let token = api.0.access.operators().new_link();
+    let token = token.map_err(|error| no_random(&error))?;
+    ok(&PageLink {
+        url: format!("{base}/ui/login?token={}", token.reveal()),
+        expires_in_seconds: LINK_LIFETIME.as_secs(),
+    })
+}
+
+/// Ends the session that the request came with. A key has none.
+async fn log_out(
+    State(api): State<Api>,
+    Extension(pass): Extension<OperatorPass>,
+    headers: HeaderMap,
+) -> Answer {
+    let removal = api.0.access.operators().log_out(pass, &headers);
+    let mut response = ok(&LoggedOut {
+        ended: removal.is_some(),
+    })?;
+    if let Some(cookie) = removal {
+        response.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    Ok(response)
+}
+
+fn no_random(error: &std::io::Error) -> FailureResponse {
+    FailureResponse(Failure::new(
+        ErrorCode::Internal,
+        format!("the login cannot be made: {error}"),
+        "Try again.",
+    ))
+}
+
+#[derive(Deserialize)]
+struct LoginQuery {
+    token: String,
+}
+
+/// Where the page is.
+const PAGE: &str = "/ui/";
+
+/// What a person reads whose link does not work.
+const NO_LOGIN: &str = "This link does not log in: it works once, and for two minutes.\nRun `mcpproxy ui` on the machine of the daemon for a new one.\n";
+
+/// A person's browser opens a link.
+async fn log_in(
+    State(api): State<Api>,
+    method: Method,
+    headers: HeaderMap,
+    query: Result<Query<LoginQuery>, QueryRejection>,
+) -> Response {
+    // Who only asks for the head is not a browser that a person sees.
+    let token = query.ok().filter(|_| method == Method::GET);
+    let token = token.map(|Query(query)| query.token);
+    let opened = token.map(|token| api.0.access.operators().log_in(&token, &headers));
+    match opened.transpose() {
+        Ok(Some(Some(cookie))) => {
+            tracing::info!("a person has logged in to the page");
+            let mut response = text(StatusCode::SEE_OTHER, "");
+            let headers = response.headers_mut();
+            headers.insert(header::SET_COOKIE, cookie);
+            headers.insert(header::LOCATION, HeaderValue::from_static(PAGE));
+            response
+        }
+        Ok(_) => text(StatusCode::UNAUTHORIZED, NO_LOGIN),
+        Err(error) => {
+            tracing::error!(%error, "nobody can log in to the page");
+            text(StatusCode::INTERNAL_SERVER_ERROR, "Try again.\n")
+        }
+    }
+}
+
+/// Neither the address nor the answer is kept or passed on.
+fn text(status: StatusCode, text: &'static str) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

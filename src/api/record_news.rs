@@ -1,0 +1,126 @@
+//! New records of the activity log as events, for whoever reads them as they come. A reader that is far behind hears how many it missed.
+
+use std::pin::Pin;
+
+use bytes::{Bytes, BytesMut};
+use serde_json::json;
+
+use super::sse::{StreamNews, event};
+use crate::{activity::RecordQuery, error_code::Failure, management::Management};
+
+/// Limit: records that are told at once.
+const AT_ONCE: usize = 200;
+
+/// Limit: records that a reader may be behind. It is not told of more.
+const BEHIND: u64 = 1_000;
+
+/// What a reader of the log has not been told yet.
+pub(super) struct RecordNews {
+    management: Management,
+    /// Which records are wanted.
+    filter: RecordQuery,
+    /// The last record that was looked at.
+    after: u64,
+    /// What had been noted then.
+    noted: u64,
+}
+
+impl RecordNews {
+    /// What comes from now on and fits, or after the record that the query names.
+    pub(super) async fn from_now(
+        management: Management,
+        filter: RecordQuery,
+    ) -> Result<Self, Failure> {
+        let noted = management.records_noted();
+        let after = match filter.after {
+            Some(after) => after,
+            None => newest(&management).await?,
+        };
+        // What makes no sense is said before the stream begins.
+        let query = RecordQuery {
+            after: Some(after),
+            limit: Some(1),
+            ..filter.clone()
+        };
+        let waiting = management.activity(query).await?;
+        Ok(Self {
+            // What is there already is told at the first look.
+            noted: noted.wrapping_sub(u64::from(!waiting.records.is_empty())),
+            management,
+            filter,
+            after,
+        })
+    }
+
+    /// The record after which it goes on.
+    pub(super) fn after(&self) -> u64 {
+        self.after
+    }
+
+    /// The events; nothing if nothing happened.
+    pub(super) async fn new_events(&mut self) -> Bytes {
+        let noted = self.management.records_noted();
+        if noted == self.noted {
+            return Bytes::new();
+        }
+        match self.read().await {
+            Ok((news, is_all)) => {
+                if is_all {
+                    self.noted = noted;
+                }
+                news
+            }
+            Err(failure) => {
+                self.noted = noted;
+                event("failed", &failure)
+            }
+        }
+    }
+
+    /// The next events, and whether there are no more.
+    async fn read(&mut self) -> Result<(Bytes, bool), Failure> {
+        let mut news = BytesMut::new();
+        let newest = newest(&self.management).await?;
+        let behind = newest.saturating_sub(self.after);
+        if behind > BEHIND {
+            let missed = behind - BEHIND;
+            self.after += missed;
+            news.extend(event("lagged", &json!({ "missed": missed })));
+        }
+        let query = RecordQuery {
+            after: Some(self.after),
+            limit: Some(AT_ONCE),
+            cursor: None,
+            ..self.filter.clone()
+        };
+        let page = self.management.activity(query).await?;
+        for record in &page.records {
+            news.extend(event("record", record));
+        }
+        let last = page.records.last().map(|record| record.id);
+        // Without a next page everything was looked at.
+        let looked_at = page.next.or(last).unwrap_or(self.after);
+        self.after = if page.next.is_none() {
+            newest.max(looked_at)
+        } else {
+            looked_at
+        };
+        Ok((news.freeze(), page.next.is_none()))
+    }
+}
+
+/// The number of the newest record.
+async fn newest(management: &Management) -> Result<u64, Failure> {
+    let query = RecordQuery {
+        limit: Some(1),
+        ..RecordQuery::default()
+    };
+    let page = management.activity(query).await?;
+    Ok(page.records.first().map_or(0, |record| record.id))
+}
+
+impl StreamNews for RecordNews {
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>> {
+        Box::pin(async move { Some(self.new_events().await) })
+    }
+}

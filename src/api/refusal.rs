@@ -1,0 +1,38 @@
+//! What is said to whoever asks for what only operators have.
+
+use axum::response::Response;
+use http::{HeaderValue, StatusCode, header};
+
+use super::answer;
+use crate::{
+    access::operators::NotAnOperator,
+    error_code::{ErrorCode, Failure},
+};
+
+/// Where an operator finds the key. It names no folder of this machine: anybody may read it.
+const KEY: &str = "Send the key as `X-API-Key`: it is `api_key` of the configuration, or else what stands in the file `api_key` of the data folder, \
+which `mcpproxy status` names. `mcpproxy ui` opens the page without it. The token of an MCP client does not count here.";
+
+const LOG_IN: &str =
+    "Run `mcpproxy ui` on the machine of the daemon: it opens the page with a new login.";
+
+const ORIGIN: &str = "Use the page at the address that `mcpproxy ui` opened; programs send `X-API-Key` and no cookie.";
+
+/// The answer to a request that is not an operator's.
+pub fn refused(why: NotAnOperator) -> Response {
+    let (status, code, hint) = match why {
+        NotAnOperator::NoKey | NotAnOperator::WrongKey => {
+            (StatusCode::UNAUTHORIZED, ErrorCode::Unauthorized, KEY)
+        }
+        NotAnOperator::SessionOver => (StatusCode::UNAUTHORIZED, ErrorCode::Unauthorized, LOG_IN),
+        NotAnOperator::OtherOrigin => (StatusCode::FORBIDDEN, ErrorCode::AccessDenied, ORIGIN),
+    };
+    let mut response = answer(status, &Failure::new(code, why.to_string(), hint));
+    if status == StatusCode::UNAUTHORIZED {
+        let scheme = HeaderValue::from_static("X-API-Key");
+        response
+            .headers_mut()
+            .insert(header::WWW_AUTHENTICATE, scheme);
+    }
+    response
+}

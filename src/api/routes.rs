@@ -1,0 +1,279 @@
+//! The routes, each with what is said of it: what is served and what the `OpenAPI` document says come from one table.
+
+use axum::{
+    Router as HttpRouter,
+    handler::Handler,
+    routing::{MethodFilter, on},
+};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+use super::Api;
+use crate::error_code::ErrorCode;
+
+/// Writes a schema down, and what it refers to into the generator.
+pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Routes that are served, and what is said of them.
+#[derive(Default)]
+pub(super) struct Routes {
+    served: HttpRouter<Api>,
+    listed: Vec<Route>,
+}
+
+/// One route as the document says it.
+pub(super) struct Route {
+    pub(super) method: &'static str,
+    pub(super) path: &'static str,
+    pub(super) about: About,
+}
+
+/// What is said of a route.
+pub(super) struct About {
+    /// Its name for programs that are generated from the document.
+    pub(super) id: &'static str,
+    pub(super) summary: &'static str,
+    /// An object of which each member is a parameter of the address.
+    pub(super) query: Option<SchemaOf>,
+    pub(super) body: Option<Body>,
+    pub(super) answers: Vec<Answers>,
+    /// The codes of its failures, beside those that every route has.
+    pub(super) failures: &'static [ErrorCode],
+}
+
+/// The body of a request.
+pub(super) struct Body {
+    pub(super) schema: SchemaOf,
+    pub(super) is_required: bool,
+}
+
+/// What the answer is, where nothing failed.
+pub(super) struct Answers {
+    pub(super) media: &'static str,
+    /// None where it is no JSON.
+    pub(super) schema: Option<SchemaOf>,
+}
+
+/// Failures of what changes an entry.
+pub(super) const CHANGE: &[ErrorCode] = &[
+    ErrorCode::UnknownServer,
+    ErrorCode::ServerMisconfigured,
+    ErrorCode::ConfigUnusable,
+];
+
+/// Failures of what needs a server to answer.
+pub(super) const CONTACT: &[ErrorCode] = &[
+    ErrorCode::UnknownServer,
+    ErrorCode::ServerDisabled,
+    ErrorCode::ServerMisconfigured,
+    ErrorCode::ServerQuarantined,
+    ErrorCode::ServerUnavailable,
+    ErrorCode::LoginRequired,
+    ErrorCode::ConnectionLost,
+    ErrorCode::TimedOut,
+    ErrorCode::BadUpstreamAnswer,
+    ErrorCode::Overloaded,
+    ErrorCode::ShuttingDown,
+    ErrorCode::ConfigUnusable,
+];
+
+/// Failures of what accepts something.
+pub(super) const REVIEW: &[ErrorCode] = &[
+    ErrorCode::UnknownServer,
+    ErrorCode::UnknownTool,
+    ErrorCode::ServerMisconfigured,
+    ErrorCode::ServerQuarantined,
+    ErrorCode::ToolChanged,
+    ErrorCode::ToolHeld,
+    ErrorCode::ShuttingDown,
+    ErrorCode::ConfigUnusable,
+];
+
+/// Failures of what calls a tool.
+pub(super) const CALL: &[ErrorCode] = &[
+    ErrorCode::UnknownServer,
+    ErrorCode::UnknownTool,
+    ErrorCode::ServerDisabled,
+    ErrorCode::ServerMisconfigured,
+    ErrorCode::ServerQuarantined,
+    ErrorCode::ToolDisabled,
+    ErrorCode::ToolChanged,
+    ErrorCode::ToolHeld,
+    ErrorCode::WrongVariant,
+    ErrorCode::RateLimited,
+    ErrorCode::ServerUnavailable,
+    ErrorCode::LoginRequired,
+    ErrorCode::ConnectionLost,
+    ErrorCode::TimedOut,
+    ErrorCode::BadUpstreamAnswer,
+    ErrorCode::QuestionUnanswered,
+    ErrorCode::Overloaded,
+    ErrorCode::ShuttingDown,
+];
+
+/// The media type of all but streams and exports.
+pub(super) const JSON: &str = "application/json";
+
+/// That of event streams.
+pub(super) const EVENTS: &str = "text/event-stream";
+
+impl About {
+    pub(super) const fn new(id: &'static str, summary: &'static str) -> Self {
+        Self {
+            id,
+            summary,
+            query: None,
+            body: None,
+            answers: Vec::new(),
+            failures: &[],
+        }
+    }
+
+    /// Its parameters are the members of `T`.
+    pub(super) fn asks<T: JsonSchema>(mut self) -> Self {
+        self.query = Some(T::json_schema);
+        self
+    }
+
+    /// Its body is a `T`.
+    pub(super) fn takes<T: JsonSchema>(mut self) -> Self {
+        self.body = Some(Body {
+            schema: SchemaGenerator::subschema_for::<T>,
+            is_required: true,
+        });
+        self
+    }
+
+    /// Its body is a `T`, or there is none.
+    pub(super) fn may_take<T: JsonSchema>(self) -> Self {
+        let mut about = self.takes::<T>();
+        if let Some(body) = &mut about.body {
+            body.is_required = false;
+        }
+        about
+    }
+
+    /// Its answer is a `T`.
+    pub(super) fn gives<T: JsonSchema>(mut self) -> Self {
+        self.answers.push(Answers {
+            media: JSON,
+            schema: Some(SchemaGenerator::subschema_for::<T>),
+        });
+        self
+    }
+
+    /// Its body is what this describes.
+    pub(super) fn takes_as(mut self, schema: SchemaOf) -> Self {
+        self.body = Some(Body {
+            schema,
+            is_required: true,
+        });
+        self
+    }
+
+    /// Its answer is what this describes.
+    pub(super) fn gives_as(mut self, schema: SchemaOf) -> Self {
+        self.answers.push(Answers {
+            media: JSON,
+            schema: Some(schema),
+        });
+        self
+    }
+
+    /// Or it is a `T`.
+    pub(super) fn or_gives<T: JsonSchema>(self) -> Self {
+        self.gives::<T>()
+    }
+
+    /// Its answer is of this media type.
+    pub(super) fn gives_text(mut self, media: &'static str) -> Self {
+        self.answers.push(Answers {
+            media,
+            schema: None,
+        });
+        self
+    }
+
+    pub(super) fn fails(mut self, failures: &'static [ErrorCode]) -> Self {
+        self.failures = failures;
+        self
+    }
+}
+
+impl Routes {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn get<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    where
+        H: Handler<T, Api>,
+        T: 'static,
+    {
+        self.with(MethodFilter::GET, "get", path, handler, about)
+    }
+
+    pub(super) fn post<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    where
+        H: Handler<T, Api>,
+        T: 'static,
+    {
+        self.with(MethodFilter::POST, "post", path, handler, about)
+    }
+
+    pub(super) fn put<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    where
+        H: Handler<T, Api>,
+        T: 'static,
+    {
+        self.with(MethodFilter::PUT, "put", path, handler, about)
+    }
+
+    pub(super) fn patch<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    where
+        H: Handler<T, Api>,
+        T: 'static,
+    {
+        self.with(MethodFilter::PATCH, "patch", path, handler, about)
+    }
+
+    pub(super) fn delete<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    where
+        H: Handler<T, Api>,
+        T: 'static,
+    {
+        self.with(MethodFilter::DELETE, "delete", path, handler, about)
+    }
+
+    fn with<H, T>(
+        mut self,
+        filter: MethodFilter,
+        method: &'static str,
+        path: &'static str,
+        handler: H,
+        about: About,
+    ) -> Self
+    where
+        H: Handler<T, Api>,
+        T: 'static,
+    {
+        self.served = self.served.route(path, on(filter, handler));
+        self.listed.push(Route {
+            method,
+            path,
+            about,
+        });
+        self
+    }
+
+    /// These and others.
+    pub(super) fn and(mut self, others: Self) -> Self {
+        self.served = self.served.merge(others.served);
+        self.listed.extend(others.listed);
+        self
+    }
+
+    /// What is served, and what is said of it.
+    pub(super) fn parts(self) -> (HttpRouter<Api>, Vec<Route>) {
+        (self.served, self.listed)
+    }
+}

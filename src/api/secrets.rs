@@ -1,0 +1,97 @@
+//! `/api/v1/secrets`: secrets by name. Values come in and never leave.
+
+use axum::extract::{Path, State, rejection::BytesRejection};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Answer, Api, blocking, config, ok, read_body,
+    routes::{About, Routes},
+    wrong,
+};
+use crate::{
+    error_code::{ErrorCode, Failure},
+    management::{Management, OverFiles, SecretList, SecretRow, secret_value},
+    secret::Secret,
+};
+
+pub(super) fn routes() -> Routes {
+    let list_all = About::new(
+        "listSecrets",
+        "The names of secrets, where each is kept and who uses it; never values.",
+    );
+    let store = About::new(
+        "setSecret",
+        "Stores a secret; the name may have `/` in it, written `%2F`.",
+    );
+    let take_out = About::new("removeSecret", "Removes a secret.");
+    Routes::new()
+        .get(
+            "/api/v1/secrets",
+            list,
+            list_all
+                .gives::<SecretList>()
+                .fails(&[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable]),
+        )
+        .put(
+            "/api/v1/secrets/{name}",
+            set,
+            store
+                .takes::<NewSecret>()
+                .gives::<SecretRow>()
+                .fails(&[ErrorCode::ConfigUnusable, ErrorCode::KeyringUnavailable]),
+        )
+        .delete(
+            "/api/v1/secrets/{name}",
+            remove,
+            take_out.gives::<SecretRow>().fails(&[
+                ErrorCode::ConfigUnusable,
+                ErrorCode::KeyringUnavailable,
+                ErrorCode::UnknownSecret,
+            ]),
+        )
+}
+
+/// A secret on its way in.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewSecret {
+    /// The value: at most 64 KiB, without NUL.
+    #[schemars(length(min = 1, max = 65536))]
+    value: String,
+}
+
+/// Does it where it may wait for the keyring.
+async fn with_files<T: Send + 'static>(
+    api: &Api,
+    what: impl FnOnce(Management<OverFiles>) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, super::FailureResponse> {
+    let api = api.clone();
+    Ok(blocking(move || what(config::files(&api))).await??)
+}
+
+async fn list(State(api): State<Api>) -> Answer {
+    ok(&with_files(&api, |files| files.secrets()).await?)
+}
+
+async fn set(
+    State(api): State<Api>,
+    Path(name): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    // The parser's own words may repeat the value.
+    let read = read_body::<NewSecret>(body);
+    let secret = read.map_err(|_| wrong("it is not {\"value\": …}"))?;
+    let value = Secret::new(secret.value);
+    secret_value(value.reveal()).map_err(|why| wrong(format!("the value {why}")))?;
+    let row = with_files(&api, move |files| files.set_secret(&name, &value)).await?;
+    api.0.management.read_configuration().await;
+    ok(&row)
+}
+
+async fn remove(State(api): State<Api>, Path(name): Path<String>) -> Answer {
+    let row = with_files(&api, move |files| files.remove_secret(&name)).await?;
+    api.0.management.read_configuration().await;
+    ok(&row)
+}

@@ -1,0 +1,70 @@
+//! Event streams of the API. Nothing waits in them: a reader that is slow is told what is so when it reads on.
+
+use std::{convert::Infallible, pin::Pin, time::Duration};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, header};
+use serde::Serialize;
+use tokio::time::Instant;
+
+use super::routes::EVENTS;
+use crate::wire::Raw;
+
+/// How often it is looked for news.
+const LOOK: Duration = Duration::from_millis(500);
+
+/// A stream on which nothing came for this long gets a comment, so that nobody between takes it for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// What has news to tell now and then.
+pub(super) trait StreamNews: Send + 'static {
+    /// What is new, as events; nothing if there is nothing. `None` when no more will come.
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = Option<Bytes>> + Send + '_>>;
+}
+
+/// One event.
+pub(super) fn event(name: &str, data: &impl Serialize) -> Bytes {
+    // What we write is on one line.
+    let data = Raw::author(data);
+    [
+        b"event: ",
+        name.as_bytes(),
+        b"\ndata: ",
+        data.as_bytes(),
+        b"\n\n",
+    ]
+    .concat()
+    .into()
+}
+
+/// The stream: `first` at once, and then what is new, until the reader leaves.
+pub(super) fn respond(first: Bytes, news: impl StreamNews) -> Response {
+    let begun = (Some(first), Some(news), Instant::now());
+    let written = stream::unfold(begun, |(first, news, told)| async move {
+        if let Some(first) = first {
+            return Some((Ok::<_, Infallible>(first), (None, news, told)));
+        }
+        let mut news = news?;
+        loop {
+            match news.next().await {
+                None => return None,
+                Some(new) if !new.is_empty() => {
+                    return Some((Ok(new), (None, Some(news), Instant::now())));
+                }
+                Some(_) if told.elapsed() >= KEEP_ALIVE => {
+                    let comment = Bytes::from_static(b": keep-alive\n\n");
+                    return Some((Ok(comment), (None, Some(news), Instant::now())));
+                }
+                Some(_) => tokio::time::sleep(LOOK).await,
+            }
+        }
+    });
+    let mut response = Response::new(Body::from_stream(written));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENTS));
+    // Proxies that gather answers are told not to.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

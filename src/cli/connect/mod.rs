@@ -1,0 +1,181 @@
+//! `mcpproxy connect`: puts us into the files of clients, takes us out of them, or says where we are.
+
+mod diff;
+mod file;
+mod list;
+mod target;
+
+use clap::Args;
+
+pub(super) use self::{
+    file::{ConnectRequest, Done, connect, say_done},
+    list::rows,
+    target::Reaching,
+};
+use super::{
+    connection,
+    failure::CommandFailure,
+    import,
+    location::Location,
+    output::{self, Output},
+};
+use crate::client_files::Client;
+
+/// Put mcpproxy into the files of AI clients, or say which are connected
+///
+/// Without arguments it lists the clients that are found and whether they are connected. What stands in a file stays as it is, comments
+/// and order too; a copy of it is kept beside it. A client that is connected already is left alone. A file that cannot be read, or that
+/// somebody changes meanwhile, is not written to.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
+pub(super) struct ConnectCommand {
+    /// The clients, such as `claude-code`
+    #[arg(value_name = "CLIENT", value_parser = client)]
+    clients: Vec<Client>,
+    /// Every client that is found here
+    #[arg(long, conflicts_with = "clients")]
+    all: bool,
+    /// Write to the file of the project in this folder, not to that of the person
+    #[arg(long)]
+    project: bool,
+    /// The name of the entry; `mcpproxy` if none is there yet
+    #[arg(long, value_name = "NAME", value_parser = entry_name)]
+    name: Option<String>,
+    /// What the client gets: /mcp, /mcp/all, /mcp/server/NAME, …
+    #[arg(long, value_name = "PATH", value_parser = endpoint)]
+    endpoint: Option<String>,
+    /// Let the client start `mcpproxy stdio`, also where it could connect to the address
+    #[arg(long)]
+    stdio: bool,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Take mcpproxy out again; a file that nobody else changed since becomes what it was
+    #[arg(long, conflicts_with_all = ["name", "endpoint", "stdio"])]
+    undo: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy connect                          which clients are here, and are they connected
+  mcpproxy connect claude-code cursor       connect these two
+  mcpproxy connect --all --dry-run          what would be written for every client that is found
+  mcpproxy connect codex --endpoint /mcp/all
+  mcpproxy connect claude-code --project    only in this project, by its .mcp.json
+  mcpproxy connect cursor --undo            take it out again
+Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, goose, opencode";
+
+/// The client of a word on the command line, or which there are.
+pub(super) fn client(word: &str) -> Result<Client, String> {
+    let known = Client::ALL
+        .into_iter()
+        .filter(|client| client.can_connect());
+    let found = Client::from_word(word).filter(|client| client.can_connect());
+    found.ok_or_else(|| {
+        let known: Vec<&str> = known.map(Client::id).collect();
+        format!("known are {}", known.join(", "))
+    })
+}
+
+fn entry_name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
+        return Err("letters, digits, '-' and '_' are understood by every client".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+fn endpoint(text: &str) -> Result<String, String> {
+    let is_path = text
+        .parse::<http::Uri>()
+        .is_ok_and(|uri| uri.path() == text);
+    if !is_path || !text.starts_with("/mcp") {
+        return Err("an endpoint is a path such as /mcp or /mcp/all".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+impl ConnectCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let daemon = connection::open_if_running(&files, out).await?;
+        let places = import::places()?;
+        let us = import::our_address(&files, daemon.as_ref());
+        if self.clients.is_empty() && !self.all {
+            let rows = rows(&places, &us);
+            return list::print(&rows, daemon.is_some(), out);
+        }
+        let clients = if self.all {
+            let present = Client::ALL
+                .into_iter()
+                .filter(|client| client.can_connect() && places.is_present(*client));
+            present.collect()
+        } else {
+            self.clients.clone()
+        };
+        if clients.is_empty() {
+            return Err(
+                CommandFailure::failed("no client that is known was found here").next(
+                    "name one, such as `mcpproxy connect claude-code`; its file is then made",
+                ),
+            );
+        }
+        let reaching = Reaching::new(&files, daemon.as_ref(), us)?;
+        let mut done = Vec::new();
+        for client in clients {
+            let asked = ConnectRequest {
+                client,
+                is_for_project: self.project,
+                name: self.name.as_deref(),
+                endpoint: self.endpoint.as_deref(),
+                by_process: self.stdio,
+            };
+            let outcome = if self.undo {
+                file::disconnect(&places, &reaching, &asked, self.dry_run)
+            } else {
+                connect(&places, &reaching, &asked, self.dry_run)
+            };
+            if let (Ok(outcome), false) = (&outcome, out.is_json()) {
+                say_done(outcome, &places, out)?;
+            }
+            done.push((client, outcome));
+        }
+        self.conclude(done, &reaching, out)
+    }
+
+    fn conclude(
+        &self,
+        done: Vec<(Client, Result<Done, CommandFailure>)>,
+        reaching: &Reaching,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        let failed = done.iter().filter(|(_, outcome)| outcome.is_err()).count();
+        if out.is_json() {
+            output::json(&output::as_json(&file::report(&done))?)?;
+        } else if failed < done.len() && !self.undo && !self.dry_run {
+            let connected = done.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
+            let connected = connected
+                .filter(|done| done.is_connected())
+                .map(Done::client);
+            reaching.say_hints(&connected.collect::<Vec<Client>>(), out);
+        }
+        let (of, mut failures) = (
+            done.len(),
+            done.into_iter().filter_map(|(_, outcome)| outcome.err()),
+        );
+        match failures.next() {
+            None => Ok(()),
+            Some(failure) if of == 1 => Err(failure.shown()),
+            Some(first) => {
+                for failure in std::iter::once(first).chain(failures) {
+                    output::say_failure(&failure);
+                }
+                Err(CommandFailure::failed(format!("{failed} of {of} clients failed")).shown())
+            }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What a person has to know of the servers that are taken: what they need, secrets that stand in the file, and what was left behind.
+
+use super::{super::output::Output, gathered::Gathered, preview::is_set};
+use crate::client_files::{Carried, ImportOutcome, NeededKind, NeededValue};
+
+/// Says it, server by server.
+pub(in crate::cli) fn say(gathered: &Gathered, chosen: &[usize], out: Output) {
+    for server in chosen.iter().filter_map(|at| gathered.plan.get(*at)) {
+        if let ImportOutcome::New { name, carried, .. } = &server.outcome {
+            say_of(name.as_str(), server.client.name(), carried, out);
+        }
+    }
+}
+
+fn say_of(name: &str, client: &str, carried: &Carried, out: Output) {
+    for need in carried.needs.iter().filter(|need| !is_set(need)) {
+        out.note(&format!(
+            "{name} {}; next step: {}",
+            wants(need),
+            need.step()
+        ));
+    }
+    for secret in &carried.literals {
+        let place = &secret.place;
+        let key = place.rsplit('.').next().unwrap_or(place);
+        if place == "args" || place == "url" {
+            out.note(&format!(
+                "{name} has a secret in its `{place}`, which was taken over as it is; next step: `mcpproxy secret set {name}`, and write ${{keyring:{name}}} in its place (`mcpproxy config path` names the file)"
+            ));
+            continue;
+        }
+        out.note(&format!(
+            "{name} has a secret in `{place}`, which was taken over as it is; next step: `mcpproxy secret set {name}-{key}`, then `mcpproxy upstream patch {name} '{place}=${{keyring:{name}-{key}}}'`"
+        ));
+    }
+    if !carried.left_behind.is_empty() {
+        out.note(&format!(
+            "{name}: of its entry in the file of {client} this was left behind, because it says nothing here: {}",
+            carried.left_behind.join(", ")
+        ));
+    }
+}
+
+fn wants(need: &NeededValue) -> String {
+    let about = need.about.as_ref().map(|about| format!(" ({about})"));
+    let about = about.unwrap_or_default();
+    match need.kind {
+        NeededKind::Variable => {
+            format!("refers to ${{{}}}{about}, which is not set here", need.name)
+        }
+        NeededKind::Secret => format!("needs the secret {:?}{about}", need.name),
+    }
+}

@@ -1,0 +1,116 @@
+//! Which of the servers that were found are taken.
+
+use super::{
+    super::{failure::CommandFailure, output::Output},
+    gathered::Gathered,
+};
+use crate::client_files::PlannedServer;
+
+/// The places in the plan of those that can be taken; of those with these names, there or here, if any are given.
+pub(in crate::cli) fn picked_by(
+    gathered: &Gathered,
+    names: &[String],
+) -> Result<Vec<usize>, CommandFailure> {
+    let plan = gathered.plan.iter().enumerate();
+    if names.is_empty() {
+        let new = plan.filter(|(_, server)| server.new_name().is_some());
+        return Ok(new.map(|(at, _)| at).collect());
+    }
+    let mut picked = Vec::new();
+    for name in names {
+        let is_meant = |server: &PlannedServer| {
+            let named_here = server
+                .new_name()
+                .is_some_and(|new| new.eq_ignore_ascii_case(name));
+            named_here || server.written_name.eq_ignore_ascii_case(name)
+        };
+        let meant = plan.clone().filter(|(_, server)| is_meant(server));
+        let meant: Vec<(usize, &PlannedServer)> = meant.collect();
+        let takeable = meant
+            .iter()
+            .filter(|(_, server)| server.new_name().is_some());
+        let before = picked.len();
+        picked.extend(takeable.map(|(at, _)| *at));
+        if picked.len() > before {
+            continue;
+        }
+        return Err(match meant.first() {
+            Some((_, server)) => CommandFailure::failed(format!(
+                "{name:?} cannot be taken over: {}",
+                super::preview::outcome_of(server)
+            )),
+            None => CommandFailure::failed(format!("no server named {name:?} was found"))
+                .next("`mcpproxy import --dry-run` shows what there is"),
+        });
+    }
+    picked.sort_unstable();
+    picked.dedup();
+    Ok(picked)
+}
+
+/// Those of the choice that the person at the terminal wants. The table numbers them from 1.
+pub(in crate::cli) fn asked(choice: &[usize], out: Output) -> Vec<usize> {
+    let n = choice.len();
+    loop {
+        let question =
+            format!("Take over which? Enter for all {n}, numbers such as 1,3-4, or n for none:");
+        let Some(answer) = out.answer_to(&question) else {
+            return Vec::new();
+        };
+        match numbers(&answer, n) {
+            Some(wanted) => {
+                return wanted
+                    .into_iter()
+                    .filter_map(|at| choice.get(at).copied())
+                    .collect();
+            }
+            None => out.note(&format!(
+                "{:?} is no choice of numbers from 1 to {n}",
+                answer.trim()
+            )),
+        }
+    }
+}
+
+/// The places, counted from 0, that an answer names; nothing where it is not understood.
+fn numbers(answer: &str, n: usize) -> Option<Vec<usize>> {
+    let answer = answer.trim().to_ascii_lowercase();
+    match &*answer {
+        "" | "all" | "a" | "y" | "yes" => return Some((0..n).collect()),
+        "n" | "no" | "none" => return Some(Vec::new()),
+        _ => (),
+    }
+    let mut wanted = Vec::new();
+    let parts = answer.split([',', ' ']).filter(|part| !part.is_empty());
+    for part in parts {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        if first == 0 || last > n || first > last {
+            return None;
+        }
+        wanted.extend(first - 1..last);
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    Some(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbers;
+
+    #[test]
+    fn answers_name_places() {
+        let check = |answer: &str, expected: Option<&[usize]>| {
+            assert_eq!(numbers(answer, 4).as_deref(), expected, "{answer:?}");
+        };
+        check("\n", Some(&[0, 1, 2, 3]));
+        check("All", Some(&[0, 1, 2, 3]));
+        check("n", Some(&[]));
+        check("1,3-4 1", Some(&[0, 2, 3]));
+        check("2", Some(&[1]));
+        for wrong in ["0", "5", "3-1", "x", "1-", "2-9"] {
+            check(wrong, None);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The clients that are connected.
+
+use super::{
+    super::{
+        connect::{self, ConnectRequest, Reaching},
+        failure::CommandFailure,
+        import,
+        output::Output,
+    },
+    report::SetupReport,
+    step,
+    words::Choice,
+};
+use crate::{
+    client_files::Client,
+    daemon_client::DaemonClient,
+    management::{Management, OverFiles},
+};
+
+/// That every name is that of a client, before anything is done.
+pub(super) fn check(choice: &Choice) -> Result<(), CommandFailure> {
+    let Choice::Named(words) = choice else {
+        return Ok(());
+    };
+    for word in words {
+        connect::client(word).map_err(|known| {
+            CommandFailure::usage(format!("--connect {word}: no such client; {known}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Connects them.
+pub(super) fn connect(
+    files: &Management<OverFiles>,
+    daemon: &DaemonClient,
+    choice: &Choice,
+    report: &mut SetupReport,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let places = import::places()?;
+    let us = import::our_address(files, Some(daemon));
+    let rows = connect::rows(&places, &us);
+    let found = rows.iter().filter(|row| row.found).map(|row| row.client);
+    let wanted: Vec<Client> = match choice {
+        Choice::Nothing => Vec::new(),
+        Choice::All => found.collect(),
+        Choice::Named(words) => words
+            .iter()
+            .filter_map(|word| Client::from_word(word))
+            .collect(),
+        Choice::Ask => rows
+            .iter()
+            .filter(|row| row.found)
+            .filter(|row| row.connected || asks(row.client, &row.file, out))
+            .map(|row| row.client)
+            .collect(),
+    };
+    let reaching = Reaching::new(files, Some(daemon), us)?;
+    let mut names = Vec::new();
+    for client in wanted {
+        match connect::connect(&places, &reaching, &ConnectRequest::usual(client), false) {
+            Ok(done) => {
+                if !out.is_json() {
+                    connect::say_done(&done, &places, out)?;
+                }
+                names.push(client.name());
+                report.clients.push(done);
+            }
+            Err(failure) => {
+                let step = failure.next_step.as_deref().unwrap_or_default();
+                out.warning(&format!("{}; next step: {step}", failure.what));
+                report.not_connected.push(client);
+            }
+        }
+    }
+    if !out.is_json() {
+        reaching.say_token(&report.connected(), out);
+    }
+    let text = if names.is_empty() {
+        "clients: none was connected; `mcpproxy connect` lists them and connects them at any time"
+            .to_owned()
+    } else {
+        report.next_steps.insert(
+            0,
+            "start your clients anew, so that they read their files".to_owned(),
+        );
+        format!("clients: {} connected", names.join(", "))
+    };
+    step(4, &text, out);
+    Ok(())
+}
+
+fn asks(client: Client, file: &str, out: Output) -> bool {
+    let question = format!("Connect {} ({file})? [Y/n]", client.name());
+    let answer = out
+        .answer_to(&question)
+        .map(|answer| answer.trim().to_ascii_lowercase());
+    matches!(answer.as_deref(), Some("" | "y" | "yes"))
+}

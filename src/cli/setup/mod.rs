@@ -1,0 +1,147 @@
+//! `mcpproxy setup`: from nothing to a connected client, step by step. Each step is what a command of its own does, too.
+
+mod clients;
+mod daemon;
+mod proof;
+mod report;
+mod servers;
+mod words;
+
+use std::time::Instant;
+
+use clap::Args;
+
+use self::{report::SetupReport, words::Choice};
+use super::{
+    connection,
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+};
+use crate::{
+    config,
+    management::{Management, OverFiles},
+};
+
+/// From nothing to a connected client in a minute: takes over servers, starts the daemon, connects clients, and makes a call
+///
+/// On a terminal it asks before each step; --yes does everything that can be done without questions. It can be run again at any time:
+/// what is done already is left alone.
+#[derive(Debug, Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(super) struct SetupCommand {
+    /// Whose servers to take over: a client, a file, `all` or `none`; may be repeated
+    #[arg(long, value_name = "CLIENT|FILE|all|none")]
+    import: Vec<String>,
+    /// Which client to connect, or `all` that are found, or `none`; may be repeated
+    #[arg(long, value_name = "CLIENT|all|none")]
+    connect: Vec<String>,
+    /// Start the daemon at every login, as `mcpproxy service install` does
+    #[arg(long, conflicts_with = "no_service")]
+    service: bool,
+    /// Start the daemon in the background now, and not at every login
+    #[arg(long)]
+    no_service: bool,
+    /// Do not ask: take over everything, connect every client that is found
+    #[arg(short, long)]
+    yes: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  mcpproxy setup                                    guided
+  mcpproxy setup --yes                              everything that is found, without questions
+  mcpproxy setup --import cursor --connect claude-code --service
+  mcpproxy setup --import none --connect codex      nothing taken over, one client";
+
+/// What a new configuration says.
+const BEGINNING: &str = "\
+{
+  // The servers behind mcpproxy: `mcpproxy upstream add` and `mcpproxy import` write here, too.
+  \"mcpServers\": {}
+}
+";
+
+/// How many steps there are.
+const STEPS: usize = 5;
+
+impl SetupCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let began = Instant::now();
+        let import = Choice::of(&self.import, self.yes, out);
+        let connect = Choice::of(&self.connect, self.yes, out);
+        clients::check(&connect)?;
+        let files = location.files()?;
+        let mut report = SetupReport::of(files.config_file());
+        self.steps(&files, &import, &connect, &mut report, out)
+            .await
+            .map_err(|failure| match failure.next_step {
+                Some(_) => failure,
+                None => failure
+                    .next("correct that, then run `mcpproxy setup` again: what was done stays"),
+            })?;
+        report.finish(began.elapsed());
+        if out.is_json() {
+            return output::json(&output::as_json(&report)?);
+        }
+        report.say_end(out);
+        Ok(())
+    }
+
+    async fn steps(
+        &self,
+        files: &Management<OverFiles>,
+        import: &Choice,
+        connect: &Choice,
+        report: &mut SetupReport,
+        out: Output,
+    ) -> Result<(), CommandFailure> {
+        configuration(files, report, out)?;
+        let running = connection::open_if_running(files, out).await?;
+        servers::take_over(files, running, import, report, out).await?;
+        let how = daemon::How::asked(self.service, self.no_service, self.yes, out);
+        let mut daemon = daemon::started(files, how, report, out).await?;
+        servers::wait_until_listed(&mut daemon, report, out).await?;
+        clients::connect(files, &daemon, connect, report, out)?;
+        proof::call(files, &daemon, report, out).await
+    }
+}
+
+/// Says what a step did.
+fn step(n: usize, text: &str, out: Output) {
+    out.note(&format!("{n}/{STEPS} {text}"));
+}
+
+fn configuration(
+    files: &Management<OverFiles>,
+    report: &mut SetupReport,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let file = files.config_file();
+    let is_new = !file.exists();
+    if is_new {
+        let begin = |text: &str| {
+            let is_empty = text.trim().is_empty();
+            Ok(if is_empty { BEGINNING } else { text }.to_owned())
+        };
+        config::rewrite(file, begin).map_err(|error| CommandFailure::failed(error.to_string()))?;
+    }
+    // Whatever refers to secrets is looked at when it is used.
+    let settings = files
+        .settings_without_secrets()
+        .map_err(CommandFailure::from)?;
+    report.config_created = is_new;
+    let n = settings.servers.len() + settings.broken.len();
+    let has = match n {
+        0 => "no server yet".to_owned(),
+        1 => "1 server".to_owned(),
+        n => format!("{n} servers"),
+    };
+    let did = if is_new { "made" } else { "is there" };
+    step(
+        1,
+        &format!("configuration {did}: {} ({has})", file.display()),
+        out,
+    );
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! One call of a tool, as a client makes it: over HTTP at the address that clients are given.
+
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    time::timeout,
+};
+
+use super::{
+    super::{failure::CommandFailure, output::Output},
+    report::{ProofRow, SetupReport},
+    step,
+};
+use crate::{
+    config::Provider,
+    daemon_client::DaemonClient,
+    management::{Management, OverFiles, StatusReport},
+};
+
+/// Limit: a search costs milliseconds.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Limit: what is read of the answer.
+const LONGEST_ANSWER: u64 = 4 << 20;
+
+/// Makes the call.
+pub(super) async fn call(
+    files: &Management<OverFiles>,
+    daemon: &DaemonClient,
+    report: &mut SetupReport,
+    out: Output,
+) -> Result<(), CommandFailure> {
+    let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
+    let location = status.map(|status| status.location);
+    let address = location
+        .as_ref()
+        .and_then(|location| location.listen.first());
+    let Some(address) = address.and_then(|address| address.parse::<SocketAddr>().ok()) else {
+        step(5, "call: not made, because the daemon serves no HTTP", out);
+        return Ok(());
+    };
+    let token = std::env::var("MCPPROXY_TOKEN")
+        .ok()
+        .filter(|token| !token.is_empty());
+    let auth = files
+        .settings_without_secrets()
+        .ok()
+        .and_then(|settings| settings.server_auth);
+    let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
+    if needs_token && token.is_none() {
+        step(
+            5,
+            "call: not made, because clients have to show a token; set MCPPROXY_TOKEN to try it",
+            out,
+        );
+        return Ok(());
+    }
+    let began = Instant::now();
+    let answer = timeout(ANSWERS_WITHIN, ask(address, token.as_deref())).await;
+    let failed = |why: &str| {
+        CommandFailure::failed(format!(
+            "a call of retrieve_tools at http://{address}/mcp failed: {why}"
+        ))
+        .next("`mcpproxy doctor` says what is wrong")
+    };
+    match answer {
+        Ok(Ok(())) => (),
+        Ok(Err(why)) => return Err(failed(&why)),
+        Err(_) => return Err(failed("there was no answer in time")),
+    }
+    let milliseconds = began.elapsed().as_secs_f64() * 1_000.0;
+    report.proof = Some(ProofRow {
+        url: format!("http://{address}/mcp"),
+        tool: "retrieve_tools",
+        milliseconds,
+    });
+    step(
+        5,
+        &format!(
+            "call: retrieve_tools answered in {milliseconds:.0} ms, and searches {} tools",
+            report.tools
+        ),
+        out,
+    );
+    Ok(())
+}
+
+/// A request without a session is answered as plain JSON.
+async fn ask(address: SocketAddr, token: Option<&str>) -> Result<(), String> {
+    let text = |error: std::io::Error| error.to_string();
+    let mut stream = TcpStream::connect(address).await.map_err(text)?;
+    let body = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "retrieve_tools", "arguments": { "query": "list", "limit": 1, "detail": "compact" } },
+    })
+    .to_string();
+    let token = token
+        .map(|token| format!("Authorization: Bearer {token}\r\n"))
+        .unwrap_or_default();
+    let request = format!(
+        "POST /mcp HTTP/1.0\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: application/json\r\n{token}Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.map_err(text)?;
+    let mut answer = Vec::new();
+    let mut answering = stream.take(LONGEST_ANSWER);
+    answering.read_to_end(&mut answer).await.map_err(text)?;
+    let answer = String::from_utf8_lossy(&answer);
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .ok_or("the answer is not understood")?;
+    let line = head.lines().next().unwrap_or_default();
+    if !line.contains(" 200") {
+        return Err(format!("the answer is {line:?}"));
+    }
+    let answer: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+    let result = answer.get("result").ok_or_else(|| {
+        let message = answer.pointer("/error/message").and_then(Value::as_str);
+        message.unwrap_or("the answer has no result").to_owned()
+    })?;
+    if result.get("isError") == Some(&Value::Bool(true)) {
+        let text = result.pointer("/content/0/text").and_then(Value::as_str);
+        return Err(text.unwrap_or("the tool reports an error").to_owned());
+    }
+    Ok(())
+}

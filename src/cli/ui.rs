@@ -1,0 +1,51 @@
+//! `mcpproxy ui`: logs a browser in to the page.
+
+use clap::Args;
+use http::Method;
+
+use super::{
+    browser, connection,
+    failure::CommandFailure,
+    location::Location,
+    output::{self, Output},
+};
+use crate::{
+    daemon_client::{self, AnswerDeadline},
+    management::PageLink,
+};
+
+/// Open the page in the browser, logged in
+///
+/// Asks the daemon for a link that logs one browser in, once, within two minutes, and opens it. On a machine without a browser, or with
+/// --print, the link is printed: open it in a browser that reaches this machine.
+#[derive(Debug, Args)]
+pub(super) struct UiCommand {
+    /// Print the link instead of opening the browser
+    #[arg(long, alias = "no-browser")]
+    print: bool,
+}
+
+impl UiCommand {
+    pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
+        let files = location.files()?;
+        let mut daemon = connection::open(&files, out).await?;
+        let path = "/api/v1/ui/links";
+        let answer = daemon
+            .send(Method::POST, path, "", AnswerDeadline::Daemon)
+            .await?;
+        let link: PageLink = daemon_client::read(path, &answer)?;
+        if out.is_json() {
+            return output::json(&answer);
+        }
+        if !self.print && browser::open(&link.url).await {
+            out.note("the browser was opened at the page; if it was not: `mcpproxy ui --print`");
+            return Ok(());
+        }
+        output::exactly(&format!("{}\n", link.url))?;
+        out.note(&format!(
+            "open this link in a browser: it logs in once, within {} seconds",
+            link.expires_in_seconds
+        ));
+        Ok(())
+    }
+}

@@ -1,0 +1,392 @@
+//! An entry of a client as an entry of ours: the same program or address, with references of ours, and what could not be carried. Pure.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{
+    clients::Client,
+    conversion::{Conversion, as_text},
+    convert_remote,
+    entries::ClientServer,
+    needs::NeededValue,
+    references::Meanings,
+};
+use crate::config::{self, TextsOfList};
+
+/// An entry of ours that was made from one of a client. It may hold secrets.
+#[derive(Clone, PartialEq)]
+pub struct Carried {
+    /// The entry.
+    pub entry: Map<String, Value>,
+    /// What it refers to.
+    pub needs: Vec<NeededValue>,
+    /// Secrets that stand in it as they are.
+    pub literals: Vec<LiteralSecret>,
+    /// Keys of the client's entry that say nothing here.
+    pub left_behind: Vec<String>,
+}
+
+/// A secret that stands in an entry as it is. Only its place is known here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct LiteralSecret {
+    /// Its key: `env.TOKEN`, `headers.Authorization`, `args`, `url`.
+    pub place: String,
+}
+
+/// Keys that describe a server to people, or that a client keeps for itself.
+const SILENT: [&str; 20] = [
+    "name",
+    "display_name",
+    "description",
+    "title",
+    "icon",
+    "$schema",
+    "gallery",
+    "version",
+    "source",
+    "notes",
+    "prefix",
+    "kits",
+    "bundled",
+    "available_tools",
+    "created",
+    "updated",
+    "changed_by",
+    "alwaysLoad",
+    "env_keys",
+    "transport",
+];
+
+/// Makes an entry of ours; or says why there can be none.
+pub(super) fn carried(client: Client, server: &ClientServer) -> Result<Carried, String> {
+    let Value::Object(rest) = server.entry.clone() else {
+        return Err("its entry is no map of keys".to_owned());
+    };
+    let mut work = Conversion {
+        client,
+        project: server.project.as_deref(),
+        meanings: Meanings {
+            project: server.project.as_deref(),
+            inputs: &server.inputs,
+        },
+        rest,
+        entry: Map::new(),
+        needs: Vec::new(),
+    };
+    if matches!(client, Client::McpproxyGo | Client::ServersJson) {
+        work.as_it_is()?;
+    } else {
+        work.kind()?;
+        match work.program()? {
+            Some(program) => work.start(&program)?,
+            None => convert_remote::address(&mut work)?,
+        }
+        work.switches();
+        work.timeouts();
+        work.tools();
+    }
+    let silent = |key: &&String| !SILENT.contains(&key.as_str());
+    let left_behind = work.rest.keys().filter(silent).cloned().collect();
+    Ok(Carried {
+        literals: literals(&work.entry),
+        entry: work.entry,
+        needs: work.needs,
+        left_behind,
+    })
+}
+
+/// A program and its arguments, as they are written.
+struct Program {
+    command: String,
+    args: Vec<Value>,
+}
+
+impl Conversion<'_> {
+    /// An entry that is written as ours are.
+    fn as_it_is(&mut self) -> Result<(), String> {
+        for (key, value) in std::mem::take(&mut self.rest) {
+            if value.is_null() || SILENT.contains(&key.as_str()) && key != "transport" {
+                continue;
+            }
+            if !config::is_entry_key(&key) {
+                self.rest.insert(key, value);
+                continue;
+            }
+            let value = self.with_references(value)?;
+            self.entry.insert(key, value);
+        }
+        if self.entry.get("enabled") == Some(&Value::Bool(true)) {
+            self.entry.shift_remove("enabled");
+        }
+        Ok(())
+    }
+
+    fn with_references(&mut self, value: Value) -> Result<Value, String> {
+        Ok(match value {
+            Value::String(text) => Value::from(self.text(&text, false)?),
+            Value::Array(values) => {
+                let values = values.into_iter().map(|value| self.with_references(value));
+                Value::Array(values.collect::<Result<_, _>>()?)
+            }
+            Value::Object(members) => {
+                let mut carried = Map::new();
+                for (key, value) in members {
+                    carried.insert(key, self.with_references(value)?);
+                }
+                Value::Object(carried)
+            }
+            other => other,
+        })
+    }
+
+    /// What kind of server it is; some only their client can start.
+    fn kind(&mut self) -> Result<(), String> {
+        let own = self.client.name();
+        let kind = self.take_text(&["type"]);
+        let is_extension = self.rest.get("source").and_then(Value::as_str) == Some("extension");
+        let has_program = ["command", "cmd", "url"]
+            .iter()
+            .any(|key| self.rest.contains_key(*key));
+        if self.client == Client::Zed && (is_extension || !has_program) {
+            return Err("it comes with an extension of Zed, which only Zed can start".to_owned());
+        }
+        match kind.as_deref() {
+            Some("builtin" | "platform" | "frontend" | "inline_python") => {
+                Err(format!("it is a part of {own}, which only {own} has"))
+            }
+            Some("ws" | "websocket") => {
+                Err("it is reached by WebSocket, which is no transport of MCP".to_owned())
+            }
+            Some("sse") => {
+                self.entry.insert("type".to_owned(), json!("sse"));
+                Ok(())
+            }
+            Some("http" | "streamable-http" | "streamableHttp" | "streamable_http")
+                // These take HTTP+SSE, too, where the other is not spoken.
+                if self.client != Client::VsCode =>
+            {
+                self.entry.insert("type".to_owned(), json!("http"));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn program(&mut self) -> Result<Option<Program>, String> {
+        let args = match self.take(&["args"]) {
+            None => Vec::new(),
+            Some(Value::Array(args)) => args,
+            Some(_) => return Err("its `args` are no list".to_owned()),
+        };
+        let Some(command) = self.take(&["command", "cmd"]) else {
+            return Ok(None);
+        };
+        let (command, args) = match command {
+            Value::String(command) if self.client == Client::Magg && args.is_empty() => {
+                let mut words = command.split_whitespace().map(str::to_owned);
+                let command = words.next().unwrap_or_default();
+                (command, words.map(Value::from).collect())
+            }
+            Value::String(command) => (command, args),
+            Value::Array(words) => {
+                let mut words = words.into_iter().chain(args);
+                let command = words.next().as_ref().and_then(as_text);
+                (command.unwrap_or_default(), words.collect())
+            }
+            Value::Object(mut inside) => {
+                let args = inside.shift_remove("args");
+                let args = args.and_then(|args| args.as_array().cloned());
+                if let Some(env) = inside.shift_remove("env") {
+                    self.rest.insert("env".to_owned(), env);
+                }
+                let path = inside.get("path").and_then(as_text);
+                (path.unwrap_or_default(), args.unwrap_or_default())
+            }
+            _ => return Err("its `command` is no text".to_owned()),
+        };
+        if command.trim().is_empty() {
+            return Err("its `command` is empty".to_owned());
+        }
+        Ok(Some(Program { command, args }))
+    }
+
+    fn start(&mut self, program: &Program) -> Result<(), String> {
+        self.entry.shift_remove("type");
+        let mut args = Vec::new();
+        for arg in &program.args {
+            let arg = as_text(arg).ok_or("its `args` have something other than texts")?;
+            args.push(self.text(&arg, false)?);
+        }
+        let cwd = self.take_text(&["cwd", "working_dir", "workingDirectory"]);
+        let cwd = match (cwd, self.project) {
+            (Some(cwd), Some(project)) if !has_reference(&cwd) => {
+                Some(project.join(cwd).display().to_string())
+            }
+            (Some(cwd), _) => Some(self.text(&cwd, false)?),
+            (None, Some(project)) if args.iter().any(|arg| is_file_of(project, arg)) => {
+                Some(project.display().to_string())
+            }
+            (None, _) => None,
+        };
+        let command = self.text(&program.command, false)?;
+        let command = match self.project {
+            Some(project) if is_path_inside(&command) => {
+                let path: PathBuf = project.join(&command).components().collect();
+                path.display().to_string()
+            }
+            _ => command,
+        };
+        self.entry.insert("command".to_owned(), json!(command));
+        if !args.is_empty() {
+            self.entry.insert("args".to_owned(), json!(args));
+        }
+        let mut env = self.take_texts(&["env", "envs", "environment"], false)?;
+        self.passed_on(&mut env);
+        if !env.is_empty() {
+            self.entry.insert("env".to_owned(), Value::Object(env));
+        }
+        if let Some(cwd) = cwd {
+            self.entry.insert("cwd".to_owned(), json!(cwd));
+        }
+        Ok(())
+    }
+
+    /// Variables that a client passes on from its own environment, or from where it keeps secrets.
+    fn passed_on(&mut self, env: &mut Map<String, Value>) {
+        let names = |value: Option<Value>| {
+            let listed = value.and_then(|value| value.as_array().cloned());
+            let listed = listed.into_iter().flatten();
+            let name = |value: Value| {
+                let named = value.get("name").and_then(Value::as_str);
+                named.or(value.as_str()).map(str::to_owned)
+            };
+            listed.filter_map(name).collect::<Vec<String>>()
+        };
+        for name in names(self.take(&["env_vars"])) {
+            self.need(NeededValue::variable(&name));
+            env.entry(&name).or_insert(json!(format!("${{{name}}}")));
+        }
+        for name in names(self.take(&["env_keys"])) {
+            if env.contains_key(&name) {
+                continue;
+            }
+            let about = format!("{} has it in its own keyring", self.client.name());
+            self.need(NeededValue::secret(name.clone(), Some(about)));
+            env.insert(name.clone(), json!(format!("${{keyring:{name}}}")));
+        }
+    }
+
+    fn switches(&mut self) {
+        let enabled = self.take(&["enabled"]).and_then(|is| is.as_bool());
+        let disabled = self.take(&["disabled"]).and_then(|is| is.as_bool());
+        if enabled == Some(false) || disabled == Some(true) {
+            self.entry.insert("enabled".to_owned(), json!(false));
+        }
+    }
+
+    /// How long a start and a call may take. Those of the listing of tools are not meant.
+    fn timeouts(&mut self) {
+        let milliseconds = |value: Value| Some(json!(format!("{}ms", value.as_u64()?)));
+        let seconds = |value: Value| value.is_number().then_some(value);
+        let (init, call) = match self.client {
+            Client::Codex => (
+                self.take(&["startup_timeout_sec"]).and_then(seconds),
+                self.take(&["tool_timeout_sec"]).and_then(seconds),
+            ),
+            Client::Goose => (None, self.take(&["timeout"]).and_then(seconds)),
+            Client::ClaudeCode | Client::GeminiCli => (
+                None,
+                self.take(&["timeout", "request_timeout_ms"])
+                    .and_then(milliseconds),
+            ),
+            _ => (None, None),
+        };
+        let pairs = [("init_timeout", init), ("call_tool_timeout", call)];
+        for (key, value) in pairs {
+            if let Some(value) = value {
+                self.entry.insert(key.to_owned(), value);
+            }
+        }
+    }
+
+    /// Which of its tools are wanted.
+    fn tools(&mut self) {
+        let enabled = self.take(&["enabled_tools", "includeTools"]);
+        let disabled = self.take(&["disabled_tools", "excludeTools", "disabledTools"]);
+        for (key, value) in [("enabled_tools", enabled), ("disabled_tools", disabled)] {
+            let Some(Value::Array(names)) = value else {
+                continue;
+            };
+            let is_named = !names.is_empty() && names.iter().all(Value::is_string);
+            if is_named {
+                self.entry.insert(key.to_owned(), Value::Array(names));
+            }
+        }
+    }
+}
+
+/// Whether a command is a path that means nothing outside of its folder.
+fn is_path_inside(command: &str) -> bool {
+    command.contains('/') && !command.starts_with(['/', '~']) && !has_reference(command)
+}
+
+fn is_file_of(project: &Path, arg: &str) -> bool {
+    let path = Path::new(arg);
+    !arg.is_empty() && !arg.starts_with('-') && path.is_relative() && project.join(path).is_file()
+}
+
+/// Whether a text of ours refers to something.
+fn has_reference(text: &str) -> bool {
+    text.match_indices("${")
+        .any(|(at, _)| !text.get(..at).unwrap_or_default().ends_with('$'))
+}
+
+/// Where secrets stand in an entry of ours.
+fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
+    let mut places = Vec::new();
+    for list in ["env", "headers"] {
+        let members = entry
+            .get(list)
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
+        for (key, value) in members {
+            let value = value.as_str().unwrap_or_default();
+            let is_secret = config::mask_value(key, value) != value;
+            if !has_reference(value) && is_secret {
+                places.push(format!("{list}.{key}"));
+            }
+        }
+    }
+    let args = entry.get("args").and_then(Value::as_array);
+    let mut list = TextsOfList::default();
+    let mut is_secret = |arg: &str| {
+        let follows = list.is_secret(arg);
+        !has_reference(arg) && (follows || config::mask_text_of_strangers(arg) != arg)
+    };
+    let args = args.into_iter().flatten().filter_map(Value::as_str);
+    // Each is looked at: what one is depends on those before it.
+    if args.filter(|arg| is_secret(arg)).count() > 0 {
+        places.push("args".to_owned());
+    }
+    let url = entry.get("url").and_then(Value::as_str).unwrap_or_default();
+    if !has_reference(url) && config::mask_text_of_strangers(url) != url {
+        places.push("url".to_owned());
+    }
+    let oauth = entry
+        .get("oauth")
+        .and_then(|oauth| oauth.get("client_secret"));
+    if oauth
+        .and_then(Value::as_str)
+        .is_some_and(|text| !has_reference(text))
+    {
+        places.push("oauth.client_secret".to_owned());
+    }
+    places
+        .into_iter()
+        .map(|place| LiteralSecret { place })
+        .collect()
+}

@@ -1,0 +1,108 @@
+//! The part of a client's entry that says where a remote server is and how to log in there.
+
+use serde_json::{Map, Value, json};
+
+use super::{clients::Client, conversion::Conversion, needs::NeededValue};
+
+/// The address, the headers and the login.
+pub(super) fn address(work: &mut Conversion<'_>) -> Result<(), String> {
+    let is_streamable = work.rest.contains_key("httpUrl");
+    let Some(url) = work.take_text(&["httpUrl", "url", "serverUrl", "uri"]) else {
+        return Err("it has neither a command nor an address".to_owned());
+    };
+    let url = work.text(&url, true)?;
+    if !url.starts_with("http://") && !url.starts_with("https://") && !url.starts_with("${") {
+        return Err("its address is none of HTTP".to_owned());
+    }
+    work.entry.insert("url".to_owned(), json!(url));
+    if let Some(kind) = kind(work.client, is_streamable)
+        && !work.entry.contains_key("type")
+    {
+        work.entry.insert("type".to_owned(), json!(kind));
+    }
+    let mut headers = work.take_texts(&["headers", "http_headers"], true)?;
+    tokens(work, &mut headers);
+    if !headers.is_empty() {
+        work.entry
+            .insert("headers".to_owned(), Value::Object(headers));
+    }
+    login(work);
+    Ok(())
+}
+
+/// What is to be tried where the client's file does not say.
+fn kind(client: Client, is_streamable: bool) -> Option<&'static str> {
+    match client {
+        _ if is_streamable => Some("http"),
+        // These try one after the other.
+        Client::Cursor
+        | Client::VsCode
+        | Client::Windsurf
+        | Client::GeminiCli
+        | Client::OpenCode => Some("auto"),
+        _ => None,
+    }
+}
+
+/// Tokens and headers that Codex takes from its environment, and a token that stands in its file.
+fn tokens(work: &mut Conversion<'_>, headers: &mut Map<String, Value>) {
+    if let Some(variable) = work.take_text(&["bearer_token_env_var"]) {
+        work.need(NeededValue::variable(&variable));
+        let value = json!(format!("Bearer ${{{variable}}}"));
+        headers.entry("Authorization").or_insert(value);
+    }
+    if let Some(token) = work.take_text(&["bearer_token"]) {
+        let value = json!(format!("Bearer {}", token.replace("${", "$${")));
+        headers.entry("Authorization").or_insert(value);
+    }
+    if let Some(Value::Object(named)) = work.take(&["env_http_headers"]) {
+        for (header, variable) in named {
+            let Some(variable) = variable.as_str() else {
+                continue;
+            };
+            work.need(NeededValue::variable(variable));
+            headers.insert(header, json!(format!("${{{variable}}}")));
+        }
+    }
+}
+
+/// A login that is set up by hand. Without an id there is nothing to carry: we register ourselves.
+fn login(work: &mut Conversion<'_>) {
+    let Some(Value::Object(written)) = work.take(&["oauth", "auth"]) else {
+        return;
+    };
+    let text = |keys: &[&str]| {
+        let found = keys.iter().find_map(|key| written.get(*key)?.as_str());
+        found.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let Some(id) = text(&["clientId", "client_id", "CLIENT_ID"]) else {
+        return;
+    };
+    let mut oauth = Map::new();
+    let mut put = |key: &str, value: Value| oauth.insert(key.to_owned(), value);
+    put("client_id", json!(id));
+    if let Some(secret) = text(&["clientSecret", "client_secret", "CLIENT_SECRET"]) {
+        put("client_secret", json!(secret));
+    }
+    if let Some(address) = text(&["redirectUri", "redirect_uri"]) {
+        put("redirect_uri", json!(address));
+    }
+    match ["scopes", "scope"].iter().find_map(|key| written.get(*key)) {
+        Some(Value::Array(scopes)) => {
+            put("scopes", json!(scopes));
+        }
+        Some(Value::String(scopes)) => {
+            let scopes: Vec<&str> = scopes.split_whitespace().collect();
+            put("scopes", json!(scopes));
+        }
+        _ => (),
+    }
+    for value in oauth.values_mut() {
+        if let Value::String(text) = value
+            && let Ok(carried) = work.text(text, true)
+        {
+            *text = carried;
+        }
+    }
+    work.entry.insert("oauth".to_owned(), Value::Object(oauth));
+}

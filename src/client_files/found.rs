@@ -1,0 +1,158 @@
+//! A file of a client, and what is read out of it.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use serde_json::Value;
+
+use super::{
+    clients::Client,
+    entries::{self, ClientServer},
+    fault::FileFault,
+    formats::FileFormat,
+    scope::Scope,
+};
+
+/// Limit: Claude Code keeps its history in the same file.
+const LARGEST: u64 = 64 << 20;
+
+/// A file that a client may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientFile {
+    /// Whose it is; nothing where only what stands in it can tell.
+    pub client: Option<Client>,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is written in.
+    pub format: FileFormat,
+    /// Whom it is for.
+    pub scope: Scope,
+}
+
+/// What stands in a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoundFile {
+    /// Whose it is.
+    pub client: Client,
+    /// The servers in it.
+    pub servers: Vec<ClientServer>,
+}
+
+impl ClientFile {
+    /// The project that it is for.
+    pub fn project(&self) -> Option<&Path> {
+        match &self.scope {
+            Scope::User => None,
+            Scope::Project(folder) => Some(folder),
+        }
+    }
+
+    /// The servers in it; nothing where there is no such file.
+    pub fn read(&self) -> Result<Option<FoundFile>, FileFault> {
+        match self.text()? {
+            Some(text) => self.servers_in(&text).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The servers in a text of this file.
+    pub fn servers_in(&self, text: &str) -> Result<FoundFile, FileFault> {
+        let root = self.format.read(text)?;
+        let client = self.client.unwrap_or_else(|| guess(&root));
+        let servers = entries::all(client, &root, &self.scope)?;
+        Ok(FoundFile { client, servers })
+    }
+
+    /// Its text; nothing where there is no such file.
+    pub fn text(&self) -> Result<Option<String>, FileFault> {
+        match self.read_text() {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if is_absence(&error) => Ok(None),
+            Err(error) => Err(FileFault::new(error.to_string())),
+        }
+    }
+
+    fn read_text(&self) -> io::Result<String> {
+        let mut options = OpenOptions::new();
+        options.read(true);
+        // Opening a pipe would wait for its writer.
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::custom_flags(
+            &mut options,
+            rustix::fs::OFlags::NONBLOCK.bits().cast_signed(),
+        );
+        let file: File = options.open(&self.path)?;
+        let found = file.metadata()?;
+        if !found.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
+        if found.len() > LARGEST {
+            return Err(io::Error::other("it is larger than 64 MiB"));
+        }
+        let mut text = String::new();
+        file.take(LARGEST).read_to_string(&mut text)?;
+        Ok(text)
+    }
+}
+
+/// Whether an error says that there is nothing at a path.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// Whose a JSON file of an unknown name is, by what stands in it. Files that many clients share the shape of are taken for a plain list.
+fn guess(root: &Value) -> Client {
+    let has = |key: &str| root.get(key).is_some();
+    let is_magg = |entry: &Value| entry.get("source").is_some() || entry.get("uri").is_some();
+    let servers = root.get("servers").and_then(Value::as_object);
+    if root.get("mcpServers").is_some_and(Value::is_array) {
+        Client::McpproxyGo
+    } else if has("mcpServers") {
+        Client::ServersJson
+    } else if has("context_servers") {
+        Client::Zed
+    } else if servers.is_some_and(|servers| servers.values().any(is_magg)) {
+        Client::Magg
+    } else if has("mcp") && !has("inputs") {
+        Client::OpenCode
+    } else if has("servers") {
+        Client::VsCode
+    } else if has("mcp_servers") {
+        Client::Codex
+    } else if has("extensions") {
+        Client::Goose
+    } else {
+        Client::ServersJson
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Client, guess};
+
+    #[test]
+    fn whose_a_file_is_shows_in_its_keys() {
+        let check = |root: Value, expected: Client| assert_eq!(guess(&root), expected, "{root}");
+        check(json!({ "mcpServers": [] }), Client::McpproxyGo);
+        check(json!({ "mcpServers": {} }), Client::ServersJson);
+        check(json!({ "context_servers": {} }), Client::Zed);
+        check(
+            json!({ "servers": { "a": { "command": "x" } } }),
+            Client::VsCode,
+        );
+        check(
+            json!({ "servers": { "a": { "source": "x" } } }),
+            Client::Magg,
+        );
+        check(json!({ "mcp": {} }), Client::OpenCode);
+        check(json!(7), Client::ServersJson);
+    }
+}

@@ -1,0 +1,340 @@
+//! What becomes of the servers that were found: which are new, which are here already, and under which names the new ones come. Pure.
+
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::{
+    clients::Client,
+    convert::{self, Carried},
+    entries::ClientServer,
+    found::{ClientFile, FoundFile},
+    ours::OurAddress,
+    same::StartedThing,
+};
+use crate::{
+    config::{self, TextsOfList},
+    names::ServerName,
+    secret::MASK,
+};
+
+/// What is to become of one server.
+#[derive(Clone, PartialEq)]
+pub enum ImportOutcome {
+    /// It comes under this name, which is another than its own for this reason, if there is one.
+    New {
+        /// The name here.
+        name: ServerName,
+        /// Why it is called otherwise here.
+        renamed: Option<String>,
+        /// Its entry here.
+        carried: Box<Carried>,
+    },
+    /// It is here already, or comes from another file.
+    Same {
+        /// The name here.
+        name: String,
+        /// The variables or headers that have other values there.
+        differing: Vec<String>,
+    },
+    /// It leads to us.
+    Ourselves,
+    /// There can be no entry for it here.
+    Unusable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A server that was found, and what is to become of it.
+#[derive(Clone, PartialEq)]
+pub struct PlannedServer {
+    /// Whose file it stands in.
+    pub client: Client,
+    /// Which file.
+    pub file: PathBuf,
+    /// The project it is for.
+    pub project: Option<PathBuf>,
+    /// Its name there.
+    pub written_name: String,
+    /// What it starts or reaches, everything secret masked.
+    pub starts: String,
+    /// What is to become of it.
+    pub outcome: ImportOutcome,
+}
+
+impl PlannedServer {
+    /// Its name here, if it can be taken over.
+    pub fn new_name(&self) -> Option<&str> {
+        match &self.outcome {
+            ImportOutcome::New { name, .. } => Some(name.as_str()),
+            _ => None,
+        }
+    }
+}
+
+/// What is to become of all.
+pub type ImportPlan = Vec<PlannedServer>;
+
+/// Decides, in the order of the files. `existing` are the entries that are here, by name.
+pub fn plan(
+    found: &[(ClientFile, FoundFile)],
+    existing: &[(String, Value)],
+    us: &OurAddress,
+) -> ImportPlan {
+    let known = existing.iter().filter_map(|(name, entry)| {
+        let start = StartedThing::of(entry.as_object()?)?;
+        Some((name.clone(), start))
+    });
+    let mut planning = Planning {
+        us,
+        known: known.collect(),
+        taken: existing.iter().map(|(name, _)| name.clone()).collect(),
+    };
+    let mut planned = Vec::new();
+    for (file, found) in found {
+        for server in &found.servers {
+            planned.push(PlannedServer {
+                client: found.client,
+                file: file.path.clone(),
+                project: server.project.clone(),
+                written_name: server.name.clone(),
+                starts: shown(server),
+                outcome: planning.outcome(found.client, server),
+            });
+        }
+    }
+    planned
+}
+
+struct Planning<'a> {
+    us: &'a OurAddress,
+    /// What is here, and what comes.
+    known: Vec<(String, StartedThing)>,
+    taken: Vec<String>,
+}
+
+impl Planning<'_> {
+    fn outcome(&mut self, client: Client, server: &ClientServer) -> ImportOutcome {
+        if self.us.is_us(server) || self.us.is_us_elsewhere(server) {
+            return ImportOutcome::Ourselves;
+        }
+        let carried = match convert::carried(client, server) {
+            Ok(carried) => carried,
+            Err(why) => return ImportOutcome::Unusable { why },
+        };
+        let Some(start) = StartedThing::of(&carried.entry) else {
+            let why = "it has neither a command nor an address".to_owned();
+            return ImportOutcome::Unusable { why };
+        };
+        if let Some(same) = self.same(server, &start) {
+            return same;
+        }
+        let (name, renamed) = self.name(client, server, &carried.entry);
+        if let Some(why) = config::entry_fault(&name, &carried.entry) {
+            return ImportOutcome::Unusable { why };
+        }
+        self.known.push((name.to_string(), start));
+        self.taken.push(name.to_string());
+        ImportOutcome::New {
+            name,
+            renamed,
+            carried: Box::new(carried),
+        }
+    }
+
+    /// What starts the same thing with the same values, or with others under the same name. Others under another name are another account.
+    fn same(&self, server: &ClientServer, start: &StartedThing) -> Option<ImportOutcome> {
+        let alike = self
+            .known
+            .iter()
+            .filter(|(_, known)| known.is_same_target(start));
+        let same = alike.map(|(name, known)| (name, known.differing(start)));
+        let is_meant = |(name, differing): &(&String, Vec<String>)| {
+            differing.is_empty() || name.eq_ignore_ascii_case(&server.name)
+        };
+        let (name, differing) = same
+            .filter(is_meant)
+            .min_by_key(|(_, differing)| differing.len())?;
+        Some(ImportOutcome::Same {
+            name: name.clone(),
+            differing,
+        })
+    }
+
+    fn name(
+        &self,
+        client: Client,
+        server: &ClientServer,
+        entry: &Map<String, Value>,
+    ) -> (ServerName, Option<String>) {
+        let (wanted, why) = match ServerName::parse(&server.name) {
+            Ok(name) => (name, None),
+            Err(error) => {
+                let is_said = server.name.chars().any(char::is_alphanumeric);
+                let own = if is_said {
+                    server.name.clone()
+                } else {
+                    fallback(entry)
+                };
+                (ServerName::made_of(&own, ""), Some(error.to_string()))
+            }
+        };
+        let is_taken = |name: &ServerName| {
+            let mut taken = self.taken.iter();
+            taken.any(|taken| taken.eq_ignore_ascii_case(name.as_str()))
+        };
+        if !is_taken(&wanted) {
+            return (wanted, why);
+        }
+        let why = format!("a server named {wanted:?} exists already");
+        let mut name = ServerName::made_of(wanted.as_str(), &format!("-{}", client.id()));
+        let mut n = 1;
+        while is_taken(&name) {
+            n += 1;
+            name = ServerName::made_of(wanted.as_str(), &format!("-{n}"));
+        }
+        (name, Some(why))
+    }
+}
+
+/// What a server starts or reaches, in one line without secrets.
+fn shown(server: &ClientServer) -> String {
+    let Some(command) = server.command() else {
+        let url = server.url().unwrap_or("-");
+        return config::mask_text_of_strangers(url).into_owned();
+    };
+    let mut list = TextsOfList::default();
+    let mut line = config::mask_text_of_strangers(command).into_owned();
+    for arg in server.args() {
+        line.push(' ');
+        if list.is_secret(arg) {
+            line.push_str(MASK);
+        } else {
+            line.push_str(&config::mask_text_of_strangers(arg));
+        }
+    }
+    line
+}
+
+/// What a server without a usable name is called after: its program or its host.
+fn fallback(entry: &Map<String, Value>) -> String {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str);
+    let word = match (text("command"), text("url")) {
+        (Some(command), _) => command.rsplit('/').next(),
+        (_, Some(url)) => url
+            .split("//")
+            .nth(1)
+            .and_then(|rest| rest.split(['/', ':']).next()),
+        _ => None,
+    };
+    word.unwrap_or("server").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use serde_json::{Value, json};
+
+    use super::{Client, ClientFile, ImportOutcome, OurAddress, plan};
+    use crate::client_files::{FileFormat, FoundFile, Scope};
+
+    fn found(client: Client, root: &Value) -> (ClientFile, FoundFile) {
+        let file = ClientFile {
+            client: Some(client),
+            path: PathBuf::from("/f"),
+            format: FileFormat::Json,
+            scope: Scope::User,
+        };
+        let found = file.servers_in(&root.to_string()).expect("a good file");
+        (file, found)
+    }
+
+    /// What becomes of each server, in a word or two.
+    fn outcomes(files: &[(Client, Value)], existing: &[(&str, Value)]) -> Vec<String> {
+        let files: Vec<_> = files
+            .iter()
+            .map(|(client, root)| found(*client, root))
+            .collect();
+        let existing: Vec<_> = existing
+            .iter()
+            .map(|(name, entry)| ((*name).to_owned(), entry.clone()))
+            .collect();
+        let us = OurAddress { ports: vec![8080] };
+        let planned = plan(&files, &existing, &us);
+        let said = |outcome: ImportOutcome| match outcome {
+            ImportOutcome::New { name, renamed, .. } => {
+                let how = if renamed.is_some() { "renamed" } else { "new" };
+                format!("{how} {name}")
+            }
+            ImportOutcome::Same { name, differing } => {
+                format!("same {name} {}", differing.join(","))
+            }
+            ImportOutcome::Ourselves => "ourselves".to_owned(),
+            ImportOutcome::Unusable { why } => format!("unusable: {why}"),
+        };
+        planned
+            .into_iter()
+            .map(|server| said(server.outcome).trim().to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_here_already_is_left_out_and_a_taken_name_is_changed() {
+        let time = json!({ "command": "uvx", "args": ["mcp-server-time"] });
+        let said = outcomes(
+            &[
+                (
+                    Client::ClaudeCode,
+                    json!({ "mcpServers": {
+                        "time": { "command": "uvx", "args": ["mcp-server-time", "--x"] },
+                        "clock": time,
+                        "mcpproxy": { "type": "http", "url": "http://127.0.0.1:8080/mcp" },
+                        "git hub": { "command": "npx", "args": ["gh"], "env": { "TOKEN": "a" } },
+                        "none": {},
+                    } }),
+                ),
+                (
+                    Client::Cursor,
+                    json!({ "mcpServers": {
+                        "other": { "command": "npx", "args": ["-y", "gh"], "env": { "TOKEN": "a" } },
+                        "git-hub": { "command": "npx", "args": ["-y", "gh"], "env": { "TOKEN": "b" } },
+                        "second": { "command": "npx", "args": ["-y", "gh"], "env": { "TOKEN": "b" } },
+                    } }),
+                ),
+            ],
+            &[("TIME", time.clone())],
+        );
+        assert_eq!(
+            said,
+            [
+                "renamed time-claude-code",
+                "same TIME",
+                "ourselves",
+                "renamed git-hub",
+                "unusable: it has neither a command nor an address",
+                "same git-hub",
+                "same git-hub TOKEN",
+                "new second",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_line_about_a_server_has_no_secret() {
+        let (file, found) = found(
+            Client::Cursor,
+            &json!({ "mcpServers": {
+                "a": { "command": "x", "args": ["--token", "s3cr3t-value", "--plain", "y"] },
+                "b": { "url": "https://h/mcp?api_key=s3cr3t-value" },
+            } }),
+        );
+        let planned = plan(&[(file, found)], &[], &OurAddress::default());
+        for server in &planned {
+            assert!(!server.starts.contains("s3cr3t"), "{}", server.starts);
+        }
+        assert!(planned[0].starts.contains("--plain y"));
+        assert_eq!(planned[0].file, Path::new("/f"));
+    }
+}

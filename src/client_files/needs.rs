@@ -1,0 +1,86 @@
+//! What a server needs beside its entry: variables and secrets that the entry refers to.
+
+use serde::Serialize;
+
+/// What something is that an entry refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NeededKind {
+    /// A variable of the daemon's environment.
+    Variable,
+    /// A secret by name.
+    Secret,
+}
+
+/// One thing that an entry refers to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NeededValue {
+    /// What it is.
+    pub kind: NeededKind,
+    /// Its name.
+    pub name: String,
+    /// What the client's file says of it, or where the client has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// The file whose content it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+impl NeededValue {
+    pub(super) fn variable(name: &str) -> Self {
+        Self {
+            kind: NeededKind::Variable,
+            name: name.to_owned(),
+            about: None,
+            file: None,
+        }
+    }
+
+    pub(super) fn secret(name: String, about: Option<String>) -> Self {
+        Self {
+            kind: NeededKind::Secret,
+            name,
+            about,
+            file: None,
+        }
+    }
+
+    /// The command that stores a secret, or what to do about a variable.
+    pub fn step(&self) -> String {
+        match (self.kind, &self.file) {
+            (NeededKind::Secret, Some(file)) => {
+                format!("`mcpproxy secret set {} < {file}`", self.name)
+            }
+            (NeededKind::Secret, None) => format!("`mcpproxy secret set {}`", self.name),
+            (NeededKind::Variable, _) => format!(
+                "set {} in the environment of the daemon, or keep it with `mcpproxy secret set {}` and write ${{keyring:{}}} for it",
+                self.name, self.name, self.name
+            ),
+        }
+    }
+}
+
+/// Adds what is not there yet.
+pub(super) fn note(needs: &mut Vec<NeededValue>, need: NeededValue) {
+    let is_known = |known: &NeededValue| known.kind == need.kind && known.name == need.name;
+    if !needs.iter().any(is_known) {
+        needs.push(need);
+    }
+}
+
+/// A name that a secret can have, as close to the text as can be.
+pub(super) fn secret_name(text: &str) -> String {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let name: String = text
+        .chars()
+        .map(|c| if is_allowed(c) { c } else { '-' })
+        .take(100)
+        .collect();
+    let name = name.trim_matches(['-', '.']).to_owned();
+    if name.is_empty() {
+        "secret".to_owned()
+    } else {
+        name
+    }
+}

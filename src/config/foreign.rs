@@ -1,0 +1,130 @@
+//! Changes to JSON files of other programs: one value is put in or taken out, and every other byte stays as it is. What the values mean is
+//! not known here.
+
+use jsonc_parser::ast;
+use serde_json::{Map, Value};
+
+use super::{
+    ConfigError,
+    document::{self, BYTE_ORDER_MARK, tree},
+    tree as places,
+};
+
+/// The text with a value under these keys, from the top on; objects on the way are made. A text without a value starts as an object.
+/// Nothing where something on the way is no object.
+pub fn json_with(
+    text: &str,
+    keys: &[String],
+    value: &Value,
+) -> Result<Option<String>, ConfigError> {
+    let mark = mark_of(text);
+    let json = text.strip_prefix(mark).unwrap_or(text);
+    let whole = match tree(json)? {
+        None => {
+            let newline = if json.is_empty() || json.ends_with('\n') {
+                ""
+            } else {
+                "\n"
+            };
+            format!("{json}{newline}{{}}\n")
+        }
+        Some(_) => json.to_owned(),
+    };
+    let before = document::json_of(&whole)?;
+    let Some(expected) = with(before, keys, value) else {
+        return Ok(None);
+    };
+    let edited = places::set(&whole, vec![], keys, value)?;
+    Ok(checked(&edited, &expected).then(|| format!("{mark}{edited}")))
+}
+
+/// The text without what stands under these keys. Nothing where that cannot be done.
+pub fn json_without(text: &str, keys: &[String]) -> Result<Option<String>, ConfigError> {
+    let mark = mark_of(text);
+    let json = text.strip_prefix(mark).unwrap_or(text);
+    let mut expected = document::json_of(json)?;
+    if let Some((last, way)) = keys.split_last() {
+        let inside = way
+            .iter()
+            .try_fold(&mut expected, |value, key| value.get_mut(key));
+        if let Some(inside) = inside.and_then(Value::as_object_mut) {
+            inside.shift_remove(last);
+        }
+    }
+    let edited = places::remove(json, vec![], keys)?;
+    Ok(checked(&edited, &expected).then(|| format!("{mark}{edited}")))
+}
+
+fn mark_of(text: &str) -> &'static str {
+    const MARK: &str = "\u{feff}";
+    if text.starts_with(BYTE_ORDER_MARK) {
+        MARK
+    } else {
+        ""
+    }
+}
+
+/// Whether the text says what it should: keys that stand there twice are beyond us.
+fn checked(edited: &str, expected: &Value) -> bool {
+    let is_object = matches!(tree(edited), Ok(Some(ast::Value::Object(_))));
+    is_object && document::json_of(edited).is_ok_and(|found| found == *expected)
+}
+
+fn with(root: Value, keys: &[String], value: &Value) -> Option<Value> {
+    let Some((key, inside)) = keys.split_first() else {
+        return Some(value.clone());
+    };
+    let Value::Object(mut members) = root else {
+        return None;
+    };
+    let child = members.get(key).cloned();
+    let child = match child {
+        None => Value::Object(Map::new()),
+        Some(Value::Null) if !inside.is_empty() => return None,
+        Some(child) => child,
+    };
+    let child = with(child, inside, value)?;
+    members.insert(key.clone(), child);
+    Some(Value::Object(members))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{json_with, json_without};
+
+    fn keys(keys: &[&str]) -> Vec<String> {
+        keys.iter().map(|key| (*key).to_owned()).collect()
+    }
+
+    #[test]
+    fn a_value_is_put_in_and_everything_else_stays() {
+        let entry = json!({ "url": "u" });
+        let path = keys(&["servers", "us"]);
+        let check = |text: &str, expected: &str| {
+            let with = json_with(text, &path, &entry)
+                .expect("JSON")
+                .expect("an object");
+            assert_eq!(with, expected);
+            assert!(
+                !json_without(&with, &path)
+                    .expect("JSON")
+                    .expect("an object")
+                    .contains("\"us\"")
+            );
+        };
+        check(
+            "",
+            "{\n  \"servers\": {\n    \"us\": {\n      \"url\": \"u\"\n    }\n  }\n}\n",
+        );
+        check(
+            "\u{feff}{\n\t// mine\n\t\"servers\": {\n\t\t\"a\": 1, // one\n\t},\n}\n",
+            "\u{feff}{\n\t// mine\n\t\"servers\": {\n\t\t\"a\": 1, // one\n\t\t\"us\": {\n\t\t\t\"url\": \"u\"\n\t\t},\n\t},\n}\n",
+        );
+        for refused in ["[]", "7", "{\"servers\": []}", "{\"servers\": null}"] {
+            assert_eq!(json_with(refused, &path, &entry), Ok(None), "{refused}");
+        }
+        assert!(json_with("{", &path, &entry).is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! The configuration file as it is written, for whoever may see all but secrets: references by name, everything else that is secret as `***`.
+//! Pure.
+
+use serde_json::{Map, Value};
+
+use super::{
+    ConfigError, document,
+    masking::is_secret_name,
+    review::{OpenTexts, shown_entry},
+    strangers_text::mask_text_of_strangers,
+};
+use crate::secret::MASK;
+
+/// Keys of the top level whose values are secret, whatever they are.
+const KEYS: &[&str] = &["api_key", "session_key"];
+
+/// What the text of a file says, as it may be shown.
+pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
+    let document = document::read(text)?;
+    let mut shown = Map::new();
+    for (key, value) in &document.settings {
+        let value = if KEYS.contains(&key.as_str()) {
+            hidden(value)
+        } else if key == "serverAuth" {
+            server_auth(value)
+        } else {
+            masked(key, value)
+        };
+        shown.insert(key.clone(), value);
+    }
+    let mut servers = Map::new();
+    for (number, written) in document.servers.iter().enumerate() {
+        let name = written.name.clone().unwrap_or_else(|| format!("#{number}"));
+        let entry = match &written.entry {
+            Value::Object(entry) => shown_entry(entry, &OpenTexts::default()),
+            _ => Value::Null,
+        };
+        // Of two of one name the first counts.
+        servers.entry(name).or_insert(entry);
+    }
+    shown.insert(document::SERVERS.to_owned(), servers.into());
+    Ok(shown.into())
+}
+
+/// A secret, or the reference to it.
+fn hidden(value: &Value) -> Value {
+    let is_reference =
+        |text: &str| text.starts_with("${") && text.ends_with('}') && !text.contains(":-");
+    match value {
+        Value::String(text) if is_reference(text) && text.matches("${").count() == 1 => {
+            value.clone()
+        }
+        Value::Null => Value::Null,
+        _ => MASK.into(),
+    }
+}
+
+/// Tokens are keys there.
+fn server_auth(value: &Value) -> Value {
+    let mut shown = masked("serverAuth", value);
+    let tokens = value.pointer("/bearer/tokens").and_then(Value::as_object);
+    if let (Some(tokens), Some(place)) = (tokens, shown.pointer_mut("/bearer/tokens")) {
+        let numbered = tokens.iter().enumerate().map(|(number, (_, of))| {
+            let name = format!("{MASK} {}", number + 1);
+            (name, of.clone())
+        });
+        *place = Value::Object(numbered.collect());
+    }
+    shown
+}
+
+fn masked(name: &str, value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members = members.iter();
+            let members = members.map(|(name, member)| (name.clone(), masked(name, member)));
+            Value::Object(members.collect())
+        }
+        Value::Array(elements) => elements.iter().map(|one| masked(name, one)).collect(),
+        Value::String(_) if is_secret_name(name) => hidden(value),
+        Value::String(text) => mask_text_of_strangers(text).into_owned().into(),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_of_the_file_is_shown() {
+        let text = r#"{
+            // a comment
+            "api_key": "s3cret-value-1", "session_key": "${SESSION}", "listen": "127.0.0.1:1",
+            "serverAuth": {"bearer": {"tokens": {"s3cret-token-aaaaaaaaa": {"subject": "ada", "roles": ["dev"]}}}},
+            "environment": {"set": {"GITHUB_TOKEN": "s3cret-value-2", "LANG": "C"}},
+            "mcpServers": {"a": {"command": "x", "env": {"API_KEY": "s3cret-value-3", "B": "${B}"}}},
+        }"#;
+        let shown = shown_file(text).expect("a good file");
+        let whole = shown.to_string();
+        assert!(!whole.contains("s3cret"), "{whole}");
+        assert_eq!(shown["api_key"], MASK);
+        assert_eq!(shown["session_key"], "${SESSION}");
+        assert_eq!(shown["listen"], "127.0.0.1:1");
+        assert_eq!(shown["environment"]["set"]["LANG"], "C");
+        let tokens = &shown["serverAuth"]["bearer"]["tokens"];
+        assert_eq!(tokens["*** 1"]["subject"], "ada");
+        assert_eq!(shown["mcpServers"]["a"]["command"], "x");
+        assert_eq!(shown["mcpServers"]["a"]["env"]["API_KEY"], MASK);
+        assert_eq!(shown["mcpServers"]["a"]["env"]["B"], "${B}");
+        shown_file("{").expect_err("it is cut");
+    }
+}

@@ -1,0 +1,147 @@
+//! Secrets by name: which there are, where each is kept and who uses it. Values are stored and never shown. Everything here blocks.
+
+use std::{collections::BTreeMap, fs};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Management, OverFiles};
+use crate::{
+    config::{self, is_secret_name},
+    error_code::{ErrorCode, Failure},
+    keyring::{Keyring, KeyringError, LONGEST_VALUE, SecretStore, StoredSecrets},
+    secret::Secret,
+};
+
+/// A secret in a listing.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SecretRow {
+    /// Its name.
+    pub name: String,
+    /// Where it is kept; nothing where it is referred to and not there.
+    pub stored_in: Option<String>,
+    /// The servers and keys that refer to it.
+    pub used_by: Vec<String>,
+}
+
+/// All of them.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SecretList {
+    /// Where a new one would be kept; nothing where none can be.
+    pub store: Option<String>,
+    /// Why the platform's keyring is not used, or could not be asked.
+    pub fault: Option<String>,
+    /// By name: those that are stored, and those that are referred to and are not.
+    pub secrets: Vec<SecretRow>,
+}
+
+/// Who uses which secret, by its name.
+pub type SecretUses = BTreeMap<String, Vec<String>>;
+
+impl Management<OverFiles> {
+    /// The secrets, by name.
+    pub fn secrets(&self) -> Result<SecretList, Failure> {
+        let keyring = self.keyring()?;
+        let stored = keyring.stored().map_err(|error| unavailable(&error))?;
+        let uses = self.secret_uses().unwrap_or_default();
+        Ok(secret_list(&keyring, &stored, uses))
+    }
+
+    /// Stores one, in place of one of this name.
+    pub fn set_secret(&self, name: &str, value: &Secret) -> Result<SecretRow, Failure> {
+        check(name)?;
+        let keyring = self.keyring()?;
+        let store = keyring.set(name, value);
+        let store = store.map_err(|error| unavailable(&error))?;
+        Ok(SecretRow {
+            name: name.to_owned(),
+            stored_in: Some(keyring.place(store)),
+            used_by: self.users(name),
+        })
+    }
+
+    /// Removes one; who used it.
+    pub fn remove_secret(&self, name: &str) -> Result<SecretRow, Failure> {
+        check(name)?;
+        let keyring = self.keyring()?;
+        let removed = keyring.remove(name);
+        if !removed.map_err(|error| unavailable(&error))? {
+            let error = format!("there is no secret {name:?} in {keyring}");
+            let hint = "`mcpproxy secret list` shows which there are.";
+            return Err(Failure::new(ErrorCode::UnknownSecret, error, hint));
+        }
+        Ok(SecretRow {
+            name: name.to_owned(),
+            stored_in: None,
+            used_by: self.users(name),
+        })
+    }
+
+    /// The secrets that the file refers to, with their users. The error says why the file cannot be read.
+    pub fn secret_uses(&self) -> Result<SecretUses, String> {
+        let file = self.config_file();
+        let text = fs::read_to_string(file).unwrap_or_default();
+        config::secret_uses(&text).map_err(|error| format!("{}: {error}", file.display()))
+    }
+
+    fn users(&self, name: &str) -> Vec<String> {
+        let uses = self.secret_uses().unwrap_or_default();
+        uses.get(name).cloned().unwrap_or_default()
+    }
+}
+
+/// What is stored and what is referred to, as one list.
+pub fn secret_list(keyring: &Keyring, stored: &StoredSecrets, mut uses: SecretUses) -> SecretList {
+    let row = |(name, store): (&String, &SecretStore)| SecretRow {
+        used_by: uses.remove(name).unwrap_or_default(),
+        name: name.clone(),
+        stored_in: Some(keyring.place(*store)),
+    };
+    let mut secrets: Vec<SecretRow> = stored.names.iter().map(row).collect();
+    secrets.extend(uses.into_iter().map(|(name, used_by)| SecretRow {
+        name,
+        stored_in: None,
+        used_by,
+    }));
+    secrets.sort_by(|a, b| a.name.cmp(&b.name));
+    SecretList {
+        store: stored.store.map(|store| keyring.place(store)),
+        fault: stored.fault.as_ref().map(ToString::to_string),
+        secrets,
+    }
+}
+
+/// What is wrong with a value, if something is.
+pub fn secret_value(text: &str) -> Result<(), &'static str> {
+    if text.is_empty() {
+        return Err("is empty");
+    }
+    if text.len() > LONGEST_VALUE {
+        return Err("is longer than 64 KiB");
+    }
+    if text.contains('\0') {
+        return Err("has a NUL character in it");
+    }
+    Ok(())
+}
+
+/// What the name of a secret may have in it.
+pub const SECRET_NAMES: &str =
+    "a name has letters, digits, `.`, `_`, `-` and `/`, and 128 of them at most";
+
+fn check(name: &str) -> Result<(), Failure> {
+    if is_secret_name(name) {
+        return Ok(());
+    }
+    let error = format!("{name:?} cannot be the name of a secret");
+    Err(Failure::new(
+        ErrorCode::InvalidArguments,
+        error,
+        SECRET_NAMES,
+    ))
+}
+
+fn unavailable(error: &KeyringError) -> Failure {
+    let code = ErrorCode::KeyringUnavailable;
+    Failure::new(code, error.to_string(), error.next_step())
+}

@@ -1,0 +1,84 @@
+// Asks the daemon. Every failure is a `Failure` with what is so and what to do.
+
+/** What went wrong, as the daemon says it, or as we do where it says nothing. */
+export class Failure extends Error {
+  constructor(status, told) {
+    super(told.error);
+    this.status = status;
+    this.code = told.code ?? "";
+    this.hint = told.hint ?? "";
+    this.server = told.server;
+  }
+
+  /** Whether this page is not logged in, or not any more. */
+  get isSignedOut() {
+    return this.status === 401;
+  }
+
+  /** Whether the daemon could not be reached. */
+  get isGone() {
+    return this.status === 0;
+  }
+}
+
+const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: "It is asked again every few seconds. `mcpproxy status` says whether it runs." };
+
+/** Limit: milliseconds that a question may take which does not say otherwise. */
+const PATIENCE = 30_000;
+
+async function send(path, { method = "GET", body, signal, patience = PATIENCE } = {}) {
+  const given = AbortSignal.timeout(patience);
+  try {
+    return await fetch(`/api/v1/${path}`, {
+      method,
+      credentials: "same-origin",
+      cache: "no-store",
+      headers: body === undefined ? {} : { "content-type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal: signal ? AbortSignal.any([signal, given]) : given,
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Failure(0, GONE);
+  }
+}
+
+async function answered(response) {
+  let told;
+  try {
+    told = await response.json();
+  } catch {
+    told = undefined;
+  }
+  if (response.ok && told !== undefined) return told;
+  const said = told && typeof told.error === "string" ? told : { error: `The daemon answered with HTTP ${response.status}.`, code: "", hint: "" };
+  throw new Failure(response.status, said);
+}
+
+/** The answer to a question, as JSON. */
+export async function ask(path, options) {
+  return answered(await send(path, options));
+}
+
+/** The same, and the text of the answer as it came. */
+export async function askText(path, options) {
+  const response = await send(path, options);
+  if (!response.ok) return answered(response);
+  const text = await response.text();
+  return { text, value: JSON.parse(text) };
+}
+
+export const post = (path, body, options) => ask(path, { method: "POST", body, ...options });
+export const patch = (path, body) => ask(path, { method: "PATCH", body });
+export const put = (path, body) => ask(path, { method: "PUT", body });
+export const remove = (path) => ask(path, { method: "DELETE" });
+
+/** `path?a=1`, without what is empty. */
+export function query(path, values) {
+  const said = Object.entries(values).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const text = new URLSearchParams(said).toString();
+  return text ? `${path}?${text}` : path;
+}
+
+/** A name within a path. */
+export const part = encodeURIComponent;

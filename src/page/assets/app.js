@@ -1,0 +1,188 @@
+// The frame: which place is shown, the header and the footer, and what is said where the daemon is gone or the login has ended.
+
+import { Failure } from "./api.js";
+import { fill, h, icon, morph } from "./dom.js";
+import { keyboard } from "./keys.js";
+import { begin, live, soon } from "./live.js";
+import { copy, note, needsYou, toast, unreadable, waiting } from "./parts.js";
+import { placeOf } from "./places.js";
+import { signedOut } from "./signed_out.js";
+import { span, timeOf } from "./words.js";
+
+const main = document.getElementById("main");
+
+/** Milliseconds after which it is said what is waited for. */
+const WAIT_SHOWS = 150;
+
+let shown = null;
+let visits = 0;
+
+/** Opens an address of ours: a new entry in the history unless `replace`. */
+export function visit(href, { replace = false } = {}) {
+  history[replace ? "replaceState" : "pushState"](null, "", href);
+  return open();
+}
+
+async function open({ focus = true } = {}) {
+  visits += 1;
+  const mine = visits;
+  const address = new URL(location.href);
+  if (await stays(mine, address)) {
+    if (mine === visits) paint();
+    return;
+  }
+  shown?.place.leave?.();
+  const place = placeOf(address, { visit, paint: () => mine === visits && paint(), soon });
+  shown = { path: address.pathname, href: address.pathname + address.search, place, failure: null, loaded: false };
+  document.title = `${place.title} · mcpproxy`;
+  mark(place.tab);
+  const slow = setTimeout(() => mine === visits && fill(main, waiting(place.waiting ?? "Asking the daemon…")), WAIT_SHOWS);
+  await guarded(mine, () => place.load?.());
+  clearTimeout(slow);
+  if (mine !== visits) return;
+  shown.loaded = true;
+  main.replaceChildren();
+  paint();
+  if (focus) {
+    scrollTo(0, 0);
+    main.focus({ preventScroll: true });
+  }
+  if (location.hash) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+/** Whether the place that is shown takes the address. */
+async function stays(mine, address) {
+  if (!shown?.loaded || shown.failure) return false;
+  const { place } = shown;
+  let taken = false;
+  await guarded(mine, async () => {
+    if (place.adopt) taken = await place.adopt(address);
+    else if (place.navigate && shown.path === address.pathname) {
+      taken = true;
+      await place.navigate(address.searchParams);
+    }
+  });
+  if (taken && mine === visits) Object.assign(shown, { path: address.pathname, href: address.pathname + address.search });
+  return taken || Boolean(shown?.failure);
+}
+
+async function guarded(mine, act) {
+  try {
+    await act();
+    if (mine === visits && shown) shown.failure = null;
+  } catch (failure) {
+    if (!(failure instanceof Failure)) throw failure;
+    if (failure.isSignedOut) return showSignedOut();
+    if (mine === visits && shown) shown.failure = failure;
+  }
+}
+
+function paint() {
+  if (!shown?.loaded) return;
+  const { place, failure } = shown;
+  const now = h("div", failure ? unreadable(failure, () => open()) : place.render());
+  if (main.firstElementChild && main.childNodes.length === 1) morph(main.firstElementChild, now);
+  else fill(main, now);
+  document.title = `${place.title} · mcpproxy`;
+  place.painted?.(main);
+}
+
+function mark(tab) {
+  for (const link of document.querySelectorAll(".nav a")) {
+    if (link.dataset.tab === tab) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function showSignedOut() {
+  visits += 1;
+  shown = null;
+  document.title = "Signed out · mcpproxy";
+  document.body.dataset.out = "";
+  fill(main, signedOut());
+}
+
+async function heard(how) {
+  if (how === "signed out") return showSignedOut();
+  header();
+  const notices = document.getElementById("notices");
+  if (how === "lost") {
+    const since = live.heard ? [" Lost at ", timeOf(live.heard), "; what you see is from then."] : null;
+    fill(notices, note("work", ["The daemon does not answer.", since, " It is asked again every 4 s. ", h("code", "mcpproxy status"), " says whether it runs."]));
+    return;
+  }
+  const error = live.status.config_error;
+  fill(notices, error ? note("err", [h("b", "The configuration file is not in force as it stands."), " ", error, ". The last good one is."]) : null);
+  const mine = visits;
+  if (!shown?.loaded) return;
+  if (shown.failure) return open({ focus: false });
+  if (!shown.place.refresh) return;
+  try {
+    await shown.place.refresh();
+    if (mine === visits) paint();
+  } catch (failure) {
+    if (!(failure instanceof Failure)) throw failure;
+    if (failure.isSignedOut) showSignedOut();
+    else if (!failure.isGone && mine === visits) { shown.failure = failure; paint(); }
+  }
+}
+
+function header() {
+  const box = document.getElementById("live");
+  const word = live.lost ? "Lost" : "Live";
+  if (box.textContent !== word) {
+    fill(box, icon(live.lost ? "s-off" : "s-ready"), h("span", word));
+  }
+  const status = live.status;
+  if (!status) return;
+  const waitingNow = status.problems.filter((row) => needsYou(row) && (row.quarantined || row.held)).length;
+  const count = document.getElementById("waiting");
+  count.hidden = waitingNow === 0;
+  if (count.dataset.n !== String(waitingNow)) {
+    count.dataset.n = String(waitingNow);
+    fill(count, waitingNow, h("span.sr", " waiting"));
+  }
+  document.getElementById("foot-version").textContent = `mcpproxy ${status.version}`;
+  document.getElementById("foot-mode").textContent = `mode ${status.routing_mode}`;
+  document.getElementById("foot-up").textContent = `up ${span(status.uptime_seconds)}`;
+  const url = document.getElementById("foot-url");
+  if (status.url && !url.textContent) {
+    fill(url, status.url, " ", h("button.link", { type: "button", on: { click: () => copy(status.url) } }, "copy"));
+  }
+}
+
+function themeSwitch() {
+  const root = document.documentElement;
+  const isDark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = isDark ? "light" : "dark";
+  try {
+    localStorage.setItem("theme", root.dataset.theme);
+  } catch {
+    // Storage is switched off: the choice lasts as long as the page.
+  }
+  toast(`Theme: ${root.dataset.theme}`);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a");
+  if (!link || event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  const { origin, pathname, hash } = new URL(link.href);
+  if (link.target || link.hasAttribute("download") || origin !== location.origin || !/^\/ui(?:\/|$)/.test(pathname) || link.classList.contains("skip")) return;
+  if (hash && pathname === location.pathname) return;
+  event.preventDefault();
+  visit(link.href);
+});
+document.getElementById("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = document.getElementById("q").value.trim();
+  visit(text ? `/ui/tools?q=${encodeURIComponent(text)}` : "/ui/tools");
+});
+document.getElementById("theme-switch").addEventListener("click", themeSwitch);
+addEventListener("popstate", () => {
+  // A place within the page is no other page.
+  if (shown?.href !== location.pathname + location.search) open({ focus: false });
+});
+keyboard({ visit, leave: () => shown?.place.escape?.() });
+
+await begin(heard);
+if (!document.body.hasAttribute("data-out")) await open({ focus: false });

@@ -1,0 +1,182 @@
+// Adding a server and editing one: the form or JSON, how it will stand in the file, and the diff before an edit is saved.
+
+import { Failure, ask, part, patch as change, post, put } from "./api.js";
+import { between, diffTable } from "./diff.js";
+import { fill, h } from "./dom.js";
+import { addCommand, inFile, patchOf, tidy } from "./entry.js";
+import { entryForm } from "./entry_form.js";
+import { button, coloured, command, crumbs, empty, failed, go } from "./parts.js";
+import { capital, count, said } from "./words.js";
+
+/** What entries are shown with although nobody wrote it. */
+const DEFAULTS = { enabled: true, quarantined: false, idle_timeout: ["adaptive", "never"], start: "on_demand", tool_changes: "hold", init_timeout: ["1m", "5m"], call_tool_timeout: "2m", session_scope: "auto", type: ["stdio", "http"], changed_by: "person" };
+
+/** An entry without its name and without defaults. */
+function asWritten(entry) {
+  const { name: _, ...rest } = entry;
+  const isDefault = (key, value) => [DEFAULTS[key]].flat().includes(value) && key in DEFAULTS;
+  return tidy(Object.fromEntries(Object.entries(rest).filter(([key, value]) => !isDefault(key, value))));
+}
+
+export function edit(name, frame) {
+  const isNew = name === null;
+  let before = {};
+  let broken = null;
+  let taken = [];
+  let file = "";
+  let element = null;
+  let form, area, preview, message, acts, review;
+  let isJson = false;
+
+  async function load() {
+    const [list, status] = await Promise.all([ask("servers"), ask("status")]);
+    taken = list.servers.map((one) => one.name);
+    file = status.config_file;
+    if (isNew) return;
+    const inspection = await ask(`servers/${part(name)}/inspect`);
+    if (!inspection.entry) broken = inspection.server;
+    else before = asWritten(inspection.entry);
+  }
+
+  function made() {
+    preview = h("pre.code", { tabindex: "0", role: "region", "aria-label": isNew ? "The new entry" : "The entry as it will be" });
+    const same = h("div");
+    message = h("div", { role: "status" });
+    acts = h("div.acts");
+    review = h("div.changes");
+    const holder = h("div");
+    const update = () => {
+      const entry = isJson ? parsed() : tidy(form.read());
+      form?.advise();
+      fill(review);
+      buttons();
+      if (entry === undefined) return;
+      fill(preview, h(isNew ? "span.new" : "span", coloured(inFile(isJson && isNew ? "NAME" : form.name(), entry))));
+      if (isNew) fill(same, h("p.bar.hint", "The same from a terminal"), command(addCommand(form.name(), isJson ? entry : { ...(form.read().url === "" ? { url: "" } : {}), ...entry })));
+      else fill(same, h("p.hint", changedKeys(entry)));
+    };
+    const turn = () => {
+      const entry = isJson ? parsed() : tidy(form.read());
+      if (entry === undefined) return;
+      const given = form.name();
+      isJson = !isJson;
+      show(entry, given);
+    };
+    const show = (entry, given) => {
+      form = entryForm({ name: isNew ? null : name, entry: { ...entry, name: given }, taken: isNew ? taken : [], changed: update });
+      area = h("textarea.mono", { rows: 18, spellcheck: "false", "aria-label": "Entry as JSON" });
+      area.value = JSON.stringify(entry, null, 2);
+      area.addEventListener("input", update);
+      const nameAlone = isNew && isJson ? form.node.querySelector(".pair > .field") : null;
+      fill(holder, isJson ? [nameAlone, h("div.field", area)] : form.node);
+      toggle.textContent = isJson ? "Edit as form" : "Edit as JSON";
+      update();
+    };
+    const toggle = button("Edit as JSON", turn, "end link");
+    const node = h("form", { novalidate: true, "aria-labelledby": "form-h", on: { submit: (event) => { event.preventDefault(); submit(); } } }, h("h2.sr", { id: "form-h" }, "Entry"), holder, review, message, acts);
+    show(before, name ?? "");
+    return h("div.cols.half", { "data-kept": "" }, node, h("aside.rail", { "aria-labelledby": "pv-h" }, h("header.bar", h("h2", { id: "pv-h" }, "Preview"), toggle), preview, same));
+  }
+
+  function changedKeys(entry) {
+    const keys = Object.keys(patchOf(before, entry));
+    return keys.length ? `Changed: ${keys.join(", ")}. You see the difference before it is saved.` : "Nothing is changed yet.";
+  }
+
+  function buttons() {
+    const verb = isNew ? "Add server" : "Show the change";
+    fill(acts, h("button.btn.primary", { type: "submit" }, verb), go("Cancel", isNew ? "/ui/" : `/ui/servers/${part(name)}`));
+    fill(message);
+  }
+
+  const tell = (text) => fill(message, h("p.hint.bad", text));
+
+  function parsed() {
+    try {
+      const value = JSON.parse(area.value);
+      if (value !== null && typeof value === "object" && !Array.isArray(value)) {
+        area.removeAttribute("aria-invalid");
+        return value;
+      }
+      tell("An entry is a JSON object.");
+    } catch (error) {
+      tell(`This is no JSON: ${error.message}.`);
+    }
+    area.setAttribute("aria-invalid", "true");
+    return undefined;
+  }
+
+  function submit() {
+    if (isJson && parsed() === undefined) return area.focus();
+    const wrong = isJson ? (isNew ? form.check().filter((label) => label === "Name") : []) : form.check();
+    if (wrong.length) return tell(`${count(wrong.length, "thing")} to correct: ${wrong.join(", ")}`);
+    const entry = isJson ? parsed() : tidy(form.read());
+    return isNew ? add(entry) : showChange(entry);
+  }
+
+  /** Values that the entry refers to are there before it is. */
+  async function keepSecrets() {
+    if (isJson) return;
+    for (const { name: kept, value } of form.secrets()) await put(`secrets/${part(kept)}`, { value });
+  }
+
+  async function add(entry) {
+    fill(acts, h("span.wait", { role: "status" }, "Adding…"));
+    const given = form.name();
+    try {
+      await keepSecrets();
+      await post("servers", { name: given, ...entry });
+      frame.visit(entry.quarantined ? `/ui/review/${part(given)}` : `/ui/servers/${part(given)}`);
+    } catch (failure) {
+      refused(failure);
+    }
+  }
+
+  /** The difference, and the question whether it is meant. */
+  function showChange(entry) {
+    const keys = patchOf(before, entry);
+    if (!Object.keys(keys).length) return tell("Nothing is changed.");
+    const text = (value) => JSON.stringify(value, null, 2);
+    const save = button(`Save ${count(Object.keys(keys).length, "change")}`, () => store(keys), "btn primary");
+    fill(review, h("section.sec", { "aria-labelledby": "ch-h" }, h("header", h("h2", { id: "ch-h" }, "The change"), h("p", `of ${name} in ${file}; what is shown as *** stays as it is`)), diffTable(between(text(before), text(entry)), "Now", "After", "The entry before and after")));
+    fill(acts, save, button("Back", () => { fill(review); buttons(); }));
+    review.scrollIntoView({ block: "nearest" });
+    save.focus();
+  }
+
+  async function store(keys) {
+    fill(acts, h("span.wait", { role: "status" }, "Saving…"));
+    try {
+      await keepSecrets();
+      await change(`servers/${part(name)}`, keys);
+      frame.visit(`/ui/servers/${part(name)}`);
+    } catch (failure) {
+      refused(failure);
+    }
+  }
+
+  function refused(failure) {
+    if (!(failure instanceof Failure)) throw failure;
+    buttons();
+    fill(message, failed(failure));
+  }
+
+  function render() {
+    const title = isNew ? "Add a server" : `Edit ${name}`;
+    const trail = isNew ? crumbs(["Servers", "/ui/"], "new") : crumbs(["Servers", "/ui/"], [said(name), `/ui/servers/${part(name)}`], "edit");
+    const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry stands in ", h("code", said(file)), "; comments and order stay as they are.")));
+    if (broken) return [head, empty("The entry cannot be used, so it cannot be shown in a form.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
+    const body = element?.isConnected ? h("div.cols.half", { "data-kept": "" }) : (element ??= made());
+    return [head, body, isNew ? importing() : null];
+  }
+
+  return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, render };
+}
+
+/** What clients have already is taken over by the command line, which may read their files. */
+function importing() {
+  return h("section.sec", { id: "import", "aria-labelledby": "im-h" },
+    h("header", h("h2", { id: "im-h" }, "Or import what your clients already have"), h("p", "nothing is changed there")),
+    h("p.soft", "The command line looks for the files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex, Gemini CLI, Zed, Goose and others, shows what it found, and takes what you choose."),
+    h("div.sec.narrow", command("mcpproxy import")));
+}

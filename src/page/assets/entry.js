@@ -1,0 +1,83 @@
+// Entries of servers: what is wrong with one, what changed of it, how it looks in the file, and the same as a command. Pure.
+
+const NAME = /^(?!.*__)[A-Za-z0-9._-]{1,64}$/;
+
+/** What is wrong with a name, and one that would do. */
+export function nameFault(name, taken) {
+  if (!name) return { fault: "Required: letters, digits, dot, underscore and hyphen" };
+  if (taken.includes(name)) return { fault: "There is a server of this name already" };
+  if (NAME.test(name)) return {};
+  const better = name.trim().replace(/[^A-Za-z0-9._-]+/g, "-").replace(/__+/g, "_").replace(/^-+|-+$/g, "").slice(0, 64);
+  const why = /\s/.test(name) ? "No spaces: letters, digits, dot, underscore and hyphen." : name.includes("__") ? "No two underscores in a row: they divide server and tool." : name.length > 64 ? "At most 64 characters." : "Letters, digits, dot, underscore and hyphen only.";
+  return { fault: why, better: NAME.test(better) && !taken.includes(better) ? better : undefined };
+}
+
+/** What is wrong with an address. */
+export function urlFault(text) {
+  if (!text) return "Required: where the server is, such as https://example.com/mcp";
+  if (/\$\{/.test(text)) return "";
+  let url;
+  try {
+    url = new URL(text);
+  } catch {
+    return "This is no address. It begins with https:// or http://";
+  }
+  if (!["https:", "http:"].includes(url.protocol)) return "It begins with https:// or http://";
+  return "";
+}
+
+/** What is wrong with the name of a variable or a header. */
+export function keyFault(key, isHeader) {
+  if (!key) return "A name is missing";
+  if (isHeader) return /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/.test(key) ? "" : "This is no name of a header";
+  return /[=\0]/.test(key) ? "A variable’s name has no =" : "";
+}
+
+const DURATION = /^(?:\d+(?:\.\d+)?|(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+)$/;
+
+export const durationFault = (text, words = []) => (!text || words.includes(text) || DURATION.test(text) ? "" : `A duration such as 30s, 2m or 1h30m${words.length ? `, or ${words.join(" or ")}` : ""}`);
+
+/** Whether a value looks like a secret that should not stand in a file. */
+export function looksSecret(key, value) {
+  if (!value || value.includes("${") || value === "***") return false;
+  return /token|secret|passw|api_?-?key|credential|authorization/i.test(key) || /^(?:sk|pk|gh[pousr]|xox[bap]|glpat|wk)[-_]/.test(value) || /^Bearer\s+\S/.test(value);
+}
+
+/** The name under which a secret of a server would be kept. */
+export const secretName = (server, key) => `${server || "server"}-${key}`.toLowerCase().replace(/[^a-z0-9-]+/g, "-");
+
+const isMap = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
+
+/** The patch that makes `before` into `now`: maps are merged, null takes out. */
+export function patchOf(before, now) {
+  const patch = {};
+  for (const key of new Set([...Object.keys(before), ...Object.keys(now)])) {
+    if (same(before[key], now[key])) continue;
+    if (!(key in now)) patch[key] = null;
+    else if (isMap(before[key]) && isMap(now[key])) patch[key] = patchOf(before[key], now[key]);
+    else patch[key] = now[key];
+  }
+  return patch;
+}
+
+/** Without what says nothing: empty texts, lists and maps. */
+export function tidy(entry) {
+  const empty = (value) => value === "" || value === undefined || (Array.isArray(value) && !value.length) || (isMap(value) && !Object.keys(value).length);
+  return Object.fromEntries(Object.entries(entry).filter(([, value]) => !empty(value)));
+}
+
+/** An entry as it would stand in the file. */
+export const inFile = (name, entry) => `${JSON.stringify(name || "NAME")}: ${JSON.stringify(entry, null, 2)}`;
+
+const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
+
+/** The command that adds it, where the command has an option for all of it. */
+export function addCommand(name, entry) {
+  const { command, args = [], env = {}, url, headers = {}, ...rest } = entry;
+  const said = Object.keys(rest).length ? ` # and then: mcpproxy upstream patch ${name || "NAME"} --json ${quoted(JSON.stringify(rest))}` : "";
+  const named = (option, map, join) => Object.entries(map).map(([key, value]) => ` ${option} ${quoted(`${key}${join}${value}`)}`).join("");
+  const to = quoted(name || "NAME");
+  if (url !== undefined) return `mcpproxy upstream add ${to} --url ${quoted(url || "URL")}${named("--header", headers, ": ")}${said}`;
+  return `mcpproxy upstream add ${to}${named("--env", env, "=")} -- ${[command || "COMMAND", ...args].map(String).map(quoted).join(" ")}${said}`;
+}

@@ -1,0 +1,208 @@
+// The fields of an entry. `entryForm` gives `{node, read, first}`: `read(isStrict)` gives the entry and what is to be corrected.
+
+import { fill, h, icon } from "./dom.js";
+import { durationFault, keyFault, looksSecret, nameFault, secretName, urlFault } from "./entry.js";
+import { checked } from "./leaving.js";
+import { button } from "./parts.js";
+import { said } from "./words.js";
+
+let ids = 0;
+
+/** A control with label and message. */
+function field(label, control, { aside, hint, check = () => "" } = {}) {
+  ids += 1;
+  const id = `e-${ids}`;
+  const message = h("p.hint.bad", { id: `${id}-e`, hidden: true });
+  control.id = id;
+  control.setAttribute("aria-describedby", `${id}-e`);
+  const tell = (wrong) => {
+    const text = typeof wrong === "string" ? wrong : wrong.fault ?? "";
+    message.hidden = !text;
+    fill(message, text ? [icon("s-err"), h("span", text, wrong.mend ? [" ", wrong.mend] : null)] : null);
+    if (text) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+    return text;
+  };
+  checked(control, () => tell(check(control.value)));
+  return {
+    node: h("div.field", h("label", { for: id }, label, aside ? h("span.dim", aside) : null), control, message, hint ? h("p.hint", hint) : null),
+    control,
+    label,
+    check: () => tell(check(control.value)),
+  };
+}
+
+const text = (value, attributes = {}) => {
+  const input = h("input.mono", { type: "text", autocomplete: "off", spellcheck: "false", ...attributes });
+  input.value = value ?? "";
+  return input;
+};
+
+const area = (value, rows) => {
+  const input = h("textarea.mono", { rows, spellcheck: "false" });
+  input.value = value ?? "";
+  return input;
+};
+
+const choice = (value, options) => h("select.mono", options.map(([key, word]) => h("option", { value: key, selected: key === (value ?? "") }, word)));
+
+const linesOf = (value) => value.split("\n").map((line) => line.replace(/\r$/, "")).filter((line) => line !== "");
+
+/** Variables or headers: name and value, as many as there are. */
+function pairs(legend, given, { isHeader, serverName, changed }) {
+  const rows = [];
+  const box = h("div");
+  const secret = h("div", { role: "status" });
+  const word = isHeader ? "header" : "variable";
+  function add(key = "", value = "", focus = false) {
+    const row = { key: text(key, { "aria-label": `Name of ${word} ${rows.length + 1}` }), value: text(value, { "aria-label": `Value of ${key || `${word} ${rows.length + 1}`}` }) };
+    const out = h("button.iconbtn", { type: "button", "aria-label": `Remove ${key || word}`, on: { click: () => { rows.splice(rows.indexOf(row), 1); row.node.remove(); more.focus(); changed(); } } }, icon("x"));
+    row.message = h("p.hint.bad", { hidden: true });
+    row.node = h("div", h("div.env", row.key, row.value, out), row.message);
+    row.key.addEventListener("input", () => row.value.setAttribute("aria-label", `Value of ${row.key.value || word}`));
+    rows.push(row);
+    box.append(row.node);
+    if (focus) row.key.focus();
+  }
+  const more = button(`Add a ${word}`, () => add("", "", true), "link");
+  for (const [key, value] of Object.entries(given ?? {})) add(key, String(value));
+  const isKept = (row) => !row.isPlain && looksSecret(row.key.value, row.value.value);
+  const nameOf = (row) => secretName(serverName(), row.key.value);
+  /** What looks like a secret goes into the keyring, unless that is not wanted. */
+  function advise() {
+    const found = rows.filter((row) => looksSecret(row.key.value, row.value.value));
+    fill(secret, found.map((row) => {
+      const turn = () => { row.isPlain = !row.isPlain; changed(); };
+      const key = row.key.value;
+      return row.isPlain
+        ? h("p.hint", `${key} looks like a secret and will stand in the file as it is. `, button("Store it in the keyring", turn, "link"))
+        : h("p.hint", `${key} looks like a secret: it is stored in the keyring and the file gets a reference. `, button("Keep it in the file", turn, "link"));
+    }));
+  }
+  return {
+    node: h("fieldset.field", h("legend", legend), box, secret, h("p.hint", more)),
+    advise,
+    read: () => Object.fromEntries(rows.filter((row) => row.key.value || row.value.value).map((row) => [row.key.value, isKept(row) ? `\${keyring:${nameOf(row)}}` : row.value.value])),
+    secrets: () => rows.filter(isKept).map((row) => ({ name: nameOf(row), value: row.value.value })),
+    check() {
+      let first = null;
+      const seen = new Set();
+      for (const row of rows.filter((one) => one.key.value || one.value.value)) {
+        const wrong = keyFault(row.key.value, isHeader) || (seen.has(row.key.value) ? "It stands here twice" : "");
+        seen.add(row.key.value);
+        row.message.hidden = !wrong;
+        fill(row.message, wrong ? [icon("s-err"), wrong] : null);
+        if (wrong) row.key.setAttribute("aria-invalid", "true");
+        else row.key.removeAttribute("aria-invalid");
+        if (wrong) first ??= row.key;
+      }
+      return first;
+    },
+  };
+}
+
+const MORE = [
+  ["idle_timeout", "Sleeps when unused for", ["adaptive", "never"]],
+  ["init_timeout", "May take to connect", []],
+  ["call_tool_timeout", "A call may be silent for", []],
+];
+
+/** `name` is that of the entry that is edited, or null; `changed` hears of every change. */
+export function entryForm({ name, entry, taken, changed }) {
+  const isNew = name === null;
+  const known = new Set(["command", "args", "env", "cwd", "url", "headers", "type", "oauth", "quarantined", "start", "session_scope", "tool_changes", "enabled_tools", "disabled_tools", ...MORE.map(([key]) => key)]);
+  let isRemote = entry.url !== undefined;
+  const nameField = field("Name", text(name ?? entry.name), {
+    check(value) {
+      const { fault, better } = nameFault(value, taken);
+      if (!fault) return "";
+      return { fault, mend: better && button(`Use ${better}`, () => { nameField.control.value = better; nameField.check(); changed(); }, "link") };
+    },
+  });
+  const command = field("Command", text(entry.command), { check: (value) => (value.trim() ? (/\s/.test(value.trim()) && !/[\\/]/.test(value) ? "A command only: its arguments stand below, one per line" : "") : "Required: a program, such as npx or uvx") });
+  const args = field("Arguments", area((entry.args ?? []).join("\n"), 3), { aside: "one per line, never split by a shell" });
+  const env = pairs("Environment", entry.env, { isHeader: false, serverName: () => nameField.control.value, changed });
+  const cwd = field("Working folder", text(entry.cwd), { aside: "the home folder if empty" });
+  const url = field("URL", text(entry.url), { check: urlFault });
+  const kind = field("It speaks", choice(["sse", "auto"].includes(entry.type) ? entry.type : "", [["", "Streamable HTTP"], ["auto", "one of both, found out"], ["sse", "HTTP+SSE, the older one"]]));
+  const headers = pairs("Headers", entry.headers, { isHeader: true, serverName: () => nameField.control.value, changed });
+  const oauth = entry.oauth ?? {};
+  const oauthFields = [
+    ["client_id", field("Client id", text(oauth.client_id), { aside: "registered by itself if empty" })],
+    ["client_secret", field("Client secret", text(oauth.client_secret), { aside: "better a reference: ${keyring:NAME}" })],
+    ["scopes", field("Scopes", text((oauth.scopes ?? []).join(" ")), { aside: "with blanks between them" })],
+    ["redirect_uri", field("Comes back to", text(oauth.redirect_uri), { aside: "an address of this machine, if it must be a certain one", check: (value) => (value ? urlFault(value) : "") })],
+  ];
+  const more = MORE.map(([key, label, words]) => [key, field(label, text(entry[key]), { aside: words.length ? words.join(", ") : "such as 30s or 2m", check: (value) => durationFault(value.trim(), words) })]);
+  const start = field("Started", choice(entry.start, [["", "by the first call that needs it"], ["eager", "with the daemon, and kept"]]));
+  const scope = field("Shared by", choice(entry.session_scope, [["", "all clients, unless it asks them things"], ["shared", "all clients, always"], ["client", "nobody: one for each client"], ["workspace", "clients with the same folders"]]));
+  const changes = field("Changed tools", choice(entry.tool_changes, [["", "are held until a person approves"], ["allow", "are taken as they come"]]));
+  const only = field("Only these tools", area((entry.enabled_tools ?? []).join("\n"), 2), { aside: "one per line, * for any characters; all if empty" });
+  const not = field("Not these tools", area((entry.disabled_tools ?? []).join("\n"), 2), { aside: "one per line" });
+  const trust = ["start", "hold"].map((value) => h("input", { type: "radio", name: "trust", value, checked: value === "start" }));
+
+  const stdioPart = h("div", args.node, env.node);
+  const remotePart = h("div", kind.node, headers.node, h("details.field", { open: Object.keys(oauth).length > 0 }, h("summary", "Sign-in ", h("span.dim", "most servers need none of it: they say where to sign in")), h("div", oauthFields.map(([, one]) => one.node))));
+  const kindOf = (value, word) => h("label", h("input", { type: "radio", name: "kind", value, checked: (value === "url") === isRemote, on: { change: () => { isRemote = value === "url"; turn(); changed(); } } }), word);
+  function turn() {
+    stdioPart.hidden = isRemote;
+    cwd.node.hidden = isRemote;
+    remotePart.hidden = !isRemote;
+    command.node.hidden = isRemote;
+    url.node.hidden = !isRemote;
+  }
+  turn();
+
+  const node = h("div",
+    h("fieldset.field", h("legend", "It is"), h("span.seg", kindOf("stdio", "a command on this machine"), kindOf("url", "a URL"))),
+    h("div.pair", isNew ? nameField.node : h("div.field", h("span.label", "Name"), h("p.mono.fixed", said(name))), command.node, url.node),
+    stdioPart, remotePart,
+    isNew ? h("fieldset.field", h("legend", "When added"),
+      h("label.radio", trust[0], h("span", "Start it now and offer its tools ", h("span.dim", "you trust it"))),
+      h("label.radio", trust[1], h("span", "Quarantine it ", h("span.dim", "list its tools for review, offer none")))) : null,
+    h("details.field", h("summary", "Timing, working folder, sharing, tools ", h("span.dim", isNew ? "all at their defaults" : "")), h("div", cwd.node, h("div.pair", more.map(([, one]) => one.node), start.node, scope.node, changes.node), only.node, not.node)));
+  node.addEventListener("input", changed);
+
+  /** The entry as the fields say it, with what they do not know of kept. */
+  function read() {
+    const kept = Object.fromEntries(Object.entries(entry).filter(([key]) => !known.has(key) && key !== "name"));
+    const now = isRemote ? remote() : { command: command.control.value.trim(), args: linesOf(args.control.value), env: env.read(), cwd: cwd.control.value.trim() };
+    for (const [key, one] of more) now[key] = one.control.value.trim();
+    Object.assign(now, { start: start.control.value, session_scope: scope.control.value, tool_changes: changes.control.value, enabled_tools: linesOf(only.control.value), disabled_tools: linesOf(not.control.value) });
+    if (isNew && trust[1].checked) now.quarantined = true;
+    if (!isNew && entry.quarantined !== undefined) now.quarantined = entry.quarantined;
+    return { ...now, ...kept };
+  }
+
+  function remote() {
+    const arranged = {};
+    for (const [key, one] of oauthFields) {
+      const value = one.control.value.trim();
+      if (value) arranged[key] = key === "scopes" ? value.split(/[\s,]+/) : value;
+    }
+    for (const [key, value] of Object.entries(oauth)) if (!oauthFields.some(([one]) => one === key)) arranged[key] = value;
+    return { url: url.control.value.trim(), type: kind.control.value, headers: headers.read(), oauth: arranged };
+  }
+
+  return {
+    node,
+    name: () => (isNew ? nameField.control.value.trim() : name),
+    read,
+    /** What goes into the keyring: `{name, value}`. */
+    secrets: () => (isRemote ? headers : env).secrets(),
+    advise() {
+      env.advise();
+      headers.advise();
+    },
+    /** What is to be corrected, by label; the first of it gets the focus. */
+    check() {
+      const fields = [isNew ? nameField : null, isRemote ? url : command, ...more.map(([, one]) => one), ...(isRemote ? oauthFields.map(([, one]) => one) : [])].filter(Boolean);
+      const wrong = fields.filter((one) => one.check());
+      const pair = isRemote ? headers.check() : env.check();
+      const first = wrong[0]?.control ?? pair;
+      first?.closest("details")?.setAttribute("open", "");
+      first?.focus();
+      return [...wrong.map((one) => one.label), ...(pair ? [isRemote ? "Headers" : "Environment"] : [])];
+    },
+  };
+}

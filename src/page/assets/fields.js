@@ -1,0 +1,198 @@
+// Fields of a form, made from a JSON Schema: texts, numbers, choices, objects within objects, lists of anything. What no field fits is
+// written as JSON. A field is `{node, read, first}`: `read()` gives `{value}` (absent if not sent) or `{fault}` and shows it, `first()`
+// focuses what is wrong.
+
+import { fill, h, icon } from "./dom.js";
+import { checked } from "./leaving.js";
+import { button } from "./parts.js";
+import { fault, limits, resolved, typeOf } from "./schema.js";
+import { said } from "./words.js";
+
+/** Limit: objects within objects that have fields; deeper ones are written as JSON. */
+const DEEPEST = 5;
+
+/** Limit: properties of one object that have fields. */
+const WIDEST = 100;
+
+const LONG = /body|content|description|text|message|query|sql|script|code|prompt/i;
+
+let ids = 0;
+
+/** A control with its label, its hint, and the message for what is wrong with it. */
+function labelled(control, { name, required, hint, aside }) {
+  ids += 1;
+  const id = `f-${ids}`;
+  const message = h("p.hint.bad", { id: `${id}-e`, hidden: true });
+  const help = hint ? h("p.hint", { id: `${id}-h` }, hint) : null;
+  control.id = id;
+  control.setAttribute("aria-describedby", help ? `${id}-e ${id}-h` : `${id}-e`);
+  if (required) control.setAttribute("aria-required", "true");
+  const optional = [required ? "" : "optional", aside].filter(Boolean).join(", ");
+  const node = h("div.field", h("label", { for: id }, said(name), optional ? h("span.dim", optional) : null), control, message, help);
+  const tell = (text) => {
+    message.hidden = !text;
+    fill(message, text ? [icon("s-err"), text] : null);
+    if (text) control.setAttribute("aria-invalid", "true");
+    else control.removeAttribute("aria-invalid");
+  };
+  return { node, tell };
+}
+
+/** A field with one control. `parse` gives `{value}`, `{}` or `{fault}` for its text. */
+function single(control, about, parse) {
+  const { node, tell } = labelled(control, about);
+  const read = () => {
+    const said = control.value;
+    const got = said === "" ? (about.required ? { fault: `Required${about.limits ? `: ${about.limits}` : ""}` } : {}) : parse(said);
+    tell(got.fault ?? "");
+    return got;
+  };
+  checked(control, read);
+  return { node, read, first: () => control.getAttribute("aria-invalid") === "true" && (control.focus(), true) };
+}
+
+function parsed(text) {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return { fault: "This is no JSON. Texts stand in double quotes." };
+  }
+}
+
+const option = (value, word) => h("option", { value }, said(word));
+
+function scalar(schema, about, given) {
+  const type = typeOf(schema);
+  const judged = (value) => {
+    const wrong = fault(schema, value);
+    return wrong ? { fault: wrong } : { value };
+  };
+  if (type === "enum") {
+    const select = h("select.mono", about.required ? option("", "choose") : option("", "not sent"), schema.enum.map((one) => option(one, one)));
+    if (given !== undefined) select.value = given;
+    return single(select, about, (value) => ({ value }));
+  }
+  if (type === "boolean") {
+    const select = h("select.mono", about.required ? option("", "choose") : option("", "not sent"), option("true", "true"), option("false", "false"));
+    if (given !== undefined) select.value = String(given);
+    return single(select, about, (value) => ({ value: value === "true" }));
+  }
+  if (type === "integer" || type === "number") {
+    const input = h("input.mono", { type: "text", inputmode: type === "integer" ? "numeric" : "decimal", autocomplete: "off" });
+    if (given !== undefined) input.value = String(given);
+    return single(input, about, (text) => judged(/^\s*[-+]?[\d.]+(?:e[-+]?\d+)?\s*$/i.test(text) ? Number(text) : Number.NaN));
+  }
+  const isLong = (schema.maxLength ?? 0) > 200 || LONG.test(about.name);
+  const input = isLong ? h("textarea", { rows: 3 }) : h("input", { type: "text", autocomplete: "off", spellcheck: "false" });
+  if (given !== undefined) input.value = String(given);
+  return single(input, about, judged);
+}
+
+function asJson(about, given) {
+  const input = h("textarea.mono", { rows: 2, spellcheck: "false" });
+  if (given !== undefined) input.value = JSON.stringify(given, null, 1);
+  return single(input, { ...about, aside: "as JSON" }, parsed);
+}
+
+function lines(schema, items, about, given) {
+  const input = h("textarea.mono", { rows: 2, spellcheck: "false" });
+  if (Array.isArray(given)) input.value = given.join("\n");
+  return single(input, { ...about, aside: "one per line" }, (text) => {
+    const values = text.split("\n").filter((line) => line.trim() !== "").map((line) => (typeOf(items) === "string" || typeOf(items) === "enum" ? line : Number(line)));
+    const wrong = values.map((value) => fault(items, value)).find(Boolean);
+    if (wrong) return { fault: wrong };
+    if (typeOf(items) === "enum" && values.some((value) => !items.enum.includes(value))) return { fault: `Each is one of ${items.enum.join(", ")}` };
+    return { value: values };
+  });
+}
+
+/** A list of things that have fields of their own. */
+function list(schema, items, about, given, root, depth) {
+  const rows = [];
+  const box = h("div");
+  const message = h("p.hint.bad", { hidden: true });
+  const add = (value, focus) => {
+    const field = fieldFor(items, { name: `${about.name} ${rows.length + 1}`, required: true }, value, root, depth + 1);
+    const row = { field };
+    const out = h("button.iconbtn", { type: "button", "aria-label": `Remove ${about.name} ${rows.length + 1}`, on: { click: () => { rows.splice(rows.indexOf(row), 1); row.node.remove(); more.focus(); } } }, icon("x"));
+    row.node = h("div.entry", h("div", field.node), out);
+    rows.push(row);
+    box.append(row.node);
+    if (focus) row.node.querySelector("input, select, textarea, button")?.focus();
+  };
+  const more = button(`Add ${about.name}`, () => add(undefined, true), "link");
+  if (Array.isArray(given)) for (const one of given) add(one, false);
+  const node = h("fieldset.field.nested", h("legend", said(about.name), h("span.dim", about.required ? "a list" : "optional, a list")), about.hint ? h("p.hint", about.hint) : null, box, message, h("p.hint", more));
+  return {
+    node,
+    read() {
+      const got = rows.map(({ field }) => field.read());
+      const wrong = got.some((one) => one.fault);
+      const few = about.required && !rows.length && (schema.minItems ?? 0) > 0;
+      message.hidden = !few;
+      fill(message, few ? [icon("s-err"), `Add ${about.name}: at least ${schema.minItems}`] : null);
+      if (wrong || few) return { fault: "a list" };
+      return rows.length || about.required ? { value: got.map((one) => one.value) } : {};
+    },
+    first: () => rows.some(({ field }) => field.first()) || (!message.hidden && (more.focus(), true)),
+  };
+}
+
+/** The fields of an object. An optional one is sent once something stands in it. */
+export function objectFields(schema, given, root, depth) {
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const names = Object.keys(schema.properties ?? {}).slice(0, WIDEST);
+  names.sort((a, b) => required.includes(b) - required.includes(a));
+  const fields = names.map((name) => [name, fieldFor(schema.properties[name], { name, required: required.includes(name) }, given?.[name], root, depth)]);
+  return {
+    nodes: fields.map(([, field]) => field.node),
+    isEmpty: names.length === 0,
+    read() {
+      const value = {};
+      let wrong = false;
+      for (const [name, field] of fields) {
+        const got = field.read();
+        wrong ||= Boolean(got.fault);
+        if ("value" in got) Object.defineProperty(value, name, { value: got.value, enumerable: true, configurable: true, writable: true });
+      }
+      return wrong ? { fault: "an object", value } : { value };
+    },
+    first: () => fields.some(([, field]) => field.first()),
+  };
+}
+
+function object(schema, about, given, root, depth) {
+  const inside = objectFields(schema, given, root, depth + 1);
+  const node = h("fieldset.field.nested", h("legend", said(about.name), h("span.dim", about.required ? "an object" : "optional, an object")), about.hint ? h("p.hint", about.hint) : null, inside.nodes);
+  const isFilled = () => [...node.querySelectorAll("input, textarea, select")].some((control) => control.value !== "");
+  return {
+    node,
+    read() {
+      if (!about.required && !isFilled()) {
+        for (const control of node.querySelectorAll("[aria-invalid]")) control.removeAttribute("aria-invalid");
+        return {};
+      }
+      return inside.read();
+    },
+    first: inside.first,
+  };
+}
+
+/** A field for what a schema describes. */
+export function fieldFor(schema, { name, required }, given, root, depth = 0) {
+  const at = resolved(schema, root);
+  const told = limits(at);
+  const text = typeof at.description === "string" ? at.description.split("\n")[0] : "";
+  const about = { name, required, limits: told, hint: [said(text), text && told ? " " : "", told] };
+  if (!text && !told) about.hint = undefined;
+  const type = typeOf(at);
+  if (at.const !== undefined || depth > DEEPEST) return asJson(about, given ?? at.const);
+  if (type === "object" && at.properties) return object(at, about, given, root, depth);
+  if (type === "array" && at.items && typeof at.items === "object" && !Array.isArray(at.items)) {
+    const items = resolved(at.items, root);
+    const isPlain = ["string", "enum", "integer", "number"].includes(typeOf(items));
+    return isPlain ? lines(at, items, about, given) : list(at, items, about, given, root, depth);
+  }
+  if (["string", "enum", "boolean", "integer", "number"].includes(type)) return scalar(at, about, given);
+  return asJson(about, given);
+}

@@ -1,0 +1,202 @@
+// Every server at a glance: its state, the reason and the next step; what needs a person first.
+
+import { ask, part, post } from "./api.js";
+import { h, icon } from "./dom.js";
+import { firstRun } from "./first_run.js";
+import { live } from "./live.js";
+import { cell, facts, go, button, head, labelled, needsYou, note, outcomeKind, row, segments, serverState, spark, state, table } from "./parts.js";
+import { Calls, detail, percentile, thing } from "./records.js";
+import { ago, at, capital, count, number, said, sentence, some, took } from "./words.js";
+
+/** Above so many servers there is a field to look for one. */
+const MANY = 15;
+
+/** Calls that the feed shows. */
+const FEED = 10;
+
+export function overview(query, frame) {
+  const calls = new Calls();
+  const start = firstRun(frame, calls);
+  let rows = [];
+  let order = new Map();
+  let which = query.get("state") ?? "all";
+  let wanted = query.get("name") ?? "";
+
+  async function load() {
+    const [answer] = await Promise.all([ask("servers"), calls.load()]);
+    rows = answer.servers;
+    order = new Map();
+    place();
+    await start.load(rows);
+  }
+
+  /** Rows keep their places until the page is opened anew; new ones come last. */
+  function place() {
+    const unplaced = rows.filter((one) => !order.has(one.name)).sort((a, b) => needsYou(b) - needsYou(a) || a.name.localeCompare(b.name));
+    for (const one of unplaced) order.set(one.name, { rank: order.size, needs: needsYou(one) });
+  }
+
+  async function refresh() {
+    const [answer] = await Promise.all([ask("servers"), calls.refresh()]);
+    rows = answer.servers;
+    place();
+    await start.load(rows);
+  }
+
+  function navigate(now) {
+    which = now.get("state") ?? "all";
+    wanted = now.get("name") ?? "";
+  }
+
+  const matches = {
+    all: () => true,
+    you: needsYou,
+    ready: (one) => one.enabled && !one.quarantined && one.state === "Ready",
+    disconnected: (one) => one.enabled && !one.quarantined && one.state === "Disconnected",
+    disabled: (one) => !one.enabled,
+  };
+
+  function filters() {
+    const href = (key) => `/ui/${key === "all" ? "" : `?state=${key}`}`;
+    const words = { all: "All", you: "Need you", ready: "Ready", disconnected: "Disconnected", disabled: "Disabled" };
+    const items = Object.entries(words)
+      .map(([key, word]) => ({ word, key, n: rows.filter(matches[key]).length, href: href(key), current: which === key }))
+      .filter(({ key, n }) => key !== "disabled" || n > 0 || which === "disabled");
+    const bar = segments("Which servers", items);
+    if (rows.length > MANY) {
+      const input = h("input.filter", {
+        type: "search", placeholder: `Filter ${rows.length} servers by name`, "aria-label": "Filter servers by name", value: wanted,
+        on: { input: (event) => { wanted = event.target.value; frame.paint(); } },
+      });
+      bar.append(h("label", input));
+    }
+    return bar;
+  }
+
+  function render() {
+    if (rows.length === 0) return start.render();
+    const you = rows.filter(needsYou).length;
+    const test = matches[which] ?? matches.all;
+    const shown = rows.filter((one) => test(one) && one.name.toLowerCase().includes(wanted.toLowerCase()));
+    shown.sort((a, b) => order.get(a.name).rank - order.get(b.name).rank);
+    const hour = calls.hour();
+    const offered = live.status?.callable_tools ?? live.status?.tools ?? 0;
+    return [
+      h(
+        "div.title",
+        h(
+          "div",
+          h("h1", you ? `${count(rows.length, "server")}, ${you === 1 ? "1 needs" : `${you} need`} you` : `${count(rows.length, "server")}, all is well`),
+          h("p.sub", `${count(offered, "tool is", "tools are")} offered to agents`, live.status?.url ? [" at ", h("code", live.status.url)] : " on the local socket", "."),
+        ),
+        h("div.acts", go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
+      ),
+      (live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
+      h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), list(shown, hour.servers)), rail(hour.all)),
+    ];
+  }
+
+  function list(shown, stats) {
+    if (!shown.length) return h("div.empty", h("b", "No server here."), wanted ? `None of ${rows.length} has “${wanted}” in its name.` : "None is in this state now.", h("p.acts", go("All servers", "/ui/")));
+    const groups = [["Need you", true], ["Working without you", false]].map(([title, needs]) => {
+      const these = shown.filter((one) => order.get(one.name).needs === needs);
+      if (!these.length) return null;
+      const heading = h("tr.group", { role: "row", "data-key": `group ${title}` }, h("th", { role: "cell", scope: "colgroup", colspan: "7" }, title));
+      return [heading, these.map((one) => serverRow(one, stats.get(one.name)))];
+    });
+    const columns = [["Server"], ["State"], ["Reason and next step"], ["Action", "", true], ["Tools", "r"], ["Calls, last hour", "r"], ["Last call", "r"]];
+    return table("fold", columns, groups.filter(Boolean));
+  }
+
+  function serverRow(one, stats) {
+    const n = stats?.calls ?? 0;
+    const act = action(one);
+    const never = !stats?.last;
+    return row(one.name, [
+      head("grow", h("a.go", { href: `/ui/servers/${part(one.name)}` }, said(one.name)), " ", h("span.sub", one.transport ?? "")),
+      cell("", serverState(one)),
+      cell("full", reason(one)),
+      cell(act ? "act full" : "act", act),
+      labelled("r", "tools", one.tools === undefined || (one.tools === 0 && one.state !== "Ready") ? "–" : number(one.tools)),
+      cell("r nowrap hide", n ? spark(stats.stretches) : null, " ", h(n ? "span.num" : "span.num.dim", number(n))),
+      labelled(never ? "r dim hide" : "r dim", "last call", never ? (calls.isCut ? "–" : "never") : ago(stats.last)),
+    ]);
+  }
+
+  function action(one) {
+    const small = "btn small";
+    const name = part(one.name);
+    if (!one.enabled) return null;
+    if (one.quarantined) return go("Review", `/ui/review/${name}`, small);
+    if (one.state === "Authenticating") return go("Sign in", `/ui/servers/${name}/login`, small);
+    if (one.state === "Error" && one.transport === "stdio") return go("Open log", `/ui/servers/${name}#log`, small);
+    if (one.state === "Error" && one.transport) return button("Try again", () => again(one.name), small);
+    if (one.state === "Error") return go("Open", `/ui/servers/${name}`, small);
+    if (one.held) return go("Compare", `/ui/review/${name}`, small);
+    if (needsYou(one)) return go("Open", `/ui/servers/${name}`, small);
+    return null;
+  }
+
+  async function again(name) {
+    try {
+      await post(`servers/${part(name)}/restart`, undefined, { patience: 90_000 });
+    } catch {
+      // What came of it stands in its row.
+    }
+    frame.soon();
+  }
+
+  function rail({ calls: n, failed, refused, times, clients }) {
+    const share = n ? `, ${((100 * failed) / n).toFixed(1)} %` : "";
+    const feed = calls.rows().slice(0, FEED);
+    return h(
+      "aside.rail",
+      h("section.sec", { "aria-labelledby": "hour-h" }, h("header", h("h2", { id: "hour-h" }, "Last hour")), facts([
+        ["Calls", number(n)],
+        ["Failed", failed ? [h("a", { href: "/ui/activity?result=bad" }, number(failed)), share] : "0"],
+        ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), " by policy"] : "0"],
+        ["Median", times.length ? took(percentile(times, 0.5)) : "–"],
+        ["Clients", clients.size ? said(some([...clients.keys()], 5)) : "none"],
+      ])),
+      h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),
+        feed.length ? h("ul.feed", feed.map(fed)) : h("p.dim", "No call yet. Calls of agents stand here as they come.")),
+    );
+  }
+
+  return { title: "Servers", tab: "servers", waiting: "Reading the servers…", load, refresh, navigate, render };
+}
+
+function fed(record) {
+  const kind = outcomeKind(record);
+  const looks = kind === "err" ? "failed" : kind === "held" ? "stopped" : "";
+  const why = looks ? detail(record) : "";
+  return h(
+    "li",
+    { class: looks, "data-key": `r${record.id}` },
+    at(record.time),
+    icon(`s-${kind}`),
+    h("a.cut", { href: `/ui/activity/${record.id}` }, said(thing(record)), h("span.sr", `, ${record.outcome.replace("_", " ")}`)),
+    h("span.ms", took(record.duration_us)),
+    why ? h("span.why", record.outcome === "refused" ? "refused: " : "", said(why)) : null,
+  );
+}
+
+/** Why a server is as it is, and what to do. */
+export function reason(one) {
+  const next = (text) => h("div.sub", "Next: ", text);
+  if (!one.enabled) return h("span.dim", "Switched off; nothing of it is offered");
+  if (one.quarantined) {
+    return [one.last_error ? capital(one.last_error) : "Held until a person approves it", next("review it; nothing of it is offered until you approve")];
+  }
+  if (one.state === "Authenticating") return [capital(one.last_error ?? "It wants a login"), next("sign in, your browser opens its login")];
+  if (one.last_error) return [capital(one.last_error), one.next_step ? next(sentence(one.next_step)) : null];
+  if (one.held) {
+    const working = Math.max(0, (one.tools ?? 0) - one.held);
+    return [state("held", `${count(one.held, "thing")} held`), " until a person approves", next(`look at what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
+  }
+  if (one.left_out) return ["Some of what it lists cannot be used", one.next_step ? next(sentence(one.next_step)) : null];
+  if (one.detail) return [capital(one.detail), one.last_output ? h("div.sub", said(one.last_output)) : null];
+  if (one.state === "Disconnected") return h("span.dim", "Asleep; the next call wakes it");
+  if (one.instances) return h("span.dim", count(one.instances, "instance runs", "instances run"));
+  return h("span.dim", one.state === "Ready" ? "Connected" : "");
+}

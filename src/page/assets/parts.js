@@ -1,0 +1,228 @@
+// Parts that more than one place has: states, tables, notices, empties, confirmations, toasts.
+
+import { fill, h, icon, svg } from "./dom.js";
+import { capital, said } from "./words.js";
+
+/** A state: a shape and a word. `kind` is ready, off, dis, work, auth, err or held. */
+export function state(kind, word, attributes = {}) {
+  const looks = kind === "dis" ? "off" : kind;
+  return h(`span.state.is-${looks}`, attributes, icon(`s-${kind}`, kind === "work"), word);
+}
+
+/** Whether a person has to look at a server. */
+export function needsYou(row) {
+  if (!row.enabled) return false;
+  const trying = row.state === "Connecting" && row.last_error;
+  return row.quarantined || Boolean(row.held) || Boolean(row.left_out) || row.state === "Error" || row.state === "Authenticating" || Boolean(trying);
+}
+
+/** The state of a server in one word. */
+export function serverState(row) {
+  if (!row.enabled) return state("dis", "Disabled");
+  if (row.quarantined) return state("held", "Quarantined");
+  switch (row.state) {
+    case "Ready": return state("ready", "Ready");
+    case "Connecting": return state("work", "Connecting");
+    case "Authenticating": return state("auth", "Authenticating");
+    case "Error": return state("err", "Error");
+    case "Disconnected": return state("off", "Disconnected");
+    default: return state("off", row.state);
+  }
+}
+
+/** What became of a call, and whether that is well, refused or wrong. */
+export function outcome(record) {
+  const word = { tool_error: "tool error", rpc_error: "protocol error" }[record.outcome] ?? record.outcome;
+  return state(outcomeKind(record), word);
+}
+
+export function outcomeKind(record) {
+  switch (record.outcome) {
+    case "ok": return "ready";
+    case "asked": return "work";
+    case "withdrawn": return "off";
+    case "refused": return "held";
+    default: return "err";
+  }
+}
+
+/** `read`, `write` or `destructive`. */
+export const variant = (word) => word && h(`span.kind.${["read", "write", "destructive"].includes(word) ? word : "read"}`, word);
+
+/** A table. `columns` are `[heading, classes]`; rows are made with `row` and `cell`. */
+export function table(classes, columns, bodies, attributes = {}) {
+  const heading = ([text, kind, hidden]) => h("th", { role: "columnheader", scope: "col", class: kind }, hidden ? h("span.sr", text) : text);
+  return h(
+    `table.rows.${classes}`,
+    { role: "table", "data-rows": "", ...attributes },
+    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map(heading))),
+    bodies.map((rows) => h("tbody", { role: "rowgroup" }, rows)),
+  );
+}
+
+export const row = (key, cells, attributes = {}) => h("tr", { role: "row", "data-row": "", "data-key": key, ...attributes }, cells);
+export const head = (classes, ...children) => h("th", { role: "rowheader", scope: "row", class: classes }, children);
+export const cell = (classes, ...children) => h("td", { role: "cell", class: classes }, children);
+export const labelled = (classes, label, ...children) => h("td", { role: "cell", class: classes, "data-l": label }, children);
+
+let sections = 0;
+
+/** A section with its heading. */
+export function section(title, aside, ...children) {
+  sections = (sections + 1) % 100_000;
+  const id = `h-${slug(title)}`;
+  return h("section.sec", { "aria-labelledby": id, "data-key": id }, h("header", h("h2", { id }, title), aside), children);
+}
+
+const slug = (text) => (typeof text === "string" ? text.toLowerCase().replace(/[^a-z0-9]+/g, "-") : `n${sections}`);
+
+/** Facts: `[term, definition]`, without those that are undefined. */
+export function facts(pairs, classes = "facts") {
+  return h(`dl.${classes}`, pairs.filter(([, definition]) => definition !== undefined && definition !== null).map(([term, definition]) => [h("dt", term), h("dd", definition)]));
+}
+
+/** The same side by side. */
+export function strip(pairs) {
+  return h("dl.strip", pairs.filter(([, definition]) => definition !== undefined).map(([term, definition]) => h("div", h("dt", term), h("dd", definition))));
+}
+
+const SYMBOLS = { err: "s-err", warn: "s-auth", held: "s-held", work: "s-work", plain: "s-dis" };
+
+/** A notice. `kind` is err, warn, held, work or plain. */
+export function note(kind, children, ...buttons) {
+  const classes = kind === "work" || kind === "plain" ? "" : `.${kind}`;
+  return h(`div.note${classes}`, { "data-key": `note-${kind}` }, icon(SYMBOLS[kind], kind === "work"), h("span", children), buttons);
+}
+
+/** A failure, with what to do. */
+export function failed(failure, ...buttons) {
+  const code = failure.code ? [h("code", said(failure.code)), ". "] : [];
+  return note("err", [h("b", capital(failure.message)), " ", code, capital(failure.hint)], ...buttons);
+}
+
+/** What is so where there is nothing, then the way out. */
+export function empty(title, text, ...buttons) {
+  return h("div.empty", h("b", title), text, buttons.length ? h("p.acts", buttons) : null);
+}
+
+/** A place that could not be read. */
+export function unreadable(failure, again) {
+  const details = [failure.code, failure.message, failure.hint].filter(Boolean).join("\n");
+  return h(
+    "div.empty",
+    h("b.bad", capital(failure.message)),
+    failure.code ? [h("code", said(failure.code)), ": "] : null,
+    capital(failure.hint),
+    h("p.acts", button("Try again", again), copying("Copy details", details)),
+  );
+}
+
+/** What is waited for, in the height that the rows will have. */
+export function waiting(text) {
+  const ghost = () => h("tr", ["w2", "w1", "w3"].map((width) => h("td", h(`span.${width}`))));
+  return h(
+    "div",
+    h("p.wait", { role: "status" }, icon("s-work", true), text),
+    h("table.rows.ghost", { "aria-hidden": "true" }, h("tbody", Array.from({ length: 6 }, ghost))),
+  );
+}
+
+/** A button. */
+export function button(word, click, classes = "btn", attributes = {}) {
+  return h(`button.${classes.split(" ").join(".")}`, { type: "button", on: { click }, ...attributes }, word);
+}
+
+export const go = (word, href, classes = "btn") => h(`a.${classes.split(" ").join(".")}`, { href }, word);
+
+let ending;
+
+/** Something that can be undone or was copied. Never an error. */
+export function toast(text, undo) {
+  const box = document.getElementById("toast");
+  const end = () => {
+    if (box.matches(":hover") || box.contains(document.activeElement)) ending = setTimeout(end, 1000);
+    else box.hidden = true;
+  };
+  clearTimeout(ending);
+  fill(box, text, undo ? button("Undo", () => { box.hidden = true; undo(); }, "link") : null);
+  box.hidden = false;
+  ending = setTimeout(end, 4000);
+}
+
+export async function copy(text, what = text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    toast(`Copied ${what.length > 60 ? "it" : what}`);
+  } catch {
+    toast("Copying is blocked here: select the text instead");
+  }
+}
+
+/** A button that copies. */
+export const copying = (word, text, classes = "btn") => button(word, () => copy(text, "it"), classes);
+
+/** A command that can be copied. */
+export function command(text) {
+  return h(
+    "div.cmd",
+    h("code", text),
+    h("button.iconbtn", { type: "button", "aria-label": `Copy ${text.slice(0, 60)}`, on: { click: () => copy(text) } }, icon("copy")),
+  );
+}
+
+/** Asks in place of the button that was pressed, and only where undo is impossible. */
+export function confirm(title, consequence, verb, act, keep, kept = "Keep") {
+  const sure = button(verb, act, "btn danger");
+  queueMicrotask(() => requestAnimationFrame(() => document.querySelector("[data-sure]")?.focus()));
+  sure.setAttribute("data-sure", "");
+  return h("div.confirm.danger", { role: "group", "aria-label": title }, h("div", h("b", title), h("br"), h("span.soft", consequence)), button(kept, keep), sure);
+}
+
+/** Links above a title. */
+export function crumbs(...items) {
+  return h("nav.crumb", { "aria-label": "Breadcrumb" }, h("ol", items.map((item) => h("li", Array.isArray(item) ? h("a", { href: item[1] }, item[0]) : item))));
+}
+
+/** Choices that are links, since they stand in the address. */
+export function segments(label, items) {
+  return h(
+    "nav.bar",
+    { "aria-label": label },
+    h("span.seg", items.map(({ word, n, href, current }) => h("a", { href, "aria-current": current ? "true" : undefined }, word, n === undefined ? null : [" ", h("span.num.dim", n)]))),
+  );
+}
+
+/** Limit: characters of one text that are shown; a browser takes long over more, and nobody reads them. */
+const SHOWN = 200_000;
+
+/** A text of a stranger, in a box of its own. */
+export function textBox(text, label, content = said, classes = "code") {
+  const more = text.length - SHOWN;
+  const box = h(`pre.${classes.split(" ").join(".")}`, { tabindex: "0", "aria-label": label, role: "region" }, content(more > 0 ? text.slice(0, SHOWN) : text));
+  return more > 0 ? [box, h("p.hint", `${more.toLocaleString("en-US")} more characters are not shown.`)] : box;
+}
+
+/** JSON, laid out, with keys in colour. */
+export function json(value, label, classes) {
+  const text = typeof value === "string" ? value : JSON.stringify(value, null, 2) ?? "";
+  return textBox(text, label, coloured, classes);
+}
+
+/** Limit: characters of JSON that are coloured; longer ones take too many elements. */
+const COLOURED = 100_000;
+
+export function coloured(text) {
+  if (text.length > COLOURED) return said(text);
+  return text.split(/("(?:[^"\\]|\\.)*"(?=\s*:))/).map((piece, i) => (i % 2 ? h("span.k", said(piece)) : said(piece)));
+}
+
+/** Small bars, one for each stretch of time: `[all, wrong]`. */
+export function spark(stretches) {
+  const most = Math.max(1, ...stretches.map(([all]) => all));
+  const bar = ([all, wrong], i) => {
+    const height = (n) => (n ? Math.max(1, Math.round((14 * n) / most)) : 0);
+    const rect = (n, classes) => n > 0 && svg("rect", { class: classes, x: i * 5, y: 16 - height(n), width: 4, height: height(n) });
+    return [rect(all, ""), rect(wrong, "x")];
+  };
+  return svg("svg.spark", { viewBox: "0 0 62 16", "aria-hidden": "true" }, stretches.map(bar));
+}

@@ -1,0 +1,46 @@
+// Which place an address is.
+
+import { activity } from "./activity.js";
+import { edit } from "./edit.js";
+import { login } from "./login.js";
+import { overview } from "./overview.js";
+import { review } from "./review.js";
+import { search } from "./search.js";
+import { server } from "./server.js";
+import { settings } from "./settings.js";
+import { tool } from "./tool.js";
+import { empty, go } from "./parts.js";
+
+const nowhere = () => ({
+  title: "Not found",
+  render: () => empty("There is no such page.", "The address may be of another version.", go("Servers", "/ui/")),
+});
+
+/** A place: `{title, tab, load, render, refresh?, navigate?, leave?, escape?, painted?}`. `frame` is `{visit, paint, soon}`. */
+export function placeOf(address, frame) {
+  const parts = address.pathname.replace(/^\/ui\/?/, "").split("/").filter(Boolean).map(decoded);
+  const query = address.searchParams;
+  const [first, second, third] = parts;
+  switch (first) {
+    case undefined: return overview(query, frame);
+    case "add": return parts.length === 1 ? edit(null, frame) : nowhere();
+    case "servers":
+      if (parts.length === 2) return server(second, frame);
+      if (third === "edit") return edit(second, frame);
+      if (third === "login") return login(second, frame);
+      return parts.length === 1 ? overview(query, frame) : nowhere();
+    case "tools": return parts.length === 1 ? search(query, frame) : tool(parts.slice(1).join("/"), frame);
+    case "review": return review(second ?? null, frame);
+    case "activity": return activity(second ?? null, query, frame);
+    case "settings": return settings(query, frame);
+    default: return nowhere();
+  }
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,52 @@
+// One record of the activity log, with all that is known of it.
+
+import { ask, part, query } from "./api.js";
+import { h, icon } from "./dom.js";
+import { copying, facts, go, json, note, outcome, variant } from "./parts.js";
+import { detail, thing, thingShown } from "./records.js";
+import { at, capital, bytes, said, took } from "./words.js";
+
+/** Reads it, and gives what renders it. */
+export async function recordDrawer(id, close) {
+  const record = await ask(`activity/${part(id)}`);
+  const inner = record.call ? await ask(query("activity", { call: record.call, limit: 50 })) : { records: [] };
+  const others = inner.records.filter((one) => one.id !== record.id && one.run === record.run);
+  return { render: () => drawer(record, others, close) };
+}
+
+function drawer(record, others, close) {
+  const bad = record.error ?? (record.outcome === "ok" ? "" : record.detail);
+  return h("aside.drawer.open", { id: "call", "aria-labelledby": "call-h", "data-key": `d${record.id}` },
+    h("header", h("div", h("p.crumb", at(record.time), ` · record ${record.id}`), h("h2.mono", { id: "call-h" }, thingShown(record))),
+      h("a.iconbtn", { href: close, "aria-label": "Close detail" }, icon("x"))),
+    bad ? note(record.outcome === "refused" ? "held" : "err", capital(bad), step(record)) : null,
+    facts([
+      ["Result", [outcome(record), " ", record.code ? h("code", said(record.code)) : null]],
+      ["Caller", record.caller ? [record.client ? [said(record.client), ", "] : null, "as ", h("code", said(record.caller))] : undefined],
+      ["Through", record.endpoint ? h("code", said(record.endpoint)) : undefined],
+      ["Class", record.variant ? variant(record.variant) : undefined],
+      ["Method", record.method ? h("code", said(record.method)) : undefined],
+      ["Call", record.call ? [h("code", said(record.call)), " ", copying("copy", record.call, "link small")] : undefined],
+      ["Caused by", record.parent ? h("a", { href: query("/ui/activity", { call: record.parent }) }, h("code", said(record.parent))) : undefined],
+      ["Why", record.reason ? said(record.reason) : undefined],
+      ["Sensitivity", record.data_sensitivity ? said(record.data_sensitivity) : undefined],
+      ["Done", record.action ? said(record.action) : undefined],
+      ["Detail", record.detail && record.detail !== bad ? said(record.detail) : undefined],
+      ["Took", record.duration_us === undefined ? undefined : took(record.duration_us)],
+      ["Asked, answered", record.request_bytes === undefined ? undefined : `${bytes(record.request_bytes)}, ${record.answer_bytes === undefined ? "nothing" : bytes(record.answer_bytes)}`],
+      ["Times", record.times],
+      ["Server", record.server ? h("a", { href: `/ui/servers/${part(record.server)}` }, said(record.server)) : undefined],
+    ]),
+    record.arguments === undefined ? null : h("section.sec", h("header", h("h3", "Arguments"), h("p", "as far as they are kept")), json(record.arguments, "Arguments")),
+    record.result === undefined ? null : h("section.sec", h("header", h("h3", "Result"), h("p", "as far as it is kept")), json(record.result, "Result")),
+    others.length ? h("section.sec", h("header", h("h3", "Calls inside")), h("ul.feed", others.map((one) => h("li", at(one.time), outcome(one), h("a", { href: `/ui/activity/${one.id}` }, said(thing(one))), h("span.ms", took(one.duration_us)), detail(one) ? h("span.why", said(detail(one))) : null)))) : null);
+}
+
+/** The one step that this page can offer. */
+function step(record) {
+  const name = record.server && part(record.server);
+  if (!name) return null;
+  if (record.code === "tool_held" || record.code === "server_quarantined") return go("Review", `/ui/review/${name}`, "btn small");
+  if (record.code === "login_required") return go("Sign in", `/ui/servers/${name}/login`, "btn small");
+  return go("Open server", `/ui/servers/${name}`, "btn small");
+}

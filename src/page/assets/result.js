@@ -1,0 +1,75 @@
+// What came of a call: texts, images, resources, structured content, and what went wrong. All of it is a stranger's.
+
+import { h } from "./dom.js";
+import { copying, failed, json, note, textBox } from "./parts.js";
+import { bytes, number, said, timeOf, tokens, took } from "./words.js";
+
+/** Images that are shown. Others are named. */
+const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/** Limit: characters of a text that is laid out as JSON. */
+const LAID_OUT = 200_000;
+
+const sizeOf = (base64) => Math.floor((String(base64).length * 3) / 4);
+
+/** `{answer, text, failure, began, ms}` as a section. */
+export function resultSection({ answer, text, failure, began, ms }) {
+  const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${number(tokens(text.length))} tokens` : ""];
+  return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
+    h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
+    failure ? failed(failure) : shown(answer));
+}
+
+function shown(answer) {
+  if (answer.rpc_error) return [note("err", [h("b", "The server answered with an error. "), said(answer.rpc_error.message ?? "")]), json(answer.rpc_error, "Error")];
+  const { result } = answer;
+  if (!result || !Array.isArray(result.content)) return json(result ?? answer, "Result");
+  return [
+    result.isError ? note("err", [h("b", "Tool error: "), "the tool says that it did not work."]) : null,
+    result.content.map((item, i) => h("div.item", content(item, i))),
+    result.content.length ? null : h("p.dim", "It answered with no content."),
+    result.structuredContent === undefined ? null : h("div.item", h("h3", "Structured content"), json(result.structuredContent, "Structured content")),
+  ];
+}
+
+function content(item, i) {
+  switch (item?.type) {
+    case "text": return textOf(String(item.text ?? ""), `Text ${i + 1}`);
+    case "image": return image(item, i);
+    case "audio": return h("p", h("span.kind", "audio"), " ", said(item.mimeType ?? ""), `, ${bytes(sizeOf(item.data ?? ""))}, not played here`);
+    case "resource": return resource(item.resource ?? {}, i);
+    case "resource_link":
+      return h("p", h("span.kind", "resource"), " ", said(item.title ?? item.name ?? ""), " ", h("code", said(item.uri ?? "")), item.description ? h("span.dim", " ", said(item.description)) : null);
+    default: return json(item, `Content ${i + 1}`);
+  }
+}
+
+function textOf(text, label) {
+  const start = text.trimStart()[0];
+  if ((start === "{" || start === "[") && text.length <= LAID_OUT) {
+    try {
+      return json(JSON.parse(text), label);
+    } catch {
+      // It only looks like JSON.
+    }
+  }
+  return textBox(text, label);
+}
+
+function image(item, i) {
+  const { mimeType, data } = item;
+  const named = (why) => h("p", h("span.kind", "image"), " ", said(mimeType ?? "no type"), `, ${bytes(sizeOf(data ?? ""))}, ${why}`);
+  if (!IMAGES.includes(mimeType)) return named("not shown: its type is none that is shown here");
+  try {
+    return h("figure.image", h("img", { src: `data:${mimeType};base64,${data}`, alt: `Image ${i + 1} of the result` }), h("figcaption.hint", `${mimeType}, ${bytes(sizeOf(data))}`));
+  } catch {
+    return named("not shown: its data cannot be read");
+  }
+}
+
+function resource(of, i) {
+  const head = h("p", h("span.kind", "resource"), " ", h("code", said(of.uri ?? "")), " ", h("span.dim", said(of.mimeType ?? "")));
+  if (typeof of.text === "string") return [head, textOf(of.text, `Resource ${i + 1}`)];
+  return [head, h("p.hint", of.blob ? `${bytes(sizeOf(of.blob))} of other data, not shown` : "without content")];
+}
+

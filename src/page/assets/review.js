@@ -1,0 +1,219 @@
+// What waits for a person: quarantined servers, and definitions that are held. What is approved is what was shown: `seen` of the inspection
+// goes back with the approval, and what changed meanwhile is not shown in its place but announced.
+
+import { Failure, ask, part, post } from "./api.js";
+import { h, icon } from "./dom.js";
+import { diffTable, told } from "./diff.js";
+import { findingList, isHigh } from "./findings.js";
+import { button, confirm, empty, facts, failed, go, json, note, section, serverState, state, toast, variant } from "./parts.js";
+import { at, capital, count, said, sentence } from "./words.js";
+
+/** Seconds that a server may take to be inspected. */
+const INSPECT = 90;
+
+export function review(wanted, frame) {
+  let waiting = [];
+  let name = null;
+  let shown = null;
+  let isStale = false;
+  let doing = null;
+  let failure = null;
+  let asked = null;
+
+  const waits = (one) => one.enabled && (one.quarantined || one.held);
+
+  async function load() {
+    const { servers } = await ask("servers");
+    waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
+    name = wanted ?? waiting[0]?.name ?? null;
+    shown = name === null ? null : await ask(`servers/${part(name)}/inspect`);
+    isStale = false;
+  }
+
+  /** What is shown stays as it is while somebody reads it. */
+  async function refresh() {
+    if (doing) return;
+    const { servers } = await ask("servers");
+    waiting = servers.filter((one) => waits(one) || (one.quarantined && !one.enabled));
+    if (name === null) {
+      if (waiting.length) await load();
+      return;
+    }
+    const now = await ask(`servers/${part(name)}/inspect`);
+    isStale = now.seen !== shown.seen;
+    if (!isStale) shown = { ...shown, server: now.server, things: now.things };
+  }
+
+  async function act(word, doIt) {
+    [doing, failure, asked] = [word, null, null];
+    frame.paint();
+    try {
+      await doIt();
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error;
+      failure = error;
+    }
+    doing = null;
+    frame.paint();
+    frame.soon();
+  }
+
+  /** Approves what was shown. Then the next thing that waits is shown. */
+  const approve = (body, what) => act("Approving…", async () => {
+    await post(`servers/${part(name)}/approve`, { seen: shown.seen, ...body });
+    toast(`Approved ${what}`);
+    const now = await ask(`servers/${part(name)}/inspect`);
+    shown = now;
+    const rest = now.server.quarantined || now.server.held;
+    if (!rest) {
+      wanted = null;
+      await load();
+    }
+  });
+
+  function render() {
+    const n = waiting.length;
+    const title = h("div.title", h("div", h("h1", n === 0 ? "Nothing waits for you" : n === 1 ? "1 server waits for you" : `${n} servers wait for you`),
+      h("p.sub", "Held things are in no list and no search, and calls to them are refused. Only a person can approve.")));
+    if (!shown) return [title, failure ? failed(failure) : null, empty("All is approved.", "A new server that an agent adds, a tool that changes and a definition that looks dangerous are held here until you approve them.", go("Servers", "/ui/"))];
+    return [title, h("div.cols.left", list(), h("div", article()))];
+  }
+
+  function list() {
+    const rows = waiting.some((one) => one.name === name) ? waiting : [shown.server, ...waiting];
+    const line = (one) => h("li", { "data-row": "", "data-key": one.name }, h("a", { href: `/ui/review/${part(one.name)}`, "aria-current": one.name === name ? "true" : undefined },
+      h("b", said(one.name)), one.quarantined ? state("held", "server held") : one.held ? state("held", `${count(one.held, "thing")} held`) : state("ready", "nothing held"),
+      h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${count(one.tools ?? 0, "tool")}` : "of a trusted server")));
+    return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), h("p.hint.sec", "Decided: ", h("a", { href: "/ui/activity?kind=change" }, "all approvals and changes")));
+  }
+
+  function article() {
+    const held = shown.things.filter((thing) => thing.held);
+    return h("article", { "aria-labelledby": "srv-h", "data-key": name },
+      isStale ? note("warn", [h("b", "It lists something else by now."), " What you see is what it listed when you opened this; approving that is refused."], button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
+      failure ? failed(failure, button("Show what it lists now", () => act("Reading…", load), "btn small")) : null,
+      h("header.title", h("div", h("h2", { id: "srv-h" }, h("a.u", { href: `/ui/servers/${part(name)}` }, said(name)), " ", h("span.dim", shown.server.quarantined ? "held server" : "")), h("p.tags", serverState(shown.server)))),
+      doing ? h("p.wait", { role: "status" }, icon("s-work", true), doing) : null,
+      shown.lock_file ? note("held", [h("b", "A lock file says what is accepted: "), h("code", said(shown.lock_file)), ". ", sentence(shown.lock_step ?? "")]) : null,
+      shown.server.quarantined ? whole() : [held.length ? held.map(one) : h("p.soft", "Nothing of it is held."), listing(shown.things.filter((thing) => !thing.held))]);
+  }
+
+  /** A server that is held as a whole. */
+  function whole() {
+    const tools = shown.things.filter((thing) => thing.kind === "tool");
+    const findings = [...shown.entry_findings.map((finding) => ({ finding })), ...shown.things.flatMap((thing) => thing.findings.map((finding) => ({ finding, thing })))];
+    return [
+      facts(entryFacts(shown.entry, tools)),
+      changed(shown.entry_review),
+      contact(),
+      findings.length ? section(count(findings.length, "finding"), h("p", "escaped text is shown like ", h("span.esc", "U+200B"), "; nothing here is rendered"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "Nothing in what it lists looks dangerous.") : null,
+      shown.inspected ? listing(shown.things) : null,
+      decideWhole(findings.filter(({ finding }) => isHigh(finding)).length, tools.length),
+    ];
+  }
+
+  function contact() {
+    if (shown.inspected) return null;
+    const why = shown.awaits_contact
+      ? "An agent wrote its entry, so it was neither started nor contacted. To list its tools it is started once; nothing of it is called."
+      : "It has not been listed yet. To list its tools it is started once; nothing of it is called.";
+    return [note("held", [h("b", "What it offers is not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
+  }
+
+  const inspect = () => act("Starting it to list its tools…", async () => {
+    shown = await ask(`servers/${part(name)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 });
+  });
+
+  function decideWhole(dangerous, tools) {
+    if (shown.lock_file || doing) return null;
+    const keep = go("Keep blocked", "/ui/");
+    const starts = `It starts with your user’s rights, and ${shown.inspected ? `its ${count(tools, "tool")} are offered` : "whatever it lists is offered"} to every client.`;
+    if (dangerous || asked === "all" || !shown.inspected) {
+      const spite = dangerous ? ` in spite of ${count(dangerous, "dangerous finding")}` : shown.inspected ? "" : " without knowing what it offers";
+      return h("div.sec", h("div.confirm.danger", { role: "group", "aria-label": `Approve ${name}${spite}?` }, h("div", h("b", `Approve ${name}${spite}?`), h("br"), h("span.soft", starts)), keep, button("Approve anyway", () => approve({}, name), "btn danger")));
+    }
+    return h("div.decide", h("p.small.dim", starts, " Later changes are held again."), keep, button(`Approve ${name}`, () => approve({}, name), "btn primary"));
+  }
+
+  /** One definition that is held of a server that is trusted. */
+  function one(thing) {
+    const key = `${thing.kind} ${thing.name}`;
+    const word = { tool: "", prompt: "prompt", resource: "resource", template: "resource template", instructions: "what the server says of itself" }[thing.kind] ?? thing.kind;
+    const title = thing.kind === "instructions" ? "instructions" : thing.name;
+    const dangerous = thing.findings.filter(isHigh).length;
+    return h("section.held-thing", { "data-key": key, "aria-label": title },
+      h("header.title", h("div", h("h3.big", h("span.mono", said(title)), " ", h("span.dim", [thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
+        h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [", since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved on ", at(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
+      thing.diff ? note("held", [h("b", "What matters: "), matters(told(thing.diff)), "."]) : null,
+      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding }))) : null,
+      thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? at(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
+      thing.definition ? json(thing.definition, "Definition") : null,
+      decideOne(thing, key, title, dangerous));
+  }
+
+  function decideOne(thing, key, title, dangerous) {
+    if (shown.lock_file || doing) return null;
+    const body = thing.kind === "instructions" ? { instructions: true } : { names: [thing.name] };
+    const yes = () => approve(body, title);
+    if (asked === key) {
+      return confirm(`Approve ${title} in spite of ${count(dangerous, "dangerous finding")}?`, "It is offered to every client at once, and models read what it says.", "Approve anyway", yes, () => { asked = null; frame.paint(); }, "Keep blocked");
+    }
+    const press = dangerous ? () => { asked = key; frame.paint(); } : yes;
+    return h("div.decide", h("p.small.dim", thing.fingerprint ? ["Approving pins ", h("code", print(thing)), "; the next change is held again."] : "The next change is held again."),
+      go("Keep blocked", "/ui/"), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
+  }
+
+  function listing(things) {
+    const tools = things.filter((thing) => thing.kind === "tool");
+    if (!tools.length) return null;
+    const detail = (thing) => h("details.offer", { "data-key": thing.name, open: thing.findings.length > 0 },
+      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", state("held", count(thing.findings.length, "finding"))] : null),
+      h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")),
+      thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null);
+    return section("What it offers", h("p", "as the server describes it, escaped"), tools.map(detail));
+  }
+
+  return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render };
+}
+
+const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");
+
+function entryFacts(entry, tools) {
+  if (!entry) return [];
+  const line = entry.url ?? [entry.command, ...(entry.args ?? [])].join(" ");
+  const named = (map) => Object.entries(map ?? {}).map(([key, value]) => `${key}=${value}`).join(", ");
+  return [
+    [entry.url ? "Reaches" : "Runs", h("code", said(line))],
+    ["In", entry.cwd ? h("code", said(entry.cwd)) : undefined],
+    ["Environment", entry.url ? undefined : named(entry.env) ? h("code", said(named(entry.env))) : "nothing of its own"],
+    ["Headers", entry.url && named(entry.headers) ? h("code", said(named(entry.headers))) : undefined],
+    ["Offers", tools.length ? [`${count(tools.length, "tool")}: `, tools.map((tool, i) => [i ? ", " : "", h("code", said(tool.name))])] : undefined],
+  ];
+}
+
+/** What agents changed of an entry, and what it is held for. */
+function changed(review) {
+  if (!review) return null;
+  if (review.is_new) return h("div.sec", note("held", [h("b", "An agent added this server. "), "All of its entry is new."]));
+  const line = (place, value) => (value === undefined || value === null ? [] : `${place}: ${value}`.split("\n"));
+  const steps = review.changes.map(({ place, was, is }) => ({ gone: line(place, was), come: line(place, is) }));
+  const why = review.held_for.length ? ["held for ", h("code", said(review.held_for.join(", ")))] : "";
+  return section("What an agent changed", h("p", why), diffTable(steps, "As a person left it", "Now", "The entry before and after an agent changed it"));
+}
+
+/** One sentence above a diff: what of it counts. */
+function matters(steps) {
+  const gone = steps.flatMap((step) => step.gone ?? []).join("\n");
+  const come = steps.flatMap((step) => step.come ?? []).join("\n");
+  const says = (text, pattern) => pattern.test(text);
+  const words = [
+    says(gone, /"destructiveHint": true/) && !says(come, /"destructiveHint": true/) && "it no longer calls itself destructive",
+    says(come, /"destructiveHint": true/) && !says(gone, /"destructiveHint": true/) && "it now calls itself destructive",
+    says(come, /"readOnlyHint": true/) && !says(gone, /"readOnlyHint": true/) && "it now says that it only reads",
+    says(gone, /"readOnlyHint": true/) && !says(come, /"readOnlyHint": true/) && "it no longer says that it only reads",
+    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {2}"description"/.test(line))) && "its description is another",
+    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {6}"[^"]+": (?:\{|true|false)/.test(line))) && "its parameters are others",
+  ].filter(Boolean);
+  if (!words.length) return "its definition is another";
+  return words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
+}

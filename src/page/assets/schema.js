@@ -1,0 +1,82 @@
+// JSON Schema as strangers write it: what type something has, what it must be like, and whether a value is. Pure.
+
+import { number } from "./words.js";
+
+/** Limit: references that are followed to one schema. */
+const REFERENCES = 8;
+
+/** The schema that `$ref` names within `root`, or itself. */
+export function resolved(schema, root) {
+  let at = schema;
+  for (let i = 0; i < REFERENCES && at && typeof at.$ref === "string"; i += 1) {
+    if (!at.$ref.startsWith("#/")) return {};
+    const steps = at.$ref.slice(2).split("/").map((step) => step.replace(/~1/g, "/").replace(/~0/g, "~"));
+    const found = steps.reduce((inside, step) => (inside && Object.hasOwn(inside, step) ? inside[step] : undefined), root);
+    const { $ref: _, ...beside } = at;
+    at = found && typeof found === "object" ? { ...found, ...beside } : {};
+  }
+  return at && typeof at === "object" ? optional(at) : {};
+}
+
+/** `anyOf` of one thing and null is that thing. */
+function optional(schema) {
+  const choices = schema.anyOf ?? schema.oneOf;
+  if (!Array.isArray(choices)) return schema;
+  const real = choices.filter((one) => one && one.type !== "null");
+  if (real.length !== 1 || choices.length !== 2) return schema;
+  const { anyOf: _, oneOf: __, ...rest } = schema;
+  return { ...real[0], ...rest };
+}
+
+/** The one type that a schema is of, or undefined. */
+export function typeOf(schema) {
+  if (Array.isArray(schema.enum) && schema.enum.every((one) => typeof one === "string")) return "enum";
+  const types = (Array.isArray(schema.type) ? schema.type : [schema.type]).filter((type) => type !== "null");
+  if (types.length !== 1) return schema.properties ? "object" : undefined;
+  return types[0];
+}
+
+/** A type in one word: `string[]`. */
+export function typeWord(schema, root) {
+  const at = resolved(schema, root);
+  const type = typeOf(at);
+  if (type === "array") return `${at.items ? typeWord(at.items, root) : "any"}[]`;
+  if (type) return type;
+  return Array.isArray(at.type) ? at.type.join(" or ") : "any";
+}
+
+const range = (least, most, unit) => {
+  if (least !== undefined && most !== undefined) return `${number(least)} to ${number(most)}${unit}`;
+  if (least !== undefined) return `at least ${number(least)}${unit}`;
+  return most !== undefined ? `at most ${number(most)}${unit}` : "";
+};
+
+const numeric = (value) => (typeof value === "number" ? value : undefined);
+
+/** What a value must be like, in words. */
+export function limits(schema) {
+  const type = typeOf(schema);
+  const words = [];
+  if (Array.isArray(schema.enum)) words.push(schema.enum.map((one) => (typeof one === "string" ? one : JSON.stringify(one))).slice(0, 12).join(", "));
+  if (type === "string") words.push(range(numeric(schema.minLength), numeric(schema.maxLength), " characters"));
+  if (type === "integer" || type === "number") words.push(range(numeric(schema.minimum), numeric(schema.maximum), ""));
+  if (type === "array") words.push(range(numeric(schema.minItems), numeric(schema.maxItems), " items"), schema.uniqueItems === true ? "no repeats" : "");
+  if (typeof schema.format === "string") words.push(schema.format);
+  if (typeof schema.pattern === "string") words.push(`like ${schema.pattern}`);
+  if (schema.const !== undefined) words.push(`always ${JSON.stringify(schema.const)}`);
+  if (schema.default !== undefined) words.push(`${JSON.stringify(schema.default)} when absent`);
+  return words.filter(Boolean).join("; ");
+}
+
+/** What is wrong with a scalar, or nothing. A stranger's pattern is not run: it may take forever. */
+export function fault(schema, value) {
+  const type = typeOf(schema);
+  const length = typeof value === "string" ? [...value].length : 0;
+  const low = (bound) => numeric(bound) ?? -Infinity;
+  const high = (bound) => numeric(bound) ?? Infinity;
+  if (type === "string" && (length < low(schema.minLength) || length > high(schema.maxLength))) return `It has ${number(length)} characters; it needs ${range(numeric(schema.minLength), numeric(schema.maxLength), "")}`;
+  if (type === "integer" && !Number.isInteger(value)) return "A whole number is needed";
+  if ((type === "integer" || type === "number") && !Number.isFinite(value)) return "A number is needed";
+  if ((type === "integer" || type === "number") && (value < low(schema.minimum) || value > high(schema.maximum))) return `It must be ${range(numeric(schema.minimum), numeric(schema.maximum), "")}`;
+  return "";
+}

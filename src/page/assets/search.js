@@ -1,0 +1,182 @@
+// What an agent gets for some words: the answer of retrieve_tools, and why each tool stands where it does.
+
+import { ask, askText, part, query } from "./api.js";
+import { h, svg } from "./dom.js";
+import { button, copying, empty, failed, go, json, note, variant } from "./parts.js";
+import { at, count, number, said, sentence, tokens } from "./words.js";
+
+/** Limit: words of agents that are listed. */
+const LATELY = 8;
+
+/** Tools that are listed where nothing is searched. */
+const LISTED = 50;
+
+export function search(first, frame) {
+  let asked, found, text, milliseconds, servers = [], lately = [], tools = null, all = false, failure = null;
+
+  const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "" }; };
+  read(first);
+
+  async function load() {
+    const [list, records] = await Promise.all([
+      ask("servers"),
+      ask(query("activity", { kind: "call", tool: "retrieve_tools", limit: 30 })),
+      find(),
+    ]);
+    servers = list.servers.map((one) => one.name);
+    const seen = new Set();
+    lately = records.records.filter((record) => typeof record.arguments?.query === "string" && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
+  }
+
+  async function find() {
+    [all, failure] = [false, null];
+    document.getElementById("q").value = asked.q;
+    if (!asked.q) {
+      [found, tools] = [null, await ask(query("tools", { server: asked.server }))];
+      return;
+    }
+    const began = performance.now();
+    try {
+      const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, explain: "true" }));
+      [found, text] = [answer.value, answer.text];
+    } catch (error) {
+      if (error.status !== 400) throw error;
+      [found, failure] = [null, error];
+    }
+    milliseconds = performance.now() - began;
+  }
+
+  async function navigate(now) {
+    read(now);
+    await find();
+  }
+
+  const change = (changes) => frame.visit(query("/ui/tools", { ...asked, ...changes }), { replace: true });
+
+  function settings() {
+    const radio = (value, word) => h("label", h("input", { type: "radio", name: "match", value, checked: asked.match === value, on: { change: () => change({ match: value }) } }), word);
+    const choose = h("select", { name: "server", on: { change: (event) => change({ server: event.target.value }) } },
+      ["", ...servers].map((name) => h("option", { value: name, selected: name === asked.server }, name || "all")));
+    return h("div.bar", { role: "group", "aria-label": "Search settings", "data-key": `settings ${asked.match} ${asked.server}` },
+      asked.q ? h("fieldset.seg", h("legend.sr", "Words"), radio("any", "any word"), radio("all", "all words")) : null,
+      h("label", "Server ", choose),
+      h("span.end.dim.small", { role: "status" }, found ? `${number(found.tools.length)} of ${count(found.total, "match", "matches")}, ${Math.max(1, Math.round(milliseconds))} ms` : ""));
+  }
+
+  function render() {
+    const title = h("div.title", h("div", h("h1", "What an agent gets"),
+      h("p.sub", "The answer of ", h("code", "retrieve_tools"), " to your words, in the agent’s order, with the reason for each place.")));
+    if (failure) return [title, settings(), failed(failure)];
+    return [title, settings(), h("div.cols.wide", found ? ranking() : listed(), aside())];
+  }
+
+  function listed() {
+    const shown = all ? tools.tools : tools.tools.slice(0, LISTED);
+    if (!shown.length) return empty("No tool is known.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
+    return h("section", { "aria-labelledby": "all-h" },
+      h("header.bar", h("h2", { id: "all-h" }, count(tools.total, "tool")), h("span.small.dim", "Type words above to see what an agent would find.")),
+      h("ol", { "data-rows": "" }, shown.map((tool) => h("li.hit", { "data-row": "", "data-key": tool.name }, h("span.n"), h("div", name(tool), h("p.desc", said(tool.description)), tool.callable ? null : h("p.terms.bad", said(tool.reason ?? ""))), h("div")))),
+      shown.length < tools.total ? h("p.sec", button(`Show ${tools.total - shown.length} more`, () => { all = true; frame.paint(); })) : null);
+  }
+
+  function ranking() {
+    if (!found.tools.length) return nothing();
+    const full = found.tools.filter((tool) => tool.inputSchema !== undefined).length;
+    const hits = found.tools.map((tool, i) => hit(tool, i, i + 1 === full && full < found.tools.length));
+    const cut = full < found.tools.length && full > 0;
+    return h("section", { "aria-labelledby": "hits-h" },
+      h("header.bar", h("h2", { id: "hits-h" }, "Ranking"), h("p.legend.end", legend("f-name", "name"), legend("f-desc", "description"), legend("f-param", "server and parameters"))),
+      found.notice ? note("plain", sentence(found.notice)) : null,
+      h("ol", { "data-rows": "" }, hits.slice(0, cut ? full : hits.length)),
+      cut ? h("p.cut-note", "Above this line the agent gets the full schema (", h("code", "top_k"), ` ${full}), below it one line of signature.`) : null,
+      cut ? h("ol", { start: full + 1, "data-rows": "" }, hits.slice(full)) : null);
+  }
+
+  function nothing() {
+    const words = asked.q.split(/\s+/);
+    const fewer = words.length > 1 ? words[words.length - 1] : null;
+    return empty(`No tool matches “${asked.q}”.`, sentence(found.notice ?? "An agent would get no tools."),
+      fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"));
+  }
+
+  function hit(tool, i, isLast) {
+    const why = tool.why?.words ?? [];
+    const has = why.filter((word) => word.has).length;
+    const all = has === why.length ? "all words" : `${has} of ${count(why.length, "word")}`;
+    return h(isLast ? "li.hit.cut-line" : "li.hit", { "data-row": "", "data-key": tool.name },
+      h("span.n", i + 1),
+      h("div", name({ ...tool, call_with: tool.call_with.replace("call_tool_", "") }), h("p.desc", marked(tool.description, why)), h("p.terms", why.map(term))),
+      h("div", h("p.score", tool.score.toFixed(2)), stack(tool), h("p.score", h("span.dim", why.length ? all : ""))));
+  }
+
+  function aside() {
+    if (!found) return h("aside.rail", asks());
+    const mine = tokens(text.length - excess(found));
+    const listed = found.listed;
+    const whole = listed ? tokens(listed.characters) : 0;
+    const bar = (share, classes) => svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect", { class: classes, width: Math.max(0.5, 100 * share), height: 6 }));
+    const most = Math.max(mine, whole, 1);
+    const { listed: _, ...rest } = found;
+    const answer = { ...rest, tools: found.tools.map(({ why, ...tool }) => tool) };
+    return h("aside.rail",
+      h("section.sec", { "aria-labelledby": "ans-h" },
+        h("header", h("h2", { id: "ans-h" }, "Answer"), copying("Copy JSON", JSON.stringify(answer), "end link")),
+        h("div.budget.small", { role: "img", "aria-label": `This answer is about ${number(mine)} tokens; listing all tools would be about ${number(whole)} tokens` },
+          h("span", "this answer"), bar(mine / most, "fgd"), h("b", `${number(mine)} tokens`),
+          listed ? [h("span.dim", `all ${count(listed.tools, "tool")}`), bar(whole / most, "bgd"), h("span.dim", `${number(whole)} tokens`)] : null),
+        json(answer, "JSON of the answer", "code short"),
+        h("p.hint", "Tokens are estimated at 4 characters each.")),
+      asks());
+  }
+
+  function asks() {
+    if (!lately.length) return null;
+    return h("section.sec", { "aria-labelledby": "lately-h" }, h("header", h("h2", { id: "lately-h" }, "Agents asked lately")),
+      h("ul.small", lately.map((record) => h("li", h("a.u", { href: query("/ui/tools", { q: record.arguments.query }) }, said(record.arguments.query)), " ", h("span.dim", said(record.client?.split(" ")[0] ?? record.caller ?? ""), ", ", at(record.time))))));
+  }
+
+  return { get title() { return asked.q ? `${asked.q} · Tools` : "Tools"; }, tab: "tools", waiting: "Searching…", load, navigate, render };
+}
+
+const legend = (classes, word) => h("span", h(`i.${classes}`), word);
+
+function name(tool) {
+  const own = tool.name.slice(tool.server.length + 1);
+  return h("h3", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(tool.server), h("span.dim", ":"), said(own)), " ", variant(tool.call_with));
+}
+
+/** What the explanation adds to the text of the answer, which no agent gets. */
+function excess(found) {
+  const why = found.tools.reduce((sum, tool) => sum + (tool.why ? JSON.stringify(tool.why).length + 7 : 0), 0);
+  return why + (found.listed ? JSON.stringify(found.listed).length + 10 : 0);
+}
+
+const FIELDS = [["name", "name"], ["description", "description"], ["server", "server"], ["parameters", "parameters"]];
+
+function term(word) {
+  const parts = FIELDS.filter(([key]) => word[key] > 0).map(([key, shown]) => `${shown} ${word[key].toFixed(2)}`);
+  return h("span", h("b", said(word.word)), " ", parts.length ? `${word.has ? "" : "by a similar word: "}${parts.join(", ")}` : "not found");
+}
+
+/** The score as a bar, with its shares. */
+function stack(tool) {
+  const sum = (keys) => (tool.why?.words ?? []).reduce((total, word) => total + keys.reduce((one, key) => one + (word[key] ?? 0), 0), 0);
+  const shares = [["f-name", sum(["name"])], ["f-desc", sum(["description"])], ["f-param", sum(["server", "parameters"])]];
+  let x = 0;
+  const bars = shares.map(([classes, share]) => {
+    const width = Math.min(148 - x, 148 * share);
+    const bar = width > 0 && svg(`rect.${classes}`, { x: x.toFixed(1), width: width.toFixed(1), height: 6 });
+    x += width;
+    return bar;
+  });
+  return svg("svg.stack", { viewBox: "0 0 148 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.bgd", { width: 148, height: 6 }), bars);
+}
+
+/** Words that end otherwise are taken for the same: `issue` and `issues`. */
+const stem = (word) => word.toLowerCase().replace(/(?:ings?|ed|es|s|e)$/, "");
+
+function marked(description, why) {
+  const stems = why.filter((word) => word.description > 0).map((word) => stem(word.word)).filter((one) => one.length > 1);
+  if (!stems.length) return said(description);
+  return description.split(/([\p{L}\p{N}]+)/u).map((piece, i) => (i % 2 && stems.includes(stem(piece)) ? h("mark", piece) : said(piece)));
+}

@@ -1,0 +1,123 @@
+// One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
+
+import { ask, part, query } from "./api.js";
+import { h } from "./dom.js";
+import { button, cell, crumbs, facts, go, head, json, note, outcome, row, state, table, variant } from "./parts.js";
+import { asker, detail, isFailed, rowsOf } from "./records.js";
+import { limits, resolved, typeWord } from "./schema.js";
+import { tryIt } from "./try_it.js";
+import { at, capital, count, number, said, short, tokens, took } from "./words.js";
+
+/** Limit: calls of the history that are shown, and parameters within others. */
+const SHOWN = 10;
+const DEEPEST = 4;
+
+export function tool(name, frame) {
+  let known, thing, listed, calls;
+  let isSchema = false;
+  let form = null;
+
+  async function load() {
+    known = await ask(query("tools/show", { name }));
+    const own = known.name.slice(known.server.length + 1);
+    const [inspection, list] = await Promise.all([ask(`servers/${part(known.server)}/inspect`), ask(query("tools", { server: known.server })), history()]);
+    thing = inspection.things.find((one) => one.kind === "tool" && one.name === own);
+    listed = list.tools.find((one) => one.name === known.name);
+  }
+
+  async function history() {
+    calls = await ask(query("activity", { kind: "call", tool: known.name, since: "7d", limit: 200 }));
+  }
+
+  function render() {
+    const { definition, server } = known;
+    const own = known.name.slice(server.length + 1);
+    const kind = listed?.call_with ?? thing?.call_with ?? "destructive";
+    const schema = definition.inputSchema ?? {};
+    form ??= tryIt({ name: known.name, variant: kind, schema }, () => history().then(frame.paint, () => {}));
+    return [
+      h("div.title", h("div",
+        crumbs(["Servers", "/ui/"], [said(server), `/ui/servers/${part(server)}`], "tool"),
+        h("h1.mono", said(own)),
+        h("p.tags", variant(kind), h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·"), standing()))),
+      known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], thing?.held ? go("Review", `/ui/review/${part(server)}`, "btn small") : go("Server", `/ui/servers/${part(server)}`, "btn small")),
+      h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), form.isConnected ? h("aside.rail", { "data-kept": "" }) : form),
+      past(),
+    ];
+  }
+
+  function standing() {
+    if (thing?.held) return state("held", capital(thing.explanation ?? "held"));
+    if (thing?.approved_at) return state("ready", ["definition as approved on ", at(thing.approved_at)]);
+    return state("ready", "definition as it was seen first");
+  }
+
+  function description(definition) {
+    const size = tokens(JSON.stringify(definition).length);
+    return h("section.sec", { "aria-labelledby": "d-h" }, h("header", h("h2", { id: "d-h" }, "Description"), h("p", `supplied by the server, ${number(size)} tokens with its schema`)),
+      definition.description ? h("p.said", said(definition.description)) : h("p.dim", "The server says nothing of it."));
+  }
+
+  function parameters(schema) {
+    const rows = [];
+    rowsFor(schema, schema, "", 0, rows);
+    const toggle = button(isSchema ? "Show table" : "Show JSON Schema", () => { isSchema = !isSchema; frame.paint(); }, "end link small", { "aria-pressed": String(isSchema) });
+    const none = rows.length === 0;
+    const body = isSchema
+      ? json(schema, "JSON Schema")
+      : none ? h("p.dim", "It takes none.") : table("fold", [["Name"], ["Type"], ["Required", "", true], ["Meaning"]], [rows]);
+    return h("section.sec", { "aria-labelledby": "p-h" }, h("header", h("h2", { id: "p-h" }, "Parameters"), h("p", schema.additionalProperties === false ? "no others are accepted" : ""), toggle), body,
+      known.definition.outputSchema ? h("details.sec", h("summary", "What it answers with"), json(known.definition.outputSchema, "Output schema")) : null);
+  }
+
+  function pin(kind, definition) {
+    const hints = Object.entries(definition.annotations ?? {}).filter(([, value]) => typeof value === "boolean").map(([key, value]) => `${key}: ${value}`);
+    return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Class and pin")), facts([
+      ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? [", because the server says ", h("code", said(hints.join(", ")))] : ", because the server does not say what it does"]],
+      ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
+      ["Approved", thing?.approved_at ? [at(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when it was seen first"] : "not yet"],
+      ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
+    ]));
+  }
+
+  function past() {
+    const rows = rowsOf(calls.records);
+    const bad = rows.filter(isFailed).length;
+    const line = (record) => row(`c${record.id}`, [
+      cell("nowrap", h("a.go", { href: `/ui/activity/${record.id}` }, at(record.time))),
+      cell("grow", said(asker(record))),
+      cell("", outcome(record)),
+      cell("dim l2", said(detail(record))),
+      cell("r l2", took(record.duration_us)),
+      cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
+    ]);
+    return h("section.sec", { "aria-labelledby": "h-h" },
+      h("header", h("h2", { id: "h-h" }, "History"), h("p", `${number(rows.length)}${calls.next === null ? "" : " or more"} ${rows.length === 1 ? "call" : "calls"} in 7 days, ${number(bad)} failed`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
+      rows.length
+        ? table("fold.two", [["Time"], ["Caller"], ["Result"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.slice(0, SHOWN).map(line)])
+        : h("div.empty", h("b", "Nobody has called it in 7 days."), "Calls stand here as they come."));
+  }
+
+  return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, refresh: history, render };
+}
+
+/** A row for each parameter, and for those within them. */
+function rowsFor(schema, root, path, depth, rows) {
+  const here = resolved(schema, root);
+  const required = Array.isArray(here.required) ? here.required : [];
+  for (const [key, value] of Object.entries(here.properties ?? {})) {
+    const one = resolved(value, root);
+    const name = path ? `${path}.${key}` : key;
+    const must = required.includes(key);
+    const told = limits(one);
+    rows.push(h("tr", { role: "row", "data-key": name },
+      head("mono", said(name)),
+      cell("tight", h("code", said(typeWord(one, root)))),
+      cell("tight", must ? "required" : h("span.dim", "optional")),
+      cell("full", said(typeof one.description === "string" ? one.description : ""), told ? h("div.sub", said(told)) : null)));
+    if (depth >= DEEPEST) continue;
+    if (one.properties) rowsFor(one, root, name, depth + 1, rows);
+    const items = resolved(one.items, root);
+    if (items.properties) rowsFor(items, root, `${name}[]`, depth + 1, rows);
+  }
+}

@@ -1,0 +1,122 @@
+// The form to call a tool: fields or JSON, the call itself, and the same as a command.
+
+import { Failure, askText } from "./api.js";
+import { fill, h, icon } from "./dom.js";
+import { objectFields } from "./fields.js";
+import { button, confirm, copy } from "./parts.js";
+import { resultSection } from "./result.js";
+import { resolved } from "./schema.js";
+
+/** Milliseconds that a call may take here. */
+const CALL = 600_000;
+
+/** `about` is `{name, variant, schema}`; `called` is told after each call. */
+export function tryIt({ name, variant, schema }, called) {
+  const root = schema && typeof schema === "object" ? schema : {};
+  const form = h("form", { novalidate: true, "aria-labelledby": "try-h", on: { submit } });
+  const results = h("div.results", { "data-kept": "" });
+  let isJson = false;
+  let fields = objectFields(resolved(root, root), undefined, root, 0);
+  let area = null;
+  let message = null;
+
+  function show(given) {
+    const tab = (word, json) => h("button", { type: "button", "aria-pressed": String(isJson === json), on: { click: () => turn(json) } }, word);
+    message = h("p.hint.bad", { hidden: true, id: "try-e" });
+    if (isJson) area = h("textarea.mono", { rows: 12, spellcheck: "false", "aria-label": "Arguments as JSON", "aria-describedby": "try-e" });
+    else fields = objectFields(resolved(root, root), given, root, 0);
+    if (isJson) area.value = JSON.stringify(given ?? {}, null, 2);
+    fill(form,
+      h("header.bar", h("h2", { id: "try-h" }, "Try it"), h("span.end.seg", { role: "group", "aria-label": "Arguments as" }, tab("Form", false), tab("JSON", true))),
+      isJson ? h("div.field", area) : fields.isEmpty ? h("p.dim.field", "It takes no arguments.") : fields.nodes,
+      message,
+      h("div.acts", { "data-calls": "" }, submitting(), button("Copy as command", copyCommand)),
+      h("p.hint", effect(), " It passes the same gate as an agent’s call and is recorded."));
+  }
+
+  const submitting = () => h(`button.btn${variant === "destructive" ? ".danger" : ".primary"}`, { type: "submit" }, `Call as ${variant}`);
+  const effect = () => ({ read: "This really asks the server.", write: "This really changes something.", destructive: "This really changes or deletes something." })[variant] ?? "";
+
+  function tell(text) {
+    message.hidden = !text;
+    fill(message, text ? [icon("s-err"), text] : null);
+    if (isJson && text) area.setAttribute("aria-invalid", "true");
+    else if (isJson) area.removeAttribute("aria-invalid");
+  }
+
+  /** The arguments, or nothing if something is wrong, which is shown then. */
+  function read() {
+    tell("");
+    if (!isJson) {
+      const got = fields.read();
+      if (!got.fault) return got.value;
+      tell("Something above is missing or wrong.");
+      fields.first();
+      return undefined;
+    }
+    try {
+      const value = JSON.parse(area.value);
+      if (value !== null && typeof value === "object" && !Array.isArray(value)) return value;
+      tell("Arguments are a JSON object.");
+    } catch (error) {
+      tell(`This is no JSON: ${error.message}.`);
+    }
+    area.focus();
+    return undefined;
+  }
+
+  /** From fields to JSON and back, with what was filled in. */
+  function turn(json) {
+    if (json === isJson) return;
+    let given;
+    if (isJson) {
+      given = read();
+      if (given === undefined) return;
+    } else {
+      given = fields.read().value;
+    }
+    isJson = json;
+    show(given);
+    form.querySelector(`[aria-pressed="true"]`).focus();
+  }
+
+  function submit(event) {
+    event.preventDefault();
+    const args = read();
+    if (args === undefined) return;
+    if (variant !== "destructive") {
+      make(args);
+      return;
+    }
+    const acts = form.querySelector("[data-calls]");
+    const back = () => fill(acts, submitting(), button("Copy as command", copyCommand));
+    fill(acts, confirm(`Call ${name}?`, "It declares itself destructive: what it does may not be undone.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
+  }
+
+  async function make(args) {
+    const began = new Date();
+    const from = performance.now();
+    fill(results, h("p.wait.sec", { role: "status" }, icon("s-work", true), "Calling…"));
+    const of = { began };
+    try {
+      const { text, value } = await askText("call", { method: "POST", body: { name, variant, arguments: args }, patience: CALL });
+      Object.assign(of, { text, answer: value });
+    } catch (failure) {
+      if (!(failure instanceof Failure)) throw failure;
+      of.failure = failure;
+    }
+    of.ms = performance.now() - from;
+    fill(results, resultSection(of));
+    called();
+  }
+
+  function copyCommand() {
+    const args = read();
+    if (args === undefined) return;
+    const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`);
+    copy(`mcpproxy call ${variant} ${quoted(name)} --args ${quoted(JSON.stringify(args))}`, "the command");
+  }
+
+  show();
+  return h("aside.rail", { "data-kept": "" }, form, results);
+}

@@ -1,0 +1,122 @@
+// Numbers, times and strangers' texts, in the words of the page.
+
+import { h } from "./dom.js";
+
+export const number = (n) => n.toLocaleString("en-US");
+
+export const count = (n, one, many = `${one}s`) => `${number(n)} ${n === 1 ? one : many}`;
+
+/** Microseconds, with a unit. */
+export function took(us) {
+  if (us === undefined || us === null) return "–";
+  const ms = us / 1000;
+  if (ms < 10) return `${ms < 1 ? ms.toFixed(1) : Number(ms.toFixed(1))} ms`;
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  return span(ms / 1000);
+}
+
+/** Seconds, in the two largest units. */
+export function span(seconds) {
+  const units = [["d", 86_400], ["h", 3600], ["min", 60], ["s", 1]];
+  const whole = Math.max(0, Math.floor(seconds));
+  const first = units.findIndex(([, size]) => whole >= size);
+  if (first < 0) return "0 s";
+  const [unit, size] = units[first];
+  const next = units[first + 1];
+  const rest = next && unit !== "min" ? Math.floor((whole % size) / next[1]) : 0;
+  return `${Math.floor(whole / size)} ${unit}${rest ? ` ${rest} ${next[0]}` : ""}`;
+}
+
+export function bytes(n) {
+  if (n < 1000) return `${n} B`;
+  return n < 1_000_000 ? `${(n / 1000).toFixed(1)} kB` : `${(n / 1_000_000).toFixed(1)} MB`;
+}
+
+/** About how many tokens so many characters are. */
+export const tokens = (characters) => Math.round(characters / 4);
+
+export const short = (n) => (n < 1000 ? String(n) : n < 10_000 ? `${(n / 1000).toFixed(1)}k` : `${Math.round(n / 1000)}k`);
+
+const two = (n) => String(n).padStart(2, "0");
+const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const clock = (date) => `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+const day = (date) => `${date.getDate()} ${MONTHS[date.getMonth()]}`;
+const isToday = (date) => date.toDateString() === new Date().toDateString();
+
+export const exact = (date) => `${day(date)} ${date.getFullYear()}, ${clock(date)}`;
+
+function element(date, shown) {
+  return h("time", { datetime: date.toISOString(), title: exact(date) }, shown);
+}
+
+/** The time of day; of other days the day, too. */
+export function at(text) {
+  const date = new Date(text);
+  if (Number.isNaN(date.getTime())) return said(text);
+  return element(date, isToday(date) ? clock(date) : `${day(date)}, ${clock(date)}`);
+}
+
+/** How long ago. */
+export function ago(text) {
+  const date = new Date(text);
+  const seconds = (Date.now() - date.getTime()) / 1000;
+  if (seconds < 60) return element(date, `${Math.max(0, Math.floor(seconds))} s`);
+  if (seconds < 3600) return element(date, `${Math.floor(seconds / 60)} min`);
+  if (seconds < 86_400) return element(date, `${Math.floor(seconds / 3600)} h`);
+  return element(date, day(date));
+}
+
+export const timeOf = (date) => element(date, clock(date));
+
+// What cannot be seen, or makes the text be seen otherwise than it is read. Line ends and tabs are seen.
+const UNSEEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\u2028\u2029\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u3164\uffa0\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
+
+/** Limit: escapes of one text that stand for themselves; more are counted. */
+const ESCAPES = 200;
+
+const escape = (character) => h("span.esc", `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+
+/** A stranger's text, as text; what cannot be seen in it is named. */
+export function said(text) {
+  const whole = String(text ?? "").replace(/\r\n/g, "\n");
+  const nodes = [];
+  let [at, escapes] = [0, 0];
+  for (const found of whole.matchAll(UNSEEN)) {
+    escapes += 1;
+    if (escapes > ESCAPES) break;
+    nodes.push(whole.slice(at, found.index), escape(found[0]));
+    at = found.index + found[0].length;
+  }
+  if (escapes <= ESCAPES) return nodes.length ? [...nodes, whole.slice(at)] : [whole];
+  const rest = whole.slice(at);
+  return [...nodes, rest.replace(UNSEEN, ""), h("span.esc", `without ${rest.match(UNSEEN).length} more characters that cannot be seen`)];
+}
+
+/** An excerpt in which the daemon escaped what cannot be seen as `\u{200B}`. Marks that can be seen are shown as they are. */
+export function escaped(text) {
+  return String(text).split(/(\\u\{[0-9A-Fa-f]{1,6}\})/u).map((piece) => {
+    const found = /^\\u\{([0-9A-Fa-f]+)\}$/.exec(piece);
+    if (!found) return piece;
+    const code = Number.parseInt(found[1], 16);
+    return code === 0x3c || code === 0x3e || code === 0x26 ? String.fromCodePoint(code) : h("span.esc", `U+${found[1].toUpperCase().padStart(4, "0")}`);
+  });
+}
+
+/** A sentence of the daemon: what stands between backticks is code. */
+export function sentence(text) {
+  return String(text ?? "").split("`").map((piece, i) => (i % 2 ? h("code", said(piece)) : said(piece)));
+}
+
+/** The same, beginning with a capital letter. */
+export function capital(text) {
+  const whole = String(text ?? "");
+  return sentence(/^[a-z]/.test(whole) ? whole[0].toUpperCase() + whole.slice(1) : whole);
+}
+
+/** A list in words: `a, b and 3 more`. */
+export function some(names, most) {
+  const shown = names.slice(0, most);
+  const more = names.length - shown.length;
+  return more ? `${shown.join(", ")} and ${more} more` : shown.join(", ");
+}

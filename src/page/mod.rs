@@ -1,0 +1,115 @@
+//! The page for people at `/ui/`: files that are part of the program, and the headers that keep a browser from doing anything else with
+//! them. They say nothing of this daemon, so everybody may read them; what the page shows it asks `api` for.
+
+mod assets;
+
+use std::sync::Arc;
+
+use axum::{
+    Router as HttpRouter,
+    body::Body,
+    extract::{Path, State},
+    response::Response,
+    routing::get,
+};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+
+use self::assets::{ASSETS, Asset, INDEX};
+
+/// What every answer bears. Nothing is loaded from elsewhere, nothing inline runs, and texts cannot become markup.
+const HEADERS: [(HeaderName, &str); 7] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; \
+         form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (
+        HeaderName::from_static("cross-origin-opener-policy"),
+        "same-origin",
+    ),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+    // Names stay the same from version to version, so browsers ask whether what they have is still so.
+    (header::CACHE_CONTROL, "no-cache"),
+];
+
+/// The files with their entity tags.
+type Tagged = Arc<Vec<(&'static Asset, HeaderValue)>>;
+
+/// The routes.
+pub fn routes() -> HttpRouter {
+    let tagged = ASSETS.iter().filter_map(|asset| {
+        let hash = blake3::hash(asset.content).to_hex();
+        let tag = format!("\"{}\"", hash.get(..32)?);
+        Some((asset, HeaderValue::try_from(tag).ok()?))
+    });
+    let tagged: Tagged = Arc::new(tagged.collect());
+    HttpRouter::new()
+        .route("/ui", get(whole_address))
+        .route("/ui/", get(index))
+        .route("/ui/assets/{name}", get(asset))
+        .route("/ui/{*place}", get(index))
+        .with_state(tagged)
+}
+
+/// Which place of the page is meant, its own program reads from the address.
+async fn index(State(tagged): State<Tagged>, headers: HeaderMap) -> Response {
+    file(&tagged, INDEX, &headers)
+}
+
+async fn asset(
+    State(tagged): State<Tagged>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+) -> Response {
+    file(&tagged, &name, &headers)
+}
+
+async fn whole_address() -> Response {
+    let mut response = answer(StatusCode::PERMANENT_REDIRECT, Body::empty());
+    let address = HeaderValue::from_static("/ui/");
+    response.headers_mut().insert(header::LOCATION, address);
+    response
+}
+
+fn file(tagged: &Tagged, name: &str, asked: &HeaderMap) -> Response {
+    let Some((asset, tag)) = tagged.iter().find(|(asset, _)| asset.name == name) else {
+        return answer(StatusCode::NOT_FOUND, Body::from("there is no such file\n"));
+    };
+    let mut known = asked.get_all(header::IF_NONE_MATCH).iter();
+    let mut response = if known.any(|known| names(known, tag)) {
+        answer(StatusCode::NOT_MODIFIED, Body::empty())
+    } else {
+        answer(StatusCode::OK, Body::from(asset.content))
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, tag.clone());
+    headers.insert(header::CONTENT_TYPE, asset.content_type());
+    response
+}
+
+/// Whether a list of entity tags has this one. Those of proxies that compressed are weak.
+fn names(known: &HeaderValue, tag: &HeaderValue) -> bool {
+    let Ok(known) = known.to_str() else {
+        return false;
+    };
+    let mut known = known.split(',').map(str::trim);
+    known.any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == tag)
+}
+
+fn answer(status: StatusCode, body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    let text = HeaderValue::from_static("text/plain; charset=utf-8");
+    headers.insert(header::CONTENT_TYPE, text);
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}

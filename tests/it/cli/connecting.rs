@@ -1,0 +1,274 @@
+//! `mcpproxy connect`: our entry in the file of every client that can be connected, put in and taken out again.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use super::{
+    Place,
+    importing::{FILES, furnished, put},
+};
+
+const CLIENTS: [&str; 10] = [
+    "claude-code",
+    "claude-desktop",
+    "cursor",
+    "vscode",
+    "windsurf",
+    "codex",
+    "gemini-cli",
+    "zed",
+    "goose",
+    "opencode",
+];
+
+/// A home with a file of a client in which we are not.
+fn with_file_of(client: &str) -> (Place, PathBuf, String) {
+    let place = furnished(&[client]);
+    let file = FILES.iter().find(|file| file.0 == client).expect("a file");
+    let path = place.folder().join(file.1);
+    let text = fs::read_to_string(&path).expect("it is there");
+    // Two of the files name us already, at places that do not count here.
+    let text = text.replace(
+        "\"mcpproxy\": { \"command\": \"/usr/local/bin/mcpproxy\"",
+        "\"other\": { \"command\": \"/usr/bin/other\"",
+    );
+    fs::write(&path, &text).expect("ours");
+    fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("ours");
+    (place, path, text)
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).expect("it is there")
+}
+
+/// The copies beside a file.
+fn copies(path: &Path) -> usize {
+    let folder = path.parent().expect("a folder");
+    let entries = fs::read_dir(folder).expect("it is there").flatten();
+    let is_copy = |name: String| name.contains(".before-mcpproxy-");
+    entries
+        .filter(|entry| is_copy(entry.file_name().to_string_lossy().into_owned()))
+        .count()
+}
+
+#[test]
+fn every_client_is_connected_and_its_file_stays_what_it_was() {
+    for client in CLIENTS {
+        let (place, path, before) = with_file_of(client);
+        let dry = place.run(&["connect", client, "--dry-run"]).ended(0);
+        dry.shows(&["+", "mcpproxy"]).says(&["nothing was written"]);
+        assert_eq!(read(&path), before, "{client}");
+
+        let ran = place.run(&["connect", client]).ended(0);
+        ran.says(&["is connected as \"mcpproxy\"", "--undo", "next step"]);
+        let after = read(&path);
+        // Nothing but lines that were added, and commas.
+        let plain = |line: &str| line.trim_end().trim_end_matches(',').to_owned();
+        let lines: Vec<String> = after.lines().map(plain).collect();
+        for line in before.lines().map(plain) {
+            assert!(lines.contains(&line), "{client}: no {line:?} in {after}");
+        }
+        let mode = fs::metadata(&path).expect("it is there").mode() & 0o777;
+        assert_eq!((mode, copies(&path)), (0o640, 1), "{client}");
+
+        let again = place
+            .run(&["connect", client, "-o", "json"])
+            .ended(0)
+            .json();
+        assert_eq!(
+            again["clients"][0]["outcome"], "already_connected",
+            "{client}"
+        );
+        assert_eq!(read(&path), after, "{client}");
+        let listed = place.run(&["connect", "-o", "json"]).ended(0).json();
+        let rows = listed["clients"].as_array().expect("rows");
+        let row = rows
+            .iter()
+            .find(|row| row["client"] == client)
+            .expect("a row");
+        assert_eq!(
+            (&row["connected"], &row["name"]),
+            (&json!(true), &json!("mcpproxy"))
+        );
+        // What is ours is never taken over.
+        let imported = place
+            .run(&["import", client, "--dry-run", "-o", "json"])
+            .ended(0)
+            .json();
+        let servers = imported["servers"].as_array().expect("servers");
+        let ours = servers
+            .iter()
+            .find(|server| server["written_name"] == "mcpproxy");
+        assert_eq!(ours.expect("our entry")["outcome"], "ourselves", "{client}");
+
+        place
+            .run(&["connect", client, "--undo"])
+            .ended(0)
+            .says(&["was taken out of"]);
+        assert_eq!((read(&path), copies(&path)), (before, 0), "{client}");
+        place
+            .run(&["connect", client, "--undo"])
+            .ended(1)
+            .says(&["mcpproxy is not in it"]);
+    }
+}
+
+#[test]
+fn a_file_that_is_not_there_is_made_and_taken_away() {
+    for client in CLIENTS {
+        let place = Place::new();
+        let connected = place
+            .run(&["connect", client, "-o", "json"])
+            .ended(0)
+            .json();
+        let done = &connected["clients"][0];
+        assert_eq!(done["outcome"], "connected", "{connected:#}");
+        let path = PathBuf::from(done["file"].as_str().expect("a path"));
+        let mode = fs::metadata(&path).expect("it is there").mode() & 0o777;
+        assert_eq!(mode, 0o600, "{client}");
+        assert!(path.starts_with(place.folder()), "{}", path.display());
+        place.run(&["connect", client, "--undo"]).ended(0);
+        assert!(!path.exists(), "{client}: {}", read(&path));
+    }
+}
+
+#[test]
+fn what_somebody_else_changed_since_stays() {
+    let (place, path, _) = with_file_of("cursor");
+    place.run(&["connect", "cursor", "--name", "hub"]).ended(0);
+    let changed = read(&path).replace("// Started by Cursor itself.", "// Mine.");
+    fs::write(&path, &changed).expect("ours");
+    place.run(&["connect", "cursor", "--undo"]).ended(0);
+    let after = read(&path);
+    assert!(
+        after.contains("// Mine.") && !after.contains("hub"),
+        "{after}"
+    );
+    assert_eq!(copies(&path), 2);
+}
+
+#[test]
+fn an_entry_of_ours_that_leads_elsewhere_is_corrected_and_one_of_others_is_not() {
+    let place = Place::configured(r#"{ "listen": "127.0.0.1:9191" }"#);
+    let file = ".cursor/mcp.json";
+    put(
+        place.folder(),
+        file,
+        r#"{ "mcpServers": { "MCPProxy": { "url": "http://127.0.0.1:8080/mcp", "note": 1 } } }"#,
+    );
+    place
+        .run(&["connect"])
+        .ended(0)
+        .shows(&["does not listen", "mcpproxy connect cursor"]);
+    place
+        .run(&["connect", "cursor"])
+        .ended(0)
+        .says(&["as \"MCPProxy\""]);
+    let path = place.folder().join(file);
+    let now: Value = serde_json::from_str(&read(&path)).expect("JSON");
+    let entry = json!({ "url": "http://127.0.0.1:9191/mcp", "note": 1 });
+    assert_eq!(now["mcpServers"], json!({ "MCPProxy": entry }));
+    // With an endpoint it is brought into that form.
+    place
+        .run(&["connect", "cursor", "--endpoint", "/mcp/all"])
+        .ended(0);
+    assert!(read(&path).contains("http://127.0.0.1:9191/mcp/all"));
+    place
+        .run(&["connect", "cursor"])
+        .ended(0)
+        .says(&["connected already"]);
+
+    put(
+        place.folder(),
+        file,
+        r#"{ "mcpServers": { "mcpproxy": { "command": "else" } } }"#,
+    );
+    place
+        .run(&["connect", "cursor"])
+        .ended(1)
+        .says(&["which is not mcpproxy", "--name"]);
+    put(place.folder(), file, "{\n  \"mcpServers\": {\n");
+    place
+        .run(&["connect", "cursor"])
+        .ended(1)
+        .says(&["left as it is", "line 2", "correct line 2"]);
+    put(place.folder(), file, "[]");
+    place
+        .run(&["connect", "cursor"])
+        .ended(1)
+        .says(&["holds no map", "by hand"]);
+    place
+        .run(&["connect", "emacs"])
+        .ended(2)
+        .says(&["claude-code"]);
+    place
+        .run(&["connect", "windsurf", "--project"])
+        .ended(1)
+        .says(&["no file for a project"]);
+}
+
+#[test]
+fn links_are_followed_and_projects_have_files_of_their_own() {
+    let place = Place::new();
+    put(
+        place.folder(),
+        "dotfiles/settings.json",
+        "{\n\t\"theme\": \"x\" // mine\n}\n",
+    );
+    fs::create_dir(place.folder().join(".gemini")).expect("ours");
+    let link = place.folder().join(".gemini/settings.json");
+    symlink("../dotfiles/settings.json", &link).expect("ours");
+    place.run(&["connect", "gemini-cli"]).ended(0);
+    assert!(
+        fs::symlink_metadata(&link)
+            .expect("it is there")
+            .is_symlink()
+    );
+    let text = read(&place.folder().join("dotfiles/settings.json"));
+    assert!(
+        text.contains("// mine") && text.contains("httpUrl"),
+        "{text}"
+    );
+
+    place
+        .run(&["connect", "claude-code", "--project", "--stdio"])
+        .ended(0);
+    let project: Value =
+        serde_json::from_str(&read(&place.folder().join(".mcp.json"))).expect("JSON");
+    let entry = &project["mcpServers"]["mcpproxy"];
+    let args = entry["args"].as_array().expect("arguments");
+    assert_eq!(args.last(), Some(&json!("stdio")), "{project:#}");
+    assert!(args.contains(&json!("--config")), "{project:#}");
+    assert!(!place.folder().join(".claude.json").exists());
+}
+
+#[test]
+fn a_token_is_named_and_never_written() {
+    let place = Place::configured(
+        r#"{ "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "s3cr3t-token": "ada" } } } }"#,
+    );
+    let ran = place.run(&["connect", "cursor", "zed", "codex"]).ended(0);
+    ran.says(&[
+        "set MCPPROXY_TOKEN in the environment of Cursor, Codex",
+        "files of Zed refer to no variables",
+    ]);
+    let cursor = read(&place.folder().join(".cursor/mcp.json"));
+    assert!(
+        cursor.contains("Bearer ${env:MCPPROXY_TOKEN}") && !cursor.contains("s3cr3t"),
+        "{cursor}"
+    );
+    let codex = read(&place.folder().join(".codex/config.toml"));
+    assert!(
+        codex.contains("bearer_token_env_var = \"MCPPROXY_TOKEN\""),
+        "{codex}"
+    );
+    place
+        .run(&["connect", "cursor"])
+        .ended(0)
+        .says(&["connected already"]);
+}

@@ -1,0 +1,450 @@
+//! `mcpproxy import`: servers out of the file of every client that is known, in a home folder of its own.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::{Value, json};
+
+use super::{Place, serving::Serving};
+
+/// A client, where its file lies in a home folder, and a file of it.
+pub(super) const FILES: [(&str, &str, &str); 13] = [
+    (
+        "claude-code",
+        ".claude.json",
+        include_str!("client_files/claude-code.json"),
+    ),
+    (
+        "claude-desktop",
+        ".config/Claude/claude_desktop_config.json",
+        include_str!("client_files/claude-desktop.json"),
+    ),
+    (
+        "cursor",
+        ".cursor/mcp.json",
+        include_str!("client_files/cursor.json"),
+    ),
+    (
+        "vscode",
+        ".config/Code/User/mcp.json",
+        include_str!("client_files/vscode.json"),
+    ),
+    (
+        "windsurf",
+        ".codeium/windsurf/mcp_config.json",
+        include_str!("client_files/windsurf.json"),
+    ),
+    (
+        "codex",
+        ".codex/config.toml",
+        include_str!("client_files/codex.toml"),
+    ),
+    (
+        "gemini-cli",
+        ".gemini/settings.json",
+        include_str!("client_files/gemini-cli.json"),
+    ),
+    (
+        "zed",
+        ".config/zed/settings.json",
+        include_str!("client_files/zed.json"),
+    ),
+    (
+        "goose",
+        ".config/goose/config.yaml",
+        include_str!("client_files/goose.yaml"),
+    ),
+    (
+        "opencode",
+        ".config/opencode/opencode.json",
+        include_str!("client_files/opencode.json"),
+    ),
+    (
+        "mcpproxy-go",
+        ".mcpproxy/mcp_config.json",
+        include_str!("client_files/mcpproxy-go.json"),
+    ),
+    (
+        "servers-json",
+        ".config/mcp/servers.json",
+        include_str!("client_files/servers-json.json"),
+    ),
+    (
+        "magg",
+        ".magg/config.json",
+        include_str!("client_files/magg.json"),
+    ),
+];
+
+/// A home folder with the files of these clients, and a program for the servers that they name.
+pub(super) fn furnished(clients: &[&str]) -> Place {
+    let place = Place::new();
+    fs::create_dir(place.folder().join("bin")).expect("ours");
+    let program = place.folder().join("bin/notes");
+    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_mcpproxy"), program).expect("ours");
+    for (client, path, text) in FILES {
+        if clients.contains(&client) {
+            put(place.folder(), path, text);
+        }
+    }
+    place
+}
+
+pub(super) fn put(home: &Path, path: &str, text: &str) {
+    let file = home.join(path);
+    fs::create_dir_all(file.parent().expect("a folder")).expect("ours");
+    let text = text
+        .replace("@HOME@", &home.display().to_string())
+        .replace("@PORT@", "8080");
+    fs::write(file, text).expect("ours");
+}
+
+fn report(place: &Place, arguments: &[&str]) -> Value {
+    let arguments = [&["import", "-o", "json"], arguments].concat();
+    place.run(&arguments).ended(0).json()
+}
+
+/// What becomes of each server, in words.
+fn outcomes(report: &Value) -> Vec<String> {
+    let servers = report["servers"].as_array().expect("servers");
+    let said = servers.iter().map(|server| {
+        let text = |key: &str| server[key].as_str().unwrap_or("-").to_owned();
+        format!(
+            "{}: {} {}",
+            text("written_name"),
+            text("outcome"),
+            text("name")
+        )
+    });
+    said.collect()
+}
+
+/// The entries of our file, by name.
+fn entries(place: &Place) -> BTreeMap<String, Value> {
+    let config: Value = serde_json::from_str(&place.written()).expect("JSON");
+    let servers = config["mcpServers"].as_object().expect("a map").clone();
+    servers.into_iter().collect()
+}
+
+/// What the file of one client becomes.
+#[track_caller]
+fn check(client: &str, expected: &Value) {
+    let place = furnished(&[client]);
+    let report = report(&place, &["--all"]);
+    let home = place.folder().display().to_string();
+    let found = serde_json::to_string(&entries(&place)).expect("JSON");
+    let found: Value = serde_json::from_str(&found.replace(&home, "~")).expect("JSON");
+    assert_eq!(&found, expected, "{client}: {report:#}");
+    // The file of the other is as it was.
+    let (_, path, text) = FILES.iter().find(|file| file.0 == client).expect("a file");
+    let now = fs::read_to_string(place.folder().join(path)).expect("it is there");
+    assert_eq!(now, text.replace("@HOME@", &home).replace("@PORT@", "8080"));
+    // A second time everything is here.
+    let again = place
+        .run(&["import", "--all", "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(again["imported"], 0, "{again:#}");
+}
+
+fn notes(of: &str) -> Value {
+    json!({ "command": "~/bin/notes", "args": ["demo-server"], "env": { "NOTES_OF": of } })
+}
+
+fn with(mut entry: Value, more: &Value) -> Value {
+    let more = more.as_object().expect("keys").clone();
+    for (key, value) in more {
+        match (&mut entry[&key], value) {
+            (Value::Object(there), Value::Object(more)) => there.extend(more),
+            (there, value) => *there = value,
+        }
+    }
+    entry
+}
+
+#[test]
+fn every_client_is_understood() {
+    check(
+        "claude-code",
+        &json!({
+            "notes": notes("claude-code"),
+            "sentry": {
+                "type": "http", "url": "https://mcp.sentry.example/mcp",
+                "headers": { "Authorization": "Bearer ${SENTRY_TOKEN}", "X-Team": "${TEAM:-web}" },
+                "call_tool_timeout": "90000ms",
+            },
+            "old-one": { "type": "sse", "url": "https://old.example/sse" },
+            "shop-db": { "command": "/srv/shop/tools/db", "args": ["--readonly"] },
+        }),
+    );
+    check(
+        "claude-desktop",
+        &json!({
+            "notes": with(notes("claude-desktop"), &json!({ "env": { "TEMPLATE": "$${name}" } })),
+            "github": {
+                "command": "npx", "args": ["-y", "@modelcontextprotocol/server-github"],
+                "env": { "GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345" },
+            },
+        }),
+    );
+    check(
+        "cursor",
+        &json!({
+            "notes": with(notes("cursor"), &json!({ "env": { "NOTES_KEY": "${NOTES_KEY}" } })),
+            "linear": { "url": "https://mcp.linear.example/sse", "type": "auto" },
+            "files": { "command": "npx", "args": ["-y", "server-files", "${HOME}/Documents"] },
+        }),
+    );
+    check(
+        "vscode",
+        &json!({
+            "notes": notes("vscode"),
+            "docs": {
+                "url": "https://docs.example/mcp", "type": "auto",
+                "headers": { "X-Key": "${keyring:docs-key}" },
+            },
+        }),
+    );
+    check(
+        "windsurf",
+        &json!({
+            "notes": with(notes("windsurf"), &json!({ "disabled_tools": ["forget"] })),
+            "figma": {
+                "url": "https://mcp.figma.example/mcp", "type": "auto",
+                "headers": { "Authorization": "Bearer ${keyring:figma-token}" },
+            },
+            "unused": { "command": "uvx", "args": ["unused"], "enabled": false },
+        }),
+    );
+    check(
+        "codex",
+        &json!({
+            "notes": with(
+                notes("codex"),
+                &json!({ "env": { "PATTERN": "$${literal}" }, "init_timeout": 20, "call_tool_timeout": 30.5 }),
+            ),
+            "work-mail": {
+                "url": "https://mail.example/mcp",
+                "headers": { "X-Region": "eu", "Authorization": "Bearer ${MAIL_TOKEN}", "X-Account": "${MAIL_ACCOUNT}" },
+                "enabled_tools": ["search", "read"],
+            },
+            "passes-on": {
+                "command": "uvx", "args": ["passes-on"],
+                "env": { "PASSED": "${PASSED}", "NAMED": "${NAMED}" },
+            },
+        }),
+    );
+    check(
+        "gemini-cli",
+        &json!({
+            "notes": with(
+                notes("gemini-cli"),
+                &json!({
+                    "env": { "NOTES_KEY": "${NOTES_KEY}" }, "call_tool_timeout": "30000ms",
+                    "enabled_tools": ["now", "add_note"],
+                }),
+            ),
+            "search": {
+                "url": "https://search.example/mcp", "type": "http", "headers": { "X-Key": "${SEARCH_KEY}" },
+            },
+            "events": { "url": "https://events.example/sse", "type": "auto" },
+        }),
+    );
+}
+
+#[test]
+fn every_other_program_is_understood() {
+    check(
+        "zed",
+        &json!({
+            "notes": notes("zed"),
+            "older": { "command": "uvx", "args": ["older-server"], "env": { "A": "b" } },
+            "far": { "url": "https://far.example/mcp" },
+        }),
+    );
+    check(
+        "goose",
+        &json!({
+            "notes": with(
+                notes("goose"),
+                &json!({ "env": { "NOTES_SECRET": "${keyring:NOTES_SECRET}" }, "call_tool_timeout": 45 }),
+            ),
+            "pages": {
+                "type": "http", "url": "https://pages.example/mcp",
+                "headers": { "Authorization": "Bearer ${PAGES_TOKEN}" },
+                "enabled": false, "call_tool_timeout": 300,
+            },
+        }),
+    );
+    check(
+        "opencode",
+        &json!({
+            "notes": with(notes("opencode"), &json!({ "env": { "NOTES_KEY": "${NOTES_KEY}" } })),
+            "wiki": {
+                "url": "https://wiki.example/mcp", "type": "auto",
+                "headers": { "Authorization": "Bearer ${keyring:wiki}" },
+                "oauth": { "client_id": "wiki-client", "scopes": ["read", "write"] },
+            },
+        }),
+    );
+    check(
+        "mcpproxy-go",
+        &json!({
+            "notes": with(
+                notes("mcpproxy-go"),
+                &json!({ "protocol": "stdio", "working_dir": "~", "quarantined": false }),
+            ),
+            "unseen": {
+                "protocol": "http", "url": "https://unseen.example/mcp",
+                "headers": { "X-Key": "${keyring:unseen-key}" }, "quarantined": true,
+            },
+        }),
+    );
+    check(
+        "servers-json",
+        &json!({
+            "notes": with(
+                notes("servers-json"),
+                &json!({ "idle_timeout": "2m", "tool_acl": { "read": ["now"] } }),
+            ),
+            "chat": {
+                "url": "https://chat.example/mcp", "headers": { "Authorization": "Bearer ${CHAT_TOKEN}" },
+            },
+        }),
+    );
+    check(
+        "magg",
+        &json!({
+            "notes": notes("magg"),
+            "weather": { "url": "https://weather.example/mcp", "enabled": false },
+        }),
+    );
+}
+
+#[test]
+fn without_arguments_all_files_are_looked_at_and_nothing_is_taken() {
+    let clients: Vec<&str> = FILES.iter().map(|file| file.0).collect();
+    let place = furnished(&clients);
+    put(
+        place.folder(),
+        ".mcp.json",
+        r#"{ "mcpServers": { "of-project": { "command": "x" } } }"#,
+    );
+    put(
+        place.folder(),
+        ".gemini/settings.json",
+        "{\n  \"mcpServers\": {\n",
+    );
+    let ran = place.run(&["import"]).ended(0);
+    let ran = ran.says(&[
+        "~/.gemini/settings.json was not read: line 2",
+        "correct line 2 of",
+        "nothing was taken over; next step: --all takes",
+        "github has a secret in `env.GITHUB_PERSONAL_ACCESS_TOKEN`",
+        "`mcpproxy secret set github-GITHUB_PERSONAL_ACCESS_TOKEN`",
+        "needs the secret \"docs-key\" (The key of the docs)",
+        "refers to ${SENTRY_TOKEN}",
+        "left behind, because it says nothing here: headersHelper",
+    ]);
+    assert!(!place.config_file().exists());
+    let all = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(!all.contains("ghp_01234"), "{all}");
+    ran.shows(&[
+        "it is mcpproxy itself",
+        "of-project",
+        "which only Zed can start",
+        "it is a part of Goose",
+        "refers to the folder that is open",
+    ]);
+    let report = report(&place, &["--dry-run"]);
+    assert_eq!(report["imported"], 0);
+    assert_eq!(report["faults"][0]["line"], 2, "{report:#}");
+    assert!(!report.to_string().contains("ghp_01234"));
+    assert!(!place.config_file().exists());
+}
+
+#[test]
+fn names_and_files_say_what_is_taken() {
+    let place = furnished(&["cursor", "codex"]);
+    let took = report(&place, &["cursor", "--server", "LINEAR"]);
+    assert_eq!(took["imported"], 1, "{took:#}");
+    let names: Vec<String> = entries(&place).into_keys().collect();
+    assert_eq!(names, ["linear"]);
+    put(
+        place.folder(),
+        "elsewhere/what.json",
+        r#"{ "mcpServers": { "linear": { "url": "https://other.example/mcp" }, "far": { "url": "https://mcp.linear.example/sse/" } } }"#,
+    );
+    let file = place.folder().join("elsewhere/what.json");
+    let file = file.to_str().expect("a path");
+    let took = report(&place, &[file, "--yes", "--quarantined"]);
+    assert_eq!(
+        outcomes(&took),
+        ["linear: renamed linear-servers-json", "far: same linear"]
+    );
+    assert_eq!(entries(&place)["linear-servers-json"]["quarantined"], true);
+    // What is not there, and what cannot be taken.
+    let missing = place.folder().join("none.json");
+    place
+        .run(&["import", missing.to_str().expect("a path")])
+        .ended(1)
+        .says(&["there is no file"]);
+    place
+        .run(&["import", "emacs"])
+        .ended(2)
+        .says(&["claude-code, claude-desktop, cursor"]);
+    place
+        .run(&["import", "zed"])
+        .ended(1)
+        .says(&["Zed has no file here"]);
+    place
+        .run(&["import", "--server", "here"])
+        .ended(1)
+        .says(&["the folder that is open"]);
+    place
+        .run(&["import", "--server", "nobody"])
+        .ended(1)
+        .says(&["no server named"]);
+    let own = place.config_file();
+    place
+        .run(&["import", own.to_str().expect("a path")])
+        .ended(2)
+        .says(&["mcpproxy itself"]);
+    put(place.folder(), "broken.toml", "a = 1\n[b\n");
+    let broken = place.folder().join("broken.toml");
+    place
+        .run(&["import", broken.to_str().expect("a path"), "--all"])
+        .ended(1)
+        .says(&["broken.toml was not read: line 2"]);
+}
+
+#[test]
+fn comments_of_our_file_stay() {
+    let place = furnished(&["magg"]);
+    fs::write(
+        place.config_file(),
+        "{\n  // Mine.\n  \"mcpServers\": {\n    \"time\": { \"command\": \"uvx\" }, // keep\n  },\n}\n",
+    )
+    .expect("ours");
+    place
+        .run(&["import", "--all"])
+        .ended(0)
+        .says(&["2 servers taken over"]);
+    let written = place.written();
+    for kept in ["// Mine.", "// keep", "\"time\"", "\"weather\""] {
+        assert!(written.contains(kept), "no {kept} in {written}");
+    }
+}
+
+#[test]
+fn what_was_taken_over_can_be_called_at_once() {
+    let place = furnished(&["magg"]);
+    let _daemon = Serving::start_with(&place, &["--http", "127.0.0.1:0"]);
+    let took = place
+        .run(&["import", "--server", "notes", "--yes"])
+        .ended(0);
+    took.says(&["1 server taken over", "next step: `mcpproxy connect`"]);
+    place
+        .run(&["call", "read", "notes:echo", "--args", r#"{"text":"milk"}"#])
+        .ended(0)
+        .shows(&["milk"]);
+}

@@ -1,0 +1,311 @@
+//! Who may use the operator's API over TCP: whoever shows the API key, or logs in to the page with a link.
+
+use std::{fs, os::unix::fs::MetadataExt};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    daemon::TestDaemon,
+    fake_upstream::FakeUpstream,
+    http::{self, HttpAnswer, PING, Reachable},
+    patience::until_async,
+};
+
+const KEY: &str = "a-key-that-a-person-chose";
+const TOKEN: &str = "0123456789abcdef-ada";
+
+async fn daemon() -> TestDaemon {
+    TestDaemon::builder().start().await
+}
+
+async fn send(
+    daemon: &TestDaemon,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> HttpAnswer {
+    http::send(daemon.address(), method, path, headers, "").await
+}
+
+async fn status_with(daemon: &TestDaemon, headers: &[(&str, &str)]) -> u16 {
+    send(daemon, "GET", "/api/v1/status", headers).await.status
+}
+
+/// The key that the daemon made.
+fn kept_key(daemon: &TestDaemon) -> String {
+    let file = daemon.home().data_dir().join("api_key");
+    let mode = fs::metadata(&file).expect("it is there").mode();
+    assert_eq!(mode & 0o777, 0o600);
+    fs::read_to_string(file).expect("it is ours")
+}
+
+/// A link to log in by, as a path.
+async fn link(daemon: &TestDaemon) -> String {
+    let answer = daemon.rest("POST", "/api/v1/ui/links", "").await.json();
+    assert_eq!(answer["expires_in_seconds"], 120, "{answer}");
+    let url = answer["url"].as_str().expect("a link").to_owned();
+    let base = format!("http://{}", daemon.address());
+    let path = url.strip_prefix(&base).expect("a link to us").to_owned();
+    assert!(
+        path.starts_with("/ui/login?token=") && path.len() > 50,
+        "{path}"
+    );
+    path
+}
+
+/// The cookie of a browser that has logged in.
+async fn logged_in(daemon: &TestDaemon) -> String {
+    let path = link(daemon).await;
+    let answer = send(daemon, "GET", &path, &[]).await;
+    assert_eq!((answer.status, answer.header("location")), (303, "/ui/"));
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(answer.header("referrer-policy"), "no-referrer");
+    let cookie = answer.header("set-cookie");
+    for attribute in ["; HttpOnly", "; SameSite=Strict", "; Path=/"] {
+        assert!(cookie.contains(attribute), "{cookie}");
+    }
+    cookie.split(';').next().expect("a pair").to_owned()
+}
+
+/// The refusal of one who is no operator.
+#[track_caller]
+fn check_refusal(answer: &HttpAnswer, status: u16, code: &str, hint: &str) {
+    assert_eq!(answer.status, status, "{}", answer.text());
+    let body = answer.json();
+    assert_eq!(body["code"], code, "{body}");
+    let said = body["hint"].as_str().expect("a hint");
+    assert!(
+        said.contains(hint) && said.contains("mcpproxy ui"),
+        "{body}"
+    );
+    let folders = body.to_string().contains("/tmp");
+    assert!(!folders, "strangers learn no paths: {body}");
+}
+
+#[tokio::test]
+async fn without_the_key_nothing_of_the_api_is_answered() {
+    let daemon = daemon().await;
+    for (method, path) in [
+        ("GET", "/api/v1/status"),
+        ("GET", "/api/v1/servers"),
+        ("POST", "/api/v1/servers"),
+        ("DELETE", "/api/v1/servers/x"),
+        ("POST", "/api/v1/call"),
+        ("POST", "/api/v1/ui/links"),
+        ("GET", "/api/v1/activity/export"),
+        ("GET", "/api/v1/nothing"),
+        ("GET", "/api/v1/"),
+        ("GET", "/api/"),
+        ("GET", "/api/v2/status"),
+        ("PUT", "/api/v1/status"),
+    ] {
+        for shown in [&[][..], &[("x-api-key", "another")], &[("x-api-key", "")]] {
+            let answer = send(&daemon, method, path, shown).await;
+            check_refusal(&answer, 401, "unauthorized", "the file `api_key`");
+            assert_eq!(answer.header("www-authenticate"), "X-API-Key");
+        }
+    }
+    let key = kept_key(&daemon);
+    assert_eq!(status_with(&daemon, &[("x-api-key", &key)]).await, 200);
+    let unknown = send(&daemon, "GET", "/api/v1/nothing", &[("x-api-key", &key)]).await;
+    assert_eq!(unknown.status, 404);
+    let twice = [("x-api-key", &*key), ("x-api-key", &*key)];
+    assert_eq!(status_with(&daemon, &twice).await, 400);
+    // Of clients no key is asked, and of operators on the local socket neither.
+    let ping = http::send(
+        daemon.address(),
+        "POST",
+        "/mcp/all",
+        &[http::JSON, http::BOTH],
+        PING,
+    );
+    assert_eq!(ping.await.status, 200);
+    assert_eq!(daemon.rest("GET", "/api/v1/status", "").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_key_of_the_configuration_counts_and_is_followed() {
+    let settings = json!({ "api_key": KEY });
+    let daemon = TestDaemon::builder().config(settings).start().await;
+    let kept = kept_key(&daemon);
+    assert_eq!(status_with(&daemon, &[("x-api-key", KEY)]).await, 200);
+    assert_eq!(status_with(&daemon, &[("x-api-key", &kept)]).await, 401);
+    let cookie = logged_in(&daemon).await;
+    assert_eq!(status_with(&daemon, &[("cookie", &cookie)]).await, 200);
+    daemon.home().write_config("{}");
+    until_async("the kept key to count", async || {
+        let status = status_with(&daemon, &[("x-api-key", &kept)]).await;
+        (status == 200).then_some(())
+    })
+    .await;
+    assert_eq!(status_with(&daemon, &[("x-api-key", KEY)]).await, 401);
+    until_async("the login to end with the key", async || {
+        let status = status_with(&daemon, &[("cookie", &cookie)]).await;
+        (status == 401).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_by_key_is_the_operators() {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    let key = kept_key(&daemon);
+    let body = r#"{"name":"up:echo","variant":"write","arguments":{"x":1}}"#;
+    let headers = [http::JSON, ("x-api-key", &*key)];
+    let answer = http::send(daemon.address(), "POST", "/api/v1/call", &headers, body).await;
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    assert_eq!(answer.json()["result"]["structuredContent"]["x"], 1);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert_eq!(answer.header("x-content-type-options"), "nosniff");
+}
+
+#[tokio::test]
+async fn a_client_is_no_operator_whatever_it_shows() {
+    let auth = json!({
+        "serverAuth": {
+            "providers": ["bearer", "forwarded"],
+            "bearer": { "tokens": { (TOKEN): { "subject": "ada", "roles": ["operator"] } } },
+        },
+    });
+    let daemon = TestDaemon::builder().config(auth).start().await;
+    let bearer = format!("Bearer {TOKEN}");
+    let key = format!("Bearer {}", kept_key(&daemon));
+    for shown in [
+        ("authorization", &*bearer),
+        ("authorization", &key),
+        ("x-forwarded-user", "operator"),
+    ] {
+        let answer = send(&daemon, "GET", "/api/v1/servers", &[shown]).await;
+        check_refusal(&answer, 401, "unauthorized", "does not count here");
+    }
+    // Nor is an operator's key a client's token.
+    let shown = [http::JSON, http::BOTH, ("x-api-key", &*kept_key(&daemon))];
+    let ping = http::send(daemon.address(), "POST", "/mcp/all", &shown, PING).await;
+    assert_eq!(ping.status, 401);
+}
+
+#[tokio::test]
+async fn a_link_logs_one_browser_in() {
+    let daemon = daemon().await;
+    let path = link(&daemon).await;
+    // Whoever looks where a link leads does not use it up.
+    assert_eq!(send(&daemon, "HEAD", &path, &[]).await.status, 401);
+    assert_eq!(send(&daemon, "GET", &path, &[]).await.status, 303);
+    let again = send(&daemon, "GET", &path, &[]).await;
+    assert_eq!((again.status, again.header("set-cookie")), (401, ""));
+    assert!(again.text().contains("`mcpproxy ui`"), "{}", again.text());
+    for path in ["/ui/login", "/ui/login?token=", "/ui/login?token=x&token=y"] {
+        assert_eq!(send(&daemon, "GET", path, &[]).await.status, 401, "{path}");
+    }
+    // An operator with the key gets links, too.
+    let key = kept_key(&daemon);
+    let made = send(&daemon, "POST", "/api/v1/ui/links", &[("x-api-key", &key)]).await;
+    assert_eq!(made.status, 200);
+}
+
+#[tokio::test]
+async fn a_login_is_for_the_page_of_this_address_only() {
+    let daemon = daemon().await;
+    let cookie = logged_in(&daemon).await;
+    let ours = format!("http://{}", daemon.address());
+    let ask = async |method: &str, path: &str, more: &[(&str, &str)]| {
+        let mut headers = vec![("cookie", &*cookie)];
+        headers.extend_from_slice(more);
+        send(&daemon, method, path, &headers).await
+    };
+    assert_eq!(ask("GET", "/api/v1/status", &[]).await.status, 200);
+    let (reload, own) = ("/api/v1/config/reload", ("origin", &*ours));
+    assert_eq!(ask("POST", reload, &[own]).await.status, 200);
+    let from_page = [own, ("sec-fetch-site", "same-origin")];
+    assert_eq!(ask("POST", reload, &from_page).await.status, 200);
+    // Loopback pages of other ports pass the guard, and are the same site to a browser.
+    for foreign in [
+        &[][..],
+        &[("origin", "http://127.0.0.1:1")],
+        &[("origin", "http://localhost:1")],
+        &[own, ("sec-fetch-site", "same-site")],
+        &[own, ("sec-fetch-site", "cross-site")],
+    ] {
+        let refused = ask("POST", reload, foreign).await;
+        check_refusal(&refused, 403, "access_denied", "X-API-Key");
+    }
+    let reading = ask("GET", "/api/v1/status", &[("sec-fetch-site", "same-site")]).await;
+    assert_eq!(reading.status, 403);
+    // A key that is shown decides.
+    let wrong = ask("GET", "/api/v1/status", &[("x-api-key", "wrong")]).await;
+    assert_eq!(wrong.status, 401);
+
+    let out = ask("POST", "/api/v1/ui/logout", &[own]).await;
+    assert_eq!(out.json()["ended"], true);
+    assert!(out.header("set-cookie").contains("Max-Age=0"));
+    let over = ask("GET", "/api/v1/status", &[]).await;
+    check_refusal(&over, 401, "unauthorized", "new login");
+}
+
+#[tokio::test]
+async fn the_guard_stands_before_the_api() {
+    let daemon = daemon().await;
+    let key = kept_key(&daemon);
+    for (header, value) in [("host", "evil.example"), ("origin", "https://evil.example")] {
+        let headers = [("x-api-key", &*key), (header, value)];
+        assert_eq!(status_with(&daemon, &headers).await, 403, "{header}");
+        let path = link(&daemon).await;
+        let login = send(&daemon, "GET", &path, &[(header, value)]).await;
+        assert_eq!(login.status, 403, "{header}");
+    }
+}
+
+#[tokio::test]
+async fn a_login_does_not_outlive_the_daemon_and_a_key_does() {
+    let daemon = daemon().await;
+    let (key, cookie, path) = (
+        kept_key(&daemon),
+        logged_in(&daemon).await,
+        link(&daemon).await,
+    );
+    let pair: (&str, &str) = cookie.split_once('=').expect("a cookie");
+    let value = pair.1.to_owned();
+    let daemon = TestDaemon::start_in(daemon.shutdown().await).await;
+    assert_eq!(kept_key(&daemon), key);
+    let port = daemon.address().port();
+    let cookie = format!("mcpproxy_page_{port}={value}");
+    assert_eq!(status_with(&daemon, &[("cookie", &cookie)]).await, 401);
+    assert_eq!(send(&daemon, "GET", &path, &[]).await.status, 401);
+}
+
+#[tokio::test]
+async fn the_command_prints_a_link_that_works() {
+    let daemon = daemon().await;
+    let home = daemon.home();
+    let run = async |arguments: &[&str]| {
+        let ran = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcpproxy"))
+            .args(arguments)
+            .arg("--config")
+            .arg(home.config_file())
+            .arg("--data-dir")
+            .arg(home.data_dir())
+            .env_remove("DISPLAY")
+            .env_remove("WAYLAND_DISPLAY")
+            .output();
+        let ran = ran.await.expect("the program starts");
+        assert!(ran.status.success(), "{ran:?}");
+        String::from_utf8(ran.stdout).expect("text")
+    };
+    let said: Value = serde_json::from_str(&run(&["ui", "-o", "json"]).await).expect("JSON");
+    for url in [
+        run(&["ui"]).await,
+        run(&["ui", "--print"]).await,
+        said["url"].as_str().expect("a link").to_owned(),
+    ] {
+        let (_, path) = url.trim().split_once("/ui/").expect("a link");
+        let answer = send(&daemon, "GET", &format!("/ui/{path}"), &[]).await;
+        assert_eq!(answer.status, 303, "{url}");
+    }
+}

@@ -1,0 +1,426 @@
+//! REST for operators: what it can do beside what the command line asks of it, and that its document says what there is.
+
+use std::{collections::BTreeSet, fs, io::Write, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::support::{
+    behaviours::*,
+    daemon::TestDaemon,
+    event_stream::EventStream,
+    fake_upstream::{FakeUpstream, Upstream},
+    http::{self, HttpAnswer, Reachable},
+    patience::within,
+    sse::Event,
+};
+
+async fn daemon() -> (Upstream, TestDaemon) {
+    let upstream = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream("up", &upstream)
+        .start()
+        .await;
+    let client = daemon.client("/mcp/all").await;
+    client.wait_for_tool("up__echo").await;
+    (upstream, daemon)
+}
+
+async fn get(daemon: &TestDaemon, path: &str) -> Value {
+    let answer = daemon.rest("GET", path, "").await;
+    assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    answer.json()
+}
+
+async fn post(daemon: &TestDaemon, path: &str, body: &Value) -> HttpAnswer {
+    daemon.rest("POST", path, &body.to_string()).await
+}
+
+/// A stream of events, which begins with one of this kind.
+async fn stream(daemon: &TestDaemon, path: &str, first: &str) -> (EventStream, Value) {
+    let key = fs::read_to_string(daemon.home().data_dir().join("api_key"));
+    let headers = [("x-api-key", &*key.expect("it is there"))];
+    let answer = http::open(daemon.address(), "GET", path, &headers, "").await;
+    assert_eq!(answer.status, 200, "{path}");
+    assert_eq!(answer.header("content-type"), "text/event-stream");
+    let mut stream = EventStream::new(answer);
+    let begun = stream.next().await.expect("a stream begins");
+    assert_eq!(begun.kind, first, "{path}");
+    (stream, data(&begun))
+}
+
+fn data(event: &Event) -> Value {
+    serde_json::from_str(&event.data).expect("events are JSON")
+}
+
+/// Reads on until an event of this kind comes that is meant.
+async fn until(stream: &mut EventStream, kind: &str, is_meant: impl Fn(&Value) -> bool) -> Value {
+    let reading = async {
+        loop {
+            let event = stream.next().await;
+            let event = event.unwrap_or_else(|| panic!("the stream ended before {kind}"));
+            let data = data(&event);
+            if event.kind == kind && is_meant(&data) {
+                return data;
+            }
+        }
+    };
+    within(&format!("an event {kind}"), reading).await
+}
+
+/// Reads on until each of these has come, in whatever order.
+async fn until_all(stream: &mut EventStream, mut wanted: Vec<Wanted<'_>>) {
+    while !wanted.is_empty() {
+        let event = until_any(stream, &wanted).await;
+        let data = data(&event);
+        wanted.retain(|(kind, is_meant)| *kind != event.kind || !is_meant(&data));
+    }
+}
+
+/// A kind of event, and which of them is meant.
+type Wanted<'a> = (&'a str, &'a dyn Fn(&Value) -> bool);
+
+async fn until_any(stream: &mut EventStream, wanted: &[Wanted<'_>]) -> Event {
+    let kinds: Vec<&str> = wanted.iter().map(|(kind, _)| *kind).collect();
+    let reading = async {
+        loop {
+            let event = stream.next().await.expect("the stream goes on");
+            let data = data(&event);
+            let mut wanted = wanted.iter();
+            if wanted.any(|(kind, is_meant)| *kind == event.kind && is_meant(&data)) {
+                return event;
+            }
+        }
+    };
+    within(&format!("one of {kinds:?}"), reading).await
+}
+
+/// Reads a stream to its end.
+async fn to_its_end(mut stream: EventStream) {
+    let reading = async { while stream.next().await.is_some() {} };
+    within("the end of a stream", reading).await;
+}
+
+#[tokio::test]
+async fn one_verb_for_several_servers_says_what_came_of_each() {
+    let (_upstream, daemon) = daemon().await;
+    let body = json!({ "verb": "disable", "servers": ["up", "absent"] });
+    let answer = post(&daemon, "/api/v1/changes", &body).await.json();
+    let changes = answer["changes"].as_array().expect("a list");
+    assert_eq!(changes[0]["server"]["enabled"], false, "{answer}");
+    assert_eq!(changes[1]["name"], "absent", "{answer}");
+    assert_eq!(changes[1]["code"], "unknown_server", "{answer}");
+    for wrong in [
+        json!({ "verb": "explode", "servers": ["up"] }),
+        json!({ "verb": "disable", "servers": [] }),
+        json!({ "verb": "disable" }),
+        json!({ "verb": "disable", "servers": ["up"], "force": true }),
+    ] {
+        let answer = post(&daemon, "/api/v1/changes", &wrong).await;
+        assert_eq!(answer.status, 400, "{wrong}");
+        assert_eq!(answer.json()["code"], "invalid_arguments");
+    }
+}
+
+#[tokio::test]
+async fn access_is_explained_without_a_call() {
+    let settings = json!({ "serverAuth": {
+        "provider": "bearer",
+        "bearer": { "tokens": { "0123456789abcdef-ada": "ada" } },
+        "acl": { "default": "deny", "rules": [
+            { "subjects": ["ada"], "tools": ["up:*"], "policy": "allow" },
+        ] },
+    } });
+    let daemon = TestDaemon::builder()
+        .config(settings)
+        .entry("up", json!({ "command": "nothing-here", "enabled": false }))
+        .start()
+        .await;
+    let ask = async |subject: &str| {
+        let question = json!({ "subject": subject, "server": "up", "name": "echo" });
+        post(&daemon, "/api/v1/access/check", &question)
+            .await
+            .json()
+    };
+    let bob = ask("bob").await;
+    assert_eq!(
+        (&bob["allowed"], &bob["kind"]),
+        (&json!(false), &json!("tool"))
+    );
+    let ada = ask("ada").await;
+    assert!(ada["reason"].is_string(), "{ada}");
+    let built_in = json!({ "subject": "ada", "kind": "built_in", "name": "retrieve_tools" });
+    let verdict = post(&daemon, "/api/v1/access/check", &built_in).await;
+    assert_eq!(verdict.status, 200, "{}", verdict.text());
+    let wrong = post(
+        &daemon,
+        "/api/v1/access/check",
+        &json!({ "subject": "ada" }),
+    )
+    .await;
+    assert_eq!(wrong.status, 400);
+}
+
+#[tokio::test]
+async fn the_configuration_is_shown_and_checked_without_its_secrets() {
+    let settings = json!({ "api_key": "a-s3cret-of-mine", "top_k": 3, "no_such_key": 1 });
+    let env = json!({ "GITHUB_TOKEN": "a-s3cret-of-theirs", "LANG": "C" });
+    let entry = json!({ "command": "nothing-here", "enabled": false, "env": env });
+    let daemon = TestDaemon::builder()
+        .config(settings)
+        .entry("up", entry)
+        .start()
+        .await;
+    let shown = get(&daemon, "/api/v1/config").await;
+    assert!(!shown.to_string().contains("s3cret"), "{shown}");
+    assert_eq!(shown["exists"], true);
+    assert_eq!(shown["settings"]["top_k"], 3);
+    assert_eq!(shown["settings"]["api_key"], "***");
+    let entry = &shown["settings"]["mcpServers"]["up"];
+    assert_eq!(entry["command"], "nothing-here");
+    assert_eq!(entry["env"]["LANG"], "C");
+    let checked = get(&daemon, "/api/v1/config/check").await;
+    assert_eq!(checked["ok"], true, "{checked}");
+    let warnings = checked["warnings"].to_string();
+    assert!(warnings.contains("no_such_key"), "{checked}");
+    let schema = get(&daemon, "/api/v1/config/schema").await;
+    assert!(schema["properties"]["mcpServers"].is_object());
+    daemon.home().write_config("{ \"listen\": ");
+    let broken = daemon.rest("GET", "/api/v1/config", "").await;
+    assert_eq!(broken.status, 500, "{}", broken.text());
+    assert_eq!(broken.json()["code"], "config_unusable");
+    assert_eq!(get(&daemon, "/api/v1/config/check").await["ok"], false);
+}
+
+#[tokio::test]
+async fn secrets_come_in_and_do_not_leave() {
+    let settings = json!({ "keyring": "file" });
+    let env = json!({ "KEY": "${keyring:team/github}" });
+    let entry = json!({ "command": "nothing-here", "enabled": false, "env": env });
+    let daemon = TestDaemon::builder()
+        .config(settings)
+        .entry("up", entry)
+        .start()
+        .await;
+    let list = async || get(&daemon, "/api/v1/secrets").await;
+    let before = list().await;
+    assert_eq!(before["secrets"][0]["name"], "team/github", "{before}");
+    assert_eq!(before["secrets"][0]["stored_in"], Value::Null, "{before}");
+    let path = "/api/v1/secrets/team%2Fgithub";
+    let set = daemon
+        .rest("PUT", path, r#"{"value":"the-s3cret-itself"}"#)
+        .await;
+    assert_eq!(set.status, 200, "{}", set.text());
+    assert!(!set.text().contains("s3cret-itself"));
+    let after = list().await;
+    assert!(after["secrets"][0]["stored_in"].is_string(), "{after}");
+    assert!(
+        after["secrets"][0]["used_by"].to_string().contains("up"),
+        "{after}"
+    );
+    assert!(!after.to_string().contains("s3cret-itself"));
+    for (path, body) in [
+        (path, r#"{"value":""}"#),
+        (path, r#"{"value":"s3cret-itself","more":1}"#),
+        (path, r#"["s3cret-itself"]"#),
+        ("/api/v1/secrets/a%20b", r#"{"value":"s3cret-itself"}"#),
+    ] {
+        let wrong = daemon.rest("PUT", path, body).await;
+        assert_eq!(wrong.status, 400, "{path} {body}");
+        assert!(!wrong.text().contains("s3cret-itself"), "{}", wrong.text());
+    }
+    assert_eq!(daemon.rest("DELETE", path, "").await.status, 200);
+    let gone = daemon.rest("DELETE", path, "").await;
+    assert_eq!(
+        (gone.status, &gone.json()["code"]),
+        (404, &json!("unknown_secret"))
+    );
+}
+
+#[tokio::test]
+async fn a_stream_tells_of_servers_lists_settings_and_records() {
+    let (_upstream, daemon) = daemon().await;
+    let (mut events, open) = stream(&daemon, "/api/v1/events", "open").await;
+    assert_eq!(open["version"], env!("CARGO_PKG_VERSION"));
+    let disable = json!({ "verb": "disable", "servers": ["up"] });
+    assert_eq!(post(&daemon, "/api/v1/changes", &disable).await.status, 200);
+    let is_off = |row: &Value| row["name"] == "up" && row["enabled"] == false;
+    let is_change = |record: &Value| record["kind"] == "change" && record["server"] == "up";
+    let is_any = |_: &Value| true;
+    let wanted: [Wanted<'_>; 3] = [
+        ("config", &is_any),
+        ("server", &is_off),
+        ("record", &is_change),
+    ];
+    until_all(&mut events, wanted.to_vec()).await;
+    assert_eq!(
+        daemon.rest("DELETE", "/api/v1/servers/up", "").await.status,
+        200
+    );
+    until(&mut events, "removed", |gone| gone["name"] == "up").await;
+    tokio::join!(daemon.shutdown(), to_its_end(events));
+}
+
+#[tokio::test]
+async fn records_that_fit_are_told_as_they_come() {
+    let (_upstream, daemon) = daemon().await;
+    let path = "/api/v1/activity/stream?kind=call&tool=echo";
+    let (mut calls, open) = stream(&daemon, path, "open").await;
+    let after = open["after"].as_u64().expect("a number");
+    let call = json!({ "variant": "write", "name": "up:echo", "args": { "n": 1 } });
+    for _ in 0..3 {
+        assert_eq!(post(&daemon, "/api/v1/call", &call).await.status, 200);
+    }
+    let mut last = after;
+    for _ in 0..3 {
+        let record = until(&mut calls, "record", |_| true).await;
+        assert_eq!(
+            (&record["kind"], &record["tool"]),
+            (&json!("call"), &json!("echo"))
+        );
+        let id = record["id"].as_u64().expect("a number");
+        assert!(id > last, "in order, and once");
+        last = id;
+    }
+    // Whoever comes back goes on where it was.
+    let path = format!("{path}&after={after}");
+    let (mut again, _) = stream(&daemon, &path, "open").await;
+    let first = until(&mut again, "record", |_| true).await;
+    assert!(
+        first["id"]
+            .as_u64()
+            .is_some_and(|id| id > after && id < last)
+    );
+    for wrong in ["cursor=1", "colour=red", "kind=nonsense"] {
+        let path = format!("/api/v1/activity/stream?{wrong}");
+        assert_eq!(daemon.rest("GET", &path, "").await.status, 400, "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn the_log_of_a_server_is_followed() {
+    let (_upstream, daemon) = daemon().await;
+    let log = get(&daemon, "/api/v1/servers/up").await["log_file"].clone();
+    let log = Path::new(log.as_str().expect("it is a process")).to_owned();
+    let path = "/api/v1/servers/up/logs/stream?lines=1";
+    let (mut lines, _) = stream(&daemon, path, "lines").await;
+    let append = |text: &str| {
+        fs::create_dir_all(log.parent().expect("a folder")).expect("ours");
+        let file = fs::File::options().create(true).append(true).open(&log);
+        file.expect("ours")
+            .write_all(text.as_bytes())
+            .expect("ours");
+    };
+    append("first of these\nsecond of ");
+    let told = until(&mut lines, "lines", |_| true).await;
+    assert_eq!(told["lines"], json!(["first of these"]));
+    append("these\n");
+    let told = until(&mut lines, "lines", |_| true).await;
+    assert_eq!(told["lines"], json!(["second of these"]));
+    let absent = daemon
+        .rest("GET", "/api/v1/servers/no/logs/stream", "")
+        .await;
+    assert_eq!(absent.status, 404);
+    // This one runs in the foreground, and its log is nowhere.
+    for path in ["/api/v1/logs", "/api/v1/logs/stream"] {
+        let none = daemon.rest("GET", path, "").await;
+        assert_eq!(
+            (none.status, &none.json()["code"]),
+            (404, &json!("no_log")),
+            "{path}"
+        );
+    }
+    assert_eq!(
+        daemon.rest("DELETE", "/api/v1/servers/up", "").await.status,
+        200
+    );
+    until(&mut lines, "end", |_| true).await;
+    assert!(lines.next().await.is_none());
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_the_login_or_the_key_of_its_reader() {
+    let (_upstream, daemon) = daemon().await;
+    let link = post(&daemon, "/api/v1/ui/links", &json!({})).await.json();
+    let link = link["url"].as_str().expect("a link").to_owned();
+    let (_, token) = link.split_once("token=").expect("a token");
+    let (host, path) = (daemon.address(), format!("/ui/login?token={token}"));
+    let login = http::send(host, "GET", &path, &[], "").await;
+    let cookie = login.header("set-cookie").split(';').next();
+    let cookie = ("cookie", cookie.expect("a cookie"));
+    let answer = http::open(host, "GET", "/api/v1/events", &[cookie], "").await;
+    let mut page = EventStream::new(answer);
+    assert_eq!(page.next().await.expect("it begins").kind, "open");
+    let (program, _) = stream(&daemon, "/api/v1/events", "open").await;
+    let origin = format!("http://{host}");
+    let headers = [cookie, ("origin", &*origin)];
+    let out = http::send(host, "POST", "/api/v1/ui/logout", &headers, "").await;
+    assert_eq!(out.status, 200, "{}", out.text());
+    to_its_end(page).await;
+    let file = daemon.home().config_file();
+    let text = fs::read_to_string(file).expect("ours");
+    let text = text.replacen('{', r#"{"api_key": "another-key-than-the-kept","#, 1);
+    daemon.home().write_config(&text);
+    to_its_end(program).await;
+}
+
+#[tokio::test]
+async fn the_document_says_every_route_and_needs_no_key() {
+    let (_upstream, daemon) = daemon().await;
+    let answer = daemon.get("/api/v1/openapi.json").await;
+    assert_eq!(answer.status, 200);
+    let document = answer.json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let paths = document["paths"].as_object().expect("an object");
+    // Whatever the sources serve below it.
+    let served = routes_in(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/api"));
+    let said: BTreeSet<String> = paths.keys().cloned().collect();
+    let missing: Vec<_> = served.difference(&said).collect();
+    assert!(missing.is_empty(), "not in the document: {missing:?}");
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rest.md"));
+    let page = page.expect("it is there");
+    for (path, methods) in paths {
+        for (method, operation) in methods.as_object().expect("an object") {
+            let method = method.to_uppercase();
+            let row = format!("`{method} {path}");
+            assert!(page.contains(&row), "docs/rest.md lacks {row}");
+            let statuses = operation["responses"].as_object().expect("an object");
+            for status in ["200", "400", "401", "500"] {
+                assert!(statuses.contains_key(status), "{method} {path}: {status}");
+            }
+        }
+    }
+    // What there is not is said in the same form as every failure.
+    let key = fs::read_to_string(daemon.home().data_dir().join("api_key")).expect("ours");
+    let key = [("x-api-key", &*key)];
+    for (method, path, status, code) in [
+        ("GET", "/api/v1/nothing", 404, "unknown_path"),
+        ("PUT", "/api/v1/servers", 405, "method_not_allowed"),
+    ] {
+        let answer = http::send(daemon.address(), method, path, &key, "").await;
+        assert_eq!(
+            (answer.status, &answer.json()["code"]),
+            (status, &json!(code))
+        );
+        assert_eq!(
+            answer.header("allow").contains("POST"),
+            status == 405,
+            "{path}"
+        );
+    }
+}
+
+/// The paths that stand in the sources of a folder.
+fn routes_in(folder: &Path) -> BTreeSet<String> {
+    let files = fs::read_dir(folder).expect("it is there");
+    let texts = files.map(|file| fs::read_to_string(file.expect("a file").path()));
+    let mut found = BTreeSet::new();
+    for text in texts {
+        let text = text.expect("it can be read");
+        let own = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let paths = own.split("\"/api/v1/").skip(1);
+        let paths = paths.filter_map(|rest| rest.split_once('"'));
+        found.extend(paths.map(|(path, _)| format!("/api/v1/{path}")));
+    }
+    assert!(found.len() > 30, "{found:?}");
+    found
+}

@@ -1,0 +1,197 @@
+// Changing things: approving what is held, adding, editing and removing servers, signing in.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { rmSync, writeFileSync } from "node:fs";
+import { agentCalls, endBrowser, eventually, isSound, visitor, world } from "../world.mjs";
+
+let here;
+before(async () => {
+  here = await world();
+  await here.settled();
+});
+after(async () => {
+  await endBrowser();
+  await here.end();
+});
+
+const held = async (name) => (await here.rest("GET", `/servers/${name}`)).server.held ?? 0;
+
+test("a changed tool is compared and approved, and only as it was shown", async () => {
+  writeFileSync(here.marker, "");
+  await here.rest("POST", "/servers/bookings/restart");
+  assert.equal(await held("bookings"), 1);
+  const { page, go, close } = await visitor(here, { expected: [/status of 409/, /status of 4\d\d/] });
+  await go("/ui/review/bookings");
+  await page.getByText(/What matters:.*no longer calls itself destructive/).waitFor();
+  assert.match(await page.locator(".diff ins", { hasText: "tell the guests" }).innerText(), /and tell the guests/);
+  // It changes back and forth while somebody reads: what was shown cannot be approved any more.
+  rmSync(here.marker);
+  await here.rest("POST", "/servers/bookings/restart");
+  writeFileSync(here.marker, "");
+  const { seen } = await here.rest("GET", "/servers/bookings/inspect");
+  await assert.rejects(here.rest("POST", "/servers/bookings/approve", { seen: "0000000000000000", names: ["cancel_all"] }));
+  assert.ok(seen);
+  await page.getByText("It lists something else by now.").waitFor();
+  await page.getByRole("button", { name: "Approve this definition" }).click();
+  await page.locator(".note.err").first().waitFor();
+  await here.rest("POST", "/servers/bookings/restart");
+  await page.getByRole("button", { name: "Show what it lists now" }).first().click();
+  await eventually("the notice to go", async () => (await page.getByText("It lists something else by now.").count()) === 0);
+  await page.getByRole("button", { name: "Approve this definition" }).click();
+  await page.getByText("Approved cancel_all").waitFor();
+  assert.equal(await held("bookings"), 0);
+  await close();
+});
+
+test("a quarantined server is approved in spite of findings, which are shown with their evidence", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/");
+  await page.getByRole("link", { name: "Review", exact: true }).last().click();
+  await go("/ui/review/clipper");
+  await page.getByRole("heading", { name: /\d+ findings/ }).waitFor();
+  assert.ok((await page.locator(".sev.high").count()) >= 3);
+  assert.ok((await page.locator(".esc", { hasText: "U+200B" }).count()) >= 2);
+  await page.getByRole("group", { name: /in spite of \d+ dangerous findings/ }).getByRole("button", { name: "Approve anyway" }).click();
+  await page.getByText("Approved clipper").waitFor();
+  const { server } = await here.rest("GET", "/servers/clipper");
+  assert.equal(server.quarantined, false);
+  await close();
+});
+
+test("a server is added by keyboard, with every mistake named beside its field", async () => {
+  const { page, go, title, close } = await visitor(here);
+  await go("/ui/add");
+  await page.getByRole("button", { name: "Add server" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("2 things to correct: Name, Command").waitFor();
+  await page.keyboard.type("team wiki");
+  await page.keyboard.press("Tab");
+  await page.getByRole("button", { name: "Use team-wiki" }).click();
+  await page.getByRole("textbox", { name: "Command" }).fill(here.server("bookings").command);
+  await page.getByLabel(/^Arguments/).fill(here.server("bookings").args.join("\n"));
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.keyboard.type("WIKI_TOKEN");
+  await page.getByLabel("Value of WIKI_TOKEN").fill("wk_live_4f8");
+  await page.getByText("WIKI_TOKEN looks like a secret: it is stored in the keyring").waitFor();
+  const preview = page.getByRole("region", { name: "The new entry" });
+  assert.match(await preview.innerText(), /"team-wiki": \{/);
+  assert.match(await preview.innerText(), /"WIKI_TOKEN": "\$\{keyring:team-wiki-wiki-token\}"/);
+  await page.getByRole("button", { name: "Keep it in the file" }).click();
+  assert.match(await preview.innerText(), /wk_live_4f8/);
+  await page.getByRole("button", { name: "Store it in the keyring" }).click();
+  await page.getByRole("button", { name: "Add server" }).click();
+  await title("team-wiki");
+  await page.locator(".tags").getByText(/Ready|Connecting|Disconnected/).waitFor();
+  assert.match(here.text(), /\/\/ comments stay/);
+  assert.match(here.text(), /keyring:team-wiki-wiki-token/);
+  assert.doesNotMatch(here.text(), /wk_live/);
+  const { secrets } = await here.rest("GET", "/secrets");
+  assert.ok(secrets.some(({ name }) => name === "team-wiki-wiki-token"));
+  await close();
+});
+
+test("a server with a URL, headers and a login of its own", async () => {
+  const { page, go, title, close } = await visitor(here);
+  await go("/ui/add");
+  await page.getByText("a URL", { exact: true }).click();
+  await page.getByLabel("Name", { exact: true }).fill("remote");
+  await page.getByRole("textbox", { name: "URL" }).fill("example.com/mcp");
+  await page.getByRole("button", { name: "Add server" }).click();
+  await page.getByText("This is no address").waitFor();
+  await page.getByRole("textbox", { name: "URL" }).fill("http://127.0.0.1:9/mcp");
+  await page.getByRole("button", { name: "Add a header" }).click();
+  await page.keyboard.type("X-Team");
+  await page.getByLabel("Value of X-Team").fill("a");
+  await page.getByText("most servers need none of it").click();
+  await page.getByLabel(/^Client id/).fill("page");
+  await page.getByLabel(/^Scopes/).fill("read write");
+  await page.getByText("Quarantine it").click();
+  const preview = await page.getByRole("region", { name: "The new entry" }).innerText();
+  assert.match(preview, /"oauth": \{\s+"client_id": "page",\s+"scopes": \[\s+"read",\s+"write"/);
+  await page.getByRole("button", { name: "Add server" }).click();
+  await title(/waits? for you/);
+  const { entry } = await here.rest("GET", "/servers/remote");
+  assert.deepEqual([entry.url, entry.quarantined], ["http://127.0.0.1:9/mcp", true]);
+  await close();
+});
+
+test("an edit shows its difference before it is saved, and keeps secrets", async () => {
+  const { page, go, title, close } = await visitor(here, { expected: [/status of 400/] });
+  await go("/ui/servers/bookings/edit");
+  await page.getByText("Nothing is changed yet.").waitFor();
+  assert.equal(await page.getByLabel("Value of API_TOKEN").inputValue(), "***");
+  await page.getByRole("button", { name: "Remove LOG" }).click();
+  await page.getByText(/^Timing, working folder/).click();
+  await page.getByLabel(/^A call may be silent/).fill("soon");
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByText("A duration such as 30s").waitFor();
+  await page.getByLabel(/^A call may be silent/).fill("30s");
+  await page.getByRole("button", { name: "Show the change" }).click();
+  const diff = page.getByRole("table", { name: "The entry before and after" });
+  await diff.getByText("call_tool_timeout").waitFor();
+  assert.match(await diff.locator(".del").first().innerText(), /LOG/);
+  await page.getByRole("button", { name: "Save 2 changes" }).click();
+  await title("bookings");
+  assert.match(here.text(), /"API_TOKEN": "sk-live-/);
+  assert.match(here.text(), /"call_tool_timeout": "30s"/);
+  assert.doesNotMatch(here.text(), /"LOG"/);
+  // The same as JSON.
+  await go("/ui/servers/bookings/edit");
+  await page.getByRole("button", { name: "Edit as JSON" }).click();
+  const area = page.getByLabel("Entry as JSON");
+  const entry = JSON.parse(await area.inputValue());
+  await area.fill(JSON.stringify({ ...entry, call_tool_timeout: "never ever" }));
+  await page.getByRole("button", { name: "Show the change" }).click();
+  await page.getByRole("button", { name: "Save 1 change" }).click();
+  await page.locator(".note.err").waitFor();
+  await close();
+});
+
+test("a server is quarantined and removed, each after a question", async () => {
+  const { page, go, title, close } = await visitor(here);
+  await go("/ui/servers/team-wiki");
+  await page.getByRole("button", { name: "Quarantine" }).click();
+  await page.getByRole("button", { name: "Quarantine team-wiki" }).click();
+  await page.locator(".tags").getByText("Quarantined").waitFor();
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: "Keep" }).click();
+  await page.getByRole("button", { name: "Remove" }).click();
+  await page.getByRole("button", { name: "Remove team-wiki" }).click();
+  await title(/servers/);
+  assert.doesNotMatch(here.text(), /team-wiki/);
+  await close();
+});
+
+test("what an agent added is listed only when a person asks for it, and what it changed is compared", async () => {
+  await agentCalls(here, "upstream_servers", { operation: "add", name: "from-agent", ...here.server("bookings") });
+  const who = await visitor(here);
+  const { page, go, title, close } = who;
+  await go("/ui/review/from-agent");
+  await page.getByText("An agent added this server.").waitFor();
+  await page.getByText("What it offers is not known.").waitFor();
+  await page.getByRole("button", { name: "List its tools" }).click();
+  await page.getByText("create_booking").first().waitFor();
+  await isSound(who, "an agent's server");
+  await page.getByRole("button", { name: "Approve from-agent" }).click();
+  await page.getByText("Approved from-agent").waitFor();
+  await agentCalls(here, "upstream_servers", { operation: "patch", name: "from-agent", args: [...here.server("bookings").args, "more"] });
+  await go("/ui/review/from-agent");
+  const diff = page.getByRole("table", { name: "The entry before and after an agent changed it" });
+  assert.match(await diff.innerText(), /more/);
+  await isSound(who, "an agent's change");
+  await go("/ui/");
+  await title(/servers/);
+  await close();
+});
+
+test("a person signs in to a server, and the page sees it", async () => {
+  const { page, context, go, close } = await visitor(here, { expected: [/another host/] });
+  await go("/ui/servers/tickets/login");
+  await page.getByText(/Waiting for you there/).waitFor();
+  const [opened] = await Promise.all([context.waitForEvent("page"), page.getByRole("link", { name: /^Open 127/ }).click()]);
+  await opened.waitForLoadState();
+  await page.getByText("You are signed in.").waitFor();
+  await page.getByRole("link", { name: "Open tickets" }).click();
+  await page.locator(".tags").getByText("Ready").waitFor();
+  await close();
+});

@@ -1,0 +1,134 @@
+// Looking: the servers, a search, a tool, a server, the activity, the settings. With the mouse and with the keyboard alone.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { agentCalls, endBrowser, eventually, visitor, world } from "../world.mjs";
+
+let here;
+before(async () => {
+  here = await world();
+  await here.settled();
+});
+after(async () => {
+  await endBrowser();
+  await here.end();
+});
+
+test("the overview says of each server how it is, why, and what to do", async () => {
+  const { page, title, close } = await visitor(here);
+  await title(/6 servers, 4 need you/);
+  const row = (name) => page.locator("tr", { has: page.getByRole("link", { name, exact: true }) });
+  await row("broken").getByText("Error").waitFor();
+  assert.match(await row("broken").innerText(), /exit code 1.*Next:.*mcpproxy upstream logs broken/s);
+  assert.match(await row("tickets").innerText(), /Authenticating.*asks for a login.*Sign in/s);
+  assert.match(await row("clipper").innerText(), /Quarantined.*Next: review it/s);
+  assert.match(await row("crm").innerText(), /Disabled/);
+  assert.equal(await page.locator("#waiting").innerText().then((text) => text[0]), "2");
+  await page.getByRole("link", { name: /^Need you/ }).click();
+  await page.waitForURL(/state=you/);
+  assert.equal(await row("bookings").count(), 0);
+  await page.goBack();
+  await row("bookings").waitFor();
+  await row("broken").getByRole("link", { name: "Open log" }).click();
+  await page.getByRole("log").getByText("ModuleNotFoundError").first().waitFor();
+  await close();
+});
+
+test("by keyboard alone one finds a tool, reads why, and opens it", async () => {
+  const { page, title, close } = await visitor(here);
+  await title(/servers/);
+  await page.keyboard.press("/");
+  await page.keyboard.type("book a room");
+  await page.keyboard.press("Enter");
+  await title("What an agent gets");
+  const first = page.locator("li.hit").first();
+  assert.match(await first.innerText(), /bookings:/);
+  assert.match(await first.innerText(), /room.*name \d\.\d\d/s);
+  assert.match(await page.locator(".budget").innerText(), /this answer\s+[\d,]+ tokens\s+all \d+ tools\s+[\d,]+ tokens/);
+  // The shares of the words add up to the score.
+  const { tools } = await here.rest("GET", "/tools?q=book%20a%20room&explain=true");
+  for (const tool of tools) {
+    const sum = tool.why.words.flatMap((word) => [word.name, word.description, word.parameters, word.server]).reduce((a, b) => a + b, 0);
+    assert.ok(Math.abs(sum - tool.score) < 0.002, `${tool.name}: ${sum} and ${tool.score}`);
+  }
+  await page.locator("main").focus();
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/ui\/tools\/bookings/);
+  await page.getByRole("heading", { name: "Try it" }).waitFor();
+  for (const [key, heading] of [["s", /servers/], ["r", /waits? for you/], ["a", "Activity"], ["n", "Add a server"], ["t", "What an agent gets"]]) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await title(heading);
+  }
+  await page.keyboard.press("?");
+  await page.getByRole("dialog", { name: "Keyboard" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  await close();
+});
+
+test("a search that finds nothing says so and offers a way out", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/tools?q=teleport+unicorns");
+  await page.getByText("No tool matches “teleport unicorns”.").waitFor();
+  await page.getByRole("button", { name: "Try “unicorns”" }).click();
+  await page.waitForURL(/q=unicorns/);
+  await page.getByRole("link", { name: "All tools" }).click();
+  await page.getByRole("heading", { name: /\d+ tools/ }).waitFor();
+  await close();
+});
+
+test("a server's page shows its log as it grows, its tools and its entry", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/servers/bookings");
+  const log = page.getByRole("log");
+  await log.getByText("bookings begins").first().waitFor();
+  await here.rest("POST", "/call", { name: "bookings:find_rooms", variant: "read", args: {} });
+  await log.getByText("find_rooms called").first().waitFor();
+  await page.getByRole("link", { name: "create_booking" }).waitFor();
+  const entry = await page.getByRole("region", { name: "Entry" }).innerText();
+  assert.match(entry, /"API_TOKEN": "\*\*\*"/);
+  await page.getByRole("button", { name: "Restart" }).click();
+  await page.locator(".tags").getByText("Ready").waitFor();
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.locator(".tags").getByText("Disabled").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Disable" }).waitFor();
+  await close();
+});
+
+test("activity comes by itself, is filtered by the address, and a record opens beside the list", async () => {
+  await here.rest("POST", "/call", { name: "bookings:fail", variant: "read", args: {} });
+  const { page, go, close } = await visitor(here);
+  await go("/ui/activity");
+  await page.getByRole("link", { name: "bookings:fail" }).first().click();
+  await page.waitForURL(/\/ui\/activity\/\d+/);
+  const drawer = page.getByRole("complementary");
+  await drawer.getByText("tool error").waitFor();
+  // With a record open new rows wait until they are asked for.
+  await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args_json: "{\"seats\":3}" });
+  await page.getByRole("button", { name: /new rows?, show/ }).waitFor();
+  await page.locator("main").focus();
+  await page.keyboard.press(".");
+  await page.locator("td", { hasText: "claude-code" }).first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.waitForURL(/\/ui\/activity$/);
+  await page.locator("label", { hasText: "Result" }).locator("select").selectOption("tool_error");
+  await page.waitForURL(/result=tool_error/);
+  await eventually("only errors", async () => (await page.locator("tbody tr").count()) > 0 && !(await page.locator("tbody").innerText()).includes("find_rooms"));
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("link", { name: "Export these" }).click()]);
+  assert.equal(download.suggestedFilename(), "activity.jsonl");
+  await close();
+});
+
+test("the settings say what is in force", async () => {
+  const { page, go, close } = await visitor(here);
+  await go("/ui/settings");
+  await page.getByText("mcp_config.json").first().waitFor();
+  await page.getByText("retrieve_tools").first().waitFor();
+  await page.getByText("command line").first().waitFor();
+  await page.getByLabel("Tool as SERVER:TOOL").fill("bookings:find_rooms");
+  await page.keyboard.press("Enter");
+  await page.getByRole("form", { name: "Check access" }).getByText("Yes", { exact: true }).waitFor();
+  await close();
+});

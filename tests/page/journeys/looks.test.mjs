@@ -1,0 +1,73 @@
+// Every page in both themes and on a phone: no violation of WCAG level AA, nothing wider than the window, no secret; and its picture.
+import { after, before, test } from "node:test";
+import { writeFileSync } from "node:fs";
+import { agentCalls, endBrowser, isSound, shot, visitor, world } from "../world.mjs";
+
+let here;
+let record;
+before(async () => {
+  here = await world({ more: { tool_limits: 3 } });
+  await here.settled();
+  writeFileSync(here.marker, "");
+  await here.rest("POST", "/servers/bookings/restart");
+  await agentCalls(here, "retrieve_tools", { query: "open tickets assigned to me" });
+  await agentCalls(here, "call_tool_read", { name: "bookings:find_rooms", args_json: "{\"seats\":3}" });
+  await agentCalls(here, "call_tool_read", { name: "bookings:fail", args_json: "{}" }, "codex");
+  await agentCalls(here, "call_tool_destructive", { name: "bookings:cancel_all", args_json: "{\"date\":\"x\"}" }, "codex");
+  await agentCalls(here, "call_tool_write", { name: "bookings:create_booking", args_json: "{\"title\":\"Plan\",\"when\":{\"date\":\"2026-11-22\"}}" });
+  const { records } = await here.rest("GET", "/activity?outcome=refused&limit=1");
+  record = records[0].id;
+});
+after(async () => {
+  await endBrowser();
+  await here.end();
+});
+
+const PAGES = () => ({
+  overview: ["/ui/"],
+  server: ["/ui/servers/bookings"],
+  search: ["/ui/tools?q=book+a+room"],
+  tools: ["/ui/tools"],
+  tool: ["/ui/tools/bookings:create_booking"],
+  result: ["/ui/tools/bookings:floor_plan", async (page) => {
+    await page.getByRole("button", { name: "Call as read" }).click();
+    await page.getByRole("img").first().waitFor();
+  }],
+  add: ["/ui/add", async (page) => {
+    await page.getByLabel("Name", { exact: true }).fill("team wiki");
+    await page.getByRole("textbox", { name: "Command" }).fill("npx");
+    await page.getByLabel(/^Arguments/).fill("-y\n@acme/wiki-mcp@3.2.0\n--space=ENG");
+  }],
+  "add-url": ["/ui/add", async (page) => {
+    await page.getByText("a URL", { exact: true }).click();
+    await page.getByText("most servers need none of it").click();
+    await page.getByRole("button", { name: "Add a header" }).click();
+  }],
+  edit: ["/ui/servers/bookings/edit", async (page) => {
+    await page.getByRole("button", { name: "Remove LOG" }).click();
+    await page.getByRole("button", { name: "Show the change" }).click();
+    await page.getByRole("button", { name: /^Save/ }).waitFor();
+  }],
+  login: ["/ui/servers/tickets/login"],
+  review: ["/ui/review/clipper"],
+  "review-changed": ["/ui/review/bookings"],
+  activity: ["/ui/activity"],
+  "activity-call": [`/ui/activity/${record}`],
+  settings: ["/ui/settings"],
+});
+
+for (const looks of [{ theme: "light" }, { theme: "dark" }, { width: 390 }]) {
+  test(`every page, ${looks.width ? "390 pixels wide" : looks.theme}`, async () => {
+    const who = await visitor(here, looks);
+    await who.title(/servers/);
+    for (const [name, [path, act]] of Object.entries(PAGES())) {
+      await who.go(path);
+      await act?.(who.page);
+      await isSound(who, `${name} ${JSON.stringify(looks)}`);
+      await shot(who, name);
+    }
+    await who.page.keyboard.press("?");
+    await isSound(who, "the keys");
+    await who.close();
+  });
+}

@@ -1,0 +1,100 @@
+// States that no other journey sees: nothing configured, signed out, the daemon gone, a broken file, many servers.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { agentCalls, endBrowser, eventually, isSound, shot, visitor, world } from "../world.mjs";
+
+after(endBrowser);
+
+test("with nothing configured the page says how to begin, and sees the first call", async () => {
+  const here = await world({ entries: () => ({}) });
+  for (const looks of [{}, { theme: "dark" }, { width: 390 }]) {
+    const who = await visitor(here, looks);
+    await who.title("mcpproxy is running and has no servers yet");
+    await isSound(who, "first run");
+    await shot(who, "first-run");
+    await who.close();
+  }
+  const { page, title, close } = await visitor(here);
+  await title("mcpproxy is running and has no servers yet");
+  await page.getByText("Waiting for a client to ask for tools.").waitFor();
+  await agentCalls(here, "retrieve_tools", { query: "anything" });
+  await page.getByText("by claude-code").waitFor();
+  await page.getByRole("link", { name: "Add a server" }).click();
+  await title("Add a server");
+  await close();
+  await here.end();
+});
+
+test("who is not logged in is told how to be", async () => {
+  const here = await world({ entries: () => ({}) });
+  for (const looks of [{}, { theme: "dark" }, { width: 390 }]) {
+    const who = await visitor(here, { ...looks, login: false, expected: [/status of 401/] });
+    await who.title("This page is not logged in");
+    assert.match(await who.page.locator("main").innerText(), /mcpproxy ui/);
+    await isSound(who, "signed out");
+    await shot(who, "signed-out");
+    await who.close();
+  }
+  // A login that ends while the page is open.
+  const { page, context, title, close } = await visitor(here, { expected: [/status of 401/] });
+  await title(/no servers yet/);
+  await context.clearCookies();
+  await title("This page is not logged in");
+  assert.equal(page.url(), `${here.base}/ui/`);
+  await close();
+  await here.end();
+});
+
+test("a daemon that goes is missed, and found again", async () => {
+  const here = await world();
+  const expected = [/ERR_CONNECTION_REFUSED/, /ERR_EMPTY_RESPONSE/, /ERR_INCOMPLETE_CHUNKED/, /ERR_CONNECTION_RESET/, /status of 401/];
+  const who = await visitor(here, { expected });
+  await who.title(/servers/);
+  await here.stop();
+  await who.page.getByText("The daemon does not answer.").waitFor();
+  await who.page.locator("#live", { hasText: "Lost" }).waitFor();
+  await isSound(who, "gone");
+  await shot(who, "gone");
+  await here.start(here.port);
+  await eventually("the daemon again", async () => (await who.page.locator("#live", { hasText: "Live" }).count()) || (await who.page.getByText("This page is not logged in").count()));
+  await who.close();
+  await here.end();
+});
+
+test("a file that cannot be read is named while the last good one holds", async () => {
+  const here = await world();
+  const { page, title, close } = await visitor(here);
+  await title(/servers/);
+  here.write("nothing");
+  await page.getByText("The configuration file is not in force as it stands.").waitFor();
+  await close();
+  await here.end();
+});
+
+test("sixty servers have a filter", async () => {
+  const entries = () => Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`server-${i}`, { url: `http://127.0.0.1:9/${i}`, enabled: false }]));
+  const here = await world({ entries });
+  const who = await visitor(here, { width: 390 });
+  const { page, title, close } = who;
+  await title(/60 servers/);
+  await page.getByLabel("Filter servers by name").fill("server-42");
+  await eventually("one row", async () => (await page.locator("[data-row]").count()) === 1);
+  await page.getByLabel("Filter servers by name").fill("no such");
+  await page.getByText("No server here.").waitFor();
+  await isSound(who, "sixty");
+  await close();
+  await here.end();
+});
+
+test("what does not exist is said, with a way back", async () => {
+  const here = await world();
+  const { page, go, close } = await visitor(here, { expected: [/status of 404/] });
+  await go("/ui/servers/nobody");
+  await page.locator(".empty .bad").waitFor();
+  await go("/ui/nowhere");
+  await page.getByText("There is no such page.").waitFor();
+  await page.getByRole("link", { name: "Servers" }).last().click();
+  await page.getByRole("heading", { name: /servers/ }).first().waitFor();
+  await close();
+  await here.end();
+});

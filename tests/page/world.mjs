@@ -1,0 +1,185 @@
+// A daemon with scripted servers, in a folder of its own, and a browser that is logged in to its page. What the browser complains about,
+// and whatever it asks of another host, fails the test that closes it.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const installed = createRequire(join(process.env.MCPPROXY_PAGE_TESTS_DIR, "package.json"));
+const { chromium } = installed("playwright-core");
+const AXE = readFileSync(installed.resolve("axe-core/axe.min.js"), "utf8");
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+
+/** A value that must never reach a browser. */
+export const SECRET = "sk-live-0123456789abcdef0123456789";
+
+const server = (kind, ...args) => ({ command: process.execPath, args: [join(HERE, "server.mjs"), kind, ...args] });
+
+/** Milliseconds that anything may take. */
+const PATIENCE = 60_000;
+
+async function eventually(what, look) {
+  const until = Date.now() + PATIENCE;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > until) throw new Error(`${what} did not come about`);
+    await new Promise((next) => setTimeout(next, 50));
+  }
+}
+
+/** A process, and the first line that it prints. */
+function program(...args) {
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const line = new Promise((resolve) => child.stdout.once("data", (data) => resolve(String(data).trim())));
+  return { child, line };
+}
+
+/** The servers of most journeys. */
+export function servers(world) {
+  return {
+    bookings: { ...server("bookings", world.marker), env: { LOG: "debug", API_TOKEN: SECRET } },
+    clipper: { ...server("clipper"), quarantined: true },
+    hostile: server("hostile"),
+    broken: server("broken"),
+    tickets: { url: `http://127.0.0.1:${world.oauthPort}/mcp` },
+    crm: { url: "http://127.0.0.1:9/mcp", enabled: false, headers: { Authorization: `Bearer ${SECRET}` } },
+  };
+}
+
+/** Starts a world; `entries` gives its servers, `more` further keys of the configuration. */
+export async function world({ entries = servers, more = {}, args = [] } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "mcpproxy-page-"));
+  const oauth = program(join(HERE, "oauth.mjs"));
+  const here = { folder, marker: join(folder, "changed"), oauthPort: await oauth.line };
+  const config = join(folder, "mcp_config.json");
+  const write = (mcpServers) => writeFileSync(config, `// comments stay\n${JSON.stringify({ mcpServers, ...more }, null, 2)}\n`);
+  write(entries(here));
+  let daemon;
+  const rest = (method, path, body) => ask(join(folder, "data"), method, path, body);
+
+  async function start(port = 0) {
+    daemon = spawn(process.env.MCPPROXY_BINARY, ["serve", "--config", config, "--data-dir", join(folder, "data"), "--listen", `127.0.0.1:${port}`, "--log-file", join(folder, "daemon.log"), ...args], { stdio: "ignore", env: { ...process.env, MCPPROXY_KEYRING: "file" } });
+    const status = await eventually("the daemon", () => rest("GET", "/status").catch(() => null));
+    return status.url.replace(/\/mcp$/, "");
+  }
+
+  async function stop() {
+    const ended = new Promise((resolve) => daemon.once("exit", resolve));
+    daemon.kill("SIGTERM");
+    await ended;
+  }
+
+  const base = await start();
+  return {
+    ...here, base, config, write, rest, start, stop,
+    server,
+    text: () => readFileSync(config, "utf8"),
+    port: Number(new URL(base).port),
+    settled: () => eventually("the servers", async () => {
+      const { servers: rows } = await rest("GET", "/servers");
+      const state = (name) => rows.find((row) => row.name === name);
+      const { total } = await rest("GET", "/tools");
+      return state("broken")?.last_error && state("tickets")?.state === "Authenticating" && total >= 9;
+    }),
+    link: async () => (await rest("POST", "/ui/links")).url,
+    async end() {
+      if (daemon.exitCode === null) await stop();
+      oauth.child.kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A question over the local socket. */
+function ask(data, method, path, body) {
+  const socketPath = join(data, "mcpproxy.sock");
+  if (!existsSync(socketPath)) return Promise.reject(new Error("no socket"));
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath, method, path: `/api/v1${path}`, headers: { host: "localhost", "content-type": "application/json" } }, (response) => {
+      let text = "";
+      response.on("data", (piece) => { text += piece; });
+      response.on("end", () => (response.statusCode < 300 ? resolve(JSON.parse(text)) : reject(new Error(`${method} ${path}: ${response.statusCode} ${text}`))));
+    });
+    sent.on("error", reject);
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+let browser;
+
+/** A browser window that is logged in. `expected` are patterns of complaints that belong to the journey. */
+export async function visitor(of, { theme = "light", width = 1280, login = true, expected = [] } = {}) {
+  browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"] });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE);
+  const complaints = [];
+  const complain = (text) => expected.some((pattern) => pattern.test(text)) || complaints.push(text);
+  page.on("console", (message) => ["error", "warning"].includes(message.type()) && complain(`${message.type()}: ${message.text()} ${message.location().url}`));
+  page.on("pageerror", (error) => complain(`exception: ${error.stack}`));
+  page.on("request", (asked) => {
+    const url = asked.url();
+    if (!url.startsWith(of.base) && !url.startsWith("data:") && !url.startsWith("blob:")) complain(`another host: ${url}`);
+  });
+  if (login) await page.goto(await of.link());
+  else await page.goto(`${of.base}/ui/`);
+  return {
+    page,
+    context,
+    width,
+    theme,
+    go: async (path) => {
+      await page.goto(of.base + path);
+      await page.locator("main h1, main .empty").first().waitFor();
+    },
+    title: (text) => page.getByRole("heading", { level: 1, name: text }).waitFor(),
+    async close() {
+      await context.close();
+      assert.deepEqual(complaints, []);
+    },
+  };
+}
+
+export async function endBrowser() {
+  await browser?.close();
+  browser = undefined;
+}
+
+const LEVEL_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+
+/** No violation of level AA, nothing wider than the window, and nothing of a secret. */
+export async function isSound({ page, width }, what) {
+  await page.evaluate(AXE);
+  const { violations } = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } }), LEVEL_AA);
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join("; ")}`), [], `${what}: axe`);
+  const wide = await page.evaluate(() => document.scrollingElement.scrollWidth);
+  assert.ok(wide <= width, `${what}: ${wide} pixels wide in ${width}`);
+  assert.ok(!(await page.content()).includes(SECRET), `${what}: a secret`);
+  assert.equal(await page.evaluate(() => globalThis.pwned), undefined, `${what}: a stranger's script ran`);
+}
+
+/** A picture of the whole page, where pictures are wanted. */
+export async function shot({ page, width, theme }, name) {
+  if (!process.env.SHOTS) return;
+  await page.screenshot({ path: join(process.env.SHOTS, `${name}.${width === 390 ? "phone-390" : `${theme}-${width}`}.png`), fullPage: true });
+}
+
+/** An MCP client of revision 2025-06-18 that calls one tool. */
+export async function agentCalls(of, name, args, client = "claude-code") {
+  const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  const send = (body, session) => fetch(`${of.base}/mcp`, { method: "POST", headers: session ? { ...headers, "mcp-session-id": session } : headers, body: JSON.stringify({ jsonrpc: "2.0", ...body }) });
+  const opened = await send({ id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: client, version: "1.0" } } });
+  const session = opened.headers.get("mcp-session-id");
+  await opened.text();
+  await (await send({ method: "notifications/initialized" }, session)).text();
+  const answer = await (await send({ id: 2, method: "tools/call", params: { name, arguments: args } }, session)).text();
+  await fetch(`${of.base}/mcp`, { method: "DELETE", headers: { "mcp-session-id": session } });
+  return answer;
+}
+
+export { eventually };
