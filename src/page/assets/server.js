@@ -22,8 +22,12 @@ export function server(name, frame) {
   let asked = null;
   let doing = null;
   let failure = null;
+  let reading = Promise.resolve();
+  let isEnding = false;
 
-  async function load() {
+  const load = () => (reading = read());
+
+  async function read() {
     [details, tools, calls, starts] = await Promise.all([
       ask(path),
       ask(query("tools", { server: name })),
@@ -176,18 +180,24 @@ export function server(name, frame) {
         ]), h("div.sec", removing))));
   }
 
+  /** Removes it. From then on nothing of it is asked for: what the daemon would answer is that there is no such server. */
   async function removeIt() {
+    if (doing) return;
+    [doing, failure, asked, isEnding] = ["Removing…", null, null, true];
+    frame.paint();
+    await reading.catch(() => {});
+    log.leave();
     try {
       await take(path);
     } catch (error) {
-      [failure, asked] = [error, null];
+      [doing, failure, isEnding] = [null, error, false];
       frame.paint();
       return;
     }
     frame.visit("/ui/");
   }
 
-  return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, painted: log.painted };
+  return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, painted: () => isEnding || log.painted() };
 }
 
 /** How long it has been as it is, as far as the log knows. */
