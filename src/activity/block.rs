@@ -22,9 +22,14 @@ pub(super) struct NewRecord {
 }
 
 /// How long the JSON of most records is without arguments and result, in bytes.
-const USUAL: usize = 384;
+pub(super) const USUAL: usize = 384;
 
 impl NewRecord {
+    /// One of this JSON, which says that it is of this run.
+    pub(super) fn written(millis: u64, run: u64, json: Vec<u8>) -> Self {
+        Self { millis, run, json }
+    }
+
     /// None of what is no JSON.
     pub(super) fn of(millis: u64, mut record: ActivityRecord) -> Option<Self> {
         let bodies = [

@@ -17,6 +17,7 @@ mod query;
 mod queue;
 mod reading;
 mod record;
+mod record_heads;
 mod redaction;
 mod seen_call;
 mod store;

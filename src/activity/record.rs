@@ -107,6 +107,29 @@ pub struct ActivityRecord {
     pub times: Option<u64>,
 }
 
+/// What of a call no other call has, but for its end.
+pub(super) struct OwnPart {
+    pub(super) call: String,
+    pub(super) parent: Option<String>,
+    pub(super) data_sensitivity: Option<String>,
+    pub(super) reason: Option<String>,
+    pub(super) duration_us: Option<u64>,
+    pub(super) request_bytes: Option<u64>,
+    pub(super) arguments: Option<Raw>,
+}
+
+impl OwnPart {
+    fn put_into(self, record: &mut ActivityRecord) {
+        record.call = Some(self.call);
+        record.parent = self.parent;
+        record.data_sensitivity = self.data_sensitivity;
+        record.reason = self.reason;
+        record.duration_us = self.duration_us;
+        record.request_bytes = self.request_bytes;
+        record.arguments = self.arguments;
+    }
+}
+
 /// Limit: definitions that a record names.
 const MOST_THINGS: usize = 20;
 
@@ -168,24 +191,24 @@ impl RecordMaker<'_> {
     }
 
     fn of_call(&self, call: &SeenCall) -> ActivityRecord {
+        let mut record = self.shared_part(call);
+        self.own_part(call).put_into(&mut record);
+        self.put_end(&mut record, &call.end);
+        record
+    }
+
+    /// What the records of all calls of a client to the same thing have in common.
+    pub(super) fn shared_part(&self, call: &SeenCall) -> ActivityRecord {
         let redaction = self.redaction;
         let name = |name: &str| Some(redaction.name(name));
-        let intent = call.intent.as_ref();
         let mut record = ActivityRecord {
             kind: "call".to_owned(),
-            call: Some(format!("c{}", call.id)),
-            parent: call.parent.map(|parent| format!("c{parent}")),
             caller: name(&call.caller),
             client: redaction.client(&call.client),
             endpoint: call.endpoint.as_ref().map(CallEntrance::to_string),
             method: name(&call.method),
             server: call.server.as_deref().and_then(name),
             variant: call.variant.map(str::to_owned),
-            data_sensitivity: intent.and_then(|intent| name(intent.data_sensitivity.as_deref()?)),
-            reason: intent.and_then(|intent| Some(redaction.sentence(intent.reason.as_deref()?))),
-            duration_us: u64::try_from((call.ended - call.began).as_micros()).ok(),
-            request_bytes: u64::try_from(call.request_bytes).ok(),
-            arguments: self.arguments(&call.body),
             ..ActivityRecord::default()
         };
         match &call.thing {
@@ -195,8 +218,24 @@ impl RecordMaker<'_> {
             ThingCalled::Task(task) => record.task = name(task),
             ThingCalled::Nothing => (),
         }
-        self.put_end(&mut record, &call.end);
         record
+    }
+
+    /// What only the record of this call has, but for its end.
+    pub(super) fn own_part(&self, call: &SeenCall) -> OwnPart {
+        let redaction = self.redaction;
+        let intent = call.intent.as_ref();
+        let sensitivity = intent.and_then(|intent| intent.data_sensitivity.as_deref());
+        let reason = intent.and_then(|intent| intent.reason.as_deref());
+        OwnPart {
+            call: format!("c{}", call.id),
+            parent: call.parent.map(|parent| format!("c{parent}")),
+            data_sensitivity: sensitivity.map(|text| redaction.name(text)),
+            reason: reason.map(|text| redaction.sentence(text)),
+            duration_us: u64::try_from((call.ended - call.began).as_micros()).ok(),
+            request_bytes: u64::try_from(call.request_bytes).ok(),
+            arguments: self.arguments(&call.body),
+        }
     }
 
     fn put_end(&self, record: &mut ActivityRecord, end: &CallEnd) {
@@ -205,9 +244,7 @@ impl RecordMaker<'_> {
             CallEnd::Withdrawn => (),
             CallEnd::Result { size, kept, .. } => {
                 record.answer_bytes = u64::try_from(*size).ok();
-                let kept = kept.as_ref();
-                record.result =
-                    kept.and_then(|raw| self.redaction.value(raw, self.settings.results));
+                record.result = self.result(kept.as_ref());
             }
             CallEnd::RpcError { size, kept: raw } => {
                 record.answer_bytes = u64::try_from(*size).ok();
@@ -227,6 +264,11 @@ impl RecordMaker<'_> {
             }
         }
         end.outcome().clone_into(&mut record.outcome);
+    }
+
+    /// A result, as far as it is kept.
+    pub(super) fn result(&self, kept: Option<&Raw>) -> Option<Raw> {
+        kept.and_then(|raw| self.redaction.value(raw, self.settings.results))
     }
 
     fn of_refusal(&self, refusal: &RefusedNotice) -> ActivityRecord {

@@ -20,6 +20,7 @@ use super::{
     line::{self, RecordLines},
     queue::Waiting,
     record::{ActivityRecord, RecordMaker},
+    record_heads::RecordHeads,
     redaction::Redaction,
     store::{ActivityStore, Totals},
     time,
@@ -50,6 +51,8 @@ pub(super) struct RecordWriter {
     path: PathBuf,
     settings: Arc<Settings>,
     redaction: Redaction,
+    /// Of this redaction.
+    heads: RecordHeads,
     file: FileState,
     /// The run of the daemon, as the file counts it.
     run: u64,
@@ -81,6 +84,7 @@ impl RecordWriter {
     pub(super) fn new(shared: Arc<Shared>, data_dir: &Path, settings: Arc<Settings>) -> Self {
         Self {
             redaction: Redaction::new(settings.secrets()),
+            heads: RecordHeads::default(),
             shared,
             path: file_in(data_dir),
             settings,
@@ -124,6 +128,7 @@ impl RecordWriter {
         }
         let detail = difference(&self.settings, &settings);
         self.redaction = Redaction::new(settings.secrets());
+        self.heads = RecordHeads::default();
         self.settings = settings;
         if !self.is_wanted() {
             self.remove_all();
@@ -164,30 +169,54 @@ impl RecordWriter {
 
     fn take_event(&mut self, event: &ActivityEvent) {
         event.count(&self.shared.metrics);
-        let is_call = matches!(event.what, EventKind::Call(_));
-        if is_call && !self.is_wanted() && self.lines.leaves_out_call(time::millis(event.time)) {
-            return;
-        }
+        let millis = time::millis(event.time);
         let maker = RecordMaker {
             redaction: &self.redaction,
             settings: &self.settings.activity,
         };
+        // Where no line is written, the record is needed for the file only.
+        if let EventKind::Call(call) = &event.what
+            && self.lines.leaves_out_call(millis)
+        {
+            if self.is_wanted() {
+                let known = self.heads.record(&maker, call, millis, self.run_of_file());
+                let new = known.or_else(|| self.as_json(millis, maker.record(event)));
+                self.keep_json(new);
+            }
+            return;
+        }
         let record = maker.record(event);
-        let millis = time::millis(event.time);
         self.lines.write(&record, millis);
         self.keep(millis, record);
     }
 
     fn keep(&mut self, millis: u64, record: ActivityRecord) {
-        if !self.is_wanted() {
-            return;
+        if self.is_wanted() {
+            let new = self.as_json(millis, record);
+            self.keep_json(new);
         }
-        let (run, is_open) = match &self.file {
-            FileState::Open(_) => (self.run, true),
-            FileState::Closed { .. } => (0, false),
+    }
+
+    fn as_json(&self, millis: u64, record: ActivityRecord) -> Option<NewRecord> {
+        let run = self.run_of_file();
+        NewRecord::of(millis, ActivityRecord { run, ..record })
+    }
+
+    /// 0 while the file is not open.
+    fn run_of_file(&self) -> u64 {
+        match self.file {
+            FileState::Open(_) => self.run,
+            FileState::Closed { .. } | FileState::Unusable => 0,
+        }
+    }
+
+    fn keep_json(&mut self, new: Option<NewRecord>) {
+        let is_open = match &self.file {
+            FileState::Open(_) => true,
+            FileState::Closed { .. } => false,
             FileState::Unusable => return self.miss(1),
         };
-        let Some(new) = NewRecord::of(millis, ActivityRecord { run, ..record }) else {
+        let Some(new) = new else {
             return self.miss(1);
         };
         let size = if is_open { 0 } else { new.json.len() };

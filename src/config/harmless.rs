@@ -28,6 +28,8 @@ struct Tables {
     ends: [bool; PAIRS],
     /// Beginnings of credentials by their first byte.
     prefixes: [Vec<&'static [u8]>; 128],
+    /// How long the words are that announce a credential, a bit for each length, by the last five bits of their first letter.
+    words: [u16; 32],
 }
 
 static TABLES: LazyLock<Tables> = LazyLock::new(|| {
@@ -51,10 +53,15 @@ static TABLES: LazyLock<Tables> = LazyLock::new(|| {
             of_byte.push(prefix);
         }
     }
+    let mut words = [0; 32];
+    for word in SECRET_WORDS.iter().chain(SECRET_SCHEMES) {
+        words[letter_of(word.as_bytes())] |= bit_of_length(word.len());
+    }
     Tables {
         stems,
         ends,
         prefixes,
+        words,
     }
 });
 
@@ -68,6 +75,11 @@ impl Tables {
             number | u64::from(byte | 0x20) << (8 * at)
         });
         self.stems.binary_search(&number).is_ok()
+    }
+
+    /// Whether letters are as long as a word that begins like them and announces a credential.
+    fn may_be_word(&self, run: &[u8]) -> bool {
+        self.words[letter_of(run)] & bit_of_length(run.len()) != 0
     }
 
     fn begins_credential(&self, text: &[u8]) -> bool {
@@ -84,6 +96,19 @@ const PAIRS: usize = 1 << 10;
 /// The pair that this letter makes with the last one of a pair.
 fn pair(before: usize, letter: u8) -> usize {
     (before << 5 | usize::from(letter & 0x1f)) % PAIRS
+}
+
+/// What tells the first letter of a word, large or small.
+fn letter_of(word: &[u8]) -> usize {
+    word.first().map_or(0, |letter| usize::from(letter & 0x1f))
+}
+
+/// Words are short.
+fn bit_of_length(length: usize) -> u16 {
+    u32::try_from(length)
+        .ok()
+        .and_then(|length| 1_u16.checked_shl(length))
+        .unwrap_or(0)
 }
 
 /// Letters and digits.
@@ -158,22 +183,22 @@ pub fn is_harmless_json(json: &[u8]) -> bool {
 fn unescape<'a>(json: &[u8], into: &'a mut [u8; LONGEST]) -> Option<(&'a [u8], usize)> {
     let (mut at, mut length) = (0, 0);
     loop {
-        let byte = match json.get(at)? {
-            b'"' => return Some((into.get(..length)?, at)),
-            b'\\' => {
-                at += 1;
-                match json.get(at)? {
-                    b'n' => b'\n',
-                    b'r' => b'\r',
-                    b't' => b'\t',
-                    b'"' => b'"',
-                    _ => return None,
-                }
-            }
-            byte => *byte,
+        let rest = json.get(at..)?;
+        let plain = memchr2(b'"', b'\\', rest)?;
+        let room = into.get_mut(length..length + plain)?;
+        room.copy_from_slice(rest.get(..plain)?);
+        (at, length) = (at + plain, length + plain);
+        if rest.get(plain) == Some(&b'"') {
+            return Some((into.get(..length)?, at));
+        }
+        *into.get_mut(length)? = match json.get(at + 1)? {
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'"' => b'"',
+            _ => return None,
         };
-        *into.get_mut(length)? = byte;
-        (at, length) = (at + 1, length + 1);
+        (at, length) = (at + 2, length + 1);
     }
 }
 
@@ -218,7 +243,7 @@ fn is_harmless_text(tables: &Tables, text: &[u8]) -> bool {
         }
         let (run, after) = rest.split_at(length);
         let is_uuid = length == UUID_START && after.first() == Some(&b'-');
-        if is_uuid || tables.begins_credential(rest) || says_something(run) {
+        if is_uuid || tables.begins_credential(rest) || says_something(tables, run) {
             return false;
         }
         at += length;
@@ -236,15 +261,15 @@ fn begins_flag(rest: &[u8]) -> bool {
 }
 
 /// Whether letters and digits with nothing between them could be a token, or are a word that announces one.
-fn says_something(run: &[u8]) -> bool {
+fn says_something(tables: &Tables, run: &[u8]) -> bool {
     if run.len() > LONGEST_RUN {
         return run.iter().any(u8::is_ascii_digit);
     }
     let is_word = |words: &[&str]| {
         let mut words = words.iter();
-        words.any(|word| word.len() == run.len() && word.as_bytes().eq_ignore_ascii_case(run))
+        words.any(|word| word.as_bytes().eq_ignore_ascii_case(run))
     };
-    (3..=9).contains(&run.len()) && (is_word(SECRET_WORDS) || is_word(SECRET_SCHEMES))
+    tables.may_be_word(run) && (is_word(SECRET_WORDS) || is_word(SECRET_SCHEMES))
 }
 
 #[cfg(test)]
@@ -261,7 +286,7 @@ mod tests {
             assert!(part.bytes().all(|b| b.is_ascii_lowercase()), "{part}");
         }
         for word in SECRET_WORDS.iter().chain(SECRET_SCHEMES) {
-            assert!((3..=9).contains(&word.len()), "{word}");
+            assert!(word.len() < 16, "{word} is longer than there are bits");
         }
         for prefix in SECRET_PREFIXES {
             let first = prefix.as_bytes()[0];
