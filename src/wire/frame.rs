@@ -175,6 +175,10 @@ impl Message {
                 .read()
                 .map_err(|_| not_a_message("`method` is not a string"))?;
             let params = envelope.params;
+            if let (Some(_), Some(params)) = (&id, &params) {
+                // What a request wants and says of its sender is looked up at many places.
+                params.remember_members();
+            }
             return match (id, envelope.id) {
                 (Some(id), _) => Ok(Self::Request(Request { id, method, params })),
                 (None, None) => Ok(Self::Notification(Notification { method, params })),

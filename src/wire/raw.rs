@@ -23,7 +23,7 @@ use super::{
 pub struct Raw {
     text: Bytes,
     /// Where the members are, once they were looked for; see [`Raw::known_members`].
-    members: OnceLock<Option<Box<[MemberSpan]>>>,
+    members: OnceLock<Option<Vec<MemberSpan>>>,
 }
 
 impl PartialEq for Raw {
@@ -45,6 +45,9 @@ const WORTH_KNOWING: usize = 4 << 10;
 
 /// Limit: members whose positions are kept. An object with more of them is scanned each time.
 const KNOWN_MEMBERS: usize = 32;
+
+/// Most requests have no more.
+const FEW_MEMBERS: usize = 3;
 
 /// What [`Raw::look_up`] found under a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,18 +179,30 @@ impl Raw {
         known.chain(unknown.into_iter().flatten())
     }
 
-    /// Where the members of a large object are: it is scanned once, however often it is asked. Nothing is kept for small
-    /// objects and for those with very many members.
+    /// Where the members of an object are, if it is large or was said to be asked often: it is scanned once then. Nothing is kept
+    /// for those with very many members.
     fn known_members(&self) -> Option<&[MemberSpan]> {
-        if self.text.len() < WORTH_KNOWING || !self.is_object() {
-            return None;
+        match self.members.get() {
+            Some(known) => known.as_deref(),
+            None if self.text.len() < WORTH_KNOWING => None,
+            None => {
+                self.remember_members();
+                self.members.get()?.as_deref()
+            }
         }
-        let known = self.members.get_or_init(|| {
+    }
+
+    /// Scans an object now, however small it is: for one that is asked often.
+    pub fn remember_members(&self) {
+        if !self.is_object() {
+            return;
+        }
+        self.members.get_or_init(|| {
             let mut members = Members::of(&self.text);
-            let first: Vec<MemberSpan> = members.by_ref().take(KNOWN_MEMBERS).collect();
-            members.next().is_none().then(|| first.into())
+            let mut first = Vec::with_capacity(FEW_MEMBERS);
+            first.extend(members.by_ref().take(KNOWN_MEMBERS));
+            members.next().is_none().then_some(first)
         });
-        known.as_deref()
     }
 
     /// The elements of an array in their order; none for any other value.
@@ -268,13 +283,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_of_large_objects_is_what_stands_there() {
+    fn what_is_known_of_objects_is_what_stands_there() {
         for members in [0, 1, KNOWN_MEMBERS, KNOWN_MEMBERS + 1, 100] {
             for size in [1, 2 * WORTH_KNOWING] {
                 let text = |n| format!(r#""m{n}":"{}""#, "x".repeat(size));
                 let all: Vec<String> = (0..members).map(text).collect();
                 let object = Raw::parse_str(&format!("{{{}}}", all.join(","))).expect("JSON");
-                for _ in 0..2 {
+                for is_asked_often in [false, true] {
+                    if is_asked_often {
+                        object.remember_members();
+                    }
                     let stood: Vec<String> = object
                         .members()
                         .map(|m| object.part(m.key.start..m.value.end).as_str().to_owned())
