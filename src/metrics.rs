@@ -248,8 +248,8 @@ impl Metrics {
     /// The labels for a server and a tool: their names, as long as there are not too many.
     fn named(&self, server: Option<&str>, tool: Option<&str>) -> (String, String) {
         let pair = (
-            server.unwrap_or_default().to_owned(),
-            tool.unwrap_or_default().to_owned(),
+            as_label(server.unwrap_or_default()),
+            as_label(tool.unwrap_or_default()),
         );
         let other = || (OTHER.to_owned(), OTHER.to_owned());
         if pair.0.len().max(pair.1.len()) > LONGEST_NAME {
@@ -264,6 +264,15 @@ impl Metrics {
         }
         pair
     }
+}
+
+/// A name as it stands between the quotes of a label: the library writes it as it is (`OpenMetrics` 1.0, "Escaping").
+fn as_label(name: &str) -> String {
+    if !name.contains(['\\', '"', '\n']) {
+        return name.to_owned();
+    }
+    let escaped = name.replace('\\', r"\\").replace('"', "\\\"");
+    escaped.replace('\n', r"\n")
 }
 
 /// The methods that are calls. What clients make up is one method.
@@ -291,6 +300,23 @@ mod tests {
             outcome: "ok",
             took: Duration::from_millis(20),
         }
+    }
+
+    #[test]
+    fn no_name_ends_its_label() {
+        let metrics = Metrics::default();
+        for name in ["a\"} 1\nfake 1", "b\\", "c\""] {
+            metrics.count_call(call("s", name));
+        }
+        let text = metrics.text(&[], &[]);
+        for label in [
+            r#"tool="a\"} 1\nfake 1","#,
+            r#"tool="b\\","#,
+            r#"tool="c\"","#,
+        ] {
+            assert!(text.contains(label), "{label} in {text}");
+        }
+        assert!(!text.lines().any(|line| line.starts_with("fake")), "{text}");
     }
 
     #[test]
