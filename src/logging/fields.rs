@@ -11,6 +11,9 @@ use tracing_subscriber::{
 
 use crate::visible::is_invisible;
 
+/// Limit: bytes of one field. What strangers say may be megabytes.
+const LONGEST: usize = 8 << 10;
+
 /// Writes the fields of events and spans.
 pub(super) fn escaped() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
     EscapedFields
@@ -59,7 +62,7 @@ impl Visit for ShownFields {
     /// As [`Debug`] shows it, which escapes nothing in most: every call has a span with some of them.
     fn record_str(&mut self, field: &Field, value: &str) {
         let is_escaped = |byte: u8| !is_plain(byte) || matches!(byte, b'"' | b'\\');
-        if value.bytes().any(is_escaped) {
+        if value.len() > LONGEST || value.bytes().any(is_escaped) {
             return self.record_debug(field, &value);
         }
         self.begin(field);
@@ -70,8 +73,16 @@ impl Visit for ShownFields {
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.begin(field);
-        let written = write!(Escaping(&mut self.text), "{value:?}");
-        self.error = self.error.or(written.err());
+        let mut escaping = Escaping {
+            left: LONGEST,
+            text: &mut self.text,
+        };
+        let written = write!(escaping, "{value:?}");
+        if escaping.left == 0 {
+            self.text.push('…');
+        } else {
+            self.error = self.error.or(written.err());
+        }
     }
 }
 
@@ -80,24 +91,34 @@ fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~')
 }
 
-/// Text in which nothing is invisible.
-struct Escaping<'a>(&'a mut String);
+/// Text in which nothing is invisible, up to a length: what goes beyond fails, with nothing left.
+struct Escaping<'a> {
+    text: &'a mut String,
+    left: usize,
+}
 
 impl Write for Escaping<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        if text.bytes().all(is_plain) || !text.chars().any(is_invisible) {
-            return self.0.write_str(text);
-        }
-        for character in text.chars() {
-            match character {
-                '\n' => self.0.write_str("\\n")?,
-                '\r' => self.0.write_str("\\r")?,
-                '\t' => self.0.write_str("\\t")?,
-                c if is_invisible(c) => write!(self.0, "{}", c.escape_unicode())?,
-                c => self.0.write_char(c)?,
+        let (shown, more) = text.split_at(text.floor_char_boundary(self.left));
+        self.left -= shown.len();
+        if shown.bytes().all(is_plain) || !shown.chars().any(is_invisible) {
+            self.text.push_str(shown);
+        } else {
+            for character in shown.chars() {
+                match character {
+                    '\n' => self.text.push_str("\\n"),
+                    '\r' => self.text.push_str("\\r"),
+                    '\t' => self.text.push_str("\\t"),
+                    c if is_invisible(c) => write!(self.text, "{}", c.escape_unicode())?,
+                    c => self.text.push(c),
+                }
             }
         }
-        Ok(())
+        if more.is_empty() {
+            return Ok(());
+        }
+        self.left = 0;
+        Err(fmt::Error)
     }
 }
 

@@ -3,13 +3,13 @@
 use std::{fs, net::SocketAddr};
 
 use axum::http::{HeaderMap, StatusCode, Uri};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{
     behaviours::*,
     daemon::{DaemonProcess, TestDaemon},
     fake_upstream::FakeUpstream,
-    http::{self, Reachable},
+    http::{self, JSON, Reachable},
     patience::until_async,
 };
 
@@ -85,6 +85,64 @@ async fn repeating() -> SocketAddr {
     let routes = axum::Router::new().fallback(refuse);
     tokio::spawn(async move { axum::serve(listener, routes).await });
     address
+}
+
+/// A server that works, but for its prompts: it repeats what it was asked with, and says much.
+async fn talkative() -> SocketAddr {
+    let answer = |headers: HeaderMap, body: String| async move {
+        let asked: Value = serde_json::from_str(&body).unwrap_or_default();
+        let said = headers.get("authorization").map(|value| value.to_str());
+        let result = match asked["method"].as_str() {
+            Some("initialize") => json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": {"tools": {}, "prompts": {}},
+                "serverInfo": {"name": "talkative", "version": "1"},
+            }),
+            Some("tools/list") => json!({"tools": []}),
+            Some("prompts/list") => {
+                let message = format!("no prompts for {said:?} {}", "ab ".repeat(1 << 20));
+                let error = json!({"code": -32000, "message": message});
+                let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "error": error});
+                return (StatusCode::OK, [JSON], answer.to_string());
+            }
+            _ => return (StatusCode::ACCEPTED, [JSON], String::new()),
+        };
+        let answer = json!({"jsonrpc": "2.0", "id": asked["id"], "result": result});
+        (StatusCode::OK, [JSON], answer.to_string())
+    };
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+        .await
+        .expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let routes = axum::Router::new().fallback(answer);
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    address
+}
+
+#[tokio::test]
+async fn what_a_server_says_of_a_list_is_masked_and_cut() {
+    let address = talkative().await;
+    let daemon = TestDaemon::builder()
+        .entry(
+            "up",
+            json!({"url": format!("http://{address}/mcp"), "headers": {"Authorization": "Bearer sk-live-hunter2hunter2"}}),
+        )
+        .start()
+        .await;
+    let listed = until_async("the reason", async || {
+        let servers = daemon.rest("GET", "/api/v1/servers", "").await;
+        let text = servers.text().to_owned();
+        text.contains("no prompts for").then_some(text)
+    });
+    let mut texts = vec![listed.await];
+    for path in ["servers/up", "servers/up/inspect", "status"] {
+        let answer = daemon.rest("GET", &format!("/api/v1/{path}"), "").await;
+        texts.push(answer.text().to_owned());
+    }
+    for text in texts {
+        assert!(!text.contains("hunter2"), "{text:.500}");
+        assert!(text.len() < 20_000, "{}", text.len());
+    }
 }
 
 /// What an operator can read of the servers, once each has said why it is refused or written to its log.

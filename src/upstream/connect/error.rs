@@ -18,13 +18,12 @@ pub struct ConnectError {
 }
 
 impl ConnectError {
-    /// The same without what must not show: a server may repeat in its refusal what it was sent.
+    /// The same without what must not show: a server may repeat in its refusal what it was sent, and say as much as it likes.
     pub(in crate::upstream) fn without(self, secrets: &Secrets) -> Self {
-        let masked = |text: &str| secrets.masked(text).into_owned();
         Self {
-            reason: masked(&self.reason),
-            outside: masked(&self.outside),
-            next_step: masked(&self.next_step),
+            reason: shown(&self.reason, secrets),
+            outside: shown(&self.outside, secrets),
+            next_step: shown(&self.next_step, secrets),
             retry_after: self.retry_after,
         }
     }
@@ -58,6 +57,51 @@ impl ConnectError {
             outside: reason.to_owned(),
             next_step: next_step.to_owned(),
             retry_after: None,
+        }
+    }
+}
+
+/// Limit: bytes of what a server says of its failure that are shown and logged.
+const LONGEST: usize = 2 << 10;
+
+/// A text that a server had a part in: masked first, so that no part of a secret is left where it is cut.
+pub(in crate::upstream) fn shown(text: &str, secrets: &Secrets) -> String {
+    // Nobody looks for secrets in megabytes that nobody will see.
+    let looked_at = beginning(text, 4 * LONGEST);
+    let masked = if looked_at.len() < text.len() {
+        secrets.masked_beginning(looked_at)
+    } else {
+        secrets.masked(looked_at)
+    };
+    let kept = beginning(&masked, LONGEST);
+    if kept.len() < masked.len() || looked_at.len() < text.len() {
+        format!("{kept}… ({} bytes in all)", text.len())
+    } else {
+        masked.into_owned()
+    }
+}
+
+fn beginning(text: &str, longest: usize) -> &str {
+    text.split_at(text.floor_char_boundary(longest)).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says_is_masked_and_cut() {
+        let secrets = Secrets::new(["hunter2-hunter2".to_owned()]);
+        assert_eq!(shown("it is hunter2-hunter2", &secrets), "it is ***");
+        for before in 0..32 {
+            let text = "ä".repeat(before) + &"hunter2-hunter2 ".repeat(1_000);
+            let cut = shown(&text, &secrets);
+            assert!(cut.len() < LONGEST + 64, "{}", cut.len());
+            assert!(!cut.contains("hunt"), "{cut}");
+            assert!(
+                cut.ends_with(&format!("… ({} bytes in all)", text.len())),
+                "{cut}"
+            );
         }
     }
 }

@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 
 pub use self::error::ConnectError;
+pub(in crate::upstream) use self::error::shown;
 use self::{
     control::{Control, Declared, OpenError},
     era::ProbeError,

@@ -223,6 +223,8 @@ impl Worker {
     pub(super) fn completed(&self, lists: ReadLists, known: Option<&ServerCatalog>) -> Listing {
         let known = known.map(|known| &known.listing);
         let (listing, failed) = lists.or_known(known, connect::lists_hint(&self.entry));
+        let secrets = self.shared.secrets_of(&self.entry);
+        let failed = failed.map(|error| error.without(&secrets));
         self.shared.status.send_modify(|status| {
             // Said once, not at each listing.
             if let Some(error) = failed.as_ref().filter(|_| failed != status.last_error) {
@@ -309,7 +311,7 @@ impl Worker {
         };
         self.blame_ping();
         let secrets = self.shared.secrets_of(&self.entry);
-        let reason = secrets.masked(&reason).into_owned();
+        let reason = connect::shown(&reason, &secrets);
         tracing::warn!(server = %self.entry.name, %reason, "connection to server lost");
         self.record("lost", Some(&reason));
         let (outside, next_step) = match self.entry.transport {
