@@ -6,6 +6,8 @@ use std::{num::NonZero, sync::Arc, thread, time::Duration};
 use tokio::{sync::Semaphore, task::spawn_blocking, time::timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::error_code::{ErrorCode, Failure};
+
 /// Limit: how long a computation waits for its turn. Each takes well under a second.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -23,6 +25,16 @@ pub struct Stop(CancellationToken);
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too much work of this kind is waiting")]
 pub struct NoTurn;
+
+impl From<NoTurn> for Failure {
+    fn from(none: NoTurn) -> Self {
+        Self::new(
+            ErrorCode::Overloaded,
+            none.to_string(),
+            "Try again in a moment.",
+        )
+    }
+}
 
 impl Default for LongWork {
     /// Half of the processors are left to everything else.

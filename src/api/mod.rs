@@ -40,7 +40,7 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use serde::{Serialize, de::DeserializeOwned};
 
-pub use self::refusal::refused;
+pub use self::refusal::{refused, refused_body};
 use self::routes::{About, Routes};
 use crate::{
     access::Access,
@@ -99,6 +99,13 @@ pub fn is_operators(path: &str) -> bool {
 }
 
 impl Api {
+    /// Puts an answer together off the workers of the runtime: a server may list twenty thousand things.
+    async fn in_turn(&self, work: impl FnOnce(&Management) -> Answer + Send + 'static) -> Answer {
+        let management = self.0.management.clone();
+        let working = self.0.router.long_work().run(move |_| work(&management));
+        working.await.map_err(Failure::from)?
+    }
+
     /// An API over these parts. `sessions` counts client sessions.
     pub fn new(
         (management, router, access, calls): (Management, Router, Access, CallIds),

@@ -18,11 +18,12 @@ use crate::{config, error_code::ErrorCode};
 pub(super) const PATH: &str = "/api/v1/openapi.json";
 
 /// Failures that every route may have.
-const COMMON: [ErrorCode; 4] = [
+const COMMON: [ErrorCode; 5] = [
     ErrorCode::InvalidArguments,
     ErrorCode::Unauthorized,
     ErrorCode::AccessDenied,
     ErrorCode::Internal,
+    ErrorCode::Overloaded,
 ];
 
 /// Said of a body that is too large.

@@ -36,3 +36,16 @@ pub fn refused(why: NotAnOperator) -> Response {
     }
     response
 }
+
+/// The answer to a request whose body was not read, with this status.
+pub fn refused_body(status: StatusCode, why: &str) -> Response {
+    let (code, hint) = if status == StatusCode::SERVICE_UNAVAILABLE {
+        (ErrorCode::Overloaded, "Try again in a moment.")
+    } else {
+        (
+            ErrorCode::InvalidArguments,
+            "Send the body whole, and at once.",
+        )
+    };
+    answer(status, &Failure::new(code, why, hint))
+}

@@ -24,8 +24,8 @@ use crate::{
     config::read_unrepeated_object,
     error_code::ErrorCode,
     management::{
-        ApprovalBody, Enabled, Inspection, ServerChange, ServerDetails, ServerList, ToolList,
-        approver,
+        ApprovalBody, Enabled, Inspection, Management, ServerChange, ServerDetails, ServerList,
+        ToolList, approver,
     },
 };
 
@@ -252,11 +252,13 @@ async fn restart(State(api): State<Api>, Path(name): Path<String>) -> Answer {
 }
 
 async fn tools(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    ok(&api.0.management.tools(Some(&name))?)
+    let work = move |management: &Management| ok(&management.tools(Some(&name))?);
+    api.in_turn(work).await
 }
 
 async fn inspect(State(api): State<Api>, Path(name): Path<String>) -> Answer {
-    ok(&api.0.management.inspect(&name)?)
+    let work = move |management: &Management| ok(&management.inspect(&name)?);
+    api.in_turn(work).await
 }
 
 /// A person wants to know what the server lists, so it is connected for that if it was not: still nothing of it is called.
@@ -266,7 +268,8 @@ async fn contact_and_inspect(
     query: Result<Query<ShowQuery>, QueryRejection>,
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
-    let contact = api.0.management.contact(&name, query.patience());
+    let turns = api.0.router.long_work();
+    let contact = (api.0.management).contact(&name, query.patience(), turns);
     ok(&contact.await?)
 }
 

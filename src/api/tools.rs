@@ -17,7 +17,7 @@ use crate::{
     catalog::Matching,
     error_code::ErrorCode,
     gate::Variant,
-    management::{ShownTool, ToolList},
+    management::{Management, ShownTool, ToolList},
     search::{Detail, Search, SearchAnswer},
 };
 
@@ -80,7 +80,9 @@ async fn list_or_search(
         return Err(wrong("`limit` is 0; it is at least 1"));
     }
     let Some(text) = query.q else {
-        return ok(&api.0.management.tools(query.server.as_deref())?);
+        let server = query.server;
+        let work = move |management: &Management| ok(&management.tools(server.as_deref())?);
+        return api.in_turn(work).await;
     };
     let matching = match query.r#match.as_deref() {
         None => Matching::default(),

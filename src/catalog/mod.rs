@@ -25,7 +25,8 @@ pub use index::{Hit, Hits, IndexChanges, IndexError, Matching, Searcher, WordSha
 pub use ingest::{Hints, Listing, Problem, Prompt, Resource, ServerCatalog, Template, Tool};
 pub use offered_uris::{OfferedTemplate, Owner};
 pub use pinning::{
-    ApprovalRequest, approve_in_files, findings, findings_of_tool, seen, with_pins_of_files,
+    ApprovalRequest, approve_in_files, findings, findings_of, findings_of_tool, seen,
+    with_pins_of_files,
 };
 pub use query::{Filter, LONGEST_QUERY, Query};
 pub use snapshot::Snapshot;

@@ -300,25 +300,44 @@ pub fn findings(
     server: &ServerCatalog,
     snapshot: &Snapshot,
 ) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
+    findings_of(server, snapshot, |_, _| true)
+}
+
+/// The same of those things that are wanted.
+pub fn findings_of(
+    server: &ServerCatalog,
+    snapshot: &Snapshot,
+    is_wanted: impl Fn(ThingKind, &str) -> bool,
+) -> Vec<(ThingKind, Box<str>, Vec<Finding>)> {
     let neighbours = neighbours_of(server, &snapshot.servers);
     let name = server.server.as_str();
-    let tools = server.tools.iter().map(|tool| {
+    let tools = server.tools.iter();
+    let tools = tools.filter(|tool| is_wanted(ThingKind::Tool, &tool.name));
+    let tools = tools.map(|tool| {
         let found = scanner::scan_tool(name, &tool.definition, &neighbours);
         (ThingKind::Tool, tool.name.clone(), found)
     });
-    let prompts = server.prompts.iter().map(|prompt| {
+    let prompts = server.prompts.iter();
+    let prompts = prompts.filter(|prompt| is_wanted(ThingKind::Prompt, &prompt.name));
+    let prompts = prompts.map(|prompt| {
         let found = scanner::scan_prompt(&prompt.definition);
         (ThingKind::Prompt, prompt.name.clone(), found)
     });
-    let resources = server.resources.iter().map(|resource| {
+    let resources = server.resources.iter();
+    let resources = resources.filter(|one| is_wanted(ThingKind::Resource, &one.uri));
+    let resources = resources.map(|resource| {
         let found = scanner::scan_resource(&resource.definition);
         (ThingKind::Resource, resource.uri.clone(), found)
     });
-    let templates = server.templates.iter().map(|template| {
+    let templates = server.templates.iter();
+    let templates = templates.filter(|one| is_wanted(ThingKind::Template, &one.uri_template));
+    let templates = templates.map(|template| {
         let found = scanner::scan_resource(&template.definition);
         (ThingKind::Template, template.uri_template.clone(), found)
     });
-    let instructions = server.instructions().map(|text| {
+    let instructions = server.instructions();
+    let instructions = instructions.filter(|_| is_wanted(ThingKind::Instructions, ""));
+    let instructions = instructions.map(|text| {
         let found = scanner::scan_instructions(&text);
         (ThingKind::Instructions, "".into(), found)
     });

@@ -10,6 +10,7 @@ mod guard;
 mod http;
 mod local_socket;
 mod lock;
+mod operator_bodies;
 mod response_body;
 mod running;
 mod watchdog;

@@ -21,7 +21,7 @@ use super::{
     http,
     local_socket::LocalSocket,
     lock::DataLock,
-    url_of,
+    operator_bodies, url_of,
 };
 use crate::{
     access::Access,
@@ -315,12 +315,13 @@ fn open_faces(
             closing: closing.clone(),
         })
     };
+    let operators = operator_bodies::bounded(api.routes(), inbound.memory());
     let routes = inbound.routes().merge(api.health_routes());
     let routes = routes.merge(api.page_routes()).merge(page::routes());
     let routes = routes.merge(api.metrics_routes(activity.metrics()));
     let mut faces = JoinSet::new();
     let over_tcp = http::Served {
-        entrance: entrance(routes, api.routes(), Reach::Network),
+        entrance: entrance(routes, operators.clone(), Reach::Network),
         connections: ClientConnections::within(process::raise_descriptor_limit()),
         memory: inbound.memory().clone(),
         closing: closing.clone(),
@@ -330,7 +331,7 @@ fn open_faces(
     }
     if let Some(socket) = local {
         let over_socket = http::Served {
-            entrance: entrance(inbound.local_routes(), api.routes(), Reach::Local),
+            entrance: entrance(inbound.local_routes(), operators, Reach::Local),
             // Programs of the operator's own.
             connections: over_tcp.connections.others(),
             ..over_tcp

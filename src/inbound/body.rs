@@ -37,12 +37,44 @@ const UNCOUNTED: usize = 16 << 10;
 /// How long a larger body waits for a place in the budget.
 const ROOM_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The whole body. What of it is counted stays so until nobody refers to the request any more.
-pub(super) async fn read(body: Body, budget: &MemoryBudget) -> Result<Bytes, Response> {
-    match timeout(BODY_DEADLINE, within_budget(body, budget)).await {
-        Ok(body) => body,
-        Err(_) => Err(answer::empty(StatusCode::REQUEST_TIMEOUT)),
+/// Why a body was not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum UnreadBody {
+    /// It has more than [`LARGEST_BODY`] bytes.
+    #[error("the body is larger than 32 MiB")]
+    TooLarge,
+    /// Nothing of it came for 20 s, or the whole took more than two minutes.
+    #[error("the body did not arrive in time")]
+    Late,
+    /// Its end never came, or it is no body of HTTP.
+    #[error("the body ended early")]
+    Broken,
+    /// What clients make the daemon hold is all that it may.
+    #[error("clients make the daemon hold all that is allowed")]
+    NoRoom,
+}
+
+impl UnreadBody {
+    /// As MCP clients hear of it.
+    fn answer(self) -> Response {
+        match self {
+            Self::TooLarge => refused_as_too_large(),
+            Self::Late => answer::empty(StatusCode::REQUEST_TIMEOUT),
+            Self::Broken => answer::empty(StatusCode::BAD_REQUEST),
+            Self::NoRoom => answer::busy(),
+        }
     }
+}
+
+/// The whole body of a client.
+pub(super) async fn read(body: Body, budget: &MemoryBudget) -> Result<Bytes, Response> {
+    read_body(body, budget).await.map_err(UnreadBody::answer)
+}
+
+/// The whole body. What of it is counted stays so until nobody refers to the request any more.
+pub async fn read_body(body: Body, budget: &MemoryBudget) -> Result<Bytes, UnreadBody> {
+    let reading = timeout(BODY_DEADLINE, within_budget(body, budget)).await;
+    reading.unwrap_or(Err(UnreadBody::Late))
 }
 
 /// The answer to a body that is too large.
@@ -50,17 +82,17 @@ pub fn refused_as_too_large() -> Response {
     answer::rpc_error(StatusCode::PAYLOAD_TOO_LARGE, None, &too_large())
 }
 
-async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, Response> {
+async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, UnreadBody> {
     let expected = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
     let (mut text, mut size) = (BytesMut::with_capacity(expected.min(MAX_MESSAGE)), 0_usize);
     let mut share = budget.share();
     loop {
         let Ok(frame) = timeout(BODY_SILENCE, body.frame()).await else {
-            return Err(answer::empty(StatusCode::REQUEST_TIMEOUT));
+            return Err(UnreadBody::Late);
         };
         let Some(frame) = frame else { break };
         let data = frame
-            .map_err(|_| answer::empty(StatusCode::BAD_REQUEST))?
+            .map_err(|_| UnreadBody::Broken)?
             .into_data()
             .unwrap_or_default();
         size = size.saturating_add(data.len());
@@ -68,7 +100,7 @@ async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, R
             let missing = size.saturating_sub(UNCOUNTED + share.bytes());
             if missing > 0 && !share.grow(missing, ROOM_PATIENCE).await {
                 tracing::warn!("a request was refused: clients make us hold all that is allowed");
-                return Err(answer::busy());
+                return Err(UnreadBody::NoRoom);
             }
             text.extend_from_slice(&data);
         } else if size > MAX_DISCARDED {
@@ -79,7 +111,7 @@ async fn within_budget(mut body: Body, budget: &MemoryBudget) -> Result<Bytes, R
         }
     }
     if size > MAX_MESSAGE {
-        return Err(refused_as_too_large());
+        return Err(UnreadBody::TooLarge);
     }
     let text = text.freeze();
     Ok(if share.bytes() > 0 {

@@ -48,7 +48,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::{
     answer::unauthorized,
     attach::LINES,
-    body::{LARGEST_BODY, refused_as_too_large as too_large},
+    body::{LARGEST_BODY, UnreadBody, read_body, refused_as_too_large as too_large},
     presence::{Presence, Present},
     sessions::Sessions,
 };

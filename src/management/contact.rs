@@ -14,14 +14,21 @@ use super::{
 use crate::{
     config::Change,
     error_code::{ErrorCode, Failure},
+    long_work::LongWork,
 };
 
 impl Management {
     /// Has a quarantined server connected for listing although an agent wrote its entry: a person asked for it. Returns what is known then.
     /// Goes on to its end when whoever asked leaves, so that no entry stays unmarked by accident.
-    pub async fn contact(&self, name: &str, patience: Duration) -> Result<Inspection, Failure> {
-        let (management, server) = (self.clone(), name.to_owned());
-        let contact = async move { management.contact_now(&server, patience).await };
+    /// What it lists is looked at in a turn of `turns`.
+    pub async fn contact(
+        &self,
+        name: &str,
+        patience: Duration,
+        turns: &LongWork,
+    ) -> Result<Inspection, Failure> {
+        let (management, server, turns) = (self.clone(), name.to_owned(), turns.clone());
+        let contact = async move { management.contact_now(&server, patience, &turns).await };
         tokio::spawn(contact).await.unwrap_or_else(|_| {
             let hint = "Try again.";
             let failure = Failure::new(ErrorCode::Internal, "the contact was cut short", hint);
@@ -29,17 +36,35 @@ impl Management {
         })
     }
 
-    async fn contact_now(&self, name: &str, patience: Duration) -> Result<Inspection, Failure> {
+    /// [`Management::inspect`], which takes long where much is listed.
+    pub async fn inspect_in_turn(
+        &self,
+        name: &str,
+        turns: &LongWork,
+    ) -> Result<Inspection, Failure> {
+        let (management, server) = (self.clone(), name.to_owned());
+        turns.run(move |_| management.inspect(&server)).await?
+    }
+
+    async fn contact_now(
+        &self,
+        name: &str,
+        patience: Duration,
+        turns: &LongWork,
+    ) -> Result<Inspection, Failure> {
         let settings = self.settings()?;
         let entry = settings.servers.get(name);
         let Some(entry) = entry.filter(|entry| awaits_contact(entry)) else {
             self.settled_server(name, patience).await?;
-            return self.inspect(name);
+            return self.inspect_in_turn(name, turns).await;
         };
         let changes = vec![by_a_person(name)];
         self.trust(entry, "permit_contact", changes).await?;
         let settled = self.settled_server(name, patience).await;
-        let seen = settled.and_then(|_| self.inspect(name));
+        let seen = match settled {
+            Ok(_) => self.inspect_in_turn(name, turns).await,
+            Err(failure) => Err(failure),
+        };
         if seen.is_ok() && self.lists_something(name).unwrap_or(false) {
             return seen;
         }
@@ -56,7 +81,7 @@ impl Management {
         });
         Ok(Inspection {
             contact_error: Some(why),
-            ..self.inspect(name)?
+            ..self.inspect_in_turn(name, turns).await?
         })
     }
 

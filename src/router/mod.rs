@@ -240,6 +240,11 @@ impl Router {
         }
     }
 
+    /// Turns for what takes longer than a worker of the runtime can be spared, for operators too.
+    pub fn long_work(&self) -> &LongWork {
+        &self.0.long_work
+    }
+
     /// The search that our own tools use, for operators too.
     pub fn search(&self) -> &ToolSearch {
         &self.0.search

@@ -1,7 +1,7 @@
 //! What a client is told in place of a call to a quarantined server, and what agents may read of what is held: findings with their
 //! excerpts escaped, never the text itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
@@ -181,29 +181,36 @@ fn held_things(now: &Moment, caller: &Caller, server: &str) -> Vec<Value> {
     if things.is_empty() {
         return Vec::new();
     }
-    let found = catalog::findings(known, now.snapshot());
-    let findings_of = |kind: ThingKind, name: &str| {
-        let of_it = found.iter().find(|(k, n, _)| *k == kind && **n == *name);
-        in_short(of_it.into_iter().flat_map(|(_, _, findings)| findings))
-    };
     let held = things.into_iter().filter_map(|(kind, name, target)| {
         let failure = match target {
             Some(target) => now.rules().decide(caller, server, &target).err()?,
             None => now.rules().refusal_of_instructions(server)?,
         };
         let is_held = matches!(failure.code, ErrorCode::ToolChanged | ErrorCode::ToolHeld);
-        is_held.then(|| {
-            json!({
-                "code": failure.code.as_str(),
-                "kind": kind.as_str(),
-                "tool": failure.tool,
-                "reason": failure.error,
-                "hint": failure.hint,
-                "findings": findings_of(kind, name),
-            })
+        is_held.then_some((kind, name, failure))
+    });
+    let held: Vec<_> = held.take(TOLD).collect();
+    // Reading a definition takes longest, so only those are read that are told of.
+    let told: HashSet<(ThingKind, &str)> =
+        held.iter().map(|(kind, name, _)| (*kind, *name)).collect();
+    let found = catalog::findings_of(known, now.snapshot(), |kind, name| {
+        told.contains(&(kind, name))
+    });
+    let findings_of = |kind: ThingKind, name: &str| {
+        let of_it = found.iter().find(|(k, n, _)| *k == kind && **n == *name);
+        in_short(of_it.into_iter().flat_map(|(_, _, findings)| findings))
+    };
+    let shown = held.iter().map(|(kind, name, failure)| {
+        json!({
+            "code": failure.code.as_str(),
+            "kind": kind.as_str(),
+            "tool": failure.tool,
+            "reason": failure.error,
+            "hint": failure.hint,
+            "findings": findings_of(*kind, name),
         })
     });
-    held.take(TOLD).collect()
+    shown.collect()
 }
 
 /// What is held of a server's lists, each with how it is asked for; nobody asks for instructions.
@@ -265,9 +272,9 @@ pub(super) fn inspected(now: &Moment, caller: &Caller, server: &str) -> Result<V
     let is_shown = |kind: ThingKind, name: &str| {
         is_quarantined || now.snapshot().hold(server, kind, name).is_some()
     };
-    let found = listed.map(|listed| catalog::findings(listed, now.snapshot()));
+    let found = listed.map(|listed| catalog::findings_of(listed, now.snapshot(), is_shown));
     let found = found.into_iter().flatten();
-    let found = found.filter(|(kind, name, found)| is_shown(*kind, name) && !found.is_empty());
+    let found = found.filter(|(_, _, found)| !found.is_empty());
     let things: Vec<Value> = found
         .take(TOLD)
         .map(|(kind, name, found)| thing(kind, &name, &shown(entry, found)))

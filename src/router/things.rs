@@ -51,7 +51,7 @@ impl<'a> Things<'a> {
 
     /// What takes longer than a worker of the runtime can be spared.
     pub(super) fn long_work(self) -> &'a LongWork {
-        &self.0.0.long_work
+        self.0.long_work()
     }
 
     /// Whose tool is offered under this name, and its own name. Servers that it may be of, and whose lists are not known, are woken.

@@ -50,6 +50,20 @@ async fn a_body_past_the_limit_is_refused() {
     let body: Value = serde_json::from_str(body).expect("a JSON-RPC error");
     assert!(body["error"]["code"].is_i64(), "{body}");
 
+    // One that does not say how large it is, of an operator.
+    let key = std::fs::read_to_string(daemon.home().data_dir().join("api_key")).expect("a key");
+    let key = key.trim();
+    let head = format!(
+        "POST /api/v1/call HTTP/1.1\r\nhost: {host}\r\nx-api-key: {key}\r\ncontent-type: application/json\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n",
+        40 << 20
+    );
+    let chunk = "x".repeat(40 << 20);
+    let answer = http::send_bytes(host, format!("{head}{chunk}\r\n0\r\n\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{:.300}", answer);
+    let (_, body) = answer.split_once("\r\n\r\n").expect("a body");
+    let body: Value = serde_json::from_str(body).expect("a failure");
+    assert_eq!(body["code"], "invalid_arguments", "{body}");
+
     // A body of 30 MiB is fine.
     let client = daemon.client("/mcp/all").await;
     client.wait_for_tool("up__echo").await;

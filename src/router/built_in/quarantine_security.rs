@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     config::Settings,
+    error_code::Failure,
     router::{Reply, RequestError, quarantine},
     wire::Raw,
 };
@@ -19,7 +20,7 @@ pub(super) const TOOL: BuiltIn = BuiltIn {
     aliases: &[],
     usage: r#"{"operation": "list"}, or {"operation": "inspect", "name": "server"}."#,
     define,
-    run: |call| Box::pin(async move { run(&call) }),
+    run: |call| Box::pin(async move { run(&call).await }),
 };
 
 fn define(_: &Settings) -> Value {
@@ -44,20 +45,26 @@ fn define(_: &Settings) -> Value {
     })
 }
 
-fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
+async fn run(call: &Call<'_>) -> Result<Reply, RequestError> {
     let wrong = |why: String| call.wrong(why);
     let operation = required(&call.arguments, "operation").map_err(wrong)?;
     let name = string(&call.arguments, "name").map_err(wrong)?;
-    let (now, caller) = (call.gate.now(), &call.context.caller);
-    let answer = match (&*operation, name) {
-        ("list", None) => quarantine::all_held(&now, caller),
+    let wanted = match (&*operation, name) {
+        ("list", None) => None,
         ("list", Some(_)) => return Err(call.wrong("`name` is for \"inspect\"")),
-        ("inspect", Some(name)) => quarantine::inspected(&now, caller, &name)?,
+        ("inspect", Some(name)) => Some(name),
         ("inspect", None) => return Err(call.wrong("`name` is missing")),
         (other, _) => {
             let why = format!("`operation` is \"list\" or \"inspect\", not {other:?}");
             return Err(call.wrong(why));
         }
     };
+    let (now, caller) = (call.gate.now(), call.context.caller.clone());
+    // A server may list twenty thousand things, and each is looked at.
+    let looking = call.things.long_work().run(move |_| match wanted {
+        None => Ok(quarantine::all_held(&now, &caller)),
+        Some(name) => quarantine::inspected(&now, &caller, &name),
+    });
+    let answer = looking.await.map_err(Failure::from)??;
     Ok(structured(&Raw::author(&answer)))
 }

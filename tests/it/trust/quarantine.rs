@@ -1,5 +1,6 @@
 //! Quarantined servers: what a call is answered, what agents are told, and that nobody lifts it through MCP.
 
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::{approve, inspected, saying};
@@ -388,4 +389,53 @@ async fn the_list_of_what_is_held_says_what_was_found() {
     let itself = found["things"].as_array().expect("things").iter();
     let mut itself = itself.filter(|thing| thing["kind"] == "instructions");
     assert_eq!(itself.next().expect("shown")["held"], false, "{found}");
+}
+
+#[tokio::test]
+async fn nobody_waits_while_very_many_definitions_are_looked_at() {
+    let many = (0..5_000).fold(FakeUpstream::stdio(), |server, number| {
+        server.tool(&format!("t{number}"), echo())
+    });
+    let many = many.start().await;
+    let other = FakeUpstream::stdio().tool("echo", echo()).start().await;
+    let daemon = TestDaemon::builder()
+        .upstream_with("many", &many, json!({ "quarantined": true }))
+        .upstream("other", &other)
+        .start()
+        .await;
+    until_async("it to be listed", async || {
+        (inspected(&daemon, "many").await["inspected"] == true).then_some(())
+    })
+    .await;
+    let (agent, neighbour) = (
+        daemon.client("/mcp/call").await,
+        daemon.client("/mcp/all").await,
+    );
+    neighbour.wait_for_tool("other__echo").await;
+    let ask = async |arguments: Value| {
+        let arguments = arguments.to_string();
+        agent.call("quarantine_security", &arguments).await.text()
+    };
+    let looks: [(&str, BoxFuture<'_, String>); 3] = [
+        (
+            "REST",
+            Box::pin(async { inspected(&daemon, "many").await["inspected"].to_string() }),
+        ),
+        ("list", Box::pin(ask(json!({ "operation": "list" })))),
+        (
+            "inspect",
+            Box::pin(ask(json!({ "operation": "inspect", "name": "many" }))),
+        ),
+    ];
+    for (what, mut looking) in looks {
+        let mut calls = 0;
+        loop {
+            tokio::select! {
+                _ = &mut looking => break,
+                _ = neighbour.call("other__echo", "{}") => calls += 1,
+            }
+        }
+        // One or two may have been before it.
+        assert!(calls > 3, "{what}: {calls} calls meanwhile");
+    }
 }
