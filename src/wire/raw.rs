@@ -23,7 +23,7 @@ use super::{
 pub struct Raw {
     text: Bytes,
     /// Where the members are, once they were looked for; see [`Raw::known_members`].
-    members: OnceLock<Option<Vec<MemberSpan>>>,
+    members: OnceLock<Option<Box<[MemberSpan]>>>,
 }
 
 impl PartialEq for Raw {
@@ -201,7 +201,7 @@ impl Raw {
             let mut members = Members::of(&self.text);
             let mut first = Vec::with_capacity(FEW_MEMBERS);
             first.extend(members.by_ref().take(KNOWN_MEMBERS));
-            members.next().is_none().then_some(first)
+            members.next().is_none().then(|| first.into())
         });
     }
 
