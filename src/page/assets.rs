@@ -25,6 +25,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "base.css",
     "clients.js",
     "diff.js",
+    "doctor.js",
     "dom.js",
     "edit.js",
     "entry.js",

@@ -53,7 +53,13 @@ export function search(first, frame) {
     await find();
   }
 
-  const change = (changes) => frame.visit(query("/ui/tools", { ...asked, ...changes }), { replace: true });
+  /** The setting that was changed keeps the focus, although it is made anew. */
+  async function change(changes) {
+    await frame.visit(query("/ui/tools", { ...asked, ...changes }), { replace: true });
+    const [key] = Object.keys(changes);
+    const again = document.querySelector(`main select[name="${key}"], main input[name="${key}"]:checked`) ?? document.querySelector(`main input[name="${key}"]`);
+    again?.focus({ preventScroll: true });
+  }
 
   function settings() {
     const radio = (value, word) => h("label", h("input", { type: "radio", name: "match", value, checked: asked.match === value, on: { change: () => change({ match: value }) } }), word);

@@ -2,8 +2,9 @@
 
 import { Failure, ask, post } from "./api.js";
 import { clients } from "./clients.js";
+import { doctor } from "./doctor.js";
 import { fill, h } from "./dom.js";
-import { button, cell, coloured, facts, failed, head, note, row, section, state, table } from "./parts.js";
+import { button, cell, coloured, facts, failed, go, head, json, note, row, section, state, table } from "./parts.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
 /** Keys that are shown at first: those that are set, and those that are most asked for. */
@@ -17,6 +18,8 @@ export function settings(query, frame) {
   let isAll = query.get("all") === "1";
   const check = accessCheck();
   const list = clients(frame);
+  const checkUp = doctor(frame);
+  let isFile = false;
 
   async function load() {
     await Promise.all([refresh(), list.load()]);
@@ -37,10 +40,15 @@ export function settings(query, frame) {
   function render() {
     const auth = file?.settings.serverAuth;
     return [
-      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force and where it comes from. The file is the truth: an edit there shows here within a second."))),
+      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force and where it comes from. The file is the truth: an edit there shows here within a second.")),
+        h("div.acts",
+          file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
+          go("JSON Schema", "/api/v1/config/schema"))),
+      isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
       status.warnings.map((warning) => note("warn", capital(warning))),
       file ? [values(), h("div.cols.even", access(auth?.acl), profiles(file.settings.profiles))] : failed(unreadable),
       section("Clients", h("p", "each file is backed up first, and you see the change before it is made"), list.render()),
+      checkUp.render(),
       daemon(),
     ];
   }

@@ -1,6 +1,6 @@
 // One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
 
-import { ask, part, patch, query } from "./api.js";
+import { ask, part, patch, post, query } from "./api.js";
 import { h } from "./dom.js";
 import { button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
 import { asker, detail, isFailed, rowsOf } from "./records.js";
@@ -8,8 +8,9 @@ import { limits, resolved, typeWord } from "./schema.js";
 import { tryIt } from "./try_it.js";
 import { at, capital, count, number, said, short, tokens, took } from "./words.js";
 
-/** Limit: calls of the history that are shown, and parameters within others. */
+/** Limit: calls of the history that are shown, callers that are asked about, and parameters within others. */
 const SHOWN = 10;
+const ASKED = 6;
 const DEEPEST = 4;
 
 export function tool(name, frame) {
@@ -19,14 +20,36 @@ export function tool(name, frame) {
   let entry = null;
   let doing = null;
   let failure = null;
+  let who = [];
+  let others = 0;
 
   async function load() {
     known = await ask(query("tools/show", { name }));
     const own = known.name.slice(known.server.length + 1);
     const [inspection, list, details] = await Promise.all([ask(`servers/${part(known.server)}/inspect`), ask(query("tools", { server: known.server })), ask(`servers/${part(known.server)}`), history()]);
     entry = details.entry;
+    await judge(own);
     thing = inspection.things.find((one) => one.kind === "tool" && one.name === own);
     listed = list.tools.find((one) => one.name === known.name);
+  }
+
+  /** Who may call it: whoever tokens and rules name, as the rules stand. */
+  async function judge(own) {
+    const { subjects } = await ask("access/callers");
+    const some = subjects.slice(0, ASKED);
+    const question = (subject) => post("access/check", { subject, server: known.server, name: own });
+    // One whose tokens have different roles cannot be judged by the name alone.
+    const told = await Promise.all(some.map((subject) => question(subject).catch(() => null)));
+    who = told.filter(Boolean);
+    others = subjects.length - some.length;
+  }
+
+  function whoMay() {
+    if (!who.length) return undefined;
+    if (who.length === 1 && !others && who[0].decided_by === "no_rules") return who[0].allowed ? "everybody: there are no access rules" : ["nobody: ", said(who[0].reason)];
+    const rule = (one) => (one.rule === undefined ? "" : [", by ", h("a", { href: "/ui/settings" }, `rule ${one.rule + 1}`)]);
+    const one = (verdict, i) => [i ? "; " : "", h("span", { title: verdict.reason }, said(verdict.subject), verdict.allowed ? " may" : " may not"), rule(verdict)];
+    return [who.map(one), others ? `; ${count(others, "other")} not shown` : ""];
   }
 
   async function history() {
@@ -121,6 +144,7 @@ export function tool(name, frame) {
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
       ["Approved", thing?.approved_at ? [at(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when it was seen first"] : "not yet"],
       ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
+      ["Who may call it", whoMay()],
     ]));
   }
 

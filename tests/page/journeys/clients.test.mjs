@@ -98,6 +98,14 @@ test("the settings list clients, and say why one cannot be connected", async () 
   assert.equal(here.read(".cursor/mcp.json"), here.cursor);
   await page.getByRole("button", { name: /more that are not found here/ }).click();
   await row("zed").waitFor();
+  await page.getByRole("button", { name: "Look for what is wrong" }).click();
+  await page.getByText(/\d+ things? to look at/).waitFor();
+  await page.getByText("The file of Gemini CLI cannot be read").waitFor();
+  await page.getByRole("button", { name: "Show everything" }).click();
+  await page.locator("tr[data-key^='finding']").getByText("The daemon listens").waitFor();
+  await page.getByRole("button", { name: "Show the file" }).click();
+  await page.getByRole("region", { name: "The configuration file" }).waitFor();
+  await isSound({ page, width: 1280 }, "settings with everything");
   await close();
   await here.end();
 });
@@ -126,6 +134,7 @@ test("a search shows what a certain agent would get, and a hidden tool is in no 
   assert.ok((await hits()).length >= 3);
   await page.locator("select[name=as]").selectOption("ci-agent");
   await page.waitForURL(/as=ci-agent/);
+  await eventually("the focus", () => page.evaluate(() => document.activeElement?.getAttribute("name") === "as"));
   await eventually("their tools", async () => (await hits()).join() === "bookings:find_rooms");
   await page.locator("select[name=as]").selectOption("");
   await page.locator("select[name=profile]").selectOption("plans");
@@ -136,6 +145,7 @@ test("a search shows what a certain agent would get, and a hidden tool is in no 
   await eventually("what reads", async () => !(await hits()).includes("bookings:create_booking"));
 
   await go("/ui/tools/bookings:create_booking");
+  await page.getByText(/anonymous may; ci-agent may not, by rule 2/).waitFor();
   await page.getByRole("button", { name: "Hide from agents" }).click();
   await page.getByText("Hidden from agents: create_booking").waitFor();
   await page.getByText("Agents cannot call it:").waitFor();
