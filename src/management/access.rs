@@ -13,7 +13,10 @@ use super::{
 use crate::{
     access::{Access, Caller, acl::Asked},
     catalog::Snapshot,
-    config::{ANONYMOUS, AclRule, NamePattern, Policy, Settings, UriPattern, Wildcard, check_name},
+    config::{
+        ANONYMOUS, AclRule, NamePattern, OPERATOR, Policy, Settings, UriPattern, Wildcard,
+        check_name,
+    },
     error_code::{ErrorCode, Failure},
 };
 
@@ -96,7 +99,7 @@ pub struct AccessVerdict {
 /// Who may ask for something.
 #[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct KnownCallers {
-    /// The subjects that tokens and access rules name, and the one who shows nothing.
+    /// The subjects that tokens and access rules name, and the one who shows nothing; without the operator, who asks.
     pub subjects: Vec<String>,
     /// The profiles.
     pub profiles: Vec<String>,
@@ -146,7 +149,8 @@ impl<B: Backing> Management<B> {
             subjects.extend(auth.tokens.iter().map(|token| token.subject.clone()));
             let rules = auth.acl.iter().flat_map(|acl| &acl.rules);
             let named = rules.flat_map(|rule| &rule.subjects);
-            let named = named.filter(|subject| subject.is_literal());
+            let named =
+                named.filter(|subject| subject.is_literal() && subject.as_str() != OPERATOR);
             subjects.extend(named.map(|subject| subject.as_str().to_owned()));
         }
         Ok(KnownCallers {

@@ -67,6 +67,7 @@ mod resuming;
 mod scanner;
 mod scope;
 mod search;
+mod search_as;
 mod secrets;
 mod server_life;
 mod sharing;

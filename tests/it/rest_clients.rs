@@ -140,7 +140,7 @@ async fn a_client_is_connected_after_a_look_at_the_change_and_disconnected_again
         "{dry:#}"
     );
     let diff = dry["diff"].to_string();
-    assert!(diff.contains("+") && diff.contains("/mcp"), "{diff}");
+    assert!(diff.contains('+') && diff.contains("/mcp"), "{diff}");
     assert_eq!(
         read(&daemon, ".cursor/mcp.json"),
         text,
