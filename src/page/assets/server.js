@@ -150,7 +150,7 @@ export function server(name, frame) {
     if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tool is known."), "Its tools are listed when it connects."));
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
-      cell("", variant(tool.call_with), tool.callable ? null : [" ", state("held", "held", { title: tool.reason ?? "" })]),
+      cell("", variant(tool.call_with), tool.callable ? null : [" ", tool.code === "tool_disabled" ? state("dis", "hidden", { title: tool.reason ?? "" }) : state("held", "held", { title: tool.reason ?? "" })]),
       cell("full soft", said(tool.description.split("\n")[0])),
       labelled("r", "calls", number(called.get(own(tool))?.length ?? 0)),
       labelled("r dim", "median", called.has(own(tool)) ? took(percentile(called.get(own(tool)), 0.5)) : "–"),

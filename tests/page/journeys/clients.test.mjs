@@ -152,6 +152,15 @@ test("a search shows what a certain agent would get, and a hidden tool is in no 
   assert.match(here.text(), /"disabled_tools": \[\s*"create_booking"\s*\]/);
   const found = async () => (await here.rest("GET", "/tools?q=create%20booking")).tools.map((tool) => tool.name);
   assert.ok(!(await found()).includes("bookings:create_booking"));
+  await isSound({ page, width: 1280 }, "a hidden tool");
+  await page.getByRole("button", { name: "Offer to agents" }).waitFor();
+  await go("/ui/servers/bookings");
+  await page.locator('tr[data-key="bookings:create_booking"]').getByText("hidden").waitFor();
+  await go("/ui/tools/bookings:create_booking");
+  await page.getByRole("button", { name: "Offer to agents" }).click();
+  await page.getByRole("button", { name: "Hide from agents" }).waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Offer to agents" }).waitFor();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByRole("button", { name: "Hide from agents" }).waitFor();
   assert.doesNotMatch(here.text(), /disabled_tools/);
