@@ -21,6 +21,7 @@ use super::{
     queue::Waiting,
     record::{ActivityRecord, RecordMaker},
     redaction::Redaction,
+    span,
     store::{ActivityStore, Totals},
     time,
 };
@@ -164,8 +165,12 @@ impl RecordWriter {
 
     fn take_event(&mut self, event: &ActivityEvent) {
         event.count(&self.shared.metrics);
-        let is_call = matches!(event.what, EventKind::Call(_));
-        if is_call && !self.is_wanted() && self.lines.leaves_out_call(time::millis(event.time)) {
+        let (is_call, trace) = match &event.what {
+            EventKind::Call(call) => (true, call.trace.as_ref()),
+            _ => (false, None),
+        };
+        let is_for_line = is_call && !self.is_wanted() && trace.is_none();
+        if is_for_line && self.lines.leaves_out_call(time::millis(event.time)) {
             return;
         }
         let maker = RecordMaker {
@@ -173,6 +178,7 @@ impl RecordWriter {
             settings: &self.settings.activity,
         };
         let record = maker.record(event);
+        span::export(event, &record, &self.redaction, &self.shared.spans);
         let millis = time::millis(event.time);
         self.lines.write(&record, millis);
         self.keep(millis, record);

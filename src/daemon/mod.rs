@@ -12,6 +12,7 @@ mod local_socket;
 mod lock;
 mod response_body;
 mod running;
+mod span_export;
 mod watchdog;
 mod withdrawal;
 

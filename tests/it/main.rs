@@ -69,6 +69,7 @@ mod search;
 mod secrets;
 mod server_life;
 mod sharing;
+mod spans;
 #[cfg(unix)]
 mod stdio_face;
 mod subscriptions;
