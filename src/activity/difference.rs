@@ -52,6 +52,7 @@ fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
         server_auth: None,
         profiles: BTreeMap::new(),
         rate_limit: None,
+        otlp_endpoint: None,
         ..settings.clone()
     };
     let all = [
@@ -62,6 +63,10 @@ fn other_differences(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ),
         (old.rate_limit != new.rate_limit, "rate limit changed"),
         (old.profiles != new.profiles, "profiles changed"),
+        (
+            old.otlp_endpoint != new.otlp_endpoint,
+            "where spans go changed",
+        ),
         (bare(old) != bare(new), "other settings changed"),
     ];
     let changed = all.into_iter().filter(|(differs, _)| *differs);

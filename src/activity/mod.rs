@@ -20,6 +20,7 @@ mod record;
 mod record_heads;
 mod redaction;
 mod seen_call;
+mod span;
 mod store;
 mod task;
 #[cfg(test)]
@@ -64,6 +65,7 @@ use crate::{
     config::{Kept, Settings},
     error_code::ErrorCode,
     metrics::Metrics,
+    spans::Spans,
     sync::Guarded,
 };
 
@@ -112,6 +114,7 @@ struct Shared {
     status: Guarded<ActivityStatus>,
     flushes: mpsc::Sender<oneshot::Sender<()>>,
     metrics: Metrics,
+    spans: Spans,
 }
 
 impl Shared {
@@ -142,6 +145,7 @@ impl Activity {
             status: Guarded::default(),
             flushes,
             metrics: Metrics::default(),
+            spans: Spans::default(),
         };
         shared.keep(settings.borrow().activity.arguments);
         let shared = Arc::new(shared);
@@ -232,6 +236,11 @@ impl Activity {
     /// What is counted of all that is noted, a moment after it was.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// Where spans of calls go, a moment after these ended.
+    pub fn spans(&self) -> &Spans {
+        &self.0.spans
     }
 
     /// How the log is.

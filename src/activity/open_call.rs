@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     error_code::Failure,
+    spans::CallTrace,
     wire::{Raw, RpcError, Thing},
 };
 
@@ -35,6 +36,8 @@ pub struct NewCall<'a> {
     pub method: &'a str,
     /// What came with it.
     pub body: CallBody<'a>,
+    /// Its place in a trace, if it has one.
+    pub trace: Option<Arc<CallTrace>>,
 }
 
 /// What came with a call.
@@ -64,6 +67,7 @@ impl OpenCall {
             endpoint,
             method,
             body,
+            trace,
         } = new;
         let (kept, request_bytes) = match body {
             CallBody::Params(params) => kept(&activity, params, SeenBody::Params),
@@ -86,6 +90,7 @@ impl OpenCall {
             began,
             ended: began,
             end: CallEnd::Withdrawn,
+            trace,
         };
         Self {
             activity,
@@ -202,6 +207,7 @@ mod tests {
                 endpoint: None,
                 method: &long,
                 body: CallBody::Arguments(Some(&arguments)),
+                trace: None,
             },
         );
         call.is_of(Some(&long), &Thing::Resource(long.as_str().into()));

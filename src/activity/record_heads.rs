@@ -203,6 +203,7 @@ mod tests {
                 server: server.map(Into::into),
                 thing: ThingCalled::Tool(tool.into()),
                 variant,
+                trace: None,
                 intent: reason.map(|reason| StatedIntent {
                     data_sensitivity: None,
                     reason: Some(reason.to_owned()),
@@ -264,6 +265,7 @@ mod tests {
                     server: None,
                     thing: ThingCalled::Tool(format!("t{number}").into()),
                     variant: None,
+                    trace: None,
                     intent: None,
                     body: SeenBody::Nothing,
                     request_bytes: 0,

@@ -6,6 +6,7 @@ use std::{borrow::Cow, fmt, sync::Arc, time::Instant};
 use crate::{
     error_code::ErrorCode,
     names::ServerName,
+    spans::CallTrace,
     wire::{Raw, Thing},
 };
 
@@ -64,6 +65,7 @@ pub(super) struct SeenCall {
     pub(super) began: Instant,
     pub(super) ended: Instant,
     pub(super) end: CallEnd,
+    pub(super) trace: Option<Arc<CallTrace>>,
 }
 
 /// What of a request is kept until its record is made.

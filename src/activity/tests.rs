@@ -84,6 +84,7 @@ fn call<'a>(client: &'a Raw, body: &'a Raw) -> NewCall<'a> {
         endpoint: Some(CallEntrance::Path("/mcp")),
         method: "tools/call",
         body: CallBody::Params(Some(body)),
+        trace: None,
     }
 }
 

@@ -22,6 +22,7 @@ use super::{
     record::{ActivityRecord, RecordMaker},
     record_heads::RecordHeads,
     redaction::Redaction,
+    span,
     store::{ActivityStore, Totals},
     time,
 };
@@ -174,8 +175,9 @@ impl RecordWriter {
             redaction: &self.redaction,
             settings: &self.settings.activity,
         };
-        // Where no line is written, the record is needed for the file only.
+        // Where no line is written and no span is exported, the record is needed for the file only.
         if let EventKind::Call(call) = &event.what
+            && call.trace.is_none()
             && self.lines.leaves_out_call(millis)
         {
             if self.is_wanted() {
@@ -186,6 +188,7 @@ impl RecordWriter {
             return;
         }
         let record = maker.record(event);
+        span::export(event, &record, &self.redaction, &self.shared.spans);
         self.lines.write(&record, millis);
         self.keep(millis, record);
     }

@@ -81,7 +81,9 @@ async fn call(
             request.variant
         ))
     })?;
-    let mut context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    let calls = &api.0.calls;
+    let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
+    context.begin_trace(None, None, calls.trace_in(&headers).as_ref());
     let call = DeclaredTool {
         variant,
         server: server.to_owned(),

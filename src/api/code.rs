@@ -66,7 +66,9 @@ async fn run(
     if !arguments.is_object() {
         return Err(wrong("it is not an object"));
     }
-    let mut context = CallContext::alone(&api.0.calls, caller, method::TOOLS_CALL);
+    let calls = &api.0.calls;
+    let mut context = CallContext::alone(calls, caller, method::TOOLS_CALL);
+    context.begin_trace(None, None, calls.trace_in(&headers).as_ref());
     if !telling::is_wanted(&headers) {
         return Ok(json_response(ran(&api, &context, &arguments, None).await?));
     }

@@ -8,6 +8,13 @@ use std::{
     },
 };
 
+use http::HeaderMap;
+
+use crate::{
+    spans::Spans,
+    wire::{SaidTrace, meta},
+};
+
 /// Names one call. No other call of the process has the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallId(u64);
@@ -25,13 +32,41 @@ impl fmt::Display for CallId {
     }
 }
 
-/// Gives out ids. Cheap to clone; clones give out the same ids, each of them once.
+/// Gives out ids, and places in traces where anybody gets spans. Cheap to clone; clones give out the same ids, each of them once.
 #[derive(Debug, Clone, Default)]
-pub struct CallIds(Arc<AtomicU64>);
+pub struct CallIds {
+    last: Arc<AtomicU64>,
+    spans: Spans,
+}
 
 impl CallIds {
+    /// For calls whose spans go there.
+    pub fn traced_by(spans: &Spans) -> Self {
+        Self {
+            last: Arc::default(),
+            spans: spans.clone(),
+        }
+    }
+
     /// The next one.
     pub(super) fn next(&self) -> CallId {
-        CallId(self.0.fetch_add(1, Ordering::Relaxed) + 1)
+        CallId(self.last.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Where the spans of these calls go.
+    pub(super) fn spans(&self) -> &Spans {
+        &self.spans
+    }
+
+    /// What headers say of the trace of whoever asks, where anybody gets spans.
+    pub fn trace_in(&self, headers: &HeaderMap) -> Option<SaidTrace> {
+        if !self.spans.is_on() {
+            return None;
+        }
+        let mut parents = headers.get_all(meta::TRACEPARENT).iter();
+        let parent = parents.next().filter(|_| parents.next().is_none())?;
+        let state = headers.get(meta::TRACESTATE);
+        let state = state.and_then(|state| state.to_str().ok());
+        SaidTrace::of(parent.to_str().ok()?, state)
     }
 }

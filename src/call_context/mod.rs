@@ -24,7 +24,11 @@ pub use self::{
 };
 use crate::{
     access::Caller,
-    wire::{Edit, LogLevel, Outcome, Raw, Revision, RpcError, bridge::Sender, method, splice},
+    spans::{CallTrace, TracedRequest},
+    wire::{
+        Edit, Id, LogLevel, Outcome, Raw, Revision, RpcError, SaidTrace, bridge::Sender, method,
+        splice,
+    },
 };
 
 /// Limit: how long one call may take in all, however much progress it reports.
@@ -69,6 +73,8 @@ pub struct CallContext {
     pub session: Option<ClientSession>,
     /// Without a session, the connection that it sent this over, if that is its own.
     pub connection: Option<ConnectionId>,
+    /// Its place in a trace, if it has one.
+    pub trace: Option<Arc<CallTrace>>,
 }
 
 /// What a client said of itself. Detached: it outlives the frame that it came in.
@@ -105,7 +111,28 @@ impl CallContext {
             questions: None,
             session: None,
             connection: None,
+            trace: None,
         }
+    }
+
+    /// Gives it its place in a trace, where anybody gets spans: in that which its params name, else in that of the headers, else in a new one.
+    pub fn begin_trace(
+        &mut self,
+        id: Option<&Id>,
+        params: Option<&Raw>,
+        in_headers: Option<&SaidTrace>,
+    ) {
+        let spans = self.ids.spans();
+        if !spans.is_on() {
+            return;
+        }
+        let in_params = SaidTrace::in_params(params);
+        let request = TracedRequest {
+            id: id.map(|id| shown(id.as_str().trim_matches('"'))),
+            revision: self.revision.as_str(),
+            is_said_in_params: in_params.is_some(),
+        };
+        self.trace = spans.begin(in_params.or_else(|| in_headers.cloned()), request);
     }
 
     /// For a call that is made in the course of this one: of the same client, and over when this one is.
@@ -123,6 +150,7 @@ impl CallContext {
                 method = shown(method),
                 caller = self.caller.subject(),
             ),
+            trace: self.trace.as_ref().map(|outer| Arc::new(outer.child())),
             ..self.clone()
         }
     }

@@ -19,6 +19,7 @@ use super::{
     read_entry::{Context, read_entry},
     read_groups::{read_code_execution, read_intervals, read_management, read_response_limit},
     read_isolation::{self, ContainerDefaults},
+    read_otlp,
     read_transport::is_variable,
     references::{ValueLookup, VariableLookup},
     rule_warnings, secret_uses, server_auth,
@@ -54,6 +55,7 @@ pub(super) const KEYS: &[&str] = &[
     "tool_response_limit",
     "intent_declaration",
     "activity",
+    "otlp_endpoint",
     "rate_limit",
     "trusted_hosts",
     "trusted_origins",
@@ -204,6 +206,7 @@ fn read_settings(
     if let Some(mut written) = fields.object("activity")? {
         settings.activity = activity::read(&mut written, &mut settings.warnings)?;
     }
+    settings.otlp_endpoint = read_otlp::read(fields)?;
     if let Some(mut environment) = fields.object("environment")? {
         settings.environment = read_environment(&mut environment)?;
         settings

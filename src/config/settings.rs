@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
-    activity::ActivitySettings, keyring::KeyringChoice, listen::Listen, profiles::Profile,
-    rate_limit::RateLimit, server_auth::ServerAuth, server_entry::ServerEntry, tool_filter::Globs,
+    activity::ActivitySettings, keyring::KeyringChoice, listen::Listen, otlp::OtlpEndpoint,
+    profiles::Profile, rate_limit::RateLimit, server_auth::ServerAuth, server_entry::ServerEntry,
+    tool_filter::Globs,
 };
 use crate::{
     names::ServerName,
@@ -62,6 +63,8 @@ pub struct Settings {
     pub strict_server_validation: bool,
     /// What the activity log keeps.
     pub activity: ActivitySettings,
+    /// The collector that gets the spans of calls, if there is one.
+    pub otlp_endpoint: Option<OtlpEndpoint>,
     /// Which variables children get.
     pub environment: Environment,
     /// The servers whose entries are sound, disabled ones included.
@@ -99,6 +102,7 @@ impl Default for Settings {
             trusted_origins: Vec::new(),
             strict_server_validation: true,
             activity: ActivitySettings::default(),
+            otlp_endpoint: None,
             environment: Environment::default(),
             servers: BTreeMap::new(),
             broken: Vec::new(),
@@ -301,7 +305,9 @@ impl Settings {
     pub fn secrets(&self) -> Secrets {
         let tokens = self.server_auth.iter().flat_map(|auth| &auth.tokens);
         let tokens = tokens.map(|token| &token.token);
-        let keys = self.api_key.iter().chain(&self.session_key).chain(tokens);
+        let collector = self.otlp_endpoint.iter().flat_map(OtlpEndpoint::secrets);
+        let keys = self.api_key.iter().chain(&self.session_key);
+        let keys = keys.chain(tokens).chain(collector);
         let ours = Secrets::new(keys.map(|key| key.reveal().to_owned()));
         let servers = self.servers.values();
         let servers = servers.flat_map(|entry| [&entry.secrets, &entry.former_secrets]);

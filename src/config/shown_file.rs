@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ConfigError, document,
-    masking::is_secret_name,
+    masking::{is_secret_name, mask_url},
     review::{OpenTexts, shown_entry},
     strangers_text::mask_text_of_strangers,
 };
@@ -21,6 +21,8 @@ pub fn shown_file(text: &str) -> Result<Value, ConfigError> {
     for (key, value) in &document.settings {
         let value = if KEYS.contains(&key.as_str()) {
             hidden(value)
+        } else if let ("otlp_endpoint", Value::String(address)) = (key.as_str(), value) {
+            mask_url(address).into()
         } else if key == "serverAuth" {
             server_auth(value)
         } else {
@@ -92,6 +94,7 @@ mod tests {
         let text = r#"{
             // a comment
             "api_key": "s3cret-value-1", "session_key": "${SESSION}", "listen": "127.0.0.1:1",
+            "otlp_endpoint": "https://me:s3cret@h:4318/x?token=s3cret-value-4",
             "serverAuth": {"bearer": {"tokens": {"s3cret-token-aaaaaaaaa": {"subject": "ada", "roles": ["dev"]}}}},
             "environment": {"set": {"GITHUB_TOKEN": "s3cret-value-2", "LANG": "C"}},
             "mcpServers": {"a": {"command": "x", "env": {"API_KEY": "s3cret-value-3", "B": "${B}"}}},
@@ -102,6 +105,7 @@ mod tests {
         assert_eq!(shown["api_key"], MASK);
         assert_eq!(shown["session_key"], "${SESSION}");
         assert_eq!(shown["listen"], "127.0.0.1:1");
+        assert_eq!(shown["otlp_endpoint"], "https://***@h:4318/x?token=***");
         assert_eq!(shown["environment"]["set"]["LANG"], "C");
         let tokens = &shown["serverAuth"]["bearer"]["tokens"];
         assert_eq!(tokens["*** 1"]["subject"], "ada");

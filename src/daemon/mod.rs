@@ -13,6 +13,7 @@ mod lock;
 mod operator_bodies;
 mod response_body;
 mod running;
+mod span_export;
 mod watchdog;
 mod withdrawal;
 

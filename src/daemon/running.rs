@@ -21,7 +21,9 @@ use super::{
     http,
     local_socket::LocalSocket,
     lock::DataLock,
-    operator_bodies, url_of,
+    operator_bodies,
+    span_export::SpanExport,
+    url_of,
 };
 use crate::{
     access::Access,
@@ -87,6 +89,9 @@ pub(super) struct DaemonTasks {
     /// The log of what all these do ends after them.
     recording: CancellationToken,
     records: JoinSet<()>,
+    /// The spans of what is in it end last.
+    exporting: CancellationToken,
+    exports: JoinSet<()>,
     pub(super) access: Access,
     pub(super) inbound: Inbound,
     pub(super) presence: Presence,
@@ -109,7 +114,8 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         background,
         lock_file,
     } = parts;
-    let [closing, ending, hurry, recording] = std::array::from_fn(|_| CancellationToken::new());
+    let [closing, ending, hurry, recording, exporting] =
+        std::array::from_fn(|_| CancellationToken::new());
     let settings = keeper.settings();
     logging::hide(settings.secrets());
     let ledger = ChildLedger::open(&data_dir)
@@ -143,7 +149,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
     let (key, kept_key) = session_key(&settings, &data_dir)?;
     let (sessions, session_records) = sessions(&key, &data_dir, router.memory())?;
     let presence = sessions.presence().clone();
-    let (calls, counted) = (CallIds::default(), sessions.clone());
+    let (calls, counted) = (CallIds::traced_by(activity.spans()), sessions.clone());
     let api_key = api_key(&data_dir)?;
     let (access, access_task) = Access::new(keeper.subscribe(), Some(api_key.secret()));
     let inbound = Inbound::new(
@@ -177,6 +183,7 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
 
     let mut records = JoinSet::new();
     records.spawn(activity_task.run(recording.clone()));
+    let exports = export_spans(&activity, &keeper, &exporting);
     tasks.spawn(access_task.run(ending.clone()));
     let served = (&access, &inbound, &api, &activity);
     let faces = open_faces(served, listeners, local, &closing);
@@ -190,12 +197,26 @@ pub(super) fn begin(parts: DaemonParts) -> Result<(Vec<SocketAddr>, DaemonTasks)
         tasks,
         recording,
         records,
+        exporting,
+        exports,
         access,
         inbound,
         presence,
         _files: files,
     };
     Ok((addresses, running))
+}
+
+/// Has the spans of what is recorded go to the collector of the settings.
+fn export_spans(
+    activity: &Activity,
+    keeper: &Keeper,
+    exporting: &CancellationToken,
+) -> JoinSet<()> {
+    let export = SpanExport::begin(activity.spans(), keeper.subscribe());
+    let mut exports = JoinSet::new();
+    exports.spawn(export.run(exporting.clone()));
+    exports
 }
 
 /// Has the files of the data folder say where the daemon is, and be written again where they are removed.
@@ -371,6 +392,11 @@ impl DaemonTasks {
         self.recording.cancel();
         if timeout(LAST_RECORDS, all(&mut self.records)).await.is_err() {
             tracing::warn!("the last records of the activity log were not written");
+        }
+        self.exporting.cancel();
+        tokio::select! {
+            () = all(&mut self.exports) => (),
+            () = self.hurry.cancelled() => self.exports.abort_all(),
         }
     }
 }

@@ -28,6 +28,7 @@ use crate::{
     gate::Admitted,
     link::Incoming,
     names::ServerName,
+    spans::CallTrace,
     upstream::{Outgoing, Upstreams},
     wire::{
         Id, Notification, Outcome, Raw, Request, RpcError, bridge,
@@ -82,7 +83,12 @@ impl Forwarding<'_> {
         let upstream = &chosen.upstream;
         let number = upstream.next_number();
         let progress = ProgressTokens::new(number, token);
-        let message = request.message(admitted, progress.edit(), replies)?;
+        let trace = context.trace.as_deref();
+        let traced = trace.map(CallTrace::edits).unwrap_or_default();
+        let message = request.message(admitted, (progress.edit(), traced), replies)?;
+        if let Some(trace) = trace {
+            trace.note_sent();
+        }
         let outgoing = Outgoing {
             number,
             message: &message,

@@ -76,21 +76,31 @@ impl RoundReplies {
 }
 
 impl ForwardRequest<'_> {
-    /// The message as the upstream gets it, but for what differs between the eras. Everything in the params changes in one pass.
+    /// The message as the upstream gets it, but for what differs between the eras, with our progress token and these edits in its metadata.
+    /// Everything in the params changes in one pass.
     pub(super) fn message<'m>(
         &self,
         admitted: &'m Admitted,
-        progress_token: Option<Edit<'_>>,
+        (progress_token, mut meta): (Option<Edit<'_>>, Vec<(&str, Edit<'_>)>),
         replies: &RoundReplies,
     ) -> Result<AdmittedMessage<'m>, RpcError> {
-        let meta = progress_token.map(|edit| [(meta::PROGRESS_TOKEN, edit)]);
+        let progress = progress_token.map(|edit| [(meta::PROGRESS_TOKEN, edit)]);
+        let meta = match &progress {
+            Some(progress) if meta.is_empty() => &progress[..],
+            progress => {
+                meta.extend(progress.iter().flatten().cloned());
+                &meta
+            }
+        };
         let responses: Vec<(&str, Edit<'_>)> = replies
             .responses
             .iter()
             .map(|(key, response)| (&**key, Edit::Set(response.clone())))
             .collect();
         let mut edits = self.edits.to_vec();
-        edits.extend(meta.as_ref().map(|meta| (meta::META, Edit::Within(meta))));
+        if !meta.is_empty() {
+            edits.push((meta::META, Edit::Within(meta)));
+        }
         if replies.are_taken {
             let taken = [input_required::RESPONSES, input_required::STATE];
             edits.extend(taken.map(|key| (key, Edit::Remove)));
@@ -165,7 +175,7 @@ mod tests {
             let params =
                 raw(r#"{"name":"s__p","_meta":{"progressToken":7,"x":1.10},"arguments":1}"#);
             let edits = [("arguments", Edit::Set(raw("{}")))];
-            let made = request(&params, &edits).message(&ticket, token, replies);
+            let made = request(&params, &edits).message(&ticket, (token, Vec::new()), replies);
             let made = made.expect("an object");
             assert_eq!(made.params().map(Raw::as_str), Some(expected));
         };
@@ -185,6 +195,13 @@ mod tests {
             &none,
             r#"{"name":"p","_meta":{"x":1.10},"arguments":{}}"#,
         );
+        let traced = vec![("traceparent", Edit::Set(raw("\"00\"")))];
+        let params = raw(r#"{"name":"s__p","_meta":{"x":1.10, "traceparent":1}}"#);
+        let made = request(&params, &[]).message(&ticket, (Some(token()), traced), &none);
+        assert_eq!(
+            made.expect("an object").params().map(Raw::as_str),
+            Some(r#"{"name":"p","_meta":{"x":1.10, "traceparent":"00","progressToken":"p1"}}"#)
+        );
         let replies = RoundReplies {
             responses: vec![("a".to_owned(), raw("{}"))],
             state: Some(raw("\"s\"")),
@@ -201,7 +218,7 @@ mod tests {
     fn answers_to_our_own_questions_are_not_passed_on() {
         let ticket = admitted();
         let params = raw(r#"{"name":"s__p","inputResponses":{"a":1},"requestState":"s","x":1.10}"#);
-        let made = request(&params, &[]).message(&ticket, None, &RoundReplies::TAKEN);
+        let made = request(&params, &[]).message(&ticket, (None, Vec::new()), &RoundReplies::TAKEN);
         let made = made.expect("an object");
         let made = made.params().map(Raw::as_str);
         assert_eq!(made, Some(r#"{"name":"p","x":1.10}"#));

@@ -1,6 +1,7 @@
 //! What becomes of a client's messages, whatever transport they came by: opening, requests, batches, withdrawals, and answers to what
 //! the client was asked. The transports only frame and unframe. Knows no streams, no bodies and no status codes.
 
+mod said_trace;
 mod subscribing;
 
 use std::{future::ready, sync::Arc};
@@ -25,7 +26,7 @@ use crate::{
     router::View,
     wire::{
         self, FrameError, Id, Message, Notification, Outcome, Raw, Request, RequestMeta, Response,
-        Revision, RpcError, error_frame, method, parse_client,
+        Revision, RpcError, SaidTrace, error_frame, method, parse_client,
     },
 };
 
@@ -43,6 +44,8 @@ pub(super) struct ServedClient {
     revision: Revision,
     /// The connection that is this client's alone, where there is no session.
     connection: Option<ConnectionId>,
+    /// The trace that headers name.
+    said_trace: Option<SaidTrace>,
 }
 
 /// What a client sent at once.
@@ -118,6 +121,7 @@ impl ServedClient {
             revision: Revision::UNSAID,
             connection: None,
             session: Some(session),
+            said_trace: None,
         }
     }
 
@@ -136,6 +140,7 @@ impl ServedClient {
             session: None,
             revision,
             connection,
+            said_trace: None,
         }
     }
 
@@ -254,7 +259,7 @@ impl ServedClient {
         if let Some(refusal) = self.too_often(&request) {
             return refusal;
         }
-        let client = self.clone();
+        let (client, context) = (self.clone(), self.traced(context, &request));
         let running = self
             .session
             .as_ref()

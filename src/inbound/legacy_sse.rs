@@ -66,6 +66,7 @@ impl Inbound {
             return answer::no_session(None);
         };
         let client = ServedClient::of_session(self, session.clone(), caller.clone());
+        let client = client.with_headers(&head.headers);
         match Unframed::read(&body, &self.0.no_messages) {
             Err(error) => return answer::malformed(&error),
             Ok(Unframed::One(message)) => self.take(&client, &session, Ok(message), Part::Whole),

@@ -103,7 +103,8 @@ impl Inbound {
         match session.filter(|_| !first.is_some_and(stateless::is_opening)) {
             Some(Ok(session)) => {
                 check_revision(headers, first)?;
-                return Ok(ServedClient::of_session(self, session, caller));
+                let client = ServedClient::of_session(self, session, caller);
+                return Ok(client.with_headers(headers));
             }
             Some(Err(NoSession::Unknown)) => {
                 return Err(answer::no_session(first.and_then(id_of)));
@@ -113,9 +114,8 @@ impl Inbound {
         }
         let revision = revision_of(headers, first)?;
         let connection = client_connection::of(head);
-        Ok(ServedClient::without_session(
-            self, caller, view, revision, connection,
-        ))
+        let client = ServedClient::without_session(self, caller, view, revision, connection);
+        Ok(client.with_headers(headers))
     }
 }
 

@@ -80,6 +80,7 @@ impl Inbound {
         };
         let connection = client_connection::of(head);
         let client = ServedClient::without_session(self, caller, view, meta.revision, connection);
+        let client = client.with_headers(&head.headers);
         let (to_client, receiver) = ClientSender::new(self.memory());
         let answering = client.stateless(&meta, request, to_client);
         stream::respond(receiver, answering, status, stream::answering).await

@@ -19,7 +19,11 @@ impl Router {
         admitted: &Admitted,
         request: ForwardRequest<'_>,
     ) -> Result<Outcome, RequestError> {
-        let outcome = self.0.forwarder.forward(context, admitted, request).await?;
+        let forwarded = self.0.forwarder.forward(context, admitted, request).await;
+        if let Some(trace) = &context.trace {
+            trace.note_answered();
+        }
+        let outcome = forwarded?;
         let is_asked_for = request.endpoint == EndpointKind::OneServer;
         let may_be_task = is_asked_for || context.revision.has_task_results();
         if may_be_task && let Outcome::Result(result) = &outcome {

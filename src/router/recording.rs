@@ -55,6 +55,7 @@ impl Router {
             endpoint,
             method,
             body,
+            trace: context.trace.clone(),
         })
     }
 

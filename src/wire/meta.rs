@@ -4,6 +4,10 @@
 pub const META: &str = "_meta";
 /// The token that progress notifications for a request carry.
 pub const PROGRESS_TOKEN: &str = "progressToken";
+/// The span that a request belongs to (W3C Trace Context).
+pub const TRACEPARENT: &str = "traceparent";
+/// What others know of its trace.
+pub const TRACESTATE: &str = "tracestate";
 /// The revision of a modern request.
 pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// Who sends a modern request.

@@ -23,6 +23,7 @@ mod rpc_error;
 mod scan;
 mod splice;
 mod target;
+mod trace_parent;
 
 pub use frame::{
     FrameError, Message, Notification, Outcome, Request, Response, error_frame, notification_frame,
@@ -38,3 +39,4 @@ pub use rpc_error::RpcError;
 pub use scan::{Element, Elements, MemberSpan, Members};
 pub use splice::{Edit, NotAnObject, splice};
 pub use target::{Target, Thing, name_key};
+pub use trace_parent::{SaidTrace, TraceParent};

@@ -71,6 +71,7 @@ mod search_as;
 mod secrets;
 mod server_life;
 mod sharing;
+mod spans;
 #[cfg(unix)]
 mod stdio_face;
 mod subscriptions;

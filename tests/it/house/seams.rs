@@ -130,6 +130,7 @@ const SPAWNS: &[Exception] = &[
         1,
         "the supervisor waits for its workers",
     ),
+    ("spans/mod.rs", 1, "waited for at once"),
     ("upstream/fleet/usage_file.rs", 1, "waited for at once"),
 ];
 

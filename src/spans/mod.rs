@@ -1,0 +1,87 @@
+//! Spans of calls for a collector that speaks OTLP over HTTP. Whoever has a call that ended tells [`Spans`], which never waits: a thread of
+//! the SDK puts spans together and posts them. What finds no room, or no collector, is gone.
+//!
+//! The only door to the OpenTelemetry crates. Knows no settings: `daemon` says where the collector is and how requests get there.
+
+mod call_trace;
+mod collector;
+mod ended_span;
+mod health;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwapOption;
+use opentelemetry_sdk::trace::{BatchSpanProcessor, SpanProcessor};
+
+pub use self::{
+    call_trace::{CallTrace, TracedRequest},
+    collector::{BadCollector, Collector, PostSpans},
+    ended_span::EndedSpan,
+};
+use crate::wire::SaidTrace;
+
+/// Takes spans, if there is a collector. Cheap to clone; clones are of one collector.
+#[derive(Clone, Default)]
+pub struct Spans(Arc<ArcSwapOption<BatchSpanProcessor>>);
+
+impl fmt::Debug for Spans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Spans").field(&self.is_on()).finish()
+    }
+}
+
+impl Spans {
+    /// Whether anybody gets spans.
+    pub fn is_on(&self) -> bool {
+        self.0.load().is_some()
+    }
+
+    /// The place in a trace of a call that begins: in that of whoever asks, or in a new one. None where nobody gets spans, and where whoever
+    /// asks says that the trace is not recorded.
+    pub fn begin(
+        &self,
+        said: Option<SaidTrace>,
+        request: TracedRequest<'_>,
+    ) -> Option<Arc<CallTrace>> {
+        if !self.is_on() {
+            return None;
+        }
+        CallTrace::begin(said, request).map(Arc::new)
+    }
+
+    /// Hands over the spans of a call that ended.
+    pub fn export(&self, ended: &EndedSpan<'_>) {
+        if let Some(processor) = &*self.0.load() {
+            for span in ended.spans() {
+                processor.on_end(span);
+            }
+        }
+    }
+
+    /// From now on this collector gets the spans, or nobody. Gives what was in force.
+    pub fn send_to(&self, collector: Option<Collector>) -> Result<FormerCollector, BadCollector> {
+        let processor = collector.map(Collector::into_processor).transpose();
+        let (processor, failed) = match processor {
+            Ok(processor) => (processor, None),
+            Err(why) => (None, Some(why)),
+        };
+        let former = FormerCollector(self.0.swap(processor.map(Arc::new)));
+        failed.map_or(Ok(former), Err)
+    }
+}
+
+/// A collector that gets no more spans but those that wait for it.
+#[must_use = "spans may wait for it"]
+pub struct FormerCollector(Option<Arc<BatchSpanProcessor>>);
+
+impl FormerCollector {
+    /// Posts what waits, for no longer than this; whether it was all posted.
+    pub async fn flush(self, deadline: Duration) -> bool {
+        let Some(processor) = self.0 else {
+            return true;
+        };
+        // It waits for the SDK's thread.
+        let flushing = move || processor.shutdown_with_timeout(deadline).is_ok();
+        tokio::task::spawn_blocking(flushing).await.unwrap_or(false)
+    }
+}
