@@ -53,7 +53,7 @@ pub use self::{
     event::{OperatorChange, RefusedNotice, TouchedThing},
     export::ExportFormat,
     open_call::{CallBody, NewCall, OpenCall},
-    query::{BadQuery, PAGE, PARAMETERS, RecordQuery},
+    query::{BadQuery, PAGE, RecordQuery},
     reading::{ActivityReader, UnreadableActivity},
     record::ActivityRecord,
     redaction::Redaction,

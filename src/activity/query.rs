@@ -35,12 +35,6 @@ pub struct RecordQuery {
     pub limit: Option<usize>,
 }
 
-/// What can be said in a query.
-pub const PARAMETERS: [&str; 11] = [
-    "kind", "server", "tool", "caller", "outcome", "call", "since", "until", "cursor", "after",
-    "limit",
-];
-
 /// Limit: records of one page, and how many they are if nobody says.
 pub const PAGE: (usize, usize) = (1_000, 50);
 

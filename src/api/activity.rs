@@ -16,13 +16,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Answer, Api, Said, check_parameters, ok,
+    Answer, Api, ok,
     record_news::RecordNews,
     routes::{About, EVENTS, Routes},
     sse, wrong,
 };
 use crate::{
-    activity::{ActivityRecord, ExportFormat, PAGE, PARAMETERS, RecordPage, RecordQuery},
+    activity::{ActivityRecord, ExportFormat, PAGE, RecordPage, RecordQuery},
     error_code::{ErrorCode, Failure},
     management::Management,
 };
@@ -42,6 +42,7 @@ pub(super) fn routes() -> Routes {
             export,
             about("exportActivity", "All records that fit, the oldest first.")
                 .asks::<ExportQuery>()
+                .but_not(&["cursor", "limit"])
                 .gives_text("application/jsonl")
                 .gives_text("text/csv"),
         )
@@ -50,6 +51,7 @@ pub(super) fn routes() -> Routes {
             follow,
             about("streamActivity", "Records that fit as they come: events `record`, and `lagged` with how many were missed; with `after` those after it, too.")
                 .asks::<RecordQuery>()
+                .but_not(&["cursor", "limit"])
                 .gives_text(EVENTS),
         )
         .get(
@@ -63,27 +65,15 @@ pub(super) fn routes() -> Routes {
 
 async fn follow(
     State(api): State<Api>,
-    said: Result<Query<Said>, QueryRejection>,
     query: Result<Query<RecordQuery>, QueryRejection>,
 ) -> Answer {
-    check_parameters(said, &PARAMETERS)?;
     let Query(query) = query.map_err(wrong)?;
-    if query.cursor.is_some() {
-        return Err(wrong(
-            "`cursor` goes backwards; a stream goes on with `after`",
-        ));
-    }
     let news = RecordNews::from_now(api.0.management.clone(), query).await?;
     let open = sse::event("open", &json!({ "after": news.after() }));
     Ok(sse::respond(open, news))
 }
 
-async fn list(
-    State(api): State<Api>,
-    said: Result<Query<Said>, QueryRejection>,
-    query: Result<Query<RecordQuery>, QueryRejection>,
-) -> Answer {
-    check_parameters(said, &PARAMETERS)?;
+async fn list(State(api): State<Api>, query: Result<Query<RecordQuery>, QueryRejection>) -> Answer {
     let Query(query) = query.map_err(wrong)?;
     ok(&api.0.management.activity(query).await?)
 }
@@ -112,22 +102,15 @@ struct ExportQuery {
 /// The records from the oldest on, page by page, so that neither side holds them all.
 async fn export(
     State(api): State<Api>,
-    said: Result<Query<Said>, QueryRejection>,
     query: Result<Query<RecordQuery>, QueryRejection>,
     format: Result<Query<FormatQuery>, QueryRejection>,
 ) -> Answer {
-    check_parameters(said, &[&PARAMETERS[..], &["format"]].concat())?;
     let (Query(query), Query(format)) = (query.map_err(wrong)?, format.map_err(wrong)?);
     let format = match format.format.as_deref() {
         None => ExportFormat::default(),
         Some(text) => ExportFormat::parse(text)
             .ok_or_else(|| wrong(format!("`format` is jsonl or csv, not {text:?}")))?,
     };
-    if query.cursor.is_some() {
-        return Err(wrong(
-            "`cursor` goes backwards; an export goes on with `after`",
-        ));
-    }
     let query = RecordQuery {
         after: query.after.or(Some(0)),
         limit: Some(PAGE.0),

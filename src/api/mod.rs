@@ -8,6 +8,7 @@ mod changes;
 mod clients;
 mod code;
 mod config;
+mod described;
 mod doctor;
 mod events;
 mod import;
@@ -31,10 +32,7 @@ use std::sync::Arc;
 use axum::{
     Router as HttpRouter,
     body::Body,
-    extract::{
-        DefaultBodyLimit, Query, State,
-        rejection::{BytesRejection, QueryRejection},
-    },
+    extract::{DefaultBodyLimit, State, rejection::BytesRejection},
     middleware::map_response,
     response::{IntoResponse, Response},
     routing::get,
@@ -276,27 +274,6 @@ async fn blocking<T: Send + 'static>(
     done.map_err(|fault| {
         let error = format!("it ended with a fault of ours: {fault}");
         FailureResponse(Failure::new(ErrorCode::Internal, error, "Try again."))
-    })
-}
-
-/// The parameters of an address as they are.
-type Said = Vec<(String, String)>;
-
-/// Refuses parameters that there are not: with a filter that is misspelt, everything would be found.
-fn check_parameters(
-    said: Result<Query<Said>, QueryRejection>,
-    known: &[&str],
-) -> Result<(), FailureResponse> {
-    /// Limit: characters of it that are repeated.
-    const REPEATED: usize = 100;
-    let Query(said) = said.map_err(wrong)?;
-    let unknown = said.iter().find(|(key, _)| !known.contains(&key.as_str()));
-    unknown.map_or(Ok(()), |(key, _)| {
-        let key: String = key.chars().take(REPEATED).collect();
-        let known = known.join(", ");
-        Err(wrong(format!(
-            "there is no parameter {key:?}: there are {known}"
-        )))
     })
 }
 

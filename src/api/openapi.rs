@@ -105,6 +105,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
         id,
         summary,
         query,
+        not_asked,
         body,
         answers,
         failures,
@@ -116,7 +117,7 @@ fn operation(route: &Route, schemas: &mut Schemas) -> Value {
     });
     let mut parameters = path_parameters(route.path);
     if let Some(schema) = query {
-        parameters.extend(query_parameters(&schema(&mut schemas.read)));
+        parameters.extend(query_parameters(&schema(&mut schemas.read), not_asked));
     }
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
@@ -224,8 +225,8 @@ fn path_parameters(path: &str) -> Vec<Value> {
     named.map(parameter).collect()
 }
 
-/// The members of an object, each as a parameter.
-fn query_parameters(object: &Schema) -> Vec<Value> {
+/// The members of an object, each as a parameter, but for some.
+fn query_parameters(object: &Schema, not_asked: &[&str]) -> Vec<Value> {
     let members = object.get("properties").and_then(Value::as_object);
     let required = object.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|one| one == name));
@@ -250,7 +251,9 @@ fn query_parameters(object: &Schema) -> Vec<Value> {
         }
         parameter
     };
-    members.into_iter().flatten().map(parameter).collect()
+    let asked = members.into_iter().flatten();
+    let asked = asked.filter(|(name, _)| !not_asked.contains(&name.as_str()));
+    asked.map(parameter).collect()
 }
 
 /// What the schema of the configuration says of servers, under names of its own.

@@ -3,11 +3,15 @@
 use axum::{
     Router as HttpRouter,
     handler::Handler,
+    middleware::from_fn_with_state,
     routing::{MethodFilter, on},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::Api;
+use super::{
+    Api,
+    described::{Described, only_described},
+};
 use crate::error_code::ErrorCode;
 
 /// Writes a schema down, and what it refers to into the generator.
@@ -34,6 +38,8 @@ pub(super) struct About {
     pub(super) summary: &'static str,
     /// An object of which each member is a parameter of the address.
     pub(super) query: Option<SchemaOf>,
+    /// But for these.
+    pub(super) not_asked: &'static [&'static str],
     pub(super) body: Option<Body>,
     pub(super) answers: Vec<Answers>,
     /// The codes of its failures, beside those that every route has.
@@ -122,6 +128,7 @@ impl About {
             id,
             summary,
             query: None,
+            not_asked: &[],
             body: None,
             answers: Vec::new(),
             failures: &[],
@@ -132,6 +139,23 @@ impl About {
     pub(super) fn asks<T: JsonSchema>(mut self) -> Self {
         self.query = Some(T::json_schema);
         self
+    }
+
+    /// Some of those members are none.
+    pub(super) fn but_not(mut self, names: &'static [&'static str]) -> Self {
+        self.not_asked = names;
+        self
+    }
+
+    /// The names of its parameters.
+    fn parameters(&self) -> Vec<String> {
+        let schema = (self.query).map(|schema| schema(&mut SchemaGenerator::default()));
+        let members = schema
+            .as_ref()
+            .and_then(|schema| schema.get("properties")?.as_object());
+        let names = members.into_iter().flat_map(|members| members.keys());
+        let names = names.filter(|name| !self.not_asked.contains(&name.as_str()));
+        names.cloned().collect()
     }
 
     /// Its body is a `T`.
@@ -256,7 +280,9 @@ impl Routes {
         H: Handler<T, Api>,
         T: 'static,
     {
-        self.served = self.served.route(path, on(filter, handler));
+        let described = Described::new(about.parameters(), about.body.is_some());
+        let served = on(filter, handler).route_layer(from_fn_with_state(described, only_described));
+        self.served = self.served.route(path, served);
         self.listed.push(Route {
             method,
             path,

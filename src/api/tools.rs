@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{
-    Answer, Api, Said, check_parameters, ok,
+    Answer, Api, ok,
     routes::{About, Routes},
     wrong,
 };
@@ -45,19 +45,6 @@ pub(super) fn routes() -> Routes {
         )
 }
 
-/// What can be said of a list or a search.
-const PARAMETERS: [&str; 9] = [
-    "server",
-    "q",
-    "limit",
-    "match",
-    "detail",
-    "explain",
-    "as",
-    "profile",
-    "read_only",
-];
-
 /// Which tools are wanted.
 #[derive(Deserialize, JsonSchema)]
 struct ToolsQuery {
@@ -84,18 +71,36 @@ struct ToolsQuery {
     read_only: Option<bool>,
 }
 
+impl ToolsQuery {
+    /// A parameter that says something of a search alone, if one was given.
+    fn of_search_alone(&self) -> Option<&'static str> {
+        let given = [
+            ("limit", self.limit.is_some()),
+            ("match", self.r#match.is_some()),
+            ("detail", self.detail.is_some()),
+            ("explain", self.explain.is_some()),
+            ("as", self.r#as.is_some()),
+            ("profile", self.profile.is_some()),
+            ("read_only", self.read_only.is_some()),
+        ];
+        let first = given.into_iter().find(|(_, is_given)| *is_given);
+        first.map(|(name, _)| name)
+    }
+}
+
 async fn list_or_search(
     State(api): State<Api>,
     Extension(caller): Extension<Caller>,
-    said: Result<Query<Said>, QueryRejection>,
     query: Result<Query<ToolsQuery>, QueryRejection>,
 ) -> Answer {
-    check_parameters(said, &PARAMETERS)?;
     let Query(query) = query.map_err(wrong)?;
     if query.limit == Some(0) {
         return Err(wrong("`limit` is 0; it is at least 1"));
     }
     let Some(text) = query.q else {
+        if let Some(name) = query.of_search_alone() {
+            return Err(wrong(format!("`{name}` is for a search: `q` is missing")));
+        }
         let server = query.server;
         let work = move |management: &Management| ok(&management.tools(server.as_deref())?);
         return api.in_turn(work).await;
@@ -137,12 +142,7 @@ struct ShowQuery {
     name: String,
 }
 
-async fn show(
-    State(api): State<Api>,
-    said: Result<Query<Said>, QueryRejection>,
-    query: Result<Query<ShowQuery>, QueryRejection>,
-) -> Answer {
-    check_parameters(said, &["name"])?;
+async fn show(State(api): State<Api>, query: Result<Query<ShowQuery>, QueryRejection>) -> Answer {
     let Query(query) = query.map_err(wrong)?;
     ok(&api.0.management.tool(&query.name)?)
 }

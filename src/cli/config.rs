@@ -1,4 +1,4 @@
-//! `mcpproxy config`: which configuration file counts, and whether it is sound.
+//! `mcpproxy config`: which configuration file counts, whether it is sound, and what may stand in it.
 
 use std::path::Path;
 
@@ -13,6 +13,7 @@ use super::{
     table::{name, text},
 };
 use crate::{
+    config,
     daemon_client::DaemonClient,
     management::{
         COUNTS_AFTER_RESTART, ConfigReport, DaemonLocation, Exposure, Management, OverFiles,
@@ -20,12 +21,19 @@ use crate::{
     },
 };
 
-/// Say which configuration file counts, or check it
+/// Say which configuration file counts, check it, or print its schema
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
     Path(ConfigPath),
     Check(ConfigCheck),
+    Schema(ConfigSchema),
 }
+
+/// Print the JSON Schema of the configuration file
+///
+/// For editors: save it beside the file, and name it there as `"$schema"`.
+#[derive(Debug, Args)]
+pub(super) struct ConfigSchema {}
 
 /// Print the path of the configuration file
 ///
@@ -60,6 +68,7 @@ impl ConfigCommand {
         match self {
             Self::Path(ConfigPath {}) => print_path(&files, out),
             Self::Check(check) => check.run(&files, out).await,
+            Self::Schema(ConfigSchema {}) => output::exactly(config::SCHEMA.trim_end()),
         }
     }
 }

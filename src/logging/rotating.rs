@@ -31,7 +31,11 @@ impl Rotating {
     }
 
     fn open_with(path: &Path, rotate_at: u64) -> io::Result<Self> {
-        if let Some(folder) = path.parent() {
+        // The folder of a bare name is an empty one: it is there.
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
             storage::create_private_subfolder(folder)?;
         }
         let file = storage::append_to_private_file(path)?;

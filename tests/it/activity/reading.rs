@@ -72,8 +72,29 @@ async fn pages_and_filters_find_every_record_once() {
         ("/api/v1/activity?cursor=1&after=1", 400),
         ("/api/v1/activity/export?format=xml", 400),
         ("/api/v1/activity/export?cursor=1", 400),
+        ("/api/v1/activity/export?limit=2", 400),
+        ("/api/v1/activity/stream?limit=2", 400),
+        ("/api/v1/tools?limit=3", 400),
+        ("/api/v1/tools?as=ada", 400),
+        ("/api/v1/status?wibble=1", 400),
+        ("/api/v1/servers/up/inspect?wibble=1", 400),
+        ("/api/v1/openapi.json?wibble=1", 400),
     ] {
         assert_eq!(daemon.rest("GET", path, "").await.status, status, "{path}");
+    }
+    for (path, body, status) in [
+        ("/api/v1/servers/up/enable", r#"{"wibble":1}"#, 400),
+        ("/api/v1/servers/up/enable", " {} ", 200),
+        ("/api/v1/servers/up/enable", "", 200),
+        ("/api/v1/config/reload", "[]", 400),
+        (
+            "/api/v1/servers",
+            r#"{"name":"new","url":"http://127.0.0.1:9/mcp","wibble":1}"#,
+            400,
+        ),
+    ] {
+        let answer = daemon.rest("POST", path, body).await;
+        assert_eq!(answer.status, status, "{path} {body}: {}", answer.text());
     }
     let exported = daemon
         .rest("GET", "/api/v1/activity/export?kind=call&server=up", "")

@@ -255,6 +255,14 @@ fn the_path_is_that_of_the_file_that_counts() {
 }
 
 #[test]
+fn the_schema_is_printed_whole() {
+    let place = Place::new();
+    let schema = place.run(&["config", "schema"]).json();
+    assert!(schema["properties"]["mcpServers"].is_object(), "{schema}");
+    assert!(schema["$defs"]["server"].is_object(), "{schema}");
+}
+
+#[test]
 fn a_sound_file_passes_the_check() {
     let place =
         Place::configured(r#"{ "mcpServers": { "a": { "command": "x" } }, "lisen": ":1" }"#);

@@ -1,0 +1,77 @@
+//! Requests say nothing that the document does not have: with a filter that is misspelt everything would be found, and whoever sends a body
+//! means something by it.
+
+use std::sync::Arc;
+
+use axum::{
+    body::Body,
+    extract::{Query, Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+
+use super::{FailureResponse, MAX_BODY, wrong};
+
+/// What a request may say.
+#[derive(Clone)]
+pub(super) struct Described(Arc<Parts>);
+
+struct Parts {
+    parameters: Vec<String>,
+    takes_body: bool,
+}
+
+impl Described {
+    pub(super) fn new(parameters: Vec<String>, takes_body: bool) -> Self {
+        Self(Arc::new(Parts {
+            parameters,
+            takes_body,
+        }))
+    }
+}
+
+/// Passes on what says nothing else.
+pub(super) async fn only_described(
+    State(Described(may)): State<Described>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let checked = async {
+        check_parameters(&request, &may.parameters)?;
+        if may.takes_body {
+            return Ok(request);
+        }
+        without_body(request).await
+    };
+    match checked.await {
+        Ok(request) => next.run(request).await,
+        Err(refused) => FailureResponse::into_response(refused),
+    }
+}
+
+fn check_parameters(request: &Request, known: &[String]) -> Result<(), FailureResponse> {
+    /// Limit: characters of it that are repeated.
+    const REPEATED: usize = 100;
+    let Query(said) = Query::<Vec<(String, String)>>::try_from_uri(request.uri()).map_err(wrong)?;
+    let unknown = said.iter().find(|(key, _)| !known.contains(key));
+    unknown.map_or(Ok(()), |(key, _)| {
+        let key: String = key.chars().take(REPEATED).collect();
+        let known = match known.join(", ") {
+            none if none.is_empty() => "none here".to_owned(),
+            known => known,
+        };
+        Err(wrong(format!(
+            "there is no parameter {key:?}: there are {known}"
+        )))
+    })
+}
+
+/// An object without members says nothing either.
+async fn without_body(request: Request) -> Result<Request, FailureResponse> {
+    let (parts, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, MAX_BODY).await.map_err(wrong)?;
+    if matches!(body.trim_ascii(), b"" | b"{}") {
+        return Ok(Request::from_parts(parts, Body::empty()));
+    }
+    Err(wrong("it takes no body"))
+}
