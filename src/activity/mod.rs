@@ -5,10 +5,13 @@
 
 mod block;
 mod bounds;
+mod counting;
 mod difference;
 mod event;
 mod export;
 mod failures;
+mod figures;
+mod figures_cell;
 mod flood;
 mod line;
 mod open_call;
@@ -43,6 +46,7 @@ use tokio::{
 
 use self::{
     event::{ActivityEvent, EventKind, ServerNews},
+    figures::RunningFigures,
     flood::RefusalFlood,
     queue::{ActivityQueue, Alarm},
     store::ActivityStore,
@@ -50,6 +54,7 @@ use self::{
 pub use self::{
     event::{OperatorChange, RefusedNotice, TouchedThing},
     export::ExportFormat,
+    figures::{CallFigures, FigurePeriod, WantedFigures},
     open_call::{CallBody, NewCall, OpenCall},
     query::{BadQuery, PAGE, PARAMETERS, RecordQuery},
     reading::{ActivityReader, UnreadableActivity},
@@ -109,8 +114,28 @@ struct Shared {
     /// The file, where it is open.
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
+    figures: Guarded<FiguresSince>,
     flushes: mpsc::Sender<oneshot::Sender<()>>,
     metrics: Metrics,
+}
+
+/// What the calls add up to, and from when on all of them are counted.
+#[derive(Debug)]
+struct FiguresSince {
+    running: RunningFigures,
+    whole_since: u64,
+    /// When some were lost.
+    lost: u64,
+}
+
+impl FiguresSince {
+    fn now() -> Self {
+        Self {
+            running: RunningFigures::default(),
+            whole_since: time::millis(SystemTime::now()),
+            lost: 0,
+        }
+    }
 }
 
 impl Shared {
@@ -139,6 +164,7 @@ impl Activity {
             keeps_arguments: AtomicBool::new(true),
             store: Guarded::default(),
             status: Guarded::default(),
+            figures: Guarded::new(FiguresSince::now()),
             flushes,
             metrics: Metrics::default(),
         };
@@ -231,6 +257,20 @@ impl Activity {
     /// What is counted of all that is noted, a moment after it was.
     pub fn metrics(&self) -> &Metrics {
         &self.0.metrics
+    }
+
+    /// What the calls of an hour or a day add up to: all that ended until now.
+    pub async fn figures(&self, period: FigurePeriod, wanted: WantedFigures) -> CallFigures {
+        self.flush().await;
+        let shared = self.0.clone();
+        let show = move || {
+            let now = time::millis(SystemTime::now());
+            let figures = shared.figures.lock();
+            let is_whole = figures.whole_since.max(figures.lost) <= period.from(now);
+            figures.running.show(period, &wanted, (now, is_whole))
+        };
+        // It adds up thousands of numbers.
+        tokio::task::spawn_blocking(show).await.unwrap_or_default()
     }
 
     /// How the log is.

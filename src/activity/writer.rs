@@ -14,6 +14,7 @@ use std::{
 use super::{
     Shared,
     block::NewRecord,
+    counting,
     difference::difference,
     event::{ActivityEvent, DAEMON, EventKind, OperatorChange},
     failures::{FileError, StoreError},
@@ -156,6 +157,10 @@ impl RecordWriter {
 
     /// Makes records of what waited.
     pub(super) fn take_in(&mut self, waiting: &Waiting) {
+        if waiting.shed > 0 {
+            // What nobody heard of is not counted.
+            self.shared.figures.lock().lost = time::millis(SystemTime::now());
+        }
         self.miss(waiting.shed);
         for event in &waiting.events {
             self.take_event(event);
@@ -164,6 +169,7 @@ impl RecordWriter {
 
     fn take_event(&mut self, event: &ActivityEvent) {
         event.count(&self.shared.metrics);
+        counting::count_event(&self.shared, &self.redaction, event);
         let is_call = matches!(event.what, EventKind::Call(_));
         if is_call && !self.is_wanted() && self.lines.leaves_out_call(time::millis(event.time)) {
             return;

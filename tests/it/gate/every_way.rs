@@ -91,10 +91,11 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 37] = [
+const REST: [&str; 38] = [
     "/api/v1/access/check",
     "/api/v1/activity",
     "/api/v1/activity/export",
+    "/api/v1/activity/figures",
     "/api/v1/activity/stream",
     "/api/v1/activity/{id}",
     "/api/v1/call",
