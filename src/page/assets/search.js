@@ -51,7 +51,7 @@ export function search(first, frame) {
     await find();
   }
 
-  const change = (changes) => frame.visit(query("/ui/tools", { ...asked, ...changes }), { replace: true });
+  const change = (changes) => frame.visit(query("/ui/tools", { ...asked, ...changes }));
 
   function settings() {
     const radio = (value, word) => h("label", h("input", { type: "radio", name: "match", value, checked: asked.match === value, on: { change: () => change({ match: value }) } }), word);

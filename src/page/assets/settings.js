@@ -2,7 +2,7 @@
 
 import { Failure, ask, post } from "./api.js";
 import { fill, h } from "./dom.js";
-import { button, cell, coloured, facts, failed, head, note, row, section, state, table } from "./parts.js";
+import { button, cell, coloured, facts, failed, head, json, note, row, section, state, table } from "./parts.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
 /** Keys that are shown at first: those that are set, and those that are most asked for. */
@@ -53,9 +53,10 @@ export function settings(query, frame) {
       cell("full soft", sentence(meaning)),
       cell("r dim hide", waits ? "restart" : "now"),
     ]);
-    const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, "end link small");
+    const all = button(isAll ? "Show fewer" : "Show all", () => frame.visit(isAll ? "/ui/settings" : "/ui/settings?all=1"), "end link small");
     return section("Values", [h("p", `${shown.length} of ${rows.length}, of `, h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet"), all],
-      table("fold", [["Key"], ["Value"], ["From"], ["Meaning"], ["Takes effect", "r"]], [shown.map(line)]));
+      table("fold", [["Key"], ["Value"], ["From"], ["Meaning"], ["Takes effect", "r"]], [shown.map(line)]),
+      file.exists ? h("details.sec", { "data-key": "file" }, h("summary", "Show the file"), h("p.hint", "What stands in it, without comments; secrets are masked."), json(file.settings, "The file")) : null);
   }
 
   function access(acl) {
@@ -105,7 +106,7 @@ export function settings(query, frame) {
     frame.soon();
   }
 
-  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh: load, render };
+  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh: load, navigate: (now) => { isAll = now.get("all") === "1"; }, render };
 }
 
 /** The keys of the schema, those of objects with their path, and what the file says of each. */
