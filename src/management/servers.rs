@@ -107,6 +107,13 @@ pub struct ServerDetails {
     /// Where its stderr goes.
     #[serde(default)]
     pub log_file: Option<PathBuf>,
+    /// Calls in flight.
+    #[serde(default)]
+    pub in_flight: usize,
+    /// What its processes have in memory, in bytes, with all that they started; absent where nothing runs here, or the system does not
+    /// tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
 }
 
 /// On or off.
@@ -197,6 +204,8 @@ impl<B: Backing> Management<B> {
             server: self.server(name)?,
             entry: entry.map(|entry| entry.shown()),
             log_file: self.log_file(&settings, name),
+            in_flight: self.0.connections(name).in_flight,
+            memory_bytes: None,
         })
     }
 

@@ -62,10 +62,12 @@ mod real_peers;
 mod reload;
 #[cfg(unix)]
 mod rest;
+mod rest_clients;
 mod resuming;
 mod scanner;
 mod scope;
 mod search;
+mod search_as;
 mod secrets;
 mod server_life;
 mod sharing;

@@ -166,6 +166,7 @@ export function overview(query, frame) {
         ["Failed", failed ? [h("a", { href: "/ui/activity?result=bad" }, number(failed)), share] : "0"],
         ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), " by policy"] : "0"],
         ["Median", took(median)],
+        ["In flight", number(live.status?.in_flight ?? 0)],
         ["Clients", clients.length ? said(some(clients, 5)) : "none"],
       ])),
       h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),

@@ -6,7 +6,7 @@ import { logView } from "./log.js";
 import { reason } from "./overview.js";
 import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, counted, figures } from "./records.js";
-import { at, capital, count, number, said, some, span, took } from "./words.js";
+import { at, bytes, capital, count, number, said, some, span, took } from "./words.js";
 
 /** Tools and starts that are shown at first. */
 const FEW = { tools: 8, starts: 6 };
@@ -101,7 +101,9 @@ export function server(name, frame, first) {
         ["Tools", one.tools ? `${number(one.tools)}, ${one.held ? `${one.held} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
         ["Median / p95", all.median_us === undefined ? "–" : `${took(all.median_us)} / ${took(all.p95_us)}`],
+        ["In flight", `${number(details.in_flight)} of ${details.entry?.max_concurrent_requests ?? "no limit"}`],
         ["Starts, 24 h", `${number(began)}${starts.next === null ? "" : " or more"}, ${number(ends)} failed`],
+        ["Memory", details.memory_bytes === undefined ? undefined : bytes(details.memory_bytes)],
         ["Instances", one.instances],
         ["Clients", clients.length ? said(some(clients, 4)) : "none"],
       ]),
@@ -149,7 +151,7 @@ export function server(name, frame, first) {
     if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tool is known."), "Its tools are listed when it connects."));
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
-      cell("", variant(tool.call_with), tool.callable ? null : [" ", state("held", "held", { title: tool.reason ?? "" })]),
+      cell("", variant(tool.call_with), tool.callable ? null : [" ", tool.code === "tool_disabled" ? state("dis", "hidden", { title: tool.reason ?? "" }) : state("held", "held", { title: tool.reason ?? "" })]),
       cell("full soft", said(tool.description.split("\n")[0])),
       labelled("r", "calls", number(called.get(own(tool))?.calls ?? 0)),
       labelled("r dim", "median", took(called.get(own(tool))?.median_us)),

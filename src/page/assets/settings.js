@@ -1,8 +1,10 @@
 // What is in force and where it comes from: the daemon, the keys of the file with their defaults, who may have what, and profiles.
 
 import { Failure, ask, post } from "./api.js";
+import { clients } from "./clients.js";
+import { doctor } from "./doctor.js";
 import { fill, h } from "./dom.js";
-import { button, cell, coloured, facts, failed, head, json, note, row, section, state, table } from "./parts.js";
+import { button, cell, coloured, facts, failed, go, head, json, note, row, section, state, table } from "./parts.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
 
 /** Keys that are shown at first: those that are set, and those that are most asked for. */
@@ -15,8 +17,15 @@ export function settings(query, frame) {
   let status, file, schema, unreadable;
   let isAll = query.get("all") === "1";
   const check = accessCheck();
+  const list = clients(frame);
+  const checkUp = doctor(frame);
+  let isFile = false;
 
   async function load() {
+    await Promise.all([refresh(), list.load()]);
+  }
+
+  async function refresh() {
     status = await ask("status");
     try {
       [file, schema] = await Promise.all([ask("config"), schema ?? ask("config/schema")]);
@@ -31,9 +40,15 @@ export function settings(query, frame) {
   function render() {
     const auth = file?.settings.serverAuth;
     return [
-      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force and where it comes from. The file is the truth: an edit there shows here within a second."))),
+      h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force and where it comes from. The file is the truth: an edit there shows here within a second.")),
+        h("div.acts",
+          file ? button(isFile ? "Hide the file" : "Show the file", () => { isFile = !isFile; frame.paint(); }, "btn", { "aria-expanded": String(isFile) }) : null,
+          go("JSON Schema", "/api/v1/config/schema"))),
+      isFile && file ? section("File", h("p", "of ", h("code", said(file.config_file)), "; comments are left out, secrets are masked"), json(file.settings, "The configuration file", "code short")) : null,
       status.warnings.map((warning) => note("warn", capital(warning))),
       file ? [values(), h("div.cols.even", access(auth?.acl), profiles(file.settings.profiles))] : failed(unreadable),
+      section("Clients", h("p", "each file is backed up first, and you see the change before it is made"), list.render()),
+      checkUp.render(),
       daemon(),
     ];
   }
@@ -55,8 +70,7 @@ export function settings(query, frame) {
     ]);
     const all = button(isAll ? "Show fewer" : "Show all", () => frame.visit(isAll ? "/ui/settings" : "/ui/settings?all=1"), "end link small");
     return section("Values", [h("p", `${shown.length} of ${rows.length}, of `, h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet"), all],
-      table("fold", [["Key"], ["Value"], ["From"], ["Meaning"], ["Takes effect", "r"]], [shown.map(line)]),
-      file.exists ? h("details.sec", { "data-key": "file" }, h("summary", "Show the file"), h("p.hint", "What stands in it, without comments; secrets are masked."), json(file.settings, "The file")) : null);
+      table("fold", [["Key"], ["Value"], ["From"], ["Meaning"], ["Takes effect", "r"]], [shown.map(line)]));
   }
 
   function access(acl) {
@@ -96,6 +110,8 @@ export function settings(query, frame) {
       ["Log", status.log_file ? h("code", said(status.log_file)) : "stderr of the daemon"],
       ["Version", `${status.version}, process ${status.pid}, up ${span(status.uptime_seconds)}`],
       ["Client sessions", `${number(status.sessions)} open`],
+      ["In flight", count(status.in_flight ?? 0, "call")],
+      ["Memory", status.memory_bytes === undefined ? undefined : `${bytes(status.memory_bytes)}, without the servers`],
       ["Activity log", activity ? `${count(activity.records ?? 0, "record")}, ${bytes(activity.size_bytes ?? 0)}${activity.not_kept ? `, ${number(activity.not_kept)} not kept` : ""}` : undefined],
       ["This page", button("Log out", logOut, "link")],
     ]));
@@ -106,7 +122,7 @@ export function settings(query, frame) {
     frame.soon();
   }
 
-  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh: load, navigate: (now) => { isAll = now.get("all") === "1"; }, render };
+  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, navigate: (now) => { isAll = now.get("all") === "1"; }, render };
 }
 
 /** The keys of the schema, those of objects with their path, and what the file says of each. */

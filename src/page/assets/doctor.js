@@ -1,0 +1,58 @@
+// What may be wrong, each thing with what to do: looked for when a person asks.
+
+import { ask } from "./api.js";
+import { h } from "./dom.js";
+import { button, cell, failed, head, row, section, state, table } from "./parts.js";
+import { capital, count, said } from "./words.js";
+
+/** Milliseconds that it may take: a login shell is asked for its PATH. */
+const PATIENCE = 60_000;
+
+const WORST = ["fail", "warn", "ok"];
+const STATES = { fail: ["err", "fails"], warn: ["auth", "look at it"], ok: ["ready", "as it should be"] };
+
+export function doctor(frame) {
+  let report = null;
+  let failure = null;
+  let doing = false;
+  let isAll = false;
+
+  async function look() {
+    if (doing) return;
+    [doing, failure] = [true, null];
+    frame.paint();
+    try {
+      report = await ask("doctor", { patience: PATIENCE });
+    } catch (error) {
+      failure = error;
+    }
+    doing = false;
+    frame.paint();
+  }
+
+  function line(finding, i) {
+    const [kind, word] = STATES[finding.severity] ?? ["off", finding.severity];
+    return row(`finding ${i} ${finding.check}`, [
+      head("", said(finding.check)),
+      cell("nowrap", state(kind, word)),
+      cell("full", capital(finding.what), finding.where ? h("div.sub", h("code", said(finding.where))) : null),
+      cell("full soft", finding.fix ? capital(finding.fix) : ""),
+    ]);
+  }
+
+  function render() {
+    const press = doing ? h("span.end.wait", { role: "status" }, "Looking…") : button(report ? "Look again" : "Look for what is wrong", look, "end link small");
+    const aside = [h("p", "the program, its port and files, secrets, the disk, servers and clients; nothing is started"), press];
+    if (!report) return section("Doctor", aside, failure ? failed(failure) : null);
+    const sorted = [...report.findings].sort((a, b) => WORST.indexOf(a.severity) - WORST.indexOf(b.severity));
+    const wrong = sorted.filter((finding) => finding.severity !== "ok");
+    const shown = isAll ? sorted : wrong;
+    const rest = sorted.length - wrong.length;
+    return section("Doctor", aside, failure ? failed(failure) : null,
+      h("p", { role: "status" }, wrong.length ? `${count(wrong.length, "thing")} to look at, ${rest} as it should be.` : `All ${rest} things are as they should be.`),
+      shown.length ? table("fold", [["Check"], ["Result"], ["What"], ["What to do"]], [shown.map(line)]) : null,
+      h("p.hint", button(isAll ? "Show only what is wrong" : "Show everything", () => { isAll = !isAll; frame.paint(); }, "link small")));
+  }
+
+  return { render };
+}
