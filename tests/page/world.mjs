@@ -121,6 +121,7 @@ let browser;
 export async function visitor(of, { theme = "light", width = 1280, login = true, expected = [] } = {}) {
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"] });
+  if (process.env.MCPPROXY_PAGE_ASSETS) await context.route("**/ui/assets/*", (route) => route.fulfill({ path: join(process.env.MCPPROXY_PAGE_ASSETS, new URL(route.request().url()).pathname.split("/").pop()) }));
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   const complaints = [];

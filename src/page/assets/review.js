@@ -150,7 +150,7 @@ export function review(wanted, frame) {
       h("header.title", h("div", h("h3.big", h("span.mono", said(title)), " ", h("span.dim", [thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
         h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [", since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
       thing.diff ? note("held", [h("b", "What matters: "), matters(told(thing.diff)), "."]) : null,
-      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding }))) : null,
+      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? when(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
       thing.definition ? json(thing.definition, "Definition") : null,
       decideOne(thing, key, title, dangerous));
@@ -173,7 +173,7 @@ export function review(wanted, frame) {
     if (!tools.length) return null;
     const detail = (thing) => h("details.offer", { "data-key": thing.name, open: thing.findings.some(isHigh) },
       h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null),
-      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding }))) : null,
+      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")),
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null);
     return section("What it offers", h("p", "as the server describes it, escaped"), tools.map(detail));

@@ -98,6 +98,19 @@ test("a server that is added held is added held by the command as well, and its 
   await close();
 });
 
+test("a search says which tools with its words are held, and a finding which characters it is about", async () => {
+  const { page, go, close } = await visitor(here);
+  const clipper = kind("clipper");
+  await here.rest("POST", "/servers", { name: "clipper", ...clipper, quarantined: true });
+  await here.rest("POST", "/servers/clipper/inspect?wait=60");
+  await go("/ui/tools?q=clips");
+  await page.getByText("1 tool with such words is left out.").waitFor();
+  await page.locator("main").getByRole("link", { name: "clipper:list_clips" }).waitFor();
+  await go("/ui/review/clipper");
+  await page.getByText(/characters \d+ to \d+/).first().waitFor();
+  await close();
+});
+
 test("a review of what there is not asks once", async () => {
   const { page, go, close } = await visitor(here, { expected: [/status of 404/] });
   let asked = 0;
