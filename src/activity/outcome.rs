@@ -45,6 +45,7 @@ fn outcome_of(code: ErrorCode) -> &'static str {
         | ErrorCode::UnknownResource
         | ErrorCode::UnknownProfile
         | ErrorCode::UnknownRecord
+        | ErrorCode::UnknownClient
         | ErrorCode::UnknownKey
         | ErrorCode::UnknownSecret
         | ErrorCode::UnknownPath => "invalid",

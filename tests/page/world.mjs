@@ -20,7 +20,7 @@ export const SECRET = "sk-live-0123456789abcdef0123456789";
 const server = (kind, ...args) => ({ command: process.execPath, args: [join(HERE, "server.mjs"), kind, ...args] });
 
 /** Milliseconds that anything may take. */
-const PATIENCE = 60_000;
+const PATIENCE = Number(process.env.PAT ?? 60_000);
 
 async function eventually(what, look) {
   const until = Date.now() + PATIENCE;
@@ -183,7 +183,7 @@ export function overprinted(page) {
       let floats = Boolean(of.closest("option, script, style, svg"));
       for (let at = of; at && at !== document.body; at = at.parentElement) {
         const style = getComputedStyle(at);
-        floats ||= ["fixed", "sticky"].includes(style.position) || style.clipPath !== "none";
+        floats ||= style.position === "fixed" || (style.position === "sticky" && style.bottom !== "auto") || style.clipPath !== "none";
         if (CLIPS.test(style.overflowX) || CLIPS.test(style.overflowY)) clips.push(at.getBoundingClientRect());
       }
       if (floats) continue;

@@ -68,17 +68,20 @@ export async function askCall(body, { told, signal, patience }) {
   const response = await send("call", { method: "POST", body, signal, patience, accept: LINES });
   if (!response.ok || !response.headers.get("content-type")?.startsWith(LINES)) return answered(response);
   let text = "";
+  let value;
   const decoder = new TextDecoder();
   let rest = "";
   try {
     for (const reader = response.body.getReader(); ;) {
-      const { done, value } = await reader.read();
-      rest += decoder.decode(value, { stream: !done });
+      const { done, value: bytes } = await reader.read();
+      rest += decoder.decode(bytes, { stream: !done });
       const lines = rest.split("\n");
       rest = lines.pop();
-      for (const line of lines) {
-        if (text) told(JSON.parse(text));
-        text = line;
+      for (const line of done ? [...lines, rest] : lines) {
+        // What the server says beside it has a method.
+        const said = line && JSON.parse(line);
+        if (said?.method) told(said);
+        else if (said) [text, value] = [line, said];
       }
       if (done) break;
     }
@@ -86,9 +89,9 @@ export async function askCall(body, { told, signal, patience }) {
     if (signal?.aborted) throw error;
     throw new Failure(0, GONE);
   }
-  const value = JSON.parse(text || rest || "null");
-  if (typeof value?.error === "string") throw new Failure(response.status, value);
-  return { text: text || rest, value };
+  if (value === undefined) throw new Failure(0, GONE);
+  if (typeof value.error === "string") throw new Failure(response.status, value);
+  return { text, value };
 }
 
 /** The same, and the text of the answer as it came. */

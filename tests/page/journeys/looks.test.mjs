@@ -62,9 +62,12 @@ test("texts that are printed over each other are found", async () => {
   const who = await visitor(here);
   await who.title(/servers/);
   await who.page.evaluate(() => {
-    const box = document.createElement("div");
-    box.innerHTML = "<p>the one</p><p style='margin-top:-2em;position:relative'>the other</p>";
-    document.querySelector("main").append(box);
+    for (const [text, above] of [["the one", ""], ["the other", "-1.4em"]]) {
+      const line = document.createElement("p");
+      line.textContent = text;
+      Object.assign(line.style, { margin: 0, marginTop: above });
+      document.querySelector("main").append(line);
+    }
   });
   const found = await overprinted(who.page);
   assert.ok(found.some((pair) => pair.includes("the one") && pair.includes("the other")), found.join("\n"));
