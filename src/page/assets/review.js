@@ -109,7 +109,7 @@ export function review(wanted, frame) {
       changed(shown.entry_review),
       contact(),
       findings.length ? section(count(findings.length, "finding"), h("p", "escaped text is shown like ", h("span.esc", "U+200B"), "; nothing here is rendered"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "Nothing in what it lists looks dangerous.") : null,
-      shown.inspected ? listing(shown.things) : null,
+      shown.inspected ? listing(shown.things, true) : null,
       decideWhole(findings.filter(({ finding }) => isHigh(finding)).length, tools.length),
     ];
   }
@@ -168,12 +168,13 @@ export function review(wanted, frame) {
       go("Keep blocked", "/ui/"), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
-  function listing(things) {
+  /** What it offers, with what was found in it unless that stands above. */
+  function listing(things, isSaid = false) {
     const tools = things.filter((thing) => thing.kind === "tool");
     if (!tools.length) return null;
     const detail = (thing) => h("details.offer", { "data-key": thing.name, open: thing.findings.some(isHigh) },
       h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null),
-      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
+      thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")),
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null);
     return section("What it offers", h("p", "as the server describes it, escaped"), tools.map(detail));
