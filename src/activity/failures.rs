@@ -1,5 +1,7 @@
 //! Why the file of the log cannot be opened, written or read.
 
+use std::panic::{self, AssertUnwindSafe};
+
 /// Why there is no file to write to.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FileError {
@@ -52,4 +54,15 @@ pub(super) fn opened(error: StoreError) -> FileError {
         StoreError::Io(why) => FileError::Io(why),
         removed @ StoreError::Removed => FileError::Io(removed.to_string()),
     }
+}
+
+/// Works on the file. Content that makes no sense may end in a fault of the library.
+pub(super) fn whole<T, E>(
+    work: impl FnOnce() -> Result<T, E>,
+    damaged: impl FnOnce(String) -> E,
+) -> Result<T, E> {
+    let fault = "working on it ended with a fault";
+    // What is worked on is let go then: the file is closed, and records that wait are written to another one.
+    let worked = panic::catch_unwind(AssertUnwindSafe(work));
+    worked.unwrap_or_else(|_| Err(damaged(fault.to_owned())))
 }

@@ -5,10 +5,13 @@
 
 mod block;
 mod bounds;
+mod counting;
 mod difference;
 mod event;
 mod export;
 mod failures;
+mod figures;
+mod figures_cell;
 mod flood;
 mod line;
 mod open_call;
@@ -45,6 +48,7 @@ use tokio::{
 
 use self::{
     event::{ActivityEvent, EventKind, ServerNews},
+    figures::RunningFigures,
     flood::RefusalFlood,
     queue::{ActivityQueue, Alarm},
     store::ActivityStore,
@@ -52,6 +56,7 @@ use self::{
 pub use self::{
     event::{OperatorChange, RefusedNotice, TouchedThing},
     export::ExportFormat,
+    figures::{CallFigures, FigurePeriod, WantedFigures},
     open_call::{CallBody, NewCall, OpenCall},
     query::{BadQuery, PAGE, RecordQuery},
     reading::{ActivityReader, UnreadableActivity},
@@ -112,9 +117,29 @@ struct Shared {
     /// The file, where it is open.
     store: Guarded<Option<Arc<ActivityStore>>>,
     status: Guarded<ActivityStatus>,
+    figures: Guarded<FiguresSince>,
     flushes: mpsc::Sender<oneshot::Sender<()>>,
     metrics: Metrics,
     spans: Spans,
+}
+
+/// What the calls add up to, and from when on all of them are counted.
+#[derive(Debug)]
+struct FiguresSince {
+    running: RunningFigures,
+    whole_since: u64,
+    /// When some were lost.
+    lost: u64,
+}
+
+impl FiguresSince {
+    fn now() -> Self {
+        Self {
+            running: RunningFigures::default(),
+            whole_since: time::millis(SystemTime::now()),
+            lost: 0,
+        }
+    }
 }
 
 impl Shared {
@@ -143,6 +168,7 @@ impl Activity {
             keeps_arguments: AtomicBool::new(true),
             store: Guarded::default(),
             status: Guarded::default(),
+            figures: Guarded::new(FiguresSince::now()),
             flushes,
             metrics: Metrics::default(),
             spans: Spans::default(),
@@ -241,6 +267,20 @@ impl Activity {
     /// Where spans of calls go, a moment after these ended.
     pub fn spans(&self) -> &Spans {
         &self.0.spans
+    }
+
+    /// What the calls of an hour or a day add up to: all that ended until now.
+    pub async fn figures(&self, period: FigurePeriod, wanted: WantedFigures) -> CallFigures {
+        self.flush().await;
+        let shared = self.0.clone();
+        let show = move || {
+            let now = time::millis(SystemTime::now());
+            let figures = shared.figures.lock();
+            let is_whole = figures.whole_since.max(figures.lost) <= period.from(now);
+            figures.running.show(period, &wanted, (now, is_whole))
+        };
+        // It adds up thousands of numbers.
+        tokio::task::spawn_blocking(show).await.unwrap_or_default()
     }
 
     /// How the log is.

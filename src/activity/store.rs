@@ -18,7 +18,7 @@ use redb::{
 use super::{
     block::{self, NewRecord},
     bounds::{Excess, size_of_row},
-    failures::{FileError, StoreError, opened},
+    failures::{self, FileError, StoreError, opened},
     query::{RecordFilter, RecordOrder},
     record::ActivityRecord,
     time,
@@ -66,10 +66,23 @@ pub struct RecordPage {
     pub next: Option<u64>,
 }
 
+/// How far was looked back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum LookedBack {
+    /// There are older records than this one.
+    To(u64),
+    /// The next is too old.
+    ToOlder,
+    /// To the first that the file has, which is this one.
+    ToTheFirst(u64),
+}
+
 /// The open file.
 pub(super) struct ActivityStore {
     path: PathBuf,
     identity: FileIdentity,
+    /// The number of the first record of this run; none where it is only read.
+    first_of_run: u64,
     /// Locked for writing while the file is made smaller only.
     database: RwLock<Database>,
 }
@@ -87,7 +100,11 @@ impl ActivityStore {
         options.read(true).write(true).create(true);
         let opened = Self::open_with(path, &mut options, true)?;
         opened.begin()?;
-        Ok(opened)
+        let next = opened.fact(NEXT).map_err(failures::opened)?;
+        Ok(Self {
+            first_of_run: next.unwrap_or(1),
+            ..opened
+        })
     }
 
     /// Opens a file that is there, to read it.
@@ -114,6 +131,7 @@ impl ActivityStore {
         Ok(Self {
             path: path.to_owned(),
             identity,
+            first_of_run: 0,
             database: RwLock::new(database),
         })
     }
@@ -285,6 +303,43 @@ impl ActivityStore {
         }
         page.next = None;
         Ok(page)
+    }
+
+    /// The number of the first record of this run.
+    pub(super) fn first_of_run(&self) -> u64 {
+        self.first_of_run
+    }
+
+    /// Takes records before a number, the newest first: some, and none of rows that are older than a moment.
+    pub(super) fn look_back(
+        &self,
+        (before, limit, oldest): (u64, usize, u64),
+        mut take: impl FnMut(u64, &[u8]),
+    ) -> Result<LookedBack, StoreError> {
+        let database = self.database.read().unwrap_or_else(PoisonError::into_inner);
+        let reading = database.begin_read().map_err(StoreError::of)?;
+        let table = match reading.open_table(RECORDS) {
+            Ok(table) => table,
+            Err(TableError::TableDoesNotExist(_)) => return Ok(LookedBack::ToTheFirst(before)),
+            Err(error) => return Err(StoreError::of(error)),
+        };
+        let (mut looked_at, mut first_seen) = (0, before);
+        for row in table.range(..before).map_err(StoreError::of)?.rev() {
+            let (first, row) = row.map_err(StoreError::of)?;
+            let entries = block::entries(row.value());
+            if entries.last().is_some_and(|(millis, _)| *millis < oldest) {
+                return Ok(LookedBack::ToOlder);
+            }
+            if looked_at >= limit {
+                return Ok(LookedBack::To(first_seen));
+            }
+            looked_at += entries.len();
+            first_seen = first.value();
+            for (millis, json) in entries.into_iter().rev() {
+                take(millis, json);
+            }
+        }
+        Ok(LookedBack::ToTheFirst(first_seen))
     }
 
     /// One record.

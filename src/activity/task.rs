@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{Shared, event::ActivityEvent, writer::RecordWriter};
+use super::{Shared, counting, event::ActivityEvent, writer::RecordWriter};
 use crate::config::Settings;
 
 /// How long an event waits for others before a record is made of it.
@@ -39,6 +39,8 @@ pub struct ActivityTask {
     flushes: mpsc::Receiver<oneshot::Sender<()>>,
     /// None while it works, or after it ended with a fault.
     writer: Option<RecordWriter>,
+    /// Counts what the file has of before, once.
+    counting: Option<JoinHandle<()>>,
 }
 
 /// What is to be done beside making records of what waits.
@@ -64,6 +66,7 @@ impl ActivityTask {
             settings,
             flushes,
             writer: None,
+            counting: None,
         }
     }
 
@@ -78,6 +81,7 @@ impl ActivityTask {
         look.reset();
         self.work(Job::Begin).await;
         loop {
+            self.count_file(&ending);
             let waiting = self.writer.as_ref().map_or(0, RecordWriter::n_pending);
             if waiting == 0 {
                 commit_at = None;
@@ -111,8 +115,25 @@ impl ActivityTask {
             let is_much = waiting >= ENOUGH && job == Job::TakeIn;
             self.work(if is_much { Job::Commit } else { job }).await;
         }
+        if let Some(counting) = self.counting.take() {
+            // It stops at its next page, and a fault of it is nobody's loss now.
+            let _ = counting.await;
+        }
         self.work(Job::End).await;
         shared.queue.lock().close();
+    }
+
+    /// Has what the file has of before counted, as soon as it is open.
+    fn count_file(&mut self, ending: &CancellationToken) {
+        if self.counting.is_some() {
+            return;
+        }
+        let Some(store) = self.shared.store.lock().clone() else {
+            return;
+        };
+        let (shared, ending) = (self.shared.clone(), ending.clone());
+        let count = move || counting::count_file(&shared, &store, &ending);
+        self.counting = Some(tokio::task::spawn_blocking(count));
     }
 
     async fn work(&mut self, job: Job) {

@@ -13,9 +13,9 @@ use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Activity, ActivityReader, ActivityRecord, CallBody, CallEntrance, NewCall, RecordQuery,
-    block::NewRecord, failures::FileError, query::RecordOrder, store::ActivityStore,
-    writer::file_in,
+    Activity, ActivityReader, ActivityRecord, CallBody, CallEntrance, CallFigures, FigurePeriod,
+    NewCall, RecordQuery, WantedFigures, block::NewRecord, failures::FileError, query::RecordOrder,
+    store::ActivityStore, writer::file_in,
 };
 use crate::{
     config::{ActivitySettings, Settings},
@@ -155,6 +155,72 @@ async fn a_call_is_one_record_however_it_ends() {
         ("daemon", Some("start"))
     );
     assert_eq!(records[0].run, 1);
+}
+
+#[tokio::test]
+async fn calls_are_added_up_however_many_there_are_and_again_after_a_start() {
+    const CALLS: u64 = 2_500;
+    let log = Log::start();
+    let (client, params) = (raw(r#"{"name":"c","version":"1"}"#), raw(r#"{"name":"t"}"#));
+    for number in 0..CALLS {
+        let of_agent = NewCall {
+            id: number,
+            parent: None,
+            ..call(&client, &params)
+        };
+        let mut outer = log.activity.begin(of_agent);
+        outer.is_of(None, &Thing::Tool("call_tool_read".into()));
+        let caused = NewCall {
+            parent: Some(number),
+            ..call(&client, &params)
+        };
+        let mut inner = log.activity.begin(caused);
+        inner.is_of(Some("up"), &Thing::Tool("t".into()));
+        inner.answered(&raw(r#"{"content":[],"isError":true}"#));
+        if number % 100 == 0 {
+            outer.failed(&Failure::new(ErrorCode::AccessDenied, "no", ""));
+        } else {
+            outer.answered(&raw(r#"{"content":[]}"#));
+        }
+        // As many as find room in the queue.
+        if number % 500 == 0 {
+            log.activity
+                .figures(FigurePeriod::Hour, WantedFigures::default())
+                .await;
+        }
+    }
+    let all = |figures: &CallFigures| {
+        let [up] = &figures.servers[..] else {
+            panic!("{figures:?}");
+        };
+        assert_eq!((up.sums.calls, up.sums.failed), (CALLS, CALLS));
+        assert_eq!((figures.all.calls, figures.all.refused), (CALLS, 25));
+        assert_eq!(
+            (figures.all.failed, &figures.all.clients[..]),
+            (0, &["c".to_owned()][..])
+        );
+        assert!(figures.all.last.is_some() && figures.all.median_us.is_some());
+    };
+    for period in [FigurePeriod::Hour, FigurePeriod::Day] {
+        all(&log.activity.figures(period, WantedFigures::default()).await);
+    }
+    let log = Log::start_in(log.stop().await, Settings::default());
+    let counted = async {
+        loop {
+            let figures = log
+                .activity
+                .figures(FigurePeriod::Day, WantedFigures::default())
+                .await;
+            if figures.complete {
+                return figures;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    all(&tokio::time::timeout(Duration::from_secs(60), counted)
+        .await
+        .expect("it is counted"));
+    log.stop().await;
 }
 
 #[tokio::test]

@@ -5,7 +5,6 @@ use std::{
     fs,
     io::ErrorKind,
     mem,
-    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
@@ -14,9 +13,10 @@ use std::{
 use super::{
     Shared,
     block::NewRecord,
+    counting,
     difference::difference,
     event::{ActivityEvent, DAEMON, EventKind, OperatorChange},
-    failures::{FileError, StoreError},
+    failures::{FileError, StoreError, whole},
     line::{self, RecordLines},
     queue::Waiting,
     record::{ActivityRecord, RecordMaker},
@@ -162,6 +162,10 @@ impl RecordWriter {
 
     /// Makes records of what waited.
     pub(super) fn take_in(&mut self, waiting: &Waiting) {
+        if waiting.shed > 0 {
+            // What nobody heard of is not counted.
+            self.shared.figures.lock().lost = time::millis(SystemTime::now());
+        }
         self.miss(waiting.shed);
         for event in &waiting.events {
             self.take_event(event);
@@ -170,6 +174,7 @@ impl RecordWriter {
 
     fn take_event(&mut self, event: &ActivityEvent) {
         event.count(&self.shared.metrics);
+        counting::count_event(&self.shared, &self.redaction, event);
         let millis = time::millis(event.time);
         let maker = RecordMaker {
             redaction: &self.redaction,
@@ -440,15 +445,4 @@ impl RecordWriter {
             Err(error) => self.give_up(&format!("{why}, and it cannot be moved away: {error}")),
         }
     }
-}
-
-/// Works on the file. Content that makes no sense may end in a fault of the library.
-fn whole<T, E>(
-    work: impl FnOnce() -> Result<T, E>,
-    damaged: impl FnOnce(String) -> E,
-) -> Result<T, E> {
-    let fault = "working on it ended with a fault";
-    // What is worked on is let go then: the file is closed, and records that wait are written to another one.
-    let worked = panic::catch_unwind(AssertUnwindSafe(work));
-    worked.unwrap_or_else(|_| Err(damaged(fault.to_owned())))
 }

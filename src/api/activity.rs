@@ -22,7 +22,10 @@ use super::{
     sse, wrong,
 };
 use crate::{
-    activity::{ActivityRecord, ExportFormat, PAGE, RecordPage, RecordQuery},
+    activity::{
+        ActivityRecord, CallFigures, ExportFormat, FigurePeriod, PAGE, RecordPage, RecordQuery,
+        WantedFigures,
+    },
     error_code::{ErrorCode, Failure},
     management::Management,
 };
@@ -36,6 +39,13 @@ pub(super) fn routes() -> Routes {
             about("listActivity", "What was called, refused and changed, the newest first; with `after` the oldest first.")
                 .asks::<RecordQuery>()
                 .gives::<RecordPage>(),
+        )
+        .get(
+            "/api/v1/activity/figures",
+            figures,
+            about("callFigures", "What the calls of the last hour or the last 24 hours add up to: in all, for each server, and for each tool where a server or tool is asked for.")
+                .asks::<FigureQuery>()
+                .gives::<CallFigures>(),
         )
         .get(
             "/api/v1/activity/export",
@@ -81,6 +91,44 @@ async fn list(State(api): State<Api>, query: Result<Query<RecordQuery>, QueryRej
 async fn show(State(api): State<Api>, id: Result<Path<u64>, PathRejection>) -> Answer {
     let Path(id) = id.map_err(wrong)?;
     ok(&api.0.management.activity_record(id).await?)
+}
+
+/// Of what figures are wanted.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+struct FigureQuery {
+    /// The last hour if not given.
+    #[schemars(extend("enum" = ["1h", "24h"]))]
+    since: Option<String>,
+    /// The server's name.
+    server: Option<String>,
+    /// The tool as `server:tool`, or with `server` by its own name.
+    tool: Option<String>,
+}
+
+async fn figures(
+    State(api): State<Api>,
+    query: Result<Query<FigureQuery>, QueryRejection>,
+) -> Answer {
+    let Query(query) = query.map_err(wrong)?;
+    let period = match query.since.as_deref() {
+        None => FigurePeriod::Hour,
+        Some(text) => FigurePeriod::parse(text)
+            .ok_or_else(|| wrong(format!("`since` is 1h or 24h, not {text:?}")))?,
+    };
+    let wanted = match (query.server, query.tool) {
+        (None, Some(tool)) => {
+            let (server, tool) = tool
+                .split_once(':')
+                .ok_or_else(|| wrong("`tool` is `server:tool` where no `server` is given"))?;
+            WantedFigures {
+                server: Some(server.to_owned()),
+                tool: Some(tool.to_owned()),
+            }
+        }
+        (server, tool) => WantedFigures { server, tool },
+    };
+    ok(&api.0.management.call_figures(period, wanted).await)
 }
 
 #[derive(Deserialize)]

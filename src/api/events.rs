@@ -54,7 +54,9 @@ impl Known {
         let settings = management.settings_in_force();
         let lists = management.lists(&settings);
         let servers = management.servers().map(|list| list.servers);
-        let rows = servers.unwrap_or_default().into_iter().map(|row| {
+        let rows = servers.unwrap_or_default().into_iter().map(|mut row| {
+            // Time that passes is no news.
+            row.next_attempt_in_seconds = None;
             let value = serde_json::to_value(&row).unwrap_or_default();
             (row.name, value)
         });

@@ -14,7 +14,10 @@ use super::{
     servers::{ServerChange, ServerDetails},
 };
 use crate::{
-    activity::{Activity, ActivityReader, OperatorChange, TouchedThing, UnreadableActivity},
+    activity::{
+        Activity, ActivityReader, CallFigures, FigurePeriod, OperatorChange, TouchedThing,
+        UnreadableActivity, WantedFigures,
+    },
     approvals::{ThingKind, Which},
     authorization::Logins,
     catalog::{ApprovalRequest, Catalog, ServerCatalog, Snapshot},
@@ -97,6 +100,11 @@ impl Management {
     /// The settings in force. A daemon always has some.
     pub fn settings_in_force(&self) -> Arc<Settings> {
         self.0.keeper.settings()
+    }
+
+    /// What the calls of an hour or a day add up to.
+    pub async fn call_figures(&self, period: FigurePeriod, wanted: WantedFigures) -> CallFigures {
+        self.0.activity.figures(period, wanted).await
     }
 
     /// How much the activity log has taken in since the daemon began.

@@ -20,7 +20,7 @@ use crate::{
     gate::{self, Standing},
     names::ServerName,
     process,
-    upstream::step_without_log,
+    upstream::{Status, step_without_log},
 };
 
 /// The servers of the configuration, by name.
@@ -64,6 +64,9 @@ pub struct ServerRow {
     pub last_output: Option<String>,
     /// Why the last attempt failed, the last connection ended, or the entry cannot be used.
     pub last_error: Option<String>,
+    /// In how many seconds it is tried again by itself; absent if it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_attempt_in_seconds: Option<u64>,
     /// What to do about it.
     pub next_step: Option<String>,
 }
@@ -272,7 +275,7 @@ impl<B: Backing> Management<B> {
             let error = one.last_error.as_ref()?;
             let step = one.next_step(&entry.name, error);
             Some((
-                one.explained(&error.reason),
+                one.explained_whenever(&error.reason),
                 self.with_log_or_without(entry, step),
             ))
         });
@@ -308,6 +311,10 @@ impl<B: Backing> Management<B> {
             detail,
             last_output,
             last_error,
+            next_attempt_in_seconds: connections
+                .all()
+                .find_map(Status::next_attempt_in)
+                .map(|wait| wait.as_secs()),
             next_step: next_step
                 .or(held.map(|(_, step)| step))
                 .or(left_out_step)
@@ -338,6 +345,7 @@ impl<B: Backing> Management<B> {
             detail: None,
             last_output: None,
             last_error: Some(broken.reason.clone()),
+            next_attempt_in_seconds: None,
             next_step: Some(correct_entry(&broken.reason, self.config_file())),
         }
     }

@@ -30,6 +30,7 @@ pub(super) const ASSETS: &[Asset] = assets![
     "edit.js",
     "entry.js",
     "entry_form.js",
+    "feed.js",
     "fields.js",
     "findings.js",
     "first_run.js",

@@ -73,11 +73,15 @@ const HOSTILE = [
   { name: "markup", description: SCRIPT, annotations: { readOnlyHint: true }, inputSchema: object({ [`<i>p</i>`]: { type: "string", title: SCRIPT, description: SCRIPT } }) },
 ];
 
+// It says how far it is and does not end.
+const SLOW = [{ name: "measure", description: "Measures for as long as somebody waits.", annotations: { readOnlyHint: true }, inputSchema: object({}) }];
+
 const tools = () => {
   switch (kind) {
     case "bookings": return marker && existsSync(marker) ? [...BOOKINGS.slice(0, 4), CHANGED] : BOOKINGS;
     case "clipper": return CLIPPER;
     case "hostile": return HOSTILE;
+    case "slow": return SLOW;
     default: return [];
   }
 };
@@ -111,6 +115,7 @@ if (kind === "broken") {
 
 console.error(`info: ${kind} begins`);
 const answer = (id, result) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", id, result })}\n`);
+const tell = (method, params) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", method, params })}\n`);
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (method === "initialize") {
@@ -119,7 +124,10 @@ for await (const line of createInterface({ input: process.stdin })) {
     answer(id, { tools: tools() });
   } else if (method === "tools/call") {
     console.error(`info: ${params.name} called ${kind === "hostile" ? SCRIPT : ""}`);
-    answer(id, called(params.name, params.arguments ?? {}));
+    if (kind === "slow") tell("notifications/progress", { progressToken: params._meta?.progressToken, progress: 1, total: 4, message: "reading" });
+    else answer(id, called(params.name, params.arguments ?? {}));
+  } else if (method === "notifications/cancelled") {
+    console.error("info: it was withdrawn");
   } else if (id !== undefined) {
     answer(id, {});
   }

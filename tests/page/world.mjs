@@ -121,6 +121,7 @@ let browser;
 export async function visitor(of, { theme = "light", width = 1280, login = true, expected = [] } = {}) {
   browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: theme, reducedMotion: "reduce", permissions: ["clipboard-read", "clipboard-write"] });
+  if (process.env.MCPPROXY_PAGE_ASSETS) await context.route("**/ui/assets/*", (route) => route.fulfill({ path: join(process.env.MCPPROXY_PAGE_ASSETS, new URL(route.request().url()).pathname.split("/").pop()) }));
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   const complaints = [];
@@ -157,15 +158,61 @@ export async function endBrowser() {
 
 const LEVEL_AA = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** No violation of level AA, nothing wider than the window, and nothing of a secret. */
+/** No violation of level AA, no texts over each other, nothing wider than the window, and nothing of a secret. */
 export async function isSound({ page, width }, what) {
   await page.evaluate(AXE);
   const { violations } = await page.evaluate((tags) => globalThis.axe.run(document, { runOnly: { type: "tag", values: tags } }), LEVEL_AA);
   assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join("; ")}`), [], `${what}: axe`);
+  assert.deepEqual(await overprinted(page), [], `${what}: printed over each other`);
   const wide = await page.evaluate(() => document.scrollingElement.scrollWidth);
   assert.ok(wide <= width, `${what}: ${wide} pixels wide in ${width}`);
   assert.ok(!(await page.content()).includes(SECRET), `${what}: a secret`);
   assert.equal(await page.evaluate(() => globalThis.pwned), undefined, `${what}: a stranger's script ran`);
+}
+
+/** Texts of the page that are printed over each other, as pairs. What is scrolled away, cut off, or floats above the page is none. */
+export function overprinted(page) {
+  return page.evaluate(() => {
+    const CLIPS = /hidden|clip|auto|scroll/;
+    const boxes = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const of = node.parentElement;
+      if (!node.data.trim() || !of.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+      const clips = [];
+      let floats = Boolean(of.closest("option, script, style, svg"));
+      for (let at = of; at && at !== document.body; at = at.parentElement) {
+        const style = getComputedStyle(at);
+        floats ||= style.position === "fixed" || (style.position === "sticky" && style.bottom !== "auto") || style.clipPath !== "none";
+        if (CLIPS.test(style.overflowX) || CLIPS.test(style.overflowY)) clips.push(at.getBoundingClientRect());
+      }
+      if (floats) continue;
+      const range = document.createRange();
+      range.selectNodeContents(node);
+      for (const { left, right, top, bottom } of range.getClientRects()) {
+        const box = { left, right, top, bottom, node, text: node.data.trim().slice(0, 40) };
+        for (const clip of clips) {
+          box.left = Math.max(box.left, clip.left);
+          box.right = Math.min(box.right, clip.right);
+          box.top = Math.max(box.top, clip.top);
+          box.bottom = Math.min(box.bottom, clip.bottom);
+        }
+        if (box.right - box.left > 1 && box.bottom - box.top > 1) boxes.push(box);
+      }
+    }
+    boxes.sort((a, b) => a.top - b.top);
+    const found = [];
+    boxes.forEach((a, i) => {
+      for (const b of boxes.slice(i + 1)) {
+        if (b.top >= a.bottom) break;
+        const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+        const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        // Lines of one text stand close to each other; their boxes touch.
+        if (a.node !== b.node && wide > 2 && high > Math.min(a.bottom - a.top, b.bottom - b.top) / 2) found.push(`“${a.text}” and “${b.text}”`);
+      }
+    });
+    return found;
+  });
 }
 
 /** A picture of the whole page, where pictures are wanted. */

@@ -1,6 +1,6 @@
 // Every call, refusal and change, the newest first. What is new waits until it is asked for, unless somebody stands at the top.
 
-import { ask, part, query } from "./api.js";
+import { ask, query } from "./api.js";
 import { h, icon } from "./dom.js";
 import { recordDrawer } from "./record_drawer.js";
 import { live } from "./live.js";
@@ -92,7 +92,11 @@ export function activity(id, first, frame) {
 
   const address = (changes) => query("/ui/activity", { ...asked, ...changes });
   const closeHref = () => address({});
-  const change = (changes) => frame.visit(address(changes), { replace: true });
+  /** A filter is a step that *Back* undoes. */
+  function change(changes) {
+    const to = address(changes);
+    if (to !== address({})) frame.visit(to);
+  }
 
   function choice(label, key, options) {
     const known = options.some(([value]) => value === asked[key]) ? options : [...options, [asked[key], asked[key]]];
@@ -109,7 +113,7 @@ export function activity(id, first, frame) {
       choice("Caller", "caller", [["", "all callers"], ...[...callers].map((name) => [name, name])]),
       choice("Time", "since", TIMES),
       asked.tool || asked.call ? button(`${asked.tool || asked.call}: show all`, () => change({ tool: "", call: "" }), "link") : null,
-      h("span.end.dim.small", { role: "status" }, `${number(rows.length)}${next === null ? "" : " or more"}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
+      h("span.end.dim.small", { role: "status" }, next === null ? `${number(rows.length)}, ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused` : `the newest ${number(rows.length)}: ${number(rows.filter(isFailed).length)} failed, ${number(refused)} refused`));
   }
 
   function render() {
@@ -159,6 +163,9 @@ export function activity(id, first, frame) {
       if (!found) return false;
       const before = JSON.stringify(asked);
       read(address.searchParams);
+      // What was typed there stays otherwise.
+      const text = document.getElementById("a-text");
+      if (text) text.value = asked.text;
       open = found[1] ?? null;
       await (JSON.stringify(asked) === before ? draw() : load());
       return true;

@@ -26,14 +26,17 @@ const GONE = { error: "The daemon does not answer.", code: "unreachable", hint: 
 /** Limit: milliseconds that a question may take which does not say otherwise. */
 const PATIENCE = 30_000;
 
-async function send(path, { method = "GET", body, signal, patience = PATIENCE } = {}) {
+/** An answer of many lines: what is told before it, and itself as the last. */
+const LINES = "application/x-ndjson";
+
+async function send(path, { method = "GET", body, signal, patience = PATIENCE, accept } = {}) {
   const given = AbortSignal.timeout(patience);
   try {
     return await fetch(`/api/v1/${path}`, {
       method,
       credentials: "same-origin",
       cache: "no-store",
-      headers: body === undefined ? {} : { "content-type": "application/json" },
+      headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...(accept ? { accept } : {}) },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: signal ? AbortSignal.any([signal, given]) : given,
     });
@@ -58,6 +61,37 @@ async function answered(response) {
 /** The answer to a question, as JSON. */
 export async function ask(path, options) {
   return answered(await send(path, options));
+}
+
+/** The answer to a call, and its text as it came; `told` hears of what the server says before it. Who ends `signal` withdraws the call. */
+export async function askCall(body, { told, signal, patience }) {
+  const response = await send("call", { method: "POST", body, signal, patience, accept: LINES });
+  if (!response.ok || !response.headers.get("content-type")?.startsWith(LINES)) return answered(response);
+  let text = "";
+  let value;
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for (const reader = response.body.getReader(); ;) {
+      const { done, value: bytes } = await reader.read();
+      rest += decoder.decode(bytes, { stream: !done });
+      const lines = rest.split("\n");
+      rest = lines.pop();
+      for (const line of done ? [...lines, rest] : lines) {
+        // What the server says beside it has a method.
+        const said = line && JSON.parse(line);
+        if (said?.method) told(said);
+        else if (said) [text, value] = [line, said];
+      }
+      if (done) break;
+    }
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Failure(0, GONE);
+  }
+  if (value === undefined) throw new Failure(0, GONE);
+  if (typeof value.error === "string") throw new Failure(response.status, value);
+  return { text, value };
 }
 
 /** The same, and the text of the answer as it came. */

@@ -115,6 +115,8 @@ async function heard(how) {
   fill(notices, error ? note("err", [h("b", "The configuration file is not in force as it stands."), " ", error, ". The last good one is."]) : null);
   const mine = visits;
   if (!shown?.loaded) return;
+  // What is not there is not asked for again and again; everything else may be well by now.
+  if (shown.failure?.status === 404) return;
   if (shown.failure) return open({ focus: false });
   if (!shown.place.refresh) return;
   try {

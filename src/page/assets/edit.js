@@ -24,6 +24,7 @@ export function edit(name, frame) {
   let before = {};
   let broken = null;
   let taken = [];
+  let keys = [];
   let file = "";
   let element = null;
   let form, area, preview, message, acts, review;
@@ -52,7 +53,11 @@ export function edit(name, frame) {
       form?.advise();
       fill(review);
       buttons();
-      if (entry === undefined) return;
+      if (entry === undefined) {
+        fill(same);
+        return;
+      }
+      if (isJson) tellUnknown(entry);
       fill(preview, h(isNew ? "span.new" : "span", coloured(inFile(isJson && isNew ? "NAME" : form.name(), entry))));
       if (isNew) fill(same, h("p.bar.hint", "The same from a terminal"), command(addCommand(form.name(), isJson ? entry : { ...(form.read().url === "" ? { url: "" } : {}), ...entry })));
       else fill(same, h("p.hint", changedKeys(entry)));
@@ -62,6 +67,7 @@ export function edit(name, frame) {
       if (entry === undefined) return;
       const given = form.name();
       isJson = !isJson;
+      if (isJson && !keys.length) knowKeys();
       show(entry, given);
     };
     const show = (entry, given) => {
@@ -106,6 +112,22 @@ export function edit(name, frame) {
     }
     area.setAttribute("aria-invalid", "true");
     return undefined;
+  }
+
+  /** Which keys an entry has. What the daemon does not say here, it says when the entry is saved. */
+  async function knowKeys() {
+    try {
+      const { $defs } = await ask("config/schema");
+      keys = Object.keys($defs.server.properties);
+    } catch (failure) {
+      if (!(failure instanceof Failure)) throw failure;
+    }
+  }
+
+  /** Keys that no entry has, as they are written. */
+  function tellUnknown(entry) {
+    const unknown = keys.length ? Object.keys(entry).filter((key) => !keys.includes(key) && key !== "name") : [];
+    if (unknown.length) tell(["No key of an entry: ", unknown.map((key, n) => [n ? ", " : "", h("code", said(key))]), "."]);
   }
 
   function submit() {

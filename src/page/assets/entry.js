@@ -74,10 +74,11 @@ const quoted = (text) => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replac
 
 /** The command that adds it, where the command has an option for all of it. */
 export function addCommand(name, entry) {
-  const { command, args = [], env = {}, url, headers = {}, ...rest } = entry;
-  const said = Object.keys(rest).length ? ` # and then: mcpproxy upstream patch ${name || "NAME"} --json ${quoted(JSON.stringify(rest))}` : "";
+  const { command, args = [], env = {}, url, headers = {}, quarantined, ...rest } = entry;
+  const held = quarantined === true ? " --quarantined" : "";
+  const said = Object.keys(rest).length ? ` && mcpproxy upstream patch ${quoted(name || "NAME")} --json ${quoted(JSON.stringify(rest))}` : "";
   const named = (option, map, join) => Object.entries(map).map(([key, value]) => ` ${option} ${quoted(`${key}${join}${value}`)}`).join("");
   const to = quoted(name || "NAME");
-  if (url !== undefined) return `mcpproxy upstream add ${to} --url ${quoted(url || "URL")}${named("--header", headers, ": ")}${said}`;
-  return `mcpproxy upstream add ${to}${named("--env", env, "=")} -- ${[command || "COMMAND", ...args].map(String).map(quoted).join(" ")}${said}`;
+  if (url !== undefined) return `mcpproxy upstream add ${to}${held} --url ${quoted(url || "URL")}${named("--header", headers, ": ")}${said}`;
+  return `mcpproxy upstream add ${to}${held}${named("--env", env, "=")} -- ${[command || "COMMAND", ...args].map(String).map(quoted).join(" ")}${said}`;
 }

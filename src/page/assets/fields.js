@@ -6,7 +6,7 @@ import { fill, h, icon } from "./dom.js";
 import { checked } from "./leaving.js";
 import { button } from "./parts.js";
 import { fault, limits, resolved, typeOf } from "./schema.js";
-import { said } from "./words.js";
+import { capital, said } from "./words.js";
 
 /** Limit: objects within objects that have fields; deeper ones are written as JSON. */
 const DEEPEST = 5;
@@ -117,6 +117,7 @@ function list(schema, items, about, given, root, depth) {
     const out = h("button.iconbtn", { type: "button", "aria-label": `Remove ${about.name} ${rows.length + 1}`, on: { click: () => { rows.splice(rows.indexOf(row), 1); row.node.remove(); more.focus(); } } }, icon("x"));
     row.node = h("div.entry", h("div", field.node), out);
     rows.push(row);
+    message.hidden = true;
     box.append(row.node);
     if (focus) row.node.querySelector("input, select, textarea, button")?.focus();
   };
@@ -130,7 +131,7 @@ function list(schema, items, about, given, root, depth) {
       const wrong = got.some((one) => one.fault);
       const few = about.required && !rows.length && (schema.minItems ?? 0) > 0;
       message.hidden = !few;
-      fill(message, few ? [icon("s-err"), `Add ${about.name}: at least ${schema.minItems}`] : null);
+      fill(message, few ? [icon("s-err"), `At least ${schema.minItems} needed`] : null);
       if (wrong || few) return { fault: "a list" };
       return rows.length || about.required ? { value: got.map((one) => one.value) } : {};
     },
@@ -181,9 +182,10 @@ function object(schema, about, given, root, depth) {
 /** A field for what a schema describes. */
 export function fieldFor(schema, { name, required }, given, root, depth = 0) {
   const at = resolved(schema, root);
-  const told = limits(at);
+  // Its choices stand in the field.
+  const told = limits(typeOf(at) === "enum" ? { ...at, enum: undefined } : at);
   const text = typeof at.description === "string" ? at.description.split("\n")[0] : "";
-  const about = { name, required, limits: told, hint: [said(text), text && told ? " " : "", told] };
+  const about = { name, required, limits: told, hint: [said(text), text && told ? (/[.!?:;]$/.test(text.trim()) ? " " : ". ") : "", text ? capital(told) : told] };
   if (!text && !told) about.hint = undefined;
   const type = typeOf(at);
   if (at.const !== undefined || depth > DEEPEST) return asJson(about, given ?? at.const);

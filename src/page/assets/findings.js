@@ -6,19 +6,31 @@ import { capital, escaped, said } from "./words.js";
 /** Whether a finding alone would hold what it is about. */
 export const isHigh = (finding) => finding.severity === "hold";
 
-/** Findings as a list, the dangerous ones first: `{finding, thing?}`. */
+/** Findings as a list, the dangerous ones first: `{finding, thing?, description?}`, where the last is the text that some stand in. */
 export function findingList(findings) {
   const sorted = [...findings].sort((a, b) => isHigh(b.finding) - isHigh(a.finding));
-  return h("ul", sorted.map(({ finding, thing }) => item(finding, thing)));
+  return h("ul", sorted.map(({ finding, thing, description }) => item(finding, thing, description ?? thing?.description)));
 }
 
-function item(finding, thing) {
+function item(finding, thing, description) {
   const high = isHigh(finding);
   const place = finding.place.replace(/^\//, "").replace(/\//g, ", ");
   return h("li.finding",
     h(high ? "p.sev.high" : "p.sev.low", icon(high ? "s-err" : "s-off"), high ? "dangerous" : "remark"),
     h("div",
       h("h3", capital(finding.meaning || finding.rule)),
-      h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : null, said(place), " ", h("span.dim", said(finding.rule))),
+      h("p.where", thing ? [`${thing.kind} `, h("code", said(thing.name)), ", "] : null, said(place), position(finding, description), " ", h("span.dim", said(finding.rule))),
       h("p.quote", escaped(finding.excerpt))));
+}
+
+const ESCAPES = { n: "\n", r: "\r", t: "\t", "\\": "\\" };
+
+/** Which characters of a description the quotation is, where it stands there once. */
+function position({ place, excerpt }, description) {
+  if (place !== "/description" || typeof description !== "string") return "";
+  const quoted = excerpt.replace(/^…|…$/gu, "").replace(/\\(?:u\{([0-9A-F]+)\}|([nrt\\]))/gu, (_, code, letter) => (code ? String.fromCodePoint(Number.parseInt(code, 16)) : ESCAPES[letter]));
+  const at = description.indexOf(quoted);
+  if (!quoted || at < 0 || description.indexOf(quoted, at + 1) >= 0) return "";
+  const first = [...description.slice(0, at)].length + 1;
+  return `, characters ${first} to ${first + [...quoted].length - 1}`;
 }

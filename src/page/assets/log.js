@@ -17,13 +17,15 @@ const COLOUR = /\u001b\[[0-9;]*m/g;
 
 const LEVELS = ["info", "warn", "error"];
 
-export function logView(name) {
+/** `first` is the least level that is shown; `chosen` is told of another. */
+export function logView(name, first, chosen) {
   const path = `servers/${part(name)}/logs`;
   const list = h("ol");
   const box = h("div.log", { tabindex: "0", role: "log", "aria-label": `Log of ${name}`, "data-kept": "", on: { scroll } }, list);
   let lines = [];
   let told = {};
-  let least = "info";
+  let least = LEVELS.includes(first) ? first : "info";
+  let choose = null;
   let isPaused = false;
   let isFollowing = true;
   let source = null;
@@ -67,6 +69,12 @@ export function logView(name) {
     source = null;
   }
 
+  function from(level) {
+    least = LEVELS.includes(level) ? level : "info";
+    if (choose) choose.value = least;
+    show();
+  }
+
   const seen = () => (document.hidden ? silence() : listen());
 
   function show() {
@@ -94,7 +102,7 @@ export function logView(name) {
   }
 
   function made() {
-    const choose = h("select", { on: { change: (event) => { least = event.target.value; show(); } } }, LEVELS.map((level) => h("option", { value: level }, level)));
+    choose = h("select", { on: { change: (event) => chosen(event.target.value === "info" ? "" : event.target.value) } }, LEVELS.map((level) => h("option", { value: level, selected: level === least }, level)));
     const pause = button("Pause", (event) => { isPaused = !isPaused; event.currentTarget.textContent = isPaused ? "Go on" : "Pause"; seen(); if (isPaused) silence(); }, "link small");
     return h("section.sec", { "aria-labelledby": "log-h", "data-kept": "" },
       h("header", h("h2", { id: "log-h" }, "Log"), h("p", "stderr, following the end"), h("span.end.acts", follow, h("label.small", "from ", choose), pause, button("Save", save, "link small"))),
@@ -124,7 +132,7 @@ export function logView(name) {
     silence();
   }
 
-  return { load, render, painted, leave };
+  return { load, render, painted, leave, from };
 }
 
 /** A line, its level as far as it says one, and whether it is a mark of ours. */

@@ -1,12 +1,13 @@
 // Every server at a glance: its state, the reason and the next step; what needs a person first.
 
-import { ask, part, post } from "./api.js";
+import { ask, part, post, query as to } from "./api.js";
 import { h, icon } from "./dom.js";
+import { feed } from "./feed.js";
 import { firstRun } from "./first_run.js";
 import { live } from "./live.js";
-import { cell, facts, go, button, head, labelled, needsYou, note, outcomeKind, row, segments, serverState, spark, state, table } from "./parts.js";
-import { Calls, detail, percentile, thing } from "./records.js";
-import { ago, at, capital, count, number, said, sentence, some, took } from "./words.js";
+import { cell, facts, go, button, head, labelled, needsYou, note, row, segments, serverState, spark, state, table } from "./parts.js";
+import { Calls, counted, figures } from "./records.js";
+import { ago, capital, count, number, said, sentence, some, took } from "./words.js";
 
 /** Above so many servers there is a field to look for one. */
 const MANY = 15;
@@ -17,13 +18,15 @@ const FEED = 10;
 export function overview(query, frame) {
   const calls = new Calls();
   const start = firstRun(frame, calls);
+  const sum = async () => { hour = await figures("1h"); };
+  let hour = null;
   let rows = [];
   let order = new Map();
   let which = query.get("state") ?? "all";
   let wanted = query.get("name") ?? "";
 
   async function load() {
-    const [answer] = await Promise.all([ask("servers"), calls.load()]);
+    const [answer] = await Promise.all([ask("servers"), calls.load(), sum()]);
     rows = answer.servers;
     order = new Map();
     place();
@@ -37,7 +40,7 @@ export function overview(query, frame) {
   }
 
   async function refresh() {
-    const [answer] = await Promise.all([ask("servers"), calls.refresh()]);
+    const [answer] = await Promise.all([ask("servers"), calls.refresh(), sum()]);
     rows = answer.servers;
     place();
     await start.load(rows);
@@ -46,7 +49,14 @@ export function overview(query, frame) {
   function navigate(now) {
     which = now.get("state") ?? "all";
     wanted = now.get("name") ?? "";
+    const field = document.getElementById("o-name");
+    if (field && field.value !== wanted) field.value = wanted;
   }
+
+  const address = (key, name) => to("/ui/", { state: key === "all" ? "" : key, name });
+
+  /** The first letter is a step that *Back* undoes; the others are of the same. */
+  const narrow = (name) => frame.visit(address(which, name), { replace: wanted !== "" && name !== "" });
 
   const matches = {
     all: () => true,
@@ -57,7 +67,7 @@ export function overview(query, frame) {
   };
 
   function filters() {
-    const href = (key) => `/ui/${key === "all" ? "" : `?state=${key}`}`;
+    const href = (key) => address(key, wanted);
     const words = { all: "All", you: "Need you", ready: "Ready", disconnected: "Disconnected", disabled: "Disabled" };
     const items = Object.entries(words)
       .map(([key, word]) => ({ word, key, n: rows.filter(matches[key]).length, href: href(key), current: which === key }))
@@ -65,8 +75,8 @@ export function overview(query, frame) {
     const bar = segments("Which servers", items);
     if (rows.length > MANY) {
       const input = h("input.filter", {
-        type: "search", placeholder: `Filter ${rows.length} servers by name`, "aria-label": "Filter servers by name", value: wanted,
-        on: { input: (event) => { wanted = event.target.value; frame.paint(); } },
+        type: "search", id: "o-name", placeholder: `Filter ${rows.length} servers by name`, "aria-label": "Filter servers by name", value: wanted,
+        on: { input: (event) => narrow(event.target.value) },
       });
       bar.append(h("label", input));
     }
@@ -79,7 +89,7 @@ export function overview(query, frame) {
     const test = matches[which] ?? matches.all;
     const shown = rows.filter((one) => test(one) && one.name.toLowerCase().includes(wanted.toLowerCase()));
     shown.sort((a, b) => order.get(a.name).rank - order.get(b.name).rank);
-    const hour = calls.hour();
+    const sums = new Map(hour.servers.map((one) => [one.server, one]));
     const offered = live.status?.callable_tools ?? live.status?.tools ?? 0;
     return [
       h(
@@ -92,7 +102,7 @@ export function overview(query, frame) {
         h("div.acts", go("Import", "/ui/add#import"), h("a.btn.primary", { href: "/ui/add" }, icon("plus"), "Add server")),
       ),
       (live.status?.warnings ?? []).map((warning) => note("warn", sentence(warning), go("Settings", "/ui/settings", "btn small"))).slice(0, 1),
-      h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), list(shown, hour.servers)), rail(hour.all)),
+      h("div.cols", h("section", { "aria-labelledby": "servers-h" }, h("h2.sr", { id: "servers-h" }, "Servers"), filters(), list(shown, sums)), rail(hour.all)),
     ];
   }
 
@@ -119,7 +129,7 @@ export function overview(query, frame) {
       cell(act ? "act full" : "act", act),
       labelled("r", "tools", one.tools === undefined || (one.tools === 0 && one.state !== "Ready") ? "–" : number(one.tools)),
       cell("r nowrap hide", n ? spark(stats.stretches) : null, " ", h(n ? "span.num" : "span.num.dim", number(n))),
-      labelled(never ? "r dim hide" : "r dim", "last call", never ? (calls.isCut ? "–" : "never") : ago(stats.last)),
+      labelled(never ? "r dim hide" : "r dim", "last call", never ? "–" : ago(stats.last)),
     ]);
   }
 
@@ -146,40 +156,25 @@ export function overview(query, frame) {
     frame.soon();
   }
 
-  function rail({ calls: n, failed, refused, times, clients }) {
+  function rail({ calls: n, failed, refused, median_us: median, clients }) {
     const share = n ? `, ${((100 * failed) / n).toFixed(1)} %` : "";
-    const feed = calls.rows().slice(0, FEED);
+    const newest = calls.rows().slice(0, FEED);
     return h(
       "aside.rail",
       h("section.sec", { "aria-labelledby": "hour-h" }, h("header", h("h2", { id: "hour-h" }, "Last hour")), facts([
-        ["Calls", number(n)],
+        ["Calls", counted(n, hour)],
         ["Failed", failed ? [h("a", { href: "/ui/activity?result=bad" }, number(failed)), share] : "0"],
         ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), " by policy"] : "0"],
-        ["Median", times.length ? took(percentile(times, 0.5)) : "–"],
+        ["Median", took(median)],
         ["In flight", number(live.status?.in_flight ?? 0)],
-        ["Clients", clients.size ? said(some([...clients.keys()], 5)) : "none"],
+        ["Clients", clients.length ? said(some(clients, 5)) : "none"],
       ])),
       h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),
-        feed.length ? h("ul.feed", feed.map(fed)) : h("p.dim", "No call yet. Calls of agents stand here as they come.")),
+        newest.length ? feed(newest) : h("p.dim", "No call yet. Calls of agents stand here as they come.")),
     );
   }
 
   return { title: "Servers", tab: "servers", waiting: "Reading the servers…", load, refresh, navigate, render };
-}
-
-function fed(record) {
-  const kind = outcomeKind(record);
-  const looks = kind === "err" ? "failed" : kind === "held" ? "stopped" : "";
-  const why = looks ? detail(record) : "";
-  return h(
-    "li",
-    { class: looks, "data-key": `r${record.id}` },
-    at(record.time),
-    icon(`s-${kind}`),
-    h("a.cut", { href: `/ui/activity/${record.id}` }, said(thing(record)), h("span.sr", `, ${record.outcome.replace("_", " ")}`)),
-    h("span.ms", took(record.duration_us)),
-    why ? h("span.why", record.outcome === "refused" ? "refused: " : "", said(why)) : null,
-  );
 }
 
 /** Why a server is as it is, and what to do. */
@@ -193,7 +188,7 @@ export function reason(one) {
   if (one.last_error) return [capital(one.last_error), one.next_step ? next(sentence(one.next_step)) : null];
   if (one.held) {
     const working = Math.max(0, (one.tools ?? 0) - one.held);
-    return [state("held", `${count(one.held, "thing")} held`), " until a person approves", next(`look at what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
+    return [state("held", `${number(one.held)} held`), " until a person approves", next(`look at what is held${working ? `; ${count(working, "tool")} still work${working === 1 ? "s" : ""}` : ""}`)];
   }
   if (one.left_out) return ["Some of what it lists cannot be used", one.next_step ? next(sentence(one.next_step)) : null];
   if (one.detail) return [capital(one.detail), one.last_output ? h("div.sub", said(one.last_output)) : null];

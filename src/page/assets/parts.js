@@ -97,7 +97,8 @@ export function note(kind, children, ...buttons) {
 /** A failure, with what to do. */
 export function failed(failure, ...buttons) {
   const code = failure.code ? [h("code", said(failure.code)), ". "] : [];
-  return note("err", [h("b", capital(failure.message)), " ", code, capital(failure.hint)], ...buttons);
+  const end = /[.!?]$/.test(failure.message) ? " " : ". ";
+  return note("err", [h("b", capital(failure.message), end.trim()), " ", code, capital(failure.hint)], ...buttons);
 }
 
 /** What is so where there is nothing, then the way out. */

@@ -25,11 +25,11 @@ export function placeOf(address, frame) {
     case undefined: return overview(query, frame);
     case "add": return parts.length === 1 ? edit(null, frame) : nowhere();
     case "servers":
-      if (parts.length === 2) return server(second, frame);
+      if (parts.length === 2) return server(second, frame, query);
       if (third === "edit") return edit(second, frame);
       if (third === "login") return login(second, frame);
       return parts.length === 1 ? overview(query, frame) : nowhere();
-    case "tools": return parts.length === 1 ? search(query, frame) : tool(parts.slice(1).join("/"), frame);
+    case "tools": return parts.length === 1 ? search(query, frame) : tool(parts.slice(1).join("/"), frame, query);
     case "review": return review(second ?? null, frame);
     case "activity": return activity(second ?? null, query, frame);
     case "settings": return settings(query, frame);

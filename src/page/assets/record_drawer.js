@@ -2,8 +2,9 @@
 
 import { ask, part, query } from "./api.js";
 import { h, icon } from "./dom.js";
+import { feed } from "./feed.js";
 import { copying, facts, go, json, note, outcome, variant } from "./parts.js";
-import { detail, thing, thingShown } from "./records.js";
+import { thingShown } from "./records.js";
 import { at, capital, bytes, said, took } from "./words.js";
 
 /** Reads it, and gives what renders it. */
@@ -39,7 +40,7 @@ function drawer(record, others, close) {
     ]),
     record.arguments === undefined ? null : h("section.sec", h("header", h("h3", "Arguments"), h("p", "as far as they are kept")), json(record.arguments, "Arguments")),
     record.result === undefined ? null : h("section.sec", h("header", h("h3", "Result"), h("p", "as far as it is kept")), json(record.result, "Result")),
-    others.length ? h("section.sec", h("header", h("h3", "Calls inside")), h("ul.feed", others.map((one) => h("li", at(one.time), outcome(one), h("a", { href: `/ui/activity/${one.id}` }, said(thing(one))), h("span.ms", took(one.duration_us)), detail(one) ? h("span.why", said(detail(one))) : null)))) : null);
+    others.length ? h("section.sec", h("header", h("h3", "Calls inside")), feed(others)) : null);
 }
 
 /** The one step that this page can offer. */

@@ -2,7 +2,10 @@
 
 import { ask, query } from "./api.js";
 import { h } from "./dom.js";
-import { said } from "./words.js";
+import { number, said } from "./words.js";
+
+/** Records that are read of the newest calls. */
+const NEWEST = 50;
 
 /** Limit: records of one page, as the daemon gives them. */
 export const PAGE = 1000;
@@ -44,72 +47,31 @@ export const isFailed = (record) => ["failed", "tool_error", "rpc_error", "inval
 /** The program that asked; where it says nothing of itself, who. */
 export const asker = (record) => record.client?.split(" ")[0] || record.caller || "";
 
-const HOUR = 3_600_000;
-
-/** How many stretches an hour has in small charts. */
-const STRETCHES = 12;
-
-/** The newest calls, kept up to date: one page at first, and then what is new. */
+/** The newest calls, kept up to date: some at first, and then what is new. What calls add up to, the daemon says: see `figures`. */
 export class Calls {
   records = [];
-  /** Whether there are older ones than these. */
-  isCut = false;
 
   async load() {
-    const page = await ask(query("activity", { kind: "call", limit: PAGE }));
+    const page = await ask(query("activity", { kind: "call", limit: NEWEST }));
     this.records = page.records;
-    this.isCut = page.next !== null;
   }
 
   async refresh() {
     const newest = this.records[0]?.id ?? 0;
     if (!newest) return this.load();
-    const page = await ask(query("activity", { kind: "call", after: newest, limit: PAGE }));
-    // A daemon whose log was begun anew counts from one.
-    this.records = [...page.records.reverse(), ...this.records].slice(0, PAGE * 2);
+    const page = await ask(query("activity", { kind: "call", after: newest, limit: NEWEST }));
+    // More than are shown: those before them are of no use. A daemon whose log was begun anew counts from one.
+    if (page.next !== null) return this.load();
+    this.records = [...page.records.reverse(), ...this.records].slice(0, NEWEST);
   }
 
   rows() {
     return rowsOf(this.records);
   }
-
-  /** What the last hour adds up to, for all and for each server. */
-  hour() {
-    const now = Date.now();
-    const all = { calls: 0, failed: 0, refused: 0, times: [], clients: new Map() };
-    const servers = new Map();
-    for (const record of this.rows()) {
-      const age = now - Date.parse(record.time);
-      const of = record.server && this.#server(servers, record);
-      if (of && !of.last) of.last = record.time;
-      if (age > HOUR) continue;
-      all.calls += 1;
-      if (isFailed(record)) all.failed += 1;
-      if (record.outcome === "refused") all.refused += 1;
-      if (record.duration_us !== undefined) all.times.push(record.duration_us);
-      if (record.client) all.clients.set(asker(record), true);
-      if (!of) continue;
-      of.calls += 1;
-      const stretch = of.stretches[Math.max(0, STRETCHES - 1 - Math.floor((age / HOUR) * STRETCHES))];
-      stretch[0] += 1;
-      if (isFailed(record)) stretch[1] += 1;
-    }
-    return { all, servers };
-  }
-
-  #server(servers, record) {
-    let of = servers.get(record.server);
-    if (!of) {
-      of = { calls: 0, last: null, stretches: Array.from({ length: STRETCHES }, () => [0, 0]) };
-      servers.set(record.server, of);
-    }
-    return of;
-  }
 }
 
-/** A value that so much of all are below: `share` is 0.5 or 0.95. */
-export function percentile(values, share) {
-  if (!values.length) return undefined;
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
-}
+/** What the calls of the last `1h` or `24h` add up to; of all, of a `server`, or of a `tool`. */
+export const figures = (since, of = {}) => ask(query("activity/figures", { since, ...of }));
+
+/** Calls that were counted: at least so many where not all were. */
+export const counted = (n, { complete }) => `${number(n)}${complete ? "" : " or more"}`;

@@ -13,11 +13,11 @@ const LAID_OUT = 200_000;
 const sizeOf = (base64) => Math.floor((String(base64).length * 3) / 4);
 
 /** `{answer, text, failure, began, ms}` as a section. */
-export function resultSection({ answer, text, failure, began, ms }) {
+export function resultSection({ answer, text, failure, isWithdrawn, began, ms }) {
   const said = [timeOf(began), `, ${took(ms * 1000)}`, text ? `, ${number(tokens(text.length))} tokens` : ""];
   return h("section.sec", { "aria-labelledby": "res-h", "aria-live": "polite" },
     h("header", h("h2", { id: "res-h" }, "Result"), h("p", said), text ? copying("Copy JSON", text, "end link small") : null),
-    failure ? failed(failure) : shown(answer));
+    isWithdrawn ? note("plain", "You withdrew it. The server was told that nobody waits; it may have done a part of it.") : failure ? failed(failure) : shown(answer));
 }
 
 function shown(answer) {

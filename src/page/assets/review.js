@@ -6,7 +6,7 @@ import { h, icon } from "./dom.js";
 import { diffTable, told } from "./diff.js";
 import { findingList, isHigh } from "./findings.js";
 import { button, confirm, empty, facts, failed, go, json, note, section, serverState, state, toast, variant } from "./parts.js";
-import { at, capital, count, said, sentence } from "./words.js";
+import { at, capital, count, said, sentence, when } from "./words.js";
 
 /** Seconds that a server may take to be inspected. */
 const INSPECT = 90;
@@ -40,6 +40,8 @@ export function review(wanted, frame) {
       return;
     }
     const now = await ask(`servers/${part(name)}/inspect`);
+    // Nothing was shown that could have been read: its list has come.
+    if (!shown.inspected && now.inspected) shown = now;
     isStale = now.seen !== shown.seen;
     if (!isStale) shown = { ...shown, server: now.server, things: now.things };
   }
@@ -82,7 +84,7 @@ export function review(wanted, frame) {
   function list() {
     const rows = waiting.some((one) => one.name === name) ? waiting : [shown.server, ...waiting];
     const line = (one) => h("li", { "data-row": "", "data-key": one.name }, h("a", { href: `/ui/review/${part(one.name)}`, "aria-current": one.name === name ? "true" : undefined },
-      h("b", said(one.name)), one.quarantined ? state("held", "server held") : one.held ? state("held", `${count(one.held, "thing")} held`) : state("ready", "nothing held"),
+      h("b", said(one.name)), one.quarantined ? state("held", "server held") : one.held ? state("held", `${one.held} held`) : state("ready", "nothing held"),
       h("span.small", one.quarantined ? `${one.transport ?? "broken"}, ${count(one.tools ?? 0, "tool")}` : "of a trusted server")));
     return h("nav", { "aria-label": "Waiting" }, h("ul.waiting", { "data-rows": "" }, rows.map(line)), h("p.hint.sec", "Decided: ", h("a", { href: "/ui/activity?kind=change" }, "all approvals and changes")));
   }
@@ -107,25 +109,28 @@ export function review(wanted, frame) {
       changed(shown.entry_review),
       contact(),
       findings.length ? section(count(findings.length, "finding"), h("p", "escaped text is shown like ", h("span.esc", "U+200B"), "; nothing here is rendered"), findingList(findings)) : shown.inspected ? h("p.soft.sec", "Nothing in what it lists looks dangerous.") : null,
-      shown.inspected ? listing(shown.things) : null,
+      shown.inspected ? listing(shown.things, true) : null,
       decideWhole(findings.filter(({ finding }) => isHigh(finding)).length, tools.length),
     ];
   }
 
   function contact() {
     if (shown.inspected) return null;
+    if (isStarting()) return h("p.wait", { role: "status" }, icon("s-work", true), "It is started to list its tools; nothing of it is called.");
     const why = shown.awaits_contact
       ? "An agent wrote its entry, so it was neither started nor contacted. To list its tools it is started once; nothing of it is called."
       : "It has not been listed yet. To list its tools it is started once; nothing of it is called.";
     return [note("held", [h("b", "What it offers is not known. "), why], button("List its tools", inspect, "btn small")), shown.contact_error ? note("err", capital(shown.contact_error)) : null];
   }
 
+  const isStarting = () => shown.server.state === "Connecting";
+
   const inspect = () => act("Starting it to list its tools…", async () => {
     shown = await ask(`servers/${part(name)}/inspect?wait=${INSPECT}`, { method: "POST", patience: (INSPECT + 10) * 1000 });
   });
 
   function decideWhole(dangerous, tools) {
-    if (shown.lock_file || doing) return null;
+    if (shown.lock_file || doing || (!shown.inspected && isStarting())) return null;
     const keep = go("Keep blocked", "/ui/");
     const starts = `It starts with your user’s rights, and ${shown.inspected ? `its ${count(tools, "tool")} are offered` : "whatever it lists is offered"} to every client.`;
     if (dangerous || asked === "all" || !shown.inspected) {
@@ -143,10 +148,10 @@ export function review(wanted, frame) {
     const dangerous = thing.findings.filter(isHigh).length;
     return h("section.held-thing", { "data-key": key, "aria-label": title },
       h("header.title", h("div", h("h3.big", h("span.mono", said(title)), " ", h("span.dim", [thing.reason === "changed" ? "changed" : "held", word].filter(Boolean).join(" "))),
-        h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [", since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved on ", at(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
+        h("p.soft", capital(thing.explanation ?? "It is held"), thing.held_since ? [", since ", at(thing.held_since)] : null, thing.approved_at ? ["; approved ", when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : null] : null, "."))),
       thing.diff ? note("held", [h("b", "What matters: "), matters(told(thing.diff)), "."]) : null,
-      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding }))) : null,
-      thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? at(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
+      thing.findings.length ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
+      thing.diff ? diffTable(told(thing.diff), ["Approved ", thing.approved_at ? when(thing.approved_at) : ""], ["Offered now ", h("span.dim.mono", print(thing))], "Definition before and after") : null,
       thing.definition ? json(thing.definition, "Definition") : null,
       decideOne(thing, key, title, dangerous));
   }
@@ -163,17 +168,25 @@ export function review(wanted, frame) {
       go("Keep blocked", "/ui/"), button("Approve this definition", press, dangerous ? "btn danger" : "btn primary"));
   }
 
-  function listing(things) {
+  /** What it offers, with what was found in it unless that stands above. */
+  function listing(things, isSaid = false) {
     const tools = things.filter((thing) => thing.kind === "tool");
     if (!tools.length) return null;
-    const detail = (thing) => h("details.offer", { "data-key": thing.name, open: thing.findings.length > 0 },
-      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", state("held", count(thing.findings.length, "finding"))] : null),
+    const detail = (thing) => h("details.offer", { "data-key": thing.name, open: thing.findings.some(isHigh) },
+      h("summary", h("code", said(thing.name)), " ", variant(thing.call_with), thing.findings.length ? [" ", found(thing.findings)] : null),
+      thing.findings.length && !isSaid ? findingList(thing.findings.map((finding) => ({ finding, description: thing.description }))) : null,
       h("pre.code", { tabindex: "0", role: "region", "aria-label": `Description of ${thing.name}` }, said(thing.description ?? "")),
       thing.parameters?.length ? facts(thing.parameters.map((one) => [h("code", said(one.name)), [said(one.kind ?? ""), one.required ? ", required" : "", one.description ? [": ", said(one.description)] : null]])) : null);
     return section("What it offers", h("p", "as the server describes it, escaped"), tools.map(detail));
   }
 
   return { title: "Review", tab: "review", waiting: "Reading what waits…", load, refresh, render };
+}
+
+/** How much was found, and how bad it is: a remark holds nothing. */
+function found(findings) {
+  const dangerous = findings.filter(isHigh).length;
+  return dangerous ? state("err", count(dangerous, "dangerous finding")) : state("off", count(findings.length, "remark"));
 }
 
 const print = (thing) => (thing.fingerprint ?? "").slice(0, 8).replace(/(.{4})(?=.)/, "$1 ");
@@ -211,9 +224,9 @@ function matters(steps) {
     says(come, /"destructiveHint": true/) && !says(gone, /"destructiveHint": true/) && "it now calls itself destructive",
     says(come, /"readOnlyHint": true/) && !says(gone, /"readOnlyHint": true/) && "it now says that it only reads",
     says(gone, /"readOnlyHint": true/) && !says(come, /"readOnlyHint": true/) && "it no longer says that it only reads",
-    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {2}"description"/.test(line))) && "its description is another",
-    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {6}"[^"]+": (?:\{|true|false)/.test(line))) && "its parameters are others",
+    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {2}"description"/.test(line))) && "its description has changed",
+    steps.some((step) => [...(step.gone ?? []), ...(step.come ?? [])].some((line) => /^ {6}"[^"]+": (?:\{|true|false)/.test(line))) && "its parameters have changed",
   ].filter(Boolean);
-  if (!words.length) return "its definition is another";
+  if (!words.length) return "its definition has changed";
   return words.length === 1 ? words[0] : `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`;
 }

@@ -45,7 +45,9 @@ export function typeWord(schema, root) {
   return Array.isArray(at.type) ? at.type.join(" or ") : "any";
 }
 
-const range = (least, most, unit) => {
+/** From one number to another: `1 to 3 items`, `at least 1 item`. */
+const range = (least, most, units) => {
+  const unit = (most ?? least) === 1 ? units.replace(/s$/, "") : units;
   if (least !== undefined && most !== undefined) return `${number(least)} to ${number(most)}${unit}`;
   if (least !== undefined) return `at least ${number(least)}${unit}`;
   return most !== undefined ? `at most ${number(most)}${unit}` : "";

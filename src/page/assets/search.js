@@ -11,21 +11,26 @@ const LATELY = 8;
 /** Tools that are listed where nothing is searched. */
 const LISTED = 50;
 
+/** Limit: tools that are named of those that are left out. */
+const NAMED = 3;
+
 export function search(first, frame) {
-  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], tools = null, all = false, failure = null;
+  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], known = [], tools = null, all = false, failure = null;
 
   const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "" }; };
   read(first);
 
   async function load() {
-    const [list, known, records] = await Promise.all([
+    const [list, names, records, whole] = await Promise.all([
       ask("servers"),
       ask("access/callers"),
       ask(query("activity", { kind: "call", tool: "retrieve_tools", limit: 30 })),
+      ask("tools"),
       find(),
     ]);
     servers = list.servers.map((one) => one.name);
-    callers = known;
+    callers = names;
+    known = whole.tools;
     const seen = new Set();
     lately = records.records.filter((record) => typeof record.arguments?.query === "string" && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
   }
@@ -55,7 +60,7 @@ export function search(first, frame) {
 
   /** The setting that was changed keeps the focus, although it is made anew. */
   async function change(changes) {
-    await frame.visit(query("/ui/tools", { ...asked, ...changes }), { replace: true });
+    await frame.visit(query("/ui/tools", { ...asked, ...changes }));
     const [key] = Object.keys(changes);
     const again = document.querySelector(`main select[name="${key}"], main input[name="${key}"]:checked`) ?? document.querySelector(`main input[name="${key}"]`);
     again?.focus({ preventScroll: true });
@@ -83,6 +88,19 @@ export function search(first, frame) {
     return [title, settings(), h("div.cols.wide", found ? ranking() : listed(), aside())];
   }
 
+  /** Tools with these words that no agent gets, and why. */
+  function leftOut() {
+    const words = wordsOf(asked.q);
+    const has = (tool) => {
+      const its = new Set(wordsOf(`${tool.name} ${tool.description}`));
+      return asked.match === "all" ? words.every((word) => its.has(word)) : words.some((word) => its.has(word));
+    };
+    const out = known.filter((tool) => !tool.callable && (!asked.server || tool.server === asked.server) && has(tool));
+    if (!out.length) return null;
+    const one = (tool, i) => [i ? "; " : "", h("a.u", { href: `/ui/tools/${part(tool.name)}` }, h("code", said(tool.name))), tool.reason ? [": ", said(tool.reason)] : null];
+    return note("held", [h("b", `${count(out.length, "tool")} with such words ${out.length === 1 ? "is" : "are"} left out. `), out.slice(0, NAMED).map(one), out.length > NAMED ? ` and ${out.length - NAMED} more` : null, "."]);
+  }
+
   function listed() {
     const shown = all ? tools.tools : tools.tools.slice(0, LISTED);
     if (!shown.length) return empty("No tool is known.", "Tools are listed when their servers connect.", go("Servers", "/ui/"));
@@ -100,6 +118,7 @@ export function search(first, frame) {
     return h("section", { "aria-labelledby": "hits-h" },
       h("header.bar", h("h2", { id: "hits-h" }, "Ranking"), h("p.legend.end", legend("f-name", "name"), legend("f-desc", "description"), legend("f-param", "server and parameters"))),
       found.notice ? note("plain", sentence(found.notice)) : null,
+      leftOut(),
       h("ol", { "data-rows": "" }, hits.slice(0, cut ? full : hits.length)),
       cut ? h("p.cut-note", "Above this line the agent gets the full schema (", h("code", "top_k"), ` ${full}), below it one line of signature.`) : null,
       cut ? h("ol", { start: full + 1, "data-rows": "" }, hits.slice(full)) : null);
@@ -108,8 +127,8 @@ export function search(first, frame) {
   function nothing() {
     const words = asked.q.split(/\s+/);
     const fewer = words.length > 1 ? words[words.length - 1] : null;
-    return empty(`No tool matches “${asked.q}”.`, sentence(found.notice ?? "An agent would get no tools."),
-      fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"));
+    return [leftOut(), empty(`No tool matches “${asked.q}”.`, sentence(found.notice ?? "An agent would get no tools."),
+      fewer ? button(`Try “${fewer}”`, () => change({ q: fewer })) : null, go("All tools", "/ui/tools"))];
   }
 
   function hit(tool, i, isLast) {
@@ -184,6 +203,8 @@ function stack(tool) {
   });
   return svg("svg.stack", { viewBox: "0 0 148 6", preserveAspectRatio: "none", "aria-hidden": "true" }, svg("rect.bgd", { width: 148, height: 6 }), bars);
 }
+
+const wordsOf = (text) => text.split(/[^\p{L}\p{N}]+/u).filter((word) => word.length > 1).map(stem);
 
 /** Words that end otherwise are taken for the same: `issue` and `issues`. */
 const stem = (word) => word.toLowerCase().replace(/(?:ings?|ed|es|s|e)$/, "");

@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 import { logView } from "./log.js";
 import { reason } from "./overview.js";
 import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
-import { PAGE, asker, isFailed, percentile, rowsOf } from "./records.js";
+import { PAGE, counted, figures } from "./records.js";
 import { at, bytes, capital, count, number, said, some, span, took } from "./words.js";
 
 /** Tools and starts that are shown at first. */
@@ -14,9 +14,9 @@ const FEW = { tools: 8, starts: 6 };
 /** Milliseconds that a restart may take. */
 const RESTART = 120_000;
 
-export function server(name, frame) {
+export function server(name, frame, first) {
   const path = `servers/${part(name)}`;
-  const log = logView(name);
+  const log = logView(name, first.get("log") ?? "", (level) => frame.visit(query(`/ui/servers/${part(name)}`, { log: level })));
   let details, tools, calls, starts;
   let isAll = false;
   let asked = null;
@@ -31,7 +31,7 @@ export function server(name, frame) {
     [details, tools, calls, starts] = await Promise.all([
       ask(path),
       ask(query("tools", { server: name })),
-      ask(query("activity", { server: name, kind: "call", since: "24h", limit: PAGE })),
+      figures("24h", { server: name }),
       ask(query("activity", { server: name, kind: "server", since: "24h", limit: PAGE })),
     ]);
     await log.load();
@@ -86,12 +86,10 @@ export function server(name, frame) {
 
   function render() {
     const one = details.server;
-    const rows = rowsOf(calls.records);
-    const times = rows.map((record) => record.duration_us).filter((time) => time !== undefined);
-    const bad = rows.filter(isFailed).length;
     const ends = starts.records.filter((record) => record.outcome === "failed").length;
     const began = starts.records.filter((record) => record.action === "ready").length;
-    const clients = [...new Set(rows.map(asker).filter(Boolean))];
+    const { all } = calls;
+    const clients = all.clients.length ? all.clients : all.callers;
     return [
       h("div.title",
         h("div", crumbs(["Servers", "/ui/"], "server"), h("h1", said(name)), h("p.tags", serverState(one), h("span.dim", upSince(one, starts.records)))),
@@ -101,10 +99,10 @@ export function server(name, frame) {
       why(one),
       strip([
         ["Tools", one.tools ? `${number(one.tools)}, ${one.held ? `${one.held} held` : "none held"}` : "none known"],
-        ["Calls, 24 h", `${number(rows.length)}${calls.next === null ? "" : " or more"}, ${number(bad)} failed`],
-        ["Median / p95", times.length ? `${took(percentile(times, 0.5))} / ${took(percentile(times, 0.95))}` : "–"],
+        ["Calls, 24 h", `${counted(all.calls, calls)}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`],
+        ["Median / p95", all.median_us === undefined ? "–" : `${took(all.median_us)} / ${took(all.p95_us)}`],
         ["In flight", `${number(details.in_flight)} of ${details.entry?.max_concurrent_requests ?? "no limit"}`],
-        ["Starts, 24 h", `${number(began)}, ${number(ends)} failed`],
+        ["Starts, 24 h", `${number(began)}${starts.next === null ? "" : " or more"}, ${number(ends)} failed`],
         ["Memory", details.memory_bytes === undefined ? undefined : bytes(details.memory_bytes)],
         ["Instances", one.instances],
         ["Clients", clients.length ? said(some(clients, 4)) : "none"],
@@ -126,7 +124,7 @@ export function server(name, frame) {
   function startTable(records) {
     const word = { ready: ["ready", "Ready"], asleep: ["off", "Slept"], failed: ["err", "Failed"], held: ["held", "Held"], ended: ["err", "Ended"] };
     const shown = records.slice(0, FEW.starts);
-    if (!shown.length) return h("div.empty", h("b", "Nothing in the last 24 hours."), "It is started by the first call that needs it.");
+    if (!shown.length) return h("div.empty", h("b", "Nothing in the last 24 hours."), waitsFor());
     const line = (record) => {
       const [kind, text] = word[record.action] ?? [record.outcome === "failed" ? "err" : "off", record.action ?? record.kind];
       return row(`s${record.id}`, [cell("nowrap", at(record.time)), cell("grow", state(kind, said(text))), cell("full", capital(record.error ?? record.detail ?? ""))]);
@@ -137,23 +135,26 @@ export function server(name, frame) {
     ];
   }
 
+  /** What has to happen before it is started. */
+  function waitsFor() {
+    const one = details.server;
+    if (!one.enabled) return "It is switched off: it is started when somebody enables it.";
+    if (one.quarantined) return "It is held: it is started when a person approves it.";
+    return details.entry?.start === "eager" ? "It is started with the daemon." : "It is started by the first call that needs it.";
+  }
+
   function toolSection() {
-    const called = new Map();
-    for (const record of rowsOf(calls.records)) {
-      if (!record.tool) continue;
-      const known = called.get(record.tool) ?? [];
-      called.set(record.tool, [...known, record.duration_us ?? 0]);
-    }
+    const called = new Map(calls.tools.map((one) => [one.tool, one]));
     const own = (tool) => tool.name.slice(name.length + 1);
-    const sorted = [...tools.tools].sort((a, b) => (called.get(own(b))?.length ?? 0) - (called.get(own(a))?.length ?? 0));
+    const sorted = [...tools.tools].sort((a, b) => (called.get(own(b))?.calls ?? 0) - (called.get(own(a))?.calls ?? 0));
     const shown = isAll ? sorted : sorted.slice(0, FEW.tools);
     if (!sorted.length) return section("Tools", null, h("div.empty", h("b", "No tool is known."), "Its tools are listed when it connects."));
     const line = (tool) => row(tool.name, [
       head("grow mono", h("a", { href: `/ui/tools/${part(tool.name)}` }, said(own(tool)))),
       cell("", variant(tool.call_with), tool.callable ? null : [" ", tool.code === "tool_disabled" ? state("dis", "hidden", { title: tool.reason ?? "" }) : state("held", "held", { title: tool.reason ?? "" })]),
       cell("full soft", said(tool.description.split("\n")[0])),
-      labelled("r", "calls", number(called.get(own(tool))?.length ?? 0)),
-      labelled("r dim", "median", called.has(own(tool)) ? took(percentile(called.get(own(tool)), 0.5)) : "–"),
+      labelled("r", "calls", number(called.get(own(tool))?.calls ?? 0)),
+      labelled("r dim", "median", took(called.get(own(tool))?.median_us)),
     ]);
     const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, "end link small");
     const aside = [h("p", shown.length < sorted.length ? `${shown.length} of ${sorted.length} shown, most called first` : count(sorted.length, "tool")), sorted.length > FEW.tools ? all : null];
@@ -199,7 +200,7 @@ export function server(name, frame) {
     frame.visit("/ui/");
   }
 
-  return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, painted: () => isEnding || log.painted() };
+  return { title: name, tab: "servers", waiting: `Reading what is known of ${name}…`, load, refresh: () => (doing ? undefined : load()), render, leave: log.leave, navigate: (now) => log.from(now.get("log") ?? ""), painted: () => isEnding || log.painted() };
 }
 
 /** How long it has been as it is, as far as the log knows. */

@@ -68,7 +68,7 @@ export function settings(query, frame) {
       cell("full soft", sentence(meaning)),
       cell("r dim hide", waits ? "restart" : "now"),
     ]);
-    const all = button(isAll ? "Show fewer" : "Show all", () => { isAll = !isAll; frame.paint(); }, "end link small");
+    const all = button(isAll ? "Show fewer" : "Show all", () => frame.visit(isAll ? "/ui/settings" : "/ui/settings?all=1"), "end link small");
     return section("Values", [h("p", `${shown.length} of ${rows.length}, of `, h("code", said(file.config_file)), file.exists ? "" : ", which is not there yet"), all],
       table("fold", [["Key"], ["Value"], ["From"], ["Meaning"], ["Takes effect", "r"]], [shown.map(line)]));
   }
@@ -122,7 +122,7 @@ export function settings(query, frame) {
     frame.soon();
   }
 
-  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render };
+  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, navigate: (now) => { isAll = now.get("all") === "1"; }, render };
 }
 
 /** The keys of the schema, those of objects with their path, and what the file says of each. */

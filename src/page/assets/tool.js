@@ -3,19 +3,19 @@
 import { ask, part, patch, post, query } from "./api.js";
 import { h } from "./dom.js";
 import { button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
-import { asker, detail, isFailed, rowsOf } from "./records.js";
+import { asker, counted, detail, figures, rowsOf } from "./records.js";
 import { limits, resolved, typeWord } from "./schema.js";
 import { tryIt } from "./try_it.js";
-import { at, capital, count, number, said, short, tokens, took } from "./words.js";
+import { at, capital, count, number, said, short, tokens, took, when } from "./words.js";
 
 /** Limit: calls of the history that are shown, callers that are asked about, and parameters within others. */
 const SHOWN = 10;
 const ASKED = 6;
 const DEEPEST = 4;
 
-export function tool(name, frame) {
-  let known, thing, listed, calls;
-  let isSchema = false;
+export function tool(name, frame, first) {
+  let known, thing, listed, calls, sums;
+  let isSchema = first.get("schema") === "1";
   let form = null;
   let entry = null;
   let doing = null;
@@ -53,7 +53,7 @@ export function tool(name, frame) {
   }
 
   async function history() {
-    calls = await ask(query("activity", { kind: "call", tool: known.name, since: "7d", limit: 200 }));
+    [calls, sums] = await Promise.all([ask(query("activity", { kind: "call", tool: known.name, limit: SHOWN })), figures("24h", { tool: known.name })]);
   }
 
   /** What of the entry hides the tool: its own name, a pattern that others share, a list that it is not in, or nothing. */
@@ -115,7 +115,7 @@ export function tool(name, frame) {
 
   function standing() {
     if (thing?.held) return state("held", capital(thing.explanation ?? "held"));
-    if (thing?.approved_at) return state("ready", ["definition as approved on ", at(thing.approved_at)]);
+    if (thing?.approved_at) return state("ready", ["definition as approved ", when(thing.approved_at)]);
     return state("ready", "definition as it was seen first");
   }
 
@@ -128,7 +128,7 @@ export function tool(name, frame) {
   function parameters(schema) {
     const rows = [];
     rowsFor(schema, schema, "", 0, rows);
-    const toggle = button(isSchema ? "Show table" : "Show JSON Schema", () => { isSchema = !isSchema; frame.paint(); }, "end link small", { "aria-pressed": String(isSchema) });
+    const toggle = button(isSchema ? "Show table" : "Show JSON Schema", () => frame.visit(query(`/ui/tools/${part(name)}`, { schema: isSchema ? "" : "1" })), "end link small", { "aria-pressed": String(isSchema) });
     const none = rows.length === 0;
     const body = isSchema
       ? json(schema, "JSON Schema")
@@ -142,7 +142,7 @@ export function tool(name, frame) {
     return h("section.sec", { "aria-labelledby": "c-h" }, h("header", h("h2", { id: "c-h" }, "Class and pin")), facts([
       ["Agents call it with", [h("code", `call_tool_${kind}`), hints.length ? [", because the server says ", h("code", said(hints.join(", ")))] : ", because the server does not say what it does"]],
       ["Fingerprint", thing?.fingerprint ? h("code", { title: thing.fingerprint }, thing.fingerprint.slice(0, 16).replace(/(.{4})(?=.)/g, "$1 ")) : "not known"],
-      ["Approved", thing?.approved_at ? [at(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when it was seen first"] : "not yet"],
+      ["Approved", thing?.approved_at ? [when(thing.approved_at), thing.approved_by ? [" by ", said(thing.approved_by)] : ", when it was seen first"] : "not yet"],
       ["Findings", thing?.findings.length ? h("a", { href: `/ui/review/${part(known.server)}` }, count(thing.findings.length, "finding")) : "none"],
       ["Who may call it", whoMay()],
     ]));
@@ -150,7 +150,8 @@ export function tool(name, frame) {
 
   function past() {
     const rows = rowsOf(calls.records);
-    const bad = rows.filter(isFailed).length;
+    const { all } = sums;
+    const last = rows.length > 1 ? `the last ${rows.length}; ` : "";
     const line = (record) => row(`c${record.id}`, [
       cell("nowrap", h("a.go", { href: `/ui/activity/${record.id}` }, at(record.time))),
       cell("grow", said(asker(record))),
@@ -160,13 +161,13 @@ export function tool(name, frame) {
       cell("r dim hide", record.answer_bytes === undefined ? "" : short(tokens(record.answer_bytes))),
     ]);
     return h("section.sec", { "aria-labelledby": "h-h" },
-      h("header", h("h2", { id: "h-h" }, "History"), h("p", `${number(rows.length)}${calls.next === null ? "" : " or more"} ${rows.length === 1 ? "call" : "calls"} in 7 days, ${number(bad)} failed`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
+      h("header", h("h2", { id: "h-h" }, "History"), h("p", `${last}in 24 hours ${counted(all.calls, sums)} ${all.calls === 1 ? "call" : "calls"}, ${number(all.failed)} failed${all.refused ? `, ${number(all.refused)} refused` : ""}`), h("a.end.small", { href: query("/ui/activity", { tool: known.name }) }, "All calls of this tool")),
       rows.length
-        ? table("fold.two", [["Time"], ["Caller"], ["Result"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.slice(0, SHOWN).map(line)])
-        : h("div.empty", h("b", "Nobody has called it in 7 days."), "Calls stand here as they come."));
+        ? table("fold.two", [["Time"], ["Caller"], ["Result"], ["Detail"], ["Took", "r"], ["Tokens", "r"]], [rows.map(line)])
+        : h("div.empty", h("b", "Nobody has called it."), "Calls stand here as they come."));
   }
 
-  return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, refresh: history, render };
+  return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, refresh: history, navigate: (now) => { isSchema = now.get("schema") === "1"; }, render };
 }
 
 /** A name as a pattern of the configuration that nothing else matches. */

@@ -1,11 +1,12 @@
 // The form to call a tool: fields or JSON, the call itself, and the same as a command.
 
-import { Failure, askText } from "./api.js";
+import { Failure, askCall } from "./api.js";
 import { fill, h, icon } from "./dom.js";
 import { objectFields } from "./fields.js";
 import { button, confirm, copy } from "./parts.js";
 import { resultSection } from "./result.js";
 import { resolved } from "./schema.js";
+import { number, said as strange, span } from "./words.js";
 
 /** Milliseconds that a call may take here. */
 const CALL = 600_000;
@@ -93,17 +94,25 @@ export function tryIt({ name, variant, schema }, called) {
     fill(acts, confirm(`Call ${name}?`, "It declares itself destructive: what it does may not be undone.", "Call as destructive", () => { back(); make(args); }, back, "Do not call"));
   }
 
+  /** Makes the call, shows how far it is, and withdraws it where that is asked for. */
   async function make(args) {
     const began = new Date();
     const from = performance.now();
-    fill(results, h("p.wait.sec", { role: "status" }, icon("s-work", true), "Calling…"));
+    const stop = new AbortController();
+    const said = h("span", "Calling…");
+    const passed = h("span.num.dim", { "aria-hidden": "true" });
+    const ticking = setInterval(() => fill(passed, span((performance.now() - from) / 1000)), 1000);
+    fill(results, h("div.wait.sec", icon("s-work", true), h("span", { role: "status" }, said), passed, button("Withdraw", () => stop.abort(), "btn small")));
     const of = { began };
     try {
-      const { text, value } = await askText("call", { method: "POST", body: { name, variant, arguments: args }, patience: CALL });
+      const { text, value } = await askCall({ name, variant, arguments: args }, { told: (line) => fill(said, howFar(line) ?? [...said.childNodes]), signal: stop.signal, patience: CALL });
       Object.assign(of, { text, answer: value });
     } catch (failure) {
-      if (!(failure instanceof Failure)) throw failure;
-      of.failure = failure;
+      if (stop.signal.aborted) of.isWithdrawn = true;
+      else if (failure instanceof Failure) of.failure = failure;
+      else throw failure;
+    } finally {
+      clearInterval(ticking);
     }
     of.ms = performance.now() - from;
     fill(results, resultSection(of));
@@ -119,4 +128,14 @@ export function tryIt({ name, variant, schema }, called) {
 
   show();
   return h("aside.rail", { "data-kept": "" }, form, results);
+}
+
+/** What a server says of its progress, or in a log line, in words. */
+function howFar({ method, params }) {
+  if (method === "notifications/progress" && typeof params?.progress === "number") {
+    const of = typeof params.total === "number" ? ` of ${number(params.total)}` : "";
+    return [`${number(params.progress)}${of} done`, typeof params.message === "string" ? [": ", strange(params.message)] : null];
+  }
+  if (method === "notifications/message" && typeof params?.data === "string") return strange(params.data.slice(0, 200));
+  return undefined;
 }

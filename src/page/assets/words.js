@@ -57,6 +57,12 @@ export function at(text) {
   return element(date, isToday(date) ? clock(date) : `${day(date)}, ${clock(date)}`);
 }
 
+/** The same within a sentence: `at 15:12:44`, `on 3 May, 15:12:44`. */
+export function when(text) {
+  const date = new Date(text);
+  return [Number.isNaN(date.getTime()) || !isToday(date) ? "on " : "at ", at(text)];
+}
+
 /** How long ago. */
 export function ago(text) {
   const date = new Date(text);

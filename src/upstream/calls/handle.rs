@@ -188,8 +188,19 @@ impl Status {
 
     /// Why it is not available, in the words of [`ConnectError::reason`] or [`ConnectError::outside`], and when it is tried again.
     pub fn explained(&self, why: &str) -> String {
+        self.explained_with(why, |wait| {
+            format!("the next attempt is in {}", duration::show(wait))
+        })
+    }
+
+    /// The same without a time that passes: it stays as it is until something happens.
+    pub fn explained_whenever(&self, why: &str) -> String {
+        self.explained_with(why, |_| "it is tried again by itself".to_owned())
+    }
+
+    fn explained_with(&self, why: &str, waiting: impl FnOnce(Duration) -> String) -> String {
         let next = match (self.next_attempt_in(), self.state) {
-            (Some(wait), _) => format!("the next attempt is in {}", duration::show(wait)),
+            (Some(wait), _) => waiting(wait),
             (None, state) if state.is_given_up() => {
                 "it is not started again until a call or a restart asks for it".to_owned()
             }

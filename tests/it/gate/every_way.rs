@@ -91,11 +91,12 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 44] = [
+const REST: [&str; 45] = [
     "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
     "/api/v1/activity/export",
+    "/api/v1/activity/figures",
     "/api/v1/activity/stream",
     "/api/v1/activity/{id}",
     "/api/v1/call",

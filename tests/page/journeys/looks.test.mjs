@@ -1,7 +1,8 @@
-// Every page in both themes and on a phone: no violation of WCAG level AA, nothing wider than the window, no secret; and its picture.
+// Every page in both themes and on a phone: no violation of WCAG level AA, no texts over each other, nothing wider than the window, no secret; and its picture.
+import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { writeFileSync } from "node:fs";
-import { agentCalls, endBrowser, isSound, shot, visitor, world } from "../world.mjs";
+import { agentCalls, endBrowser, isSound, overprinted, shot, visitor, world } from "../world.mjs";
 
 let here;
 let record;
@@ -15,6 +16,7 @@ before(async () => {
   await agentCalls(here, "call_tool_read", { name: "bookings:fail", args_json: "{}" }, "codex");
   await agentCalls(here, "call_tool_destructive", { name: "bookings:cancel_all", args_json: "{\"date\":\"x\"}" }, "codex");
   await agentCalls(here, "call_tool_write", { name: "bookings:create_booking", args_json: "{\"title\":\"Plan\",\"when\":{\"date\":\"2026-11-22\"}}" });
+  await agentCalls(here, "call_tool_read", { name: "bookings:a_name_that_is_longer_than_the_line_of_a_phone_has_room_for", args_json: "{}" });
   const { records } = await here.rest("GET", "/activity?outcome=refused&limit=1");
   record = records[0].id;
 });
@@ -54,6 +56,22 @@ const PAGES = () => ({
   activity: ["/ui/activity"],
   "activity-call": [`/ui/activity/${record}`],
   settings: ["/ui/settings"],
+});
+
+test("texts that are printed over each other are found", async () => {
+  const who = await visitor(here);
+  await who.title(/servers/);
+  await who.page.evaluate(() => {
+    for (const [text, above] of [["the one", ""], ["the other", "-1.4em"]]) {
+      const line = document.createElement("p");
+      line.textContent = text;
+      Object.assign(line.style, { margin: 0, marginTop: above });
+      document.querySelector("main").append(line);
+    }
+  });
+  const found = await overprinted(who.page);
+  assert.ok(found.some((pair) => pair.includes("the one") && pair.includes("the other")), found.join("\n"));
+  await who.close();
 });
 
 for (const looks of [{ theme: "light" }, { theme: "dark" }, { width: 390 }]) {

@@ -1,0 +1,512 @@
+//! What the calls of the last hour and of the last 24 hours add up to, by server and tool: counted as they end, so that nobody has to read
+//! records for it. An hour is kept by minutes, a day by hours. Pure.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    figures_cell::{CallSums, Cell, CountedCall},
+    time,
+};
+
+const MINUTE: u64 = 60_000;
+
+const HOUR: u64 = 60 * MINUTE;
+
+/// Limit: pairs of server and tool that are counted by themselves. What more there is, is counted together under [`OTHER`].
+const MOST_PAIRS: usize = 1_000;
+
+/// Limit: the same for pairs of which only calls are known that were refused or made no sense: clients make up such names.
+const MOST_DOUBTFUL: usize = 200;
+
+/// Limit: bytes of a name. What has a longer one is counted under [`OTHER`].
+const LONGEST_NAME: usize = 128;
+
+/// Limit: different clients and callers that are told apart.
+const MOST_PEOPLE: usize = 500;
+
+/// In how many stretches a server's calls are given.
+const STRETCHES: usize = 12;
+
+const OTHER: &str = "other";
+
+/// For which time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FigurePeriod {
+    /// The last hour.
+    Hour,
+    /// The last 24 hours.
+    Day,
+}
+
+impl FigurePeriod {
+    /// `1h` or `24h`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "1h" => Some(Self::Hour),
+            "24h" => Some(Self::Day),
+            _ => None,
+        }
+    }
+
+    /// How long one slot is, and how many there are beside the one that has begun.
+    fn slots(self) -> (u64, u64) {
+        match self {
+            Self::Hour => (MINUTE, 60),
+            Self::Day => (HOUR, 24),
+        }
+    }
+
+    /// When it began: with the first of its slots.
+    pub(super) fn from(self, now: u64) -> u64 {
+        let (width, count) = self.slots();
+        (now / width).saturating_sub(count) * width
+    }
+}
+
+/// What the calls of a server add up to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ServerSums {
+    /// The server; `other` for all beyond the thousand pairs of server and tool that are counted by themselves.
+    pub server: String,
+    /// Of all its calls, also those that a call of one of our own tools caused.
+    #[serde(flatten)]
+    pub sums: CallSums,
+    /// Calls and failures of each twelfth of the time, the oldest first.
+    pub stretches: Vec<[u64; 2]>,
+}
+
+/// What the calls of a tool add up to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolSums {
+    /// Its server.
+    pub server: String,
+    /// The server's own name for it.
+    pub tool: String,
+    /// Of its calls.
+    #[serde(flatten)]
+    pub sums: CallSums,
+}
+
+/// What the calls of an hour or a day add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CallFigures {
+    /// From when on calls are counted here: the begin of a minute, or of an hour (RFC 3339).
+    pub from: String,
+    /// Whether all since then are: not while the file is read after a start, nor if it has more records than are read.
+    pub complete: bool,
+    /// Of all that was asked for. Where no server is, calls that another call caused do not count: that one does.
+    pub all: CallSums,
+    /// Of each server that was called.
+    pub servers: Vec<ServerSums>,
+    /// Of each tool that was called, where a server or a tool is asked for.
+    pub tools: Vec<ToolSums>,
+}
+
+/// Of what figures are wanted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WantedFigures {
+    /// Of this server only.
+    pub server: Option<String>,
+    /// Of this tool only.
+    pub tool: Option<String>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Pair {
+    server: Box<str>,
+    tool: Box<str>,
+}
+
+/// The running figures.
+#[derive(Debug, Default)]
+pub(super) struct RunningFigures {
+    hour: BTreeMap<u64, Slot>,
+    day: BTreeMap<u64, Slot>,
+    /// The pairs that are counted by themselves, and when each was called last.
+    pairs: HashMap<Arc<Pair>, u64>,
+    people: HashSet<Arc<str>>,
+    last: u64,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    all: Cell,
+    pairs: HashMap<Arc<Pair>, Cell>,
+}
+
+impl RunningFigures {
+    /// Counts a call, at `now`. What is too old, or of a time to come, is not counted.
+    pub(super) fn add(&mut self, call: CountedCall<'_>, now: u64) {
+        if call.millis > now + MINUTE || call.millis < FigurePeriod::Day.from(now) {
+            return;
+        }
+        let people = [call.client.map(program), call.caller];
+        let [client, caller] = people.map(|name| name.and_then(|name| self.person(name)));
+        let pair = call.server.map(|server| self.pair(server, call));
+        if !call.is_caused {
+            self.last = self.last.max(call.millis);
+        }
+        for period in [FigurePeriod::Hour, FigurePeriod::Day] {
+            let (width, count) = period.slots();
+            let slots = self.slots_mut(period);
+            let first = (now / width).saturating_sub(count);
+            let at = call.millis / width;
+            if at < first {
+                continue;
+            }
+            while slots.first_key_value().is_some_and(|(old, _)| *old < first) {
+                slots.pop_first();
+            }
+            let slot = slots.entry(at).or_default();
+            let cell = pair.clone().map(|pair| slot.pairs.entry(pair).or_default());
+            let all = (!call.is_caused).then_some(&mut slot.all);
+            for cell in cell.into_iter().chain(all) {
+                cell.add(call, client.as_ref(), caller.as_ref());
+            }
+        }
+    }
+
+    /// What was counted at `now`.
+    pub(super) fn show(
+        &self,
+        period: FigurePeriod,
+        wanted: &WantedFigures,
+        (now, complete): (u64, bool),
+    ) -> CallFigures {
+        let (width, count) = period.slots();
+        let first = (now / width).saturating_sub(count);
+        let is_wanted = |pair: &Pair| {
+            let is = |wanted: &Option<String>, found: &str| {
+                wanted.as_deref().is_none_or(|wanted| wanted == found)
+            };
+            is(&wanted.server, &pair.server) && is(&wanted.tool, &pair.tool)
+        };
+        let mut all = Cell::default();
+        let mut servers: BTreeMap<&str, (Cell, Vec<[u64; 2]>)> = BTreeMap::new();
+        let mut tools: BTreeMap<(&str, &str), Cell> = BTreeMap::new();
+        let is_whole = *wanted == WantedFigures::default();
+        for pair in self.pairs.keys().filter(|pair| is_wanted(pair)) {
+            let stretches = || (Cell::default(), vec![[0; 2]; STRETCHES]);
+            servers.entry(&pair.server).or_insert_with(stretches);
+        }
+        for (at, slot) in self.slots(period).range(first..) {
+            if is_whole {
+                all.merge(&slot.all);
+            }
+            let stretch = usize::try_from(at - first).unwrap_or(usize::MAX);
+            let stretch =
+                stretch.saturating_mul(STRETCHES) / usize::try_from(count + 1).unwrap_or(1);
+            for (pair, cell) in slot.pairs.iter().filter(|(pair, _)| is_wanted(pair)) {
+                if let Some((sum, stretches)) = servers.get_mut(&*pair.server) {
+                    sum.merge(cell);
+                    let [calls, failed] = &mut stretches[stretch.min(STRETCHES - 1)];
+                    *calls += cell.calls;
+                    *failed += cell.failed;
+                }
+                if !is_whole {
+                    all.merge(cell);
+                    tools
+                        .entry((&pair.server, &pair.tool))
+                        .or_default()
+                        .merge(cell);
+                }
+            }
+        }
+        let last = |test: &dyn Fn(&Pair) -> bool| {
+            let times = self.pairs.iter().filter(|(pair, _)| test(pair));
+            times.map(|(_, millis)| *millis).max()
+        };
+        let servers = servers
+            .into_iter()
+            .map(|(server, (cell, stretches))| ServerSums {
+                server: server.to_owned(),
+                sums: cell.sums(last(&|pair| &*pair.server == server && is_wanted(pair))),
+                stretches,
+            });
+        let tools = tools.into_iter().filter(|((_, tool), _)| !tool.is_empty());
+        let tools = tools.map(|((server, tool), cell)| ToolSums {
+            server: server.to_owned(),
+            tool: tool.to_owned(),
+            sums: cell.sums(last(&|pair| &*pair.server == server && &*pair.tool == tool)),
+        });
+        let (servers, tools) = (servers.collect(), tools.collect());
+        let latest = if is_whole {
+            Some(self.last)
+        } else {
+            last(&is_wanted)
+        };
+        CallFigures {
+            from: time::show(period.from(now)),
+            complete,
+            all: all.sums(latest.filter(|millis| *millis >= FigurePeriod::Day.from(now))),
+            servers,
+            tools,
+        }
+    }
+
+    fn slots(&self, period: FigurePeriod) -> &BTreeMap<u64, Slot> {
+        match period {
+            FigurePeriod::Hour => &self.hour,
+            FigurePeriod::Day => &self.day,
+        }
+    }
+
+    fn slots_mut(&mut self, period: FigurePeriod) -> &mut BTreeMap<u64, Slot> {
+        match period {
+            FigurePeriod::Hour => &mut self.hour,
+            FigurePeriod::Day => &mut self.day,
+        }
+    }
+
+    /// Under which names a call is counted.
+    fn pair(&mut self, server: &str, call: CountedCall<'_>) -> Arc<Pair> {
+        let tool = call.tool.unwrap_or_default();
+        let is_doubtful = matches!(call.outcome, "invalid" | "refused");
+        let most = if is_doubtful {
+            MOST_DOUBTFUL
+        } else {
+            MOST_PAIRS
+        };
+        let mut tried = vec![(server, tool), (OTHER, OTHER)];
+        if is_doubtful {
+            tried.insert(1, (server, ""));
+        }
+        tried.retain(|(server, tool)| server.len().max(tool.len()) <= LONGEST_NAME);
+        if self.pairs.len() >= most {
+            self.forget(call.millis);
+        }
+        let is_full = self.pairs.len() >= most;
+        let made = tried.iter().find_map(|(server, tool)| {
+            let pair = Arc::new(Pair {
+                server: (*server).into(),
+                tool: (*tool).into(),
+            });
+            match self.pairs.get_key_value(&pair) {
+                Some((known, _)) => Some(known.clone()),
+                None => (!is_full || *server == OTHER).then_some(pair),
+            }
+        });
+        let pair = made.unwrap_or_else(|| {
+            Arc::new(Pair {
+                server: OTHER.into(),
+                tool: OTHER.into(),
+            })
+        });
+        let last = self.pairs.entry(pair.clone()).or_default();
+        *last = (*last).max(call.millis);
+        pair
+    }
+
+    fn person(&mut self, name: &str) -> Option<Arc<str>> {
+        if name.is_empty() || name.len() > LONGEST_NAME {
+            return None;
+        }
+        if let Some(known) = self.people.get(name) {
+            return Some(known.clone());
+        }
+        if self.people.len() >= MOST_PEOPLE {
+            // Those whom no slot names any more.
+            self.people.retain(|name| Arc::strong_count(name) > 1);
+        }
+        if self.people.len() >= MOST_PEOPLE {
+            return None;
+        }
+        let name: Arc<str> = name.into();
+        self.people.insert(name.clone());
+        Some(name)
+    }
+
+    /// Lets go of names that were not called for a day.
+    fn forget(&mut self, now: u64) {
+        let first = FigurePeriod::Day.from(now);
+        self.pairs.retain(|_, last| *last >= first);
+    }
+}
+
+/// The program of a client: its name without the version.
+fn program(client: &str) -> &str {
+    client.split(' ').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::figures_cell::MOST_NAMED, *};
+
+    const NOW: u64 = 1_795_293_859_123;
+
+    fn call<'a>(tool: &'a str, outcome: &'static str) -> CountedCall<'a> {
+        CountedCall {
+            millis: NOW,
+            is_caused: false,
+            server: Some("up"),
+            tool: Some(tool),
+            outcome,
+            took_us: Some(1_000),
+            client: Some("Claude Code 2.1"),
+            caller: Some("ada"),
+        }
+    }
+
+    fn figures(calls: &[CountedCall<'_>]) -> RunningFigures {
+        let mut figures = RunningFigures::default();
+        for call in calls {
+            figures.add(*call, NOW);
+        }
+        figures
+    }
+
+    fn shown(figures: &RunningFigures, period: FigurePeriod, wanted: [&str; 2]) -> CallFigures {
+        let [server, tool] = wanted.map(|name| (!name.is_empty()).then(|| name.to_owned()));
+        figures.show(period, &WantedFigures { server, tool }, (NOW, true))
+    }
+
+    #[test]
+    fn a_call_that_another_caused_counts_for_its_server_only() {
+        let outer = CountedCall {
+            server: None,
+            ..call("call_tool_read", "ok")
+        };
+        let inner = CountedCall {
+            is_caused: true,
+            ..call("echo", "tool_error")
+        };
+        let figures = figures(&[outer, inner, call("echo", "ok"), call("other", "refused")]);
+        let all = shown(&figures, FigurePeriod::Hour, ["", ""]);
+        assert_eq!((all.all.calls, all.all.failed, all.all.refused), (3, 0, 1));
+        assert_eq!(all.all.clients, ["Claude"]);
+        assert_eq!(all.all.callers, ["ada"]);
+        assert!(all.tools.is_empty());
+        let [up] = &all.servers[..] else {
+            panic!("{all:?}");
+        };
+        assert_eq!((&*up.server, up.sums.calls, up.sums.failed), ("up", 3, 1));
+        assert_eq!(up.stretches[STRETCHES - 1], [3, 1]);
+        let one = shown(&figures, FigurePeriod::Day, ["up", "echo"]);
+        assert_eq!((one.all.calls, one.all.failed, one.all.refused), (2, 1, 0));
+        assert_eq!(one.tools.len(), 1);
+        let server = shown(&figures, FigurePeriod::Day, ["up", ""]);
+        assert_eq!((server.all.calls, server.tools.len()), (3, 2));
+    }
+
+    #[test]
+    fn an_hour_and_a_day_end() {
+        let ago = |millis: u64| CountedCall {
+            millis: NOW - millis,
+            ..call("echo", "ok")
+        };
+        let times = [
+            0,
+            59 * MINUTE,
+            61 * MINUTE,
+            23 * HOUR,
+            25 * HOUR,
+            900 * HOUR,
+        ];
+        let mut figures = figures(&times.map(ago));
+        let counts = |figures: &RunningFigures, now: u64| {
+            [FigurePeriod::Hour, FigurePeriod::Day].map(|period| {
+                let shown = figures.show(period, &WantedFigures::default(), (now, true));
+                (
+                    shown.all.calls,
+                    shown.servers.iter().map(|one| one.sums.calls).sum::<u64>(),
+                )
+            })
+        };
+        assert_eq!(counts(&figures, NOW), [(2, 2), (4, 4)]);
+        assert_eq!(counts(&figures, NOW + 2 * HOUR), [(0, 0), (3, 3)]);
+        figures.add(
+            CountedCall {
+                millis: NOW + 100 * HOUR,
+                ..call("echo", "ok")
+            },
+            NOW + 100 * HOUR,
+        );
+        assert_eq!((figures.hour.len(), figures.day.len()), (1, 1));
+        figures.add(
+            CountedCall {
+                millis: NOW + 300 * HOUR,
+                ..call("echo", "ok")
+            },
+            NOW + 100 * HOUR,
+        );
+        assert_eq!(
+            counts(&figures, NOW + 100 * HOUR),
+            [(1, 1); 2],
+            "of a time to come"
+        );
+    }
+
+    #[test]
+    fn names_are_bounded_and_those_that_clients_make_up_leave_room_for_others() {
+        let mut figures = RunningFigures::default();
+        let names: Vec<String> = (0..MOST_PAIRS + 7)
+            .map(|number| format!("n{number}"))
+            .collect();
+        for name in &names {
+            figures.add(call(name, "invalid"), NOW);
+        }
+        assert!(
+            figures.pairs.len() <= MOST_DOUBTFUL + 2,
+            "{}",
+            figures.pairs.len()
+        );
+        for name in &names {
+            figures.add(call(name, "ok"), NOW);
+        }
+        assert!(
+            figures.pairs.len() <= MOST_PAIRS + 2,
+            "{}",
+            figures.pairs.len()
+        );
+        let long = "n".repeat(LONGEST_NAME + 1);
+        figures.add(call(&long, "ok"), NOW);
+        let sum = shown(&figures, FigurePeriod::Day, ["", ""]);
+        let counted: u64 = sum.servers.iter().map(|one| one.sums.calls).sum();
+        assert_eq!((counted, sum.all.calls), (2_015, 2_015));
+        let many: Vec<String> = (0..2 * MOST_PEOPLE)
+            .map(|number| format!("p{number}"))
+            .collect();
+        for name in &many {
+            let caller = Some(&**name);
+            figures.add(
+                CountedCall {
+                    caller,
+                    ..call("echo", "ok")
+                },
+                NOW,
+            );
+        }
+        assert!(figures.people.len() <= MOST_PEOPLE);
+        assert_eq!(
+            shown(&figures, FigurePeriod::Day, ["", ""])
+                .all
+                .callers
+                .len(),
+            MOST_NAMED
+        );
+    }
+
+    #[test]
+    fn half_and_95_of_100_took_about_so_long() {
+        let took = |took_us: u64| CountedCall {
+            took_us: Some(took_us),
+            ..call("echo", "ok")
+        };
+        let calls: Vec<_> = (1..=100).map(|number| took(number * 1_000)).collect();
+        let all = shown(&figures(&calls), FigurePeriod::Hour, ["", ""]).all;
+        let near = |found: Option<u64>, expected: u64| {
+            let found = found.expect("there are some");
+            assert!(
+                found.abs_diff(expected) * 8 <= expected,
+                "{found}, {expected}"
+            );
+        };
+        near(all.median_us, 50_000);
+        near(all.p95_us, 95_000);
+    }
+}

@@ -1,0 +1,181 @@
+//! What some calls add up to: how many, how they ended, how long they took and whose they were. Pure.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::time;
+
+/// Limit: those that are named of one server or tool.
+pub(super) const MOST_NAMED: usize = 20;
+
+/// Limit: different durations of one server and tool in one minute or hour; more go to the nearest.
+const MOST_TIMES: usize = 32;
+
+/// What calls add up to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct CallSums {
+    /// Calls that ended, however they did.
+    pub calls: u64,
+    /// Those that failed: `failed`, `tool_error`, `rpc_error` and `invalid`.
+    pub failed: u64,
+    /// Those that were refused.
+    pub refused: u64,
+    /// How long half of them took at most, within an eighth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median_us: Option<u64>,
+    /// How long 95 of 100 took at most, within an eighth.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95_us: Option<u64>,
+    /// When the last one was, if that was in the last 24 hours (RFC 3339).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last: Option<String>,
+    /// Programs that called, by the names that they give themselves; 20 at most.
+    pub clients: Vec<String>,
+    /// Who called; 20 at most.
+    pub callers: Vec<String>,
+}
+
+/// A call that ended, as far as it is counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CountedCall<'a> {
+    pub(super) millis: u64,
+    pub(super) is_caused: bool,
+    pub(super) server: Option<&'a str>,
+    pub(super) tool: Option<&'a str>,
+    pub(super) outcome: &'a str,
+    pub(super) took_us: Option<u64>,
+    pub(super) client: Option<&'a str>,
+    pub(super) caller: Option<&'a str>,
+}
+
+/// What calls of one kind in one stretch of time add up to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Cell {
+    pub(super) calls: u64,
+    pub(super) failed: u64,
+    refused: u64,
+    /// How often each class of durations was, in their order.
+    times: Vec<(u8, u32)>,
+    clients: Vec<Arc<str>>,
+    callers: Vec<Arc<str>>,
+}
+
+impl Cell {
+    pub(super) fn add(
+        &mut self,
+        call: CountedCall<'_>,
+        client: Option<&Arc<str>>,
+        caller: Option<&Arc<str>>,
+    ) {
+        self.calls += 1;
+        match call.outcome {
+            "failed" | "tool_error" | "rpc_error" | "invalid" => self.failed += 1,
+            "refused" => self.refused += 1,
+            _ => (),
+        }
+        if let Some(took_us) = call.took_us {
+            self.add_times(class_of(took_us), 1);
+        }
+        put(&mut self.clients, client);
+        put(&mut self.callers, caller);
+    }
+
+    fn add_times(&mut self, class: u8, times: u32) {
+        match self.times.binary_search_by_key(&class, |(class, _)| *class) {
+            Ok(at) => self.times[at].1 += times,
+            Err(at) if self.times.len() < MOST_TIMES => self.times.insert(at, (class, times)),
+            Err(at) => {
+                let nearest = at.min(self.times.len() - 1);
+                self.times[nearest].1 += times;
+            }
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.failed += other.failed;
+        self.refused += other.refused;
+        for (class, times) in &other.times {
+            match self.times.binary_search_by_key(class, |(class, _)| *class) {
+                Ok(at) => self.times[at].1 += times,
+                // A sum lives for an answer, and there are 256 classes.
+                Err(at) => self.times.insert(at, (*class, *times)),
+            }
+        }
+        for name in &other.clients {
+            put(&mut self.clients, Some(name));
+        }
+        for name in &other.callers {
+            put(&mut self.callers, Some(name));
+        }
+    }
+
+    pub(super) fn sums(&self, last: Option<u64>) -> CallSums {
+        let names = |names: &[Arc<str>]| names.iter().map(|name| name.to_string()).collect();
+        CallSums {
+            calls: self.calls,
+            failed: self.failed,
+            refused: self.refused,
+            median_us: self.percentile(50),
+            p95_us: self.percentile(95),
+            last: last.map(time::show),
+            clients: names(&self.clients),
+            callers: names(&self.callers),
+        }
+    }
+
+    /// What so many of a hundred are below or at.
+    fn percentile(&self, of_hundred: u64) -> Option<u64> {
+        let timed: u64 = self.times.iter().map(|(_, times)| u64::from(*times)).sum();
+        let wanted = timed.saturating_mul(of_hundred).div_ceil(100);
+        let mut until = 0;
+        let found = self.times.iter().find(|(_, times)| {
+            until += u64::from(*times);
+            until >= wanted
+        });
+        found.map(|(class, _)| middle_of(*class))
+    }
+}
+
+fn put(names: &mut Vec<Arc<str>>, name: Option<&Arc<str>>) {
+    if let Some(name) = name
+        && names.len() < MOST_NAMED
+        && !names.contains(name)
+    {
+        names.push(name.clone());
+    }
+}
+
+/// Four classes for each power of two.
+fn class_of(us: u64) -> u8 {
+    let Some(bits) = us.checked_ilog2().filter(|bits| *bits >= 2) else {
+        return u8::try_from(us).unwrap_or(0);
+    };
+    let quarter = (us >> (bits - 2)) & 3;
+    u8::try_from(u64::from(bits) * 4 + quarter).unwrap_or(u8::MAX)
+}
+
+fn middle_of(class: u8) -> u64 {
+    if class < 8 {
+        return class.into();
+    }
+    let (bits, quarter) = (u32::from(class) / 4, u64::from(class) % 4);
+    let width = 1_u64 << (bits - 2);
+    (4 + quarter) * width + width / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::proptest;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_class_has_what_is_near_to_it(us in 0_u64..) {
+            let middle = middle_of(class_of(us));
+            assert!(middle.abs_diff(us) <= us / 8 + 1, "{us}: {middle}");
+        }
+    }
+}
