@@ -85,7 +85,7 @@ pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
-pub use references::{VariableLookup, lacks_variable};
+pub use references::{VariableLookup, lacks_variable, missing_variables};
 pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::secret_uses;
