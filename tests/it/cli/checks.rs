@@ -62,6 +62,32 @@ async fn an_empty_file_is_pointed_out_and_a_daemon_that_refuses_it_is_asked() {
         .says(&["does not take the file as it stands", "gone or empty"]);
 }
 
+#[tokio::test]
+async fn servers_under_a_misspelt_key_stay_and_nothing_is_written_beside_them() {
+    let sound = r#"{ "mcpServers": { "kept": { "command": "cat", "enabled": false } } }"#;
+    let place = Place::configured(sound);
+    let _daemon = Serving::start(&place);
+    let misspelt = sound.replace("mcpServers", "mcpServer");
+    std::fs::write(place.config_file(), &misspelt).expect("ours");
+    place.run(&["config", "check"]).ended(1).says(&[
+        "line 1, column 3: `mcpServer` is unknown",
+        "there is no `mcpServers`: did you mean that?",
+    ]);
+    let listed = until("the daemon to refuse the file", || {
+        let listed = place.run(&["upstream", "list"]);
+        listed.stderr.contains("is not in force").then_some(listed)
+    });
+    listed
+        .await
+        .ended(0)
+        .says(&["`mcpServer` is unknown"])
+        .shows(&["kept"]);
+    let added = place.run(&["upstream", "add", "new", "--", "cat"]);
+    assert_ne!(added.code, 0, "{}", added.stdout);
+    added.says(&["`mcpServer` is unknown"]);
+    assert_eq!(place.written(), misspelt);
+}
+
 #[test]
 fn keys_of_other_programs_and_typos_are_named_with_what_was_meant() {
     let place = Place::configured(
