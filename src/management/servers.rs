@@ -345,6 +345,9 @@ impl<B: Backing> Management<B> {
             let hint = "Correct it; nothing was written.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name));
         }
+        if let Some(failure) = command_line(&entry) {
+            return Err(failure.of_server(name));
+        }
         self.write(vec![Change::AddServer {
             name: parsed,
             entry,
@@ -427,4 +430,15 @@ mod tests {
         let row: ServerRow = serde_json::from_str(row).expect("a row");
         assert_eq!(row.state, ServerState::Unknown);
     }
+}
+
+/// Why an entry is not added whose command is a whole command line, which is what instructions of servers print.
+fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
+    let command = entry.get("command")?.as_str()?;
+    if !process::is_command_line(command) {
+        return None;
+    }
+    let error = format!("there is no program {command:?}: no shell takes it apart");
+    let hint = "Write the program alone as `command`, and each of the other words as one of `args`; nothing was written.";
+    Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }

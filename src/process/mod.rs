@@ -43,7 +43,7 @@ use self::{container::ServerContainer, group::Group};
 pub use self::{
     descriptors::raise_descriptor_limit,
     environment::BaseEnvironment,
-    launch::{Launch, SpawnError},
+    launch::{Launch, SpawnError, is_command_line},
     ledger::{ChildLedger, LedgerError},
     login_path::LoginPath,
     run_mark::is_run_mark,
