@@ -39,7 +39,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Edit(EditError::Refused(failure)) => Failure::clone(failure),
         WriteError::Edit(EditError::ServerExists(name)) => {
             let hint = format!(
-                "Choose another name, or remove it first with `mcpproxy upstream remove {name}`."
+                "Choose another name, or change it: `mcpproxy upstream patch {name} KEY=VALUE`; `mcpproxy upstream remove {name}` takes it out."
             );
             failure(ErrorCode::ServerExists, &hint).of_server(name)
         }
