@@ -17,10 +17,7 @@ use serde::Deserialize;
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::error_code::ErrorCode;
-
-/// The socket's name in the data folder.
-pub const SOCKET: &str = "mcpproxy.sock";
+use crate::{config::SOCKET, error_code::ErrorCode, management::version_note};
 
 /// How long connecting and the first, small answer may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -404,16 +401,6 @@ pub async fn open_socket(_socket: &Path) -> io::Result<tokio::io::DuplexStream> 
         "the local socket needs a Unix system",
     )))
     .await
-}
-
-/// What to tell the user of a daemon of this version, unless it is ours.
-pub fn version_note(theirs: &str) -> Option<String> {
-    let ours = env!("CARGO_PKG_VERSION");
-    (theirs != ours).then(|| {
-        format!(
-            "this is mcpproxy {ours}, the daemon runs {theirs}; restart the daemon so that both are the same"
-        )
-    })
 }
 
 /// What stands in a path or a query as it is (RFC 3986, 2.3).

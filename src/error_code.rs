@@ -68,6 +68,10 @@ pub enum ErrorCode {
     UnknownSecret,
     /// Secrets cannot be read or changed.
     KeyringUnavailable,
+    /// No such AI client is known.
+    UnknownClient,
+    /// The file of an AI client was left as it is.
+    ClientUnchanged,
     /// The interface has no such path.
     UnknownPath,
     /// The path has no such method.
@@ -148,6 +152,8 @@ impl ErrorCode {
         Self::NoLog,
         Self::UnknownSecret,
         Self::KeyringUnavailable,
+        Self::UnknownClient,
+        Self::ClientUnchanged,
         Self::UnknownPath,
         Self::MethodNotAllowed,
         Self::ConfigUnusable,
@@ -188,6 +194,8 @@ impl ErrorCode {
             Self::NoLog => ("no_log", 404, 1, RPC_INTERNAL),
             Self::UnknownSecret => ("unknown_secret", 404, 1, RPC_INTERNAL),
             Self::KeyringUnavailable => ("keyring_unavailable", 503, 1, RPC_INTERNAL),
+            Self::UnknownClient => ("unknown_client", 404, 1, RPC_INTERNAL),
+            Self::ClientUnchanged => ("client_unchanged", 409, 1, RPC_INTERNAL),
             Self::UnknownPath => ("unknown_path", 404, 1, RPC_INTERNAL),
             Self::MethodNotAllowed => ("method_not_allowed", 405, 1, RPC_INTERNAL),
             Self::ConfigUnusable => ("config_unusable", 500, 1, RPC_INTERNAL),

@@ -57,7 +57,9 @@ pub mod forward;
 pub mod management;
 pub mod search;
 
-// Floor 7: what an MCP client can ask.
+// Floor 7: what an MCP client can ask, what may be wrong, and what is done with the files of clients.
+pub mod client_setup;
+pub mod doctor;
 pub mod router;
 
 // Floor 8: the faces, and the client of one of them.
@@ -70,7 +72,6 @@ pub mod page;
 pub mod bridge;
 pub mod daemon;
 pub mod demo_server;
-pub mod doctor;
 
 // Floor 10: the command line.
 pub mod cli;

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     error_code::ErrorCode,
-    management::{AccessQuestion, AccessVerdict},
+    management::{AccessQuestion, AccessVerdict, KnownCallers},
 };
 
 pub(super) fn routes() -> Routes {
@@ -21,10 +21,26 @@ pub(super) fn routes() -> Routes {
         .takes::<AccessQuestion>()
         .gives::<AccessVerdict>()
         .fails(&[ErrorCode::UnknownProfile]);
-    Routes::new().post("/api/v1/access/check", check, about)
+    let known = About::new(
+        "knownCallers",
+        "Whom tokens and access rules name, and the profiles.",
+    );
+    Routes::new()
+        .post("/api/v1/access/check", check, about)
+        .get(
+            "/api/v1/access/callers",
+            callers,
+            known
+                .gives::<KnownCallers>()
+                .fails(&[ErrorCode::ConfigUnusable]),
+        )
 }
 
 async fn check(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
     let question: AccessQuestion = read_body(body)?;
     ok(&api.0.management.check_access(&question)?)
+}
+
+async fn callers(State(api): State<Api>) -> Answer {
+    ok(&api.0.management.known_callers()?)
 }

@@ -72,13 +72,17 @@ async fn show(State(api): State<Api>) -> Answer {
     ok(&blocking(move || files(&api).written_config()).await??)
 }
 
-async fn check(State(api): State<Api>) -> Answer {
-    // Who serves others was told to.
-    let exposure = if api.0.management.settings_in_force().listen.is_loopback() {
+/// Who is to reach this daemon: who serves others was told to.
+pub(super) fn exposure(api: &Api) -> Exposure {
+    if api.0.management.settings_in_force().listen.is_loopback() {
         Exposure::ThisMachine
     } else {
         Exposure::Anywhere
-    };
+    }
+}
+
+async fn check(State(api): State<Api>) -> Answer {
+    let exposure = exposure(&api);
     ok(&blocking(move || files(&api).check(exposure)).await?)
 }
 

@@ -5,9 +5,12 @@ mod access;
 mod activity;
 mod call;
 mod changes;
+mod clients;
 mod code;
 mod config;
+mod doctor;
 mod events;
+mod import;
 mod login;
 mod logs;
 mod metrics;
@@ -176,6 +179,9 @@ fn table() -> Routes {
         .and(logs::routes())
         .and(access::routes())
         .and(config::routes())
+        .and(clients::routes())
+        .and(import::routes())
+        .and(doctor::routes())
         .and(secrets::routes())
         .and(page_login::routes())
         .get(

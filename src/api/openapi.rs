@@ -46,16 +46,22 @@ struct Schemas {
     written: SchemaGenerator,
 }
 
+impl Schemas {
+    fn new() -> Self {
+        let settings = || {
+            SchemaSettings::draft2020_12().with(|settings| {
+                settings.definitions_path = "/components/schemas".into();
+            })
+        };
+        Self {
+            read: settings().for_deserialize().into_generator(),
+            written: settings().for_serialize().into_generator(),
+        }
+    }
+}
+
 pub(super) fn document(listed: &[Route]) -> Value {
-    let settings = || {
-        SchemaSettings::draft2020_12().with(|settings| {
-            settings.definitions_path = "/components/schemas".into();
-        })
-    };
-    let mut schemas = Schemas {
-        read: settings().for_deserialize().into_generator(),
-        written: settings().for_serialize().into_generator(),
-    };
+    let mut schemas = Schemas::new();
     let mut paths = Map::new();
     for route in listed {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
@@ -342,15 +348,7 @@ mod tests {
     fn types_that_are_read_and_written_are_described_once() {
         // A name stands for one of two where they differ.
         let (_, listed) = super::super::table().parts();
-        let settings = || {
-            SchemaSettings::draft2020_12().with(|settings| {
-                settings.definitions_path = "/components/schemas".into();
-            })
-        };
-        let mut schemas = Schemas {
-            read: settings().for_deserialize().into_generator(),
-            written: settings().for_serialize().into_generator(),
-        };
+        let mut schemas = Schemas::new();
         for route in &listed {
             operation(route, &mut schemas);
         }

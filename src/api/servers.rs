@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
-    Answer, Api, FailureResponse, json_response, ok, read_body,
+    Answer, Api, FailureResponse, blocking, json_response, ok, read_body,
     routes::{About, CHANGE, CONTACT, REVIEW, Routes},
     wrong,
 };
@@ -27,6 +27,7 @@ use crate::{
         ApprovalBody, Enabled, Inspection, ServerChange, ServerDetails, ServerList, ToolList,
         approver,
     },
+    process,
 };
 
 pub(super) fn routes() -> Routes {
@@ -206,7 +207,11 @@ async fn show(
 ) -> Answer {
     let Query(query) = query.map_err(wrong)?;
     let settled = api.0.management.settled_server(&name, query.patience());
-    ok(&settled.await?)
+    let mut details = settled.await?;
+    let data_dir = api.0.location.data_dir.clone();
+    let memory = blocking(move || process::memory_of_server(&data_dir, &name));
+    details.memory_bytes = memory.await?;
+    ok(&details)
 }
 
 async fn add(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {

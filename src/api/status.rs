@@ -1,4 +1,4 @@
-//! `/api/v1/status`: the daemon as a whole.
+//! `/api/v1/status`: the daemon as a whole; `/api/v1/version`: what program it is.
 
 use axum::extract::State;
 
@@ -6,17 +6,31 @@ use super::{
     Answer, Api, ok,
     routes::{About, Routes},
 };
-use crate::management::StatusReport;
+use crate::management::{ProgramVersion, StatusReport};
 
 pub(super) fn routes() -> Routes {
     let about = About::new(
         "status",
         "The daemon as a whole: where it is, how its servers are, and what needs a person.",
     );
-    Routes::new().get("/api/v1/status", show, about.gives::<StatusReport>())
+    let of_program = About::new(
+        "version",
+        "The daemon's version, its commit and the revisions of the protocol that it speaks.",
+    );
+    Routes::new()
+        .get("/api/v1/status", show, about.gives::<StatusReport>())
+        .get(
+            "/api/v1/version",
+            version,
+            of_program.gives::<ProgramVersion>(),
+        )
 }
 
 async fn show(State(api): State<Api>) -> Answer {
     let (management, location) = (&api.0.management, &api.0.location);
     ok(&management.status(location, api.count_sessions()))
+}
+
+async fn version() -> Answer {
+    ok(&ProgramVersion::own())
 }

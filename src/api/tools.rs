@@ -34,7 +34,7 @@ pub(super) fn routes() -> Routes {
             all.asks::<ToolsQuery>()
                 .gives::<ToolList>()
                 .or_gives::<SearchAnswer<'static>>()
-                .fails(&[ErrorCode::UnknownServer]),
+                .fails(&[ErrorCode::UnknownServer, ErrorCode::UnknownProfile]),
         )
         .get(
             "/api/v1/tools/show",
@@ -46,7 +46,17 @@ pub(super) fn routes() -> Routes {
 }
 
 /// What can be said of a list or a search.
-const PARAMETERS: [&str; 6] = ["server", "q", "limit", "match", "detail", "explain"];
+const PARAMETERS: [&str; 9] = [
+    "server",
+    "q",
+    "limit",
+    "match",
+    "detail",
+    "explain",
+    "as",
+    "profile",
+    "read_only",
+];
 
 /// Which tools are wanted.
 #[derive(Deserialize, JsonSchema)]
@@ -66,6 +76,12 @@ struct ToolsQuery {
     detail: Option<String>,
     /// Says why each tool stands where it does.
     explain: Option<bool>,
+    /// Finds what the client of this name would find, with the roles of its tokens; else whatever there is.
+    r#as: Option<String>,
+    /// Finds what is found on the endpoint of this profile.
+    profile: Option<String>,
+    /// Finds only what is called as reading.
+    read_only: Option<bool>,
 }
 
 async fn list_or_search(
@@ -98,9 +114,15 @@ async fn list_or_search(
         limit: query.limit,
         matching,
         server: query.server,
-        up_to: Variant::Destructive,
+        up_to: if query.read_only.unwrap_or_default() {
+            Variant::Read
+        } else {
+            Variant::Destructive
+        },
         explained,
     };
+    let (subject, profile) = (query.r#as.as_deref(), query.profile.as_deref());
+    let caller = api.0.management.caller_as(&caller, subject, profile)?;
     let searching = api.0.router.search();
     let found = searching.answer(&caller, &search, detail).await;
     ok(&found.map_err(|failure| api.0.management.for_operator(failure))?)

@@ -18,6 +18,7 @@ use crate::{
     daemon_client::{self, open_socket},
     error_code::ErrorCode,
     inbound::LINES,
+    management,
     secret::Secret,
 };
 
@@ -101,7 +102,7 @@ impl DaemonSocket {
             StatusCode::SERVICE_UNAVAILABLE => return Err(self.not_running()),
             _ => return Err(self.refused(answer).await),
         }
-        let note = version_of(answer.headers()).and_then(daemon_client::version_note);
+        let note = version_of(answer.headers()).and_then(management::version_note);
         let upgraded = upgrade::on(answer).await.map_err(|_| self.not_running())?;
         Ok((TokioIo::new(upgraded), note))
     }

@@ -23,6 +23,7 @@ use crate::{
     bridge::BridgeHost,
     config::{Places, duration},
     daemon::ServeError,
+    process,
 };
 
 /// How long a daemon may take until it serves.
@@ -58,7 +59,7 @@ pub(super) fn start(data_dir: &Path) -> Result<(), CommandFailure> {
             argument
         }
     });
-    let mut daemon = Command::new(own_program()?)
+    let mut daemon = Command::new(program()?)
         .args(arguments)
         // Where another daemon's server starts us, we are not to end with it.
         .env_remove("MCPPROXY_CHILD")
@@ -155,7 +156,7 @@ impl Starter {
 
 impl BridgeHost for Starter {
     async fn start_daemon(&self) -> Result<(), String> {
-        let program = own_program().map_err(|failure| failure.what)?;
+        let program = program().map_err(|failure| failure.what)?;
         let mut command = tokio::process::Command::new(program);
         command
             .arg("--config")
@@ -200,16 +201,9 @@ fn last_words(stderr: &[u8]) -> String {
     }
 }
 
-/// This program; where it was replaced meanwhile, its successor.
-pub(super) fn own_program() -> Result<PathBuf, CommandFailure> {
-    let program = env::current_exe().map_err(|error| {
-        CommandFailure::failed(format!("failed to find our own program: {error}"))
-    })?;
-    let text = program.to_string_lossy();
-    Ok(match text.strip_suffix(" (deleted)") {
-        Some(path) if !program.exists() => path.into(),
-        _ => program,
-    })
+fn program() -> Result<PathBuf, CommandFailure> {
+    process::own_program()
+        .map_err(|error| CommandFailure::failed(format!("failed to find our own program: {error}")))
 }
 
 #[cfg(test)]

@@ -13,8 +13,11 @@ use super::{
     table::{name, text},
 };
 use crate::{
-    doctor::{self, DoctorFinding, DoctorReport, DoctorSeverity, StartServers},
-    management::{Exposure, StatusReport},
+    daemon_client::{DaemonClient, DaemonError},
+    doctor::{
+        self, DoctorFinding, DoctorReport, DoctorSeverity, SeenDaemon, ServersUnknown, StartServers,
+    },
+    management::{Exposure, ServerList, StatusReport},
 };
 
 /// Look for everything that may be wrong, and say what to do about it
@@ -61,7 +64,8 @@ impl DoctorCommand {
         {
             config::settle_with(&mut config, &status, daemon).await;
         }
-        let report = doctor::examine(&files, &config, daemon, start).await;
+        let seen = seen(daemon).await;
+        let report = doctor::examine(&files, &config, &seen, start).await;
         if out.is_json() {
             output::json(&output::as_json(&report)?)?;
         } else {
@@ -69,6 +73,32 @@ impl DoctorCommand {
         }
         verdict(&report)
     }
+}
+
+/// What the daemon says of itself and of its servers.
+async fn seen(daemon: Result<DaemonClient, DaemonError>) -> SeenDaemon {
+    let mut daemon = match daemon {
+        Ok(daemon) => daemon,
+        Err(error) if error.is_absence() => return SeenDaemon::Absent,
+        Err(error) => return SeenDaemon::Unusable(error.to_string()),
+    };
+    let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status()) else {
+        return SeenDaemon::Unusable("the daemon's status is not understood".to_owned());
+    };
+    let answer = daemon.get("/api/v1/servers").await;
+    let servers = match answer.map(|body| serde_json::from_slice::<ServerList>(&body)) {
+        Ok(Ok(list)) => Ok(list.servers),
+        Ok(Err(error)) => Err(ServersUnknown {
+            what: format!("the daemon's list of servers is not understood: {error}"),
+            fix: "make sure that daemon and command line are of the same version",
+        }),
+        Err(error) => Err(ServersUnknown {
+            what: error.to_string(),
+            fix: "look at the daemon's log, then try again",
+        }),
+    };
+    let status = Box::new(status);
+    SeenDaemon::Runs { status, servers }
 }
 
 fn show(report: &DoctorReport, out: Output) -> Result<(), CommandFailure> {

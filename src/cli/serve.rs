@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     bridge::{self, DaemonSocket},
+    config::SOCKET,
     daemon::{self, LogFormat, RunningDaemon, ServeError, ServeOptions, Signals, Tcp},
-    daemon_client::SOCKET,
     management::{Management, OverFiles},
     process::LoginPath,
     secret::Secret,

@@ -9,8 +9,7 @@ use super::{
 };
 use crate::{
     bridge::{self, DaemonSocket},
-    config::duration,
-    daemon_client::SOCKET,
+    config::{SOCKET, duration},
     secret::Secret,
 };
 

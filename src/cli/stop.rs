@@ -13,7 +13,8 @@ use super::{
     platform,
 };
 use crate::{
-    daemon_client::{self, DaemonError, SOCKET},
+    config::SOCKET,
+    daemon_client::{self, DaemonError},
     management::StatusReport,
 };
 

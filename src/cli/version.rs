@@ -11,30 +11,23 @@ use super::{
     location::Location,
     output::{self, Output},
 };
-use crate::{daemon_client::DaemonClient, management::StatusReport, wire::Revision};
-
-/// The commit of the sources, which whoever builds a release names; an empty one counts as none.
-const COMMIT: Option<&str> = option_env!("MCPPROXY_COMMIT");
+use crate::{
+    daemon_client::DaemonClient,
+    management::{ProgramVersion, StatusReport},
+};
 
 /// What `--version` prints behind the program's name.
 pub(super) fn with_commit_and_revisions() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let own = ProgramVersion::own();
         format!(
             "{}\ncommit {}\nrevisions of the protocol: {}",
-            env!("CARGO_PKG_VERSION"),
-            commit().unwrap_or("not recorded in this build"),
-            revisions().join(", ")
+            own.version,
+            own.commit.unwrap_or("not recorded in this build"),
+            own.revisions.join(", ")
         )
     });
     &TEXT
-}
-
-fn commit() -> Option<&'static str> {
-    COMMIT.filter(|commit| !commit.is_empty())
-}
-
-fn revisions() -> Vec<&'static str> {
-    Revision::all().map(Revision::as_str).collect()
 }
 
 /// Print version, commit and protocol revisions of this program, and the version of the daemon that runs
@@ -43,10 +36,8 @@ pub(super) struct VersionCommand {}
 
 #[derive(Serialize)]
 struct Versions {
-    version: &'static str,
-    /// Nothing in a build that was not told of one.
-    commit: Option<&'static str>,
-    revisions: Vec<&'static str>,
+    #[serde(flatten)]
+    own: ProgramVersion,
     /// Nothing while none runs.
     daemon: Option<String>,
 }
@@ -58,9 +49,7 @@ impl VersionCommand {
         let daemon = DaemonClient::connect(files.data_dir()).await.ok();
         let status = daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
         let versions = Versions {
-            version: env!("CARGO_PKG_VERSION"),
-            commit: commit(),
-            revisions: revisions(),
+            own: ProgramVersion::own(),
             daemon: status.map(|status: StatusReport| status.version),
         };
         if out.is_json() {

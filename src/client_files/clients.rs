@@ -1,5 +1,8 @@
 //! The clients and proxies whose files are known, and how they are called.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 /// A program that keeps MCP servers in a file.
@@ -109,6 +112,22 @@ impl Client {
             "code" | "copilot" | "visualstudiocode" => Some(Self::VsCode),
             "gemini" => Some(Self::GeminiCli),
             _ => None,
+        })
+    }
+}
+
+/// It is written as its id.
+impl JsonSchema for Client {
+    fn schema_name() -> Cow<'static, str> {
+        "Client".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let ids = Self::ALL.map(Self::id);
+        json_schema!({
+            "description": "A program that keeps MCP servers in a file.",
+            "type": "string",
+            "enum": ids,
         })
     }
 }

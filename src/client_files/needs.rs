@@ -1,9 +1,10 @@
 //! What a server needs beside its entry: variables and secrets that the entry refers to.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What something is that an entry refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NeededKind {
     /// A variable of the daemon's environment.
@@ -13,7 +14,7 @@ pub enum NeededKind {
 }
 
 /// One thing that an entry refers to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NeededValue {
     /// What it is.
     pub kind: NeededKind,

@@ -80,7 +80,7 @@ pub use mistakes::OtherMistakes;
 pub use oauth::OAuth;
 pub use parse::{entry_fault, parse};
 pub use patch::{BadPatch, PatchedEntry, ServerPatch, differing};
-pub use places::{NoHome, Places, RequestedPlaces, Why};
+pub use places::{NoHome, Places, RequestedPlaces, SOCKET, Why};
 pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;

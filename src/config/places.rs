@@ -13,6 +13,9 @@ use crate::storage;
 /// The file's name in the platform's folder.
 const FILE_NAME: &str = "mcp_config.json";
 
+/// The name of the daemon's local socket in the data folder.
+pub const SOCKET: &str = "mcpproxy.sock";
+
 /// Where things are, decided once at start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {

@@ -12,7 +12,7 @@ use super::ServeError;
 #[cfg(unix)]
 use super::http::Accept;
 #[cfg(unix)]
-use crate::{access::Peer, daemon_client::SOCKET, log_limit::LogLimit, storage, sync::Guarded};
+use crate::{access::Peer, config::SOCKET, log_limit::LogLimit, storage, sync::Guarded};
 
 /// How often it is looked whether it is still there.
 #[cfg(unix)]

@@ -9,8 +9,7 @@ use std::{
 
 use super::ServeError;
 use crate::{
-    config::duration,
-    daemon_client::SOCKET,
+    config::{SOCKET, duration},
     management::DaemonLocation,
     storage::{self, FileIdentity},
 };

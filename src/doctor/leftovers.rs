@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::DoctorFinding;
-use crate::{daemon_client::SOCKET, process::ChildLedger};
+use crate::{config::SOCKET, process::ChildLedger};
 
 const LEFTOVERS: &str = "leftovers";
 

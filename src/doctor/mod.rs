@@ -20,14 +20,14 @@ mod trial;
 
 use std::{env, fs::File, time::Duration};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::finding::{DoctorFinding, DoctorSeverity};
 use crate::{
     client_files::{ClientPlaces, OurAddress},
     config::Settings,
-    daemon_client::{DaemonClient, DaemonError},
-    management::{ConfigReport, Management, OverFiles, ServerList, StatusReport},
+    management::{ConfigReport, Management, OverFiles, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
 };
 
@@ -40,8 +40,33 @@ pub enum StartServers {
     No,
 }
 
+/// What came of looking for a daemon that runs.
+#[derive(Debug)]
+pub enum SeenDaemon {
+    /// It says how it is, and how its servers are or why that is not known.
+    Runs {
+        /// How it is.
+        status: Box<StatusReport>,
+        /// Its servers.
+        servers: Result<Vec<ServerRow>, ServersUnknown>,
+    },
+    /// There is none.
+    Absent,
+    /// One is there, and does not answer as it should, for this reason.
+    Unusable(String),
+}
+
+/// Why it is not known how the servers of a daemon are, and what to do about it.
+#[derive(Debug)]
+pub struct ServersUnknown {
+    /// Why.
+    pub what: String,
+    /// What to do about it.
+    pub fix: &'static str,
+}
+
 /// Everything that was found.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DoctorReport {
     /// Whether nothing fails.
     pub ok: bool,
@@ -55,25 +80,27 @@ pub struct DoctorReport {
     pub findings: Vec<DoctorFinding>,
 }
 
-/// Looks at everything. `daemon` is what came of looking for it.
+/// Looks at everything, beside the daemon that was seen.
 pub async fn examine(
     files: &Management<OverFiles>,
     config: &ConfigReport,
-    daemon: Result<DaemonClient, DaemonError>,
+    daemon: &SeenDaemon,
     start: StartServers,
 ) -> DoctorReport {
     let mut findings = Vec::new();
-    let mut daemon = match daemon {
-        Ok(daemon) => Some(daemon),
-        Err(error) => {
-            findings.push(no_daemon(&error));
+    let status = match daemon {
+        SeenDaemon::Runs { status, .. } => Some(&**status),
+        SeenDaemon::Absent => {
+            findings.push(DoctorFinding::ok("daemon", "none runs"));
+            None
+        }
+        SeenDaemon::Unusable(error) => {
+            let fix = "look at its log; end it with `kill` if it hangs, and start it again";
+            findings.push(DoctorFinding::fail("daemon", error, fix));
             None
         }
     };
-    let status: Option<StatusReport> = daemon
-        .as_ref()
-        .and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
-    let status = status.as_ref();
+    let runs = status.is_some();
     let data_dir = status.map_or(files.data_dir(), |status| &status.location.data_dir);
     let settings = files.settings().ok();
     let known = settings.as_deref().cloned().unwrap_or_default();
@@ -92,7 +119,7 @@ pub async fn examine(
     findings.extend(file_modes::data_folder(data_dir));
     findings.extend(resources::disk(data_dir));
     findings.push(resources::open_files());
-    findings.extend(leftovers::check(data_dir, daemon.is_some()));
+    findings.extend(leftovers::check(data_dir, runs));
 
     let login_path = LoginPath::default();
     let login = login_path.get().await;
@@ -105,16 +132,16 @@ pub async fn examine(
         has_shell,
         has_terminal,
     ));
-    let runs = daemon.is_some();
     let programs = commands::check(&known, &base);
-    let servers = match &mut daemon {
-        Some(daemon) => ask(daemon).await,
-        None => match start {
-            StartServers::Within(time) => {
-                Box::pin(handshakes::tried(&known, data_dir, login_path, time)).await
-            }
-            StartServers::No => handshakes::not_tried(&known),
+    let servers = match (daemon, start) {
+        (SeenDaemon::Runs { servers, .. }, _) => match servers {
+            Ok(rows) => handshakes::of_daemon(rows),
+            Err(unknown) => vec![DoctorFinding::fail("server", &unknown.what, unknown.fix)],
         },
+        (_, StartServers::Within(time)) => {
+            Box::pin(handshakes::tried(&known, data_dir, login_path, time)).await
+        }
+        (_, StartServers::No) => handshakes::not_tried(&known),
     };
     findings.extend(repeated::once(config, programs, servers, runs));
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
@@ -128,33 +155,6 @@ pub async fn examine(
         daemon: status.map(|status| status.version.clone()),
         tools,
         findings,
-    }
-}
-
-fn no_daemon(error: &DaemonError) -> DoctorFinding {
-    if error.is_absence() {
-        return DoctorFinding::ok("daemon", "none runs");
-    }
-    let fix = "look at its log; end it with `kill` if it hangs, and start it again";
-    DoctorFinding::fail("daemon", error.to_string(), fix)
-}
-
-/// The servers, as the daemon knows them.
-async fn ask(daemon: &mut DaemonClient) -> Vec<DoctorFinding> {
-    let answer = daemon.get("/api/v1/servers").await;
-    let list = answer.map(|body| serde_json::from_slice::<ServerList>(&body));
-    match list {
-        Ok(Ok(list)) => handshakes::of_daemon(&list.servers),
-        Ok(Err(error)) => vec![DoctorFinding::fail(
-            "server",
-            format!("the daemon's list of servers is not understood: {error}"),
-            "make sure that daemon and command line are of the same version",
-        )],
-        Err(error) => vec![DoctorFinding::fail(
-            "server",
-            error.to_string(),
-            "look at the daemon's log, then try again",
-        )],
     }
 }
 

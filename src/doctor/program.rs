@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::DoctorFinding;
-use crate::{daemon_client, management::StatusReport};
+use crate::management::{StatusReport, version_note};
 
 const PROGRAM: &str = "program";
 
@@ -62,7 +62,7 @@ fn on_path(own: &Path, folders: &[PathBuf]) -> DoctorFinding {
 }
 
 fn daemon(status: &StatusReport) -> DoctorFinding {
-    match daemon_client::version_note(&status.version) {
+    match version_note(&status.version) {
         None => DoctorFinding::ok("daemon", format!("it runs, process {}", status.pid)),
         Some(note) => DoctorFinding::warn(
             "daemon",

@@ -1,5 +1,7 @@
 //! Why somebody may or may not have something: what the access rules and every other guard say, before anybody asks for it.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 mod notes;
@@ -11,7 +13,7 @@ use super::{
 use crate::{
     access::{Access, Caller, acl::Asked},
     catalog::Snapshot,
-    config::{AclRule, NamePattern, Policy, Settings, UriPattern, Wildcard, check_name},
+    config::{ANONYMOUS, AclRule, NamePattern, Policy, Settings, UriPattern, Wildcard, check_name},
     error_code::{ErrorCode, Failure},
 };
 
@@ -91,6 +93,15 @@ pub struct AccessVerdict {
     pub note: Option<String>,
 }
 
+/// Who may ask for something.
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct KnownCallers {
+    /// The subjects that tokens and access rules name, and the one who shows nothing.
+    pub subjects: Vec<String>,
+    /// The profiles.
+    pub profiles: Vec<String>,
+}
+
 impl<B: Backing> Management<B> {
     /// Whether somebody may have something, and what says so.
     pub fn check_access(&self, question: &AccessQuestion) -> Result<AccessVerdict, Failure> {
@@ -107,6 +118,41 @@ impl<B: Backing> Management<B> {
         );
         let verdict = verdict(question, roles, &settings, judged, notes);
         Ok(under_lock(verdict, question, &lists))
+    }
+
+    /// Whoever is meant by `subject`, or else the one who asks, on the endpoint of a profile: what such a caller would get is looked up
+    /// with it.
+    pub fn caller_as(
+        &self,
+        asking: &Caller,
+        subject: Option<&str>,
+        profile: Option<&str>,
+    ) -> Result<Caller, Failure> {
+        let settings = self.settings()?;
+        match (subject, profile) {
+            (Some(subject), profile) => {
+                imagined(subject, &[], profile, &settings).map(|(caller, _)| caller)
+            }
+            (None, Some(profile)) => in_profile(asking, profile, &settings),
+            (None, None) => Ok(asking.clone()),
+        }
+    }
+
+    /// Whom the settings know, and by which addresses somebody may come.
+    pub fn known_callers(&self) -> Result<KnownCallers, Failure> {
+        let settings = self.settings()?;
+        let mut subjects = BTreeSet::from([ANONYMOUS.to_owned()]);
+        if let Some(auth) = settings.server_auth.as_deref() {
+            subjects.extend(auth.tokens.iter().map(|token| token.subject.clone()));
+            let rules = auth.acl.iter().flat_map(|acl| &acl.rules);
+            let named = rules.flat_map(|rule| &rule.subjects);
+            let named = named.filter(|subject| subject.is_literal());
+            subjects.extend(named.map(|subject| subject.as_str().to_owned()));
+        }
+        Ok(KnownCallers {
+            subjects: subjects.into_iter().collect(),
+            profiles: settings.profiles.keys().map(ToString::to_string).collect(),
+        })
     }
 }
 
@@ -127,8 +173,19 @@ fn caller_of(
     question: &AccessQuestion,
     settings: &Settings,
 ) -> Result<(Caller, Vec<String>), Failure> {
+    let (subject, profile) = (&question.subject, question.profile.as_deref());
+    imagined(subject, &question.roles, profile, settings)
+}
+
+/// Whoever has this name and these roles, or those of its tokens where none are named, on the endpoint of a profile.
+fn imagined(
+    subject: &str,
+    roles: &[String],
+    profile: Option<&str>,
+    settings: &Settings,
+) -> Result<(Caller, Vec<String>), Failure> {
     let wrong = |error: String, hint: &str| Failure::new(ErrorCode::InvalidArguments, error, hint);
-    for name in question.roles.iter().chain([&question.subject]) {
+    for name in roles.iter().map(String::as_str).chain([subject]) {
         check_name(name).map_err(|why| {
             wrong(
                 format!("{name:?} {why}"),
@@ -136,23 +193,28 @@ fn caller_of(
             )
         })?;
     }
-    let roles = if question.roles.is_empty() {
-        roles_of_tokens(&question.subject, settings)
+    let roles = if roles.is_empty() {
+        roles_of_tokens(subject, settings)
             .map_err(|error| wrong(error, "Name the roles that are meant with --role."))?
     } else {
-        question.roles.clone()
+        roles.to_vec()
     };
-    let caller = Access::imagined(&question.subject, roles.clone());
-    let caller = match &question.profile {
+    let caller = Access::imagined(subject, roles.clone());
+    let caller = match profile {
+        Some(profile) => in_profile(&caller, profile, settings)?,
         None => caller,
-        Some(name) if settings.profiles.contains_key(name) => caller.in_profile(name),
-        Some(name) => {
-            let error = format!("no profile {name:?} is configured");
-            let hint = "`profiles` in the configuration file has them all";
-            return Err(Failure::new(ErrorCode::UnknownProfile, error, hint));
-        }
     };
     Ok((caller, roles))
+}
+
+/// The caller on the endpoint of a profile that there is.
+fn in_profile(caller: &Caller, name: &str, settings: &Settings) -> Result<Caller, Failure> {
+    if settings.profiles.contains_key(name) {
+        return Ok(caller.in_profile(name));
+    }
+    let error = format!("no profile {name:?} is configured");
+    let hint = "`profiles` in the configuration file has them all";
+    Err(Failure::new(ErrorCode::UnknownProfile, error, hint))
 }
 
 /// The roles that all tokens of a subject have.

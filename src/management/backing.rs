@@ -73,6 +73,8 @@ pub struct Connections {
     pub base: Option<Status>,
     /// One for each client or workspace that has its own.
     pub instances: Vec<Status>,
+    /// How many calls are in flight on them.
+    pub in_flight: usize,
     /// Permissions that calls were refused for want of.
     pub missing_scopes: Vec<String>,
     /// Why the server takes no request although nobody has ended its login.

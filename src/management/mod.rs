@@ -34,6 +34,7 @@ mod servers;
 mod status;
 mod tools;
 mod trusting;
+mod version;
 mod without_values;
 mod writing;
 mod written_config;
@@ -41,7 +42,7 @@ mod written_config;
 use std::{path::Path, sync::Arc};
 
 pub use self::{
-    access::{AccessQuestion, AccessVerdict, AskedKind},
+    access::{AccessQuestion, AccessVerdict, AskedKind, KnownCallers},
     agents::{AgentChange, AgentRequest, AgentVerb},
     backing::{Backing, Connections},
     entry_review::{EntryChange, EntryReview},
@@ -57,8 +58,9 @@ pub use self::{
     server_logs::{last_lines, last_lines_before},
     server_state::ServerState,
     servers::{Enabled, LogLines, ServerChange, ServerDetails, ServerList, ServerRow},
-    status::{DaemonLocation, PageLink, ServerCounts, StatusReport},
+    status::{DaemonLocation, PageLink, ServerCounts, StatusReport, version_note},
     tools::{ShownTool, ToolList, ToolRow},
+    version::ProgramVersion,
     written_config::WrittenConfig,
 };
 use crate::{catalog::Snapshot, config::Settings, error_code::Failure};

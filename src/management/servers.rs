@@ -11,7 +11,7 @@ use super::{
     operator_hints::{closest_server, correct_entry},
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
-    writing::bad_name,
+    writing::{bad_name, command_line},
 };
 use crate::{
     catalog::Snapshot,
@@ -104,6 +104,13 @@ pub struct ServerDetails {
     /// Where its stderr goes.
     #[serde(default)]
     pub log_file: Option<PathBuf>,
+    /// Calls in flight.
+    #[serde(default)]
+    pub in_flight: usize,
+    /// What its processes have in memory, in bytes, with all that they started; absent where nothing runs here, or the system does not
+    /// tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
 }
 
 /// On or off.
@@ -194,6 +201,8 @@ impl<B: Backing> Management<B> {
             server: self.server(name)?,
             entry: entry.map(|entry| entry.shown()),
             log_file: self.log_file(&settings, name),
+            in_flight: self.0.connections(name).in_flight,
+            memory_bytes: None,
         })
     }
 
@@ -430,15 +439,4 @@ mod tests {
         let row: ServerRow = serde_json::from_str(row).expect("a row");
         assert_eq!(row.state, ServerState::Unknown);
     }
-}
-
-/// Why an entry is not added whose command is a whole command line, which is what instructions of servers print.
-fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
-    let command = entry.get("command")?.as_str()?;
-    if !process::is_command_line(command) {
-        return None;
-    }
-    let error = format!("there is no program {command:?}: no shell takes it apart");
-    let hint = "Write the program alone as `command`, and each of the other words as one of `args`; nothing was written.";
-    Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }

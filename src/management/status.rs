@@ -8,11 +8,14 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Management, gated::count_callable, server_state::ServerState, servers::ServerRow};
+use super::{
+    Backing, Management, gated::count_callable, server_state::ServerState, servers::ServerRow,
+};
 use crate::{
     activity::ActivityStatus,
     config::{Policy, Provider, RateLimit, ServerAuth, duration},
     gate::Standing,
+    process,
 };
 
 /// The answer of `GET /api/v1/status`.
@@ -40,6 +43,12 @@ pub struct StatusReport {
     pub callable_tools: Option<usize>,
     /// Client sessions open.
     pub sessions: usize,
+    /// Calls in flight, of all servers.
+    #[serde(default)]
+    pub in_flight: usize,
+    /// What the daemon has in memory, in bytes, without its servers; absent where the system does not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
     /// The servers that do not work of which something is held, or that wait for approval, each with its error and its next step.
     #[serde(default)]
     pub problems: Vec<ServerRow>,
@@ -58,6 +67,16 @@ pub struct StatusReport {
     /// Why the configuration file as it stands is not in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_error: Option<String>,
+}
+
+/// What to tell the user of a daemon of this version, unless it is ours.
+pub fn version_note(theirs: &str) -> Option<String> {
+    let ours = env!("CARGO_PKG_VERSION");
+    (theirs != ours).then(|| {
+        format!(
+            "this is mcpproxy {ours}, the daemon runs {theirs}; restart the daemon so that both are the same"
+        )
+    })
 }
 
 /// Where a daemon is. It does not change while it runs.
@@ -185,6 +204,10 @@ impl Management {
         let rows = self.rows(&settings, &lists);
         let servers =
             ServerCounts::of(&rows, health.backends_configured, health.backends_connected);
+        let in_flight = rows
+            .iter()
+            .map(|row| self.0.connections(&row.name).in_flight);
+        let rows_in_flight = in_flight.sum();
         let mut warnings = settings.warnings.clone();
         warnings.extend(self.restart_needed());
         StatusReport {
@@ -199,6 +222,8 @@ impl Management {
             callable_tools: Some(count_callable(&settings, &lists)),
             problems: rows.into_iter().filter(ServerRow::needs_a_person).collect(),
             sessions: health.active_clients,
+            in_flight: rows_in_flight,
+            memory_bytes: process::own_memory(),
             warnings,
             access: settings.server_auth.as_deref().map(access),
             rate_limit: settings.rate_limit.map(rate_limit),

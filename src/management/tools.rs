@@ -50,6 +50,9 @@ pub struct ToolRow {
     pub callable: bool,
     /// Why not.
     pub reason: Option<String>,
+    /// The same as a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// What it is called with: `read`, `write` or `destructive`.
     #[serde(default)]
     pub call_with: Option<String>,
@@ -70,6 +73,9 @@ pub struct ShownTool {
     pub callable: bool,
     /// Why not.
     pub reason: Option<String>,
+    /// The same as a code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// The definition as the server gave it, without the values of references that it repeats.
     #[schemars(with = "serde_json::Value")]
     pub definition: Raw,
@@ -121,6 +127,7 @@ impl<B: Backing> Management<B> {
             offered_name: row.offered_name,
             callable: row.callable,
             reason: row.reason,
+            code: row.code,
             definition: without_values::raw(
                 &secrets_of(&settings, server),
                 tool.definition.clone(),
@@ -146,6 +153,9 @@ fn row(settings: &Settings, lists: &Snapshot, server: &str, tool: &Tool) -> Tool
         description: without_values::text(&secrets, &tool.description),
         annotations: annotations.map(|said| without_values::raw(&secrets, said)),
         callable: refusal.is_none(),
+        code: refusal
+            .as_ref()
+            .map(|failure| failure.code.as_str().to_owned()),
         reason: refusal.map(|failure| failure.error),
         call_with: call_variant(settings, lists, server, &tool.name).map(str::to_owned),
     }

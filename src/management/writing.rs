@@ -1,10 +1,13 @@
 //! Writing changes to the configuration, for every verb that does, and why one was not written.
 
+use serde_json::{Map, Value};
+
 use super::{Backing, Management};
 use crate::{
     config::{Change, EditError, WriteError},
     error_code::{ErrorCode, Failure},
     names::BadServerName,
+    process,
 };
 
 impl<B: Backing> Management<B> {
@@ -24,6 +27,17 @@ impl<B: Backing> Management<B> {
             }
         }
     }
+}
+
+/// Why an entry is not added whose command is a whole command line, which is what instructions of servers print.
+pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
+    let command = entry.get("command")?.as_str()?;
+    if !process::is_command_line(command) {
+        return None;
+    }
+    let error = format!("there is no program {command:?}: no shell takes it apart");
+    let hint = "Write the program alone as `command`, and each of the other words as one of `args`; nothing was written.";
+    Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
 }
 
 /// Why a name cannot be a server's.

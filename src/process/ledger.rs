@@ -22,7 +22,7 @@ use crate::{names::ServerName, storage};
 pub(super) const MARK: &str = "MCPPROXY_CHILD";
 
 /// The folder within the data folder.
-const FOLDER: &str = "children";
+pub(super) const FOLDER: &str = "children";
 
 /// The ledger of one daemon. Clones are the same ledger.
 #[derive(Debug, Clone)]

@@ -15,6 +15,8 @@ mod login_path;
 #[cfg(unix)]
 mod login_shell;
 mod members;
+mod memory;
+mod own_program;
 mod process_table;
 mod run_mark;
 mod stderr_log;
@@ -46,6 +48,8 @@ pub use self::{
     launch::{Launch, SpawnError, is_command_line},
     ledger::{ChildLedger, LedgerError},
     login_path::LoginPath,
+    memory::{memory_of_server, own_memory},
+    own_program::{own_program, own_program_on_path},
     run_mark::is_run_mark,
     stderr_log::{StderrLog, remove_server_logs, server_log_file},
 };

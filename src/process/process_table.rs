@@ -75,6 +75,17 @@ pub(super) fn values_of(variable: &str, processes: &[&Seen]) -> HashMap<u32, Str
     platform::values_of(variable, processes)
 }
 
+/// What of a process is in memory, in bytes, where the system tells it.
+#[cfg(target_os = "linux")]
+pub(super) fn resident(pid: u32) -> Option<u64> {
+    platform::resident(pid)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn resident(_: u32) -> Option<u64> {
+    None
+}
+
 /// Signals exactly the process that was seen; one that has its number now is left alone.
 pub(super) fn signal(process: &Seen, signal: Signal) {
     platform::signal(process, signal);

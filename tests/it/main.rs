@@ -62,6 +62,7 @@ mod real_peers;
 mod reload;
 #[cfg(unix)]
 mod rest;
+mod rest_clients;
 mod resuming;
 mod scanner;
 mod scope;

@@ -48,4 +48,7 @@ def map_path_parameters(ctx, parameters):
     if isinstance(name, str) and ctx.operation.path.startswith("/api/v1/servers/"):
         if ctx.operation.method.upper() != "DELETE" and len(name) % 2 == 0:
             parameters["name"] = KNOWN[len(name) // 2 % len(KNOWN)]
+    client = parameters.get("client") if isinstance(parameters, dict) else None
+    if isinstance(client, str) and len(client) % 2 == 0:
+        parameters["client"] = ["cursor", "codex", "goose"][len(client) // 2 % 3]
     return parameters

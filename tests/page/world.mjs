@@ -2,7 +2,7 @@
 // and whatever it asks of another host, fails the test that closes it.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -59,11 +59,16 @@ export async function world({ entries = servers, more = {}, args = [] } = {}) {
   const config = join(folder, "mcp_config.json");
   const write = (mcpServers) => writeFileSync(config, `// comments stay\n${JSON.stringify({ mcpServers, ...more }, null, 2)}\n`);
   write(entries(here));
+  // Files of clients are read and written there.
+  const home = join(folder, "home");
+  mkdirSync(home);
+  const own = { ...process.env, HOME: home, MCPPROXY_KEYRING: "file" };
+  for (const elsewhere of ["XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "MAGG_CONFIG_PATH"]) delete own[elsewhere];
   let daemon;
   const rest = (method, path, body) => ask(join(folder, "data"), method, path, body);
 
   async function start(port = 0) {
-    daemon = spawn(process.env.MCPPROXY_BINARY, ["serve", "--config", config, "--data-dir", join(folder, "data"), "--listen", `127.0.0.1:${port}`, "--log-file", join(folder, "daemon.log"), ...args], { stdio: "ignore", env: { ...process.env, MCPPROXY_KEYRING: "file" } });
+    daemon = spawn(process.env.MCPPROXY_BINARY, ["serve", "--config", config, "--data-dir", join(folder, "data"), "--listen", `127.0.0.1:${port}`, "--log-file", join(folder, "daemon.log"), ...args], { stdio: "ignore", env: own });
     const status = await eventually("the daemon", () => rest("GET", "/status").catch(() => null));
     return status.url.replace(/\/mcp$/, "");
   }
@@ -76,7 +81,7 @@ export async function world({ entries = servers, more = {}, args = [] } = {}) {
 
   const base = await start();
   return {
-    ...here, base, config, write, rest, start, stop,
+    ...here, base, home, config, write, rest, start, stop,
     server,
     text: () => readFileSync(config, "utf8"),
     port: Number(new URL(base).port),

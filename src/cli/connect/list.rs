@@ -1,79 +1,21 @@
-//! Which clients are here, and whether they are connected.
-
-use serde::Serialize;
+//! Which clients are here, and whether they are connected, for people and programs.
 
 use super::super::{
     failure::CommandFailure,
     output::{self, Output},
     table::{name, text},
 };
-use crate::client_files::{Client, ClientPlaces, OurAddress, our_entry_in};
-
-/// One client.
-#[derive(Debug, Serialize)]
-pub(in crate::cli) struct ClientRow {
-    pub(in crate::cli) client: Client,
-    pub(in crate::cli) file: String,
-    /// Whether there are signs of it.
-    pub(in crate::cli) found: bool,
-    pub(in crate::cli) connected: bool,
-    /// The name of our entry.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::cli) name: Option<String>,
-    /// What is wrong with its file, or with our entry.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(in crate::cli) error: Option<String>,
-}
-
-/// Every client that can be connected.
-pub(in crate::cli) fn rows(places: &ClientPlaces, us: &OurAddress) -> Vec<ClientRow> {
-    let clients = Client::ALL.into_iter();
-    clients
-        .filter_map(|client| row(places, us, client))
-        .collect()
-}
-
-fn row(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<ClientRow> {
-    let file = places.file_to_connect(client, false)?;
-    let mut row = ClientRow {
-        client,
-        file: file.path.display().to_string(),
-        found: places.is_present(client),
-        connected: false,
-        name: None,
-        error: None,
-    };
-    match file.read() {
-        Ok(None) => (),
-        Ok(Some(found)) => {
-            if let Some(ours) = our_entry_in(&found, &file, us) {
-                row.name = Some(ours.name.clone());
-                row.connected = us.is_us(ours);
-                if !row.connected {
-                    row.error = Some(
-                        "its entry leads to an address where this mcpproxy does not listen"
-                            .to_owned(),
-                    );
-                }
-            }
-        }
-        Err(fault) => row.error = Some(fault.to_string()),
-    }
-    Some(row)
-}
+use crate::client_setup::{ClientList, ClientRow};
 
 pub(super) fn print(
-    rows: &[ClientRow],
+    list: &ClientList,
     is_running: bool,
     out: Output,
 ) -> Result<(), CommandFailure> {
     if out.is_json() {
-        #[derive(Serialize)]
-        struct Clients<'a> {
-            clients: &'a [ClientRow],
-        }
-        return output::json(&output::as_json(&Clients { clients: rows })?);
+        return output::json(&output::as_json(list)?);
     }
+    let rows = &list.clients;
     let found: Vec<&ClientRow> = rows.iter().filter(|row| row.found).collect();
     let cells: Vec<[String; 4]> = found
         .iter()

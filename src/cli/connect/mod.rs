@@ -1,17 +1,11 @@
 //! `mcpproxy connect`: puts us into the files of clients, takes us out of them, or says where we are.
 
-mod diff;
 mod file;
 mod list;
-mod target;
 
 use clap::Args;
 
-pub(super) use self::{
-    file::{ConnectRequest, Done, connect, say_done},
-    list::rows,
-    target::Reaching,
-};
+pub(super) use self::file::{say_done, say_token};
 use super::{
     connection,
     failure::CommandFailure,
@@ -19,7 +13,13 @@ use super::{
     location::Location,
     output::{self, Output},
 };
-use crate::client_files::Client;
+use crate::{
+    client_files::Client,
+    client_setup::{
+        ClientList, ConnectRequest, Connected, Reaching, client_of_word, client_rows, connect,
+        disconnect, endpoint_path, entry_name, home_places, our_address,
+    },
+};
 
 /// Put mcpproxy into the files of AI clients, or say which are connected
 ///
@@ -34,7 +34,7 @@ use crate::client_files::Client;
 )]
 pub(super) struct ConnectCommand {
     /// The clients, such as `claude-code`
-    #[arg(value_name = "CLIENT", value_parser = client)]
+    #[arg(value_name = "CLIENT", value_parser = client_of_word)]
     clients: Vec<Client>,
     /// Every client that is found here
     #[arg(long, conflicts_with = "clients")]
@@ -46,7 +46,7 @@ pub(super) struct ConnectCommand {
     #[arg(long, value_name = "NAME", value_parser = entry_name)]
     name: Option<String>,
     /// What the client gets: /mcp, /mcp/all, /mcp/server/NAME, …
-    #[arg(long, value_name = "PATH", value_parser = endpoint)]
+    #[arg(long, value_name = "PATH", value_parser = endpoint_path)]
     endpoint: Option<String>,
     /// Let the client start `mcpproxy stdio`, also where it could connect to the address
     #[arg(long)]
@@ -69,45 +69,19 @@ Examples:
   mcpproxy connect cursor --undo            take it out again
 Clients: claude-code, claude-desktop, cursor, vscode, windsurf, codex, gemini-cli, zed, goose, opencode";
 
-/// The client of a word on the command line, or which there are.
-pub(super) fn client(word: &str) -> Result<Client, String> {
-    let known = Client::ALL
-        .into_iter()
-        .filter(|client| client.can_connect());
-    let found = Client::from_word(word).filter(|client| client.can_connect());
-    found.ok_or_else(|| {
-        let known: Vec<&str> = known.map(Client::id).collect();
-        format!("known are {}", known.join(", "))
-    })
-}
-
-fn entry_name(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
-        return Err("letters, digits, '-' and '_' are understood by every client".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
-fn endpoint(text: &str) -> Result<String, String> {
-    let is_path = text
-        .parse::<http::Uri>()
-        .is_ok_and(|uri| uri.path() == text);
-    if !is_path || !text.starts_with("/mcp") {
-        return Err("an endpoint is a path such as /mcp or /mcp/all".to_owned());
-    }
-    Ok(text.to_owned())
-}
-
 impl ConnectCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let files = location.files()?;
         let daemon = connection::open_if_running(&files, out).await?;
-        let places = import::places()?;
-        let us = import::our_address(&files, daemon.as_ref());
+        let location = import::location_of(daemon.as_ref());
+        let places = home_places()?;
+        let us = our_address(&files, location.as_ref());
         if self.clients.is_empty() && !self.all {
-            let rows = rows(&places, &us);
-            return list::print(&rows, daemon.is_some(), out);
+            let list = ClientList {
+                home: places.home().display().to_string(),
+                clients: client_rows(&places, &us),
+            };
+            return list::print(&list, daemon.is_some(), out);
         }
         let clients = if self.all {
             let present = Client::ALL
@@ -124,7 +98,7 @@ impl ConnectCommand {
                 ),
             );
         }
-        let reaching = Reaching::new(&files, daemon.as_ref(), us)?;
+        let reaching = Reaching::new(&files, location.as_ref(), us)?;
         let mut done = Vec::new();
         for client in clients {
             let asked = ConnectRequest {
@@ -133,12 +107,14 @@ impl ConnectCommand {
                 name: self.name.as_deref(),
                 endpoint: self.endpoint.as_deref(),
                 by_process: self.stdio,
+                is_dry: self.dry_run,
             };
             let outcome = if self.undo {
-                file::disconnect(&places, &reaching, &asked, self.dry_run)
+                disconnect(&places, &reaching, &asked)
             } else {
-                connect(&places, &reaching, &asked, self.dry_run)
+                connect(&places, &reaching, &asked)
             };
+            let outcome = outcome.map_err(CommandFailure::from);
             if let (Ok(outcome), false) = (&outcome, out.is_json()) {
                 say_done(outcome, &places, out)?;
             }
@@ -149,7 +125,7 @@ impl ConnectCommand {
 
     fn conclude(
         &self,
-        done: Vec<(Client, Result<Done, CommandFailure>)>,
+        done: Vec<(Client, Result<Connected, CommandFailure>)>,
         reaching: &Reaching,
         out: Output,
     ) -> Result<(), CommandFailure> {
@@ -160,8 +136,8 @@ impl ConnectCommand {
             let connected = done.iter().filter_map(|(_, outcome)| outcome.as_ref().ok());
             let connected = connected
                 .filter(|done| done.is_connected())
-                .map(Done::client);
-            reaching.say_hints(&connected.collect::<Vec<Client>>(), out);
+                .map(|done| done.client);
+            file::say_hints(reaching, &connected.collect::<Vec<Client>>(), out);
         }
         let (of, mut failures) = (
             done.len(),

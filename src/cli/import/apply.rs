@@ -3,25 +3,12 @@
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::{
-    super::{failure::CommandFailure, output::Output},
-    gathered::Gathered,
-};
+use super::super::{failure::CommandFailure, output::Output};
 use crate::{
-    client_files::ImportOutcome,
+    client_setup::{AddedServer, Gathered, NewEntry, chosen_entries},
     daemon_client::{AnswerDeadline, DaemonClient},
     management::{Management, OverFiles},
 };
-
-/// What came of one.
-pub(in crate::cli) struct Added {
-    /// Its place in the plan.
-    pub(in crate::cli) at: usize,
-    /// Its name here.
-    pub(in crate::cli) name: String,
-    /// Why it was not added.
-    pub(in crate::cli) error: Option<String>,
-}
 
 /// Adds them one after the other; what fails with one leaves the others alone.
 pub(in crate::cli) async fn add(
@@ -31,39 +18,27 @@ pub(in crate::cli) async fn add(
     chosen: &[usize],
     is_held: bool,
     out: Output,
-) -> Result<Vec<Added>, CommandFailure> {
+) -> Vec<AddedServer> {
     let mut added = Vec::new();
-    for &at in chosen {
-        let Some(ImportOutcome::New { name, carried, .. }) =
-            gathered.plan.get(at).map(|server| &server.outcome)
-        else {
-            continue;
-        };
-        let mut entry = carried.entry.clone();
-        if is_held {
-            entry.insert("quarantined".to_owned(), json!(true));
-        }
+    for NewEntry { at, name, entry } in chosen_entries(gathered, chosen, is_held) {
         out.progress(&format!(
             "adding {name} ({} of {})",
             added.len() + 1,
             chosen.len()
         ));
         let done = if let Some(daemon) = &mut daemon {
-            through(daemon, name.as_str(), entry).await
+            through(daemon, &name, entry).await
         } else {
-            let done = files.add_server(name.as_str(), entry).await;
+            let done = files.add_server(&name, entry).await;
             done.map(drop).map_err(CommandFailure::from)
         };
         if let Err(failure) = &done {
             out.warning(&format!("{name} was not added: {}", failure.what));
         }
-        added.push(Added {
-            at,
-            name: name.to_string(),
-            error: done.err().map(|failure| failure.what),
-        });
+        let error = done.err().map(|failure| failure.what);
+        added.push(AddedServer { at, name, error });
     }
-    Ok(added)
+    added
 }
 
 async fn through(

@@ -9,10 +9,10 @@ mod preview;
 use clap::Args;
 
 pub(super) use self::{
-    apply::{Added, add},
-    gathered::{Gathered, gather, our_address, places},
+    apply::add,
+    gathered::{gather, location_of, say_faults},
     notes::say as say_notes,
-    pick::{asked, picked_by},
+    pick::asked,
     preview::show_table,
 };
 use super::{
@@ -21,6 +21,7 @@ use super::{
     location::Location,
     output::{self, Output},
 };
+use crate::client_setup::{AddedServer, Gathered, import_report, picked_by};
 
 /// Take over the servers that your AI clients and other proxies have in their files
 ///
@@ -73,7 +74,7 @@ impl ImportCommand {
         let asks = !is_decided && !self.dry_run && out.is_interactive();
         if !out.is_json() {
             show_table(&gathered)?;
-            gathered.say_faults(out);
+            say_faults(&gathered, out);
         }
         if asks && !chosen.is_empty() {
             chosen = asked(&chosen, out);
@@ -88,12 +89,12 @@ impl ImportCommand {
                 self.is_held,
                 out,
             )
-            .await?
+            .await
         } else {
             Vec::new()
         };
         if out.is_json() {
-            let report = preview::report(&gathered, &chosen, &added);
+            let report = import_report(&gathered, &chosen, &added);
             output::json(&output::as_json(&report)?)?;
         } else {
             say_notes(&gathered, &chosen, out);
@@ -102,7 +103,7 @@ impl ImportCommand {
         verdict(&gathered, &added)
     }
 
-    fn conclude(&self, chosen: &[usize], added: &[Added], takes: bool, out: Output) {
+    fn conclude(&self, chosen: &[usize], added: &[AddedServer], takes: bool, out: Output) {
         let n = |n: usize| match n {
             1 => "1 server".to_owned(),
             n => format!("{n} servers"),
@@ -127,8 +128,8 @@ impl ImportCommand {
 }
 
 /// What was named and could not be read, and what could not be added, is a failure.
-fn verdict(gathered: &Gathered, added: &[Added]) -> Result<(), CommandFailure> {
-    let failed: Vec<&Added> = added.iter().filter(|added| added.error.is_some()).collect();
+fn verdict(gathered: &Gathered, added: &[AddedServer]) -> Result<(), CommandFailure> {
+    let failed: Vec<&AddedServer> = added.iter().filter(|added| added.error.is_some()).collect();
     if let Some(first) = failed.first() {
         let names: Vec<&str> = failed.iter().map(|added| added.name.as_str()).collect();
         let why = first.error.as_deref().unwrap_or_default();

@@ -1,7 +1,10 @@
 //! What a person has to know of the servers that are taken: what they need, secrets that stand in the file, and what was left behind.
 
-use super::{super::output::Output, gathered::Gathered, preview::is_set};
-use crate::client_files::{Carried, ImportOutcome, NeededKind, NeededValue};
+use super::super::output::Output;
+use crate::{
+    client_files::{Carried, ImportOutcome, NeededKind, NeededValue},
+    client_setup::{Gathered, is_set},
+};
 
 /// Says it, server by server.
 pub(in crate::cli) fn say(gathered: &Gathered, chosen: &[usize], out: Output) {

@@ -1,52 +1,6 @@
-//! Which of the servers that were found are taken.
+//! Which of the servers that were found the person at the terminal wants.
 
-use super::{
-    super::{failure::CommandFailure, output::Output},
-    gathered::Gathered,
-};
-use crate::client_files::PlannedServer;
-
-/// The places in the plan of those that can be taken; of those with these names, there or here, if any are given.
-pub(in crate::cli) fn picked_by(
-    gathered: &Gathered,
-    names: &[String],
-) -> Result<Vec<usize>, CommandFailure> {
-    let plan = gathered.plan.iter().enumerate();
-    if names.is_empty() {
-        let new = plan.filter(|(_, server)| server.new_name().is_some());
-        return Ok(new.map(|(at, _)| at).collect());
-    }
-    let mut picked = Vec::new();
-    for name in names {
-        let is_meant = |server: &PlannedServer| {
-            let named_here = server
-                .new_name()
-                .is_some_and(|new| new.eq_ignore_ascii_case(name));
-            named_here || server.written_name.eq_ignore_ascii_case(name)
-        };
-        let meant = plan.clone().filter(|(_, server)| is_meant(server));
-        let meant: Vec<(usize, &PlannedServer)> = meant.collect();
-        let takeable = meant
-            .iter()
-            .filter(|(_, server)| server.new_name().is_some());
-        let before = picked.len();
-        picked.extend(takeable.map(|(at, _)| *at));
-        if picked.len() > before {
-            continue;
-        }
-        return Err(match meant.first() {
-            Some((_, server)) => CommandFailure::failed(format!(
-                "{name:?} cannot be taken over: {}",
-                super::preview::outcome_of(server)
-            )),
-            None => CommandFailure::failed(format!("no server named {name:?} was found"))
-                .next("`mcpproxy import --dry-run` shows what there is"),
-        });
-    }
-    picked.sort_unstable();
-    picked.dedup();
-    Ok(picked)
-}
+use super::super::output::Output;
 
 /// Those of the choice that the person at the terminal wants. The table numbers them from 1.
 pub(in crate::cli) fn asked(choice: &[usize], out: Output) -> Vec<usize> {

@@ -1,17 +1,17 @@
 //! What a service starts: which program, with which arguments. The two service managers write it down each in its own way.
 
 use std::{
-    env, fs,
+    env,
     path::{Path, PathBuf},
 };
 
 use crate::{
     cli::{
-        background,
         carried::{CarriedOptions, utf8},
         failure::CommandFailure,
     },
     management::{Management, OverFiles},
+    process,
 };
 
 /// Stands in every file that we write, and in nobody else's.
@@ -93,16 +93,7 @@ fn environment_file(config_file: &Path) -> PathBuf {
     config_file.with_file_name("mcpproxy.env")
 }
 
-/// This program, under the name that stays when it is updated: package managers keep a link on `PATH` and put each version
-/// into a folder of its own.
-pub(in crate::cli) fn own_program() -> Result<PathBuf, CommandFailure> {
-    let program = background::own_program()?;
-    let real = fs::canonicalize(&program).unwrap_or_else(|_| program.clone());
-    let path = env::var_os("PATH").unwrap_or_default();
-    let name = program.file_name().unwrap_or_default().to_owned();
-    let mut found = env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .map(|folder| folder.join(&name));
-    let stable = found.find(|file| fs::canonicalize(file).is_ok_and(|found| found == real));
-    Ok(stable.unwrap_or(program))
+fn own_program() -> Result<PathBuf, CommandFailure> {
+    process::own_program_on_path()
+        .map_err(|error| CommandFailure::failed(format!("failed to find our own program: {error}")))
 }

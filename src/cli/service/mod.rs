@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-pub(super) use self::{definition::own_program, install::install};
+pub(super) use self::install::install;
 use self::{
     definition::{Installed, ServiceDefinition},
     places::ServiceKind,

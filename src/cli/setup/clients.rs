@@ -1,18 +1,16 @@
 //! The clients that are connected.
 
 use super::{
-    super::{
-        connect::{self, ConnectRequest, Reaching},
-        failure::CommandFailure,
-        import,
-        output::Output,
-    },
+    super::{connect, failure::CommandFailure, import, output::Output},
     report::SetupReport,
     step,
     words::Choice,
 };
 use crate::{
     client_files::Client,
+    client_setup::{
+        self, ConnectRequest, Reaching, client_of_word, client_rows, home_places, our_address,
+    },
     daemon_client::DaemonClient,
     management::{Management, OverFiles},
 };
@@ -23,7 +21,7 @@ pub(super) fn check(choice: &Choice) -> Result<(), CommandFailure> {
         return Ok(());
     };
     for word in words {
-        connect::client(word).map_err(|known| {
+        client_of_word(word).map_err(|known| {
             CommandFailure::usage(format!("--connect {word}: no such client; {known}"))
         })?;
     }
@@ -38,9 +36,10 @@ pub(super) fn connect(
     report: &mut SetupReport,
     out: Output,
 ) -> Result<(), CommandFailure> {
-    let places = import::places()?;
-    let us = import::our_address(files, Some(daemon));
-    let rows = connect::rows(&places, &us);
+    let places = home_places()?;
+    let location = import::location_of(Some(daemon));
+    let us = our_address(files, location.as_ref());
+    let rows = client_rows(&places, &us);
     let found = rows.iter().filter(|row| row.found).map(|row| row.client);
     let wanted: Vec<Client> = match choice {
         Choice::Nothing => Vec::new(),
@@ -56,10 +55,10 @@ pub(super) fn connect(
             .map(|row| row.client)
             .collect(),
     };
-    let reaching = Reaching::new(files, Some(daemon), us)?;
+    let reaching = Reaching::new(files, location.as_ref(), us)?;
     let mut names = Vec::new();
     for client in wanted {
-        match connect::connect(&places, &reaching, &ConnectRequest::usual(client), false) {
+        match client_setup::connect(&places, &reaching, &ConnectRequest::usual(client)) {
             Ok(done) => {
                 if !out.is_json() {
                     connect::say_done(&done, &places, out)?;
@@ -68,14 +67,13 @@ pub(super) fn connect(
                 report.clients.push(done);
             }
             Err(failure) => {
-                let step = failure.next_step.as_deref().unwrap_or_default();
-                out.warning(&format!("{}; next step: {step}", failure.what));
+                out.warning(&format!("{}; next step: {}", failure.error, failure.hint));
                 report.not_connected.push(client);
             }
         }
     }
     if !out.is_json() {
-        reaching.say_token(&report.connected(), out);
+        connect::say_token(&reaching, &report.connected(), out);
     }
     let text = if names.is_empty() {
         "clients: none was connected; `mcpproxy connect` lists them and connects them at any time"

@@ -4,8 +4,8 @@ use std::{path::Path, time::Duration};
 
 use serde::Serialize;
 
-use super::super::{connect::Done, output::Output};
-use crate::{client_files::Client, management::ServerRow};
+use super::super::output::Output;
+use crate::{client_files::Client, client_setup::Connected, management::ServerRow};
 
 /// Limit: servers that do not work and are named one by one.
 const MOST_PROBLEMS: usize = 5;
@@ -22,7 +22,7 @@ pub(super) struct SetupReport {
     servers: Vec<ServerSummary>,
     /// How many tools are known.
     pub(super) tools: usize,
-    pub(super) clients: Vec<Done>,
+    pub(super) clients: Vec<Connected>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) not_connected: Vec<Client>,
     pub(super) proof: Option<ProofRow>,
@@ -114,7 +114,7 @@ impl SetupReport {
     /// The clients that are connected.
     pub(super) fn connected(&self) -> Vec<Client> {
         let connected = self.clients.iter().filter(|done| done.is_connected());
-        connected.map(Done::client).collect()
+        connected.map(|done| done.client).collect()
     }
 
     pub(super) fn finish(&mut self, took: Duration) {

@@ -5,16 +5,13 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use super::{
-    super::{
-        failure::CommandFailure,
-        import::{self, Gathered},
-        output::Output,
-    },
+    super::{failure::CommandFailure, import, output::Output},
     report::SetupReport,
     step,
     words::Choice,
 };
 use crate::{
+    client_setup::{Gathered, picked_by},
     daemon_client::{self, DaemonClient},
     gate::Standing,
     management::{Management, OverFiles, ServerList, ServerRow, ServerState},
@@ -47,15 +44,15 @@ pub(super) async fn take_over(
         Choice::Named(words) => words,
     };
     let gathered = import::gather(files, daemon.as_ref(), from)?;
-    let mut chosen = import::picked_by(&gathered, &[])?;
+    let mut chosen = picked_by(&gathered, &[])?;
     if !out.is_json() {
-        gathered.say_faults(out);
+        import::say_faults(&gathered, out);
     }
     if *choice == Choice::Ask && !chosen.is_empty() {
         import::show_table(&gathered)?;
         chosen = import::asked(&chosen, out);
     }
-    let added = import::add(files, daemon.as_mut(), &gathered, &chosen, false, out).await?;
+    let added = import::add(files, daemon.as_mut(), &gathered, &chosen, false, out).await;
     let (done, failed): (Vec<_>, Vec<_>) =
         added.into_iter().partition(|added| added.error.is_none());
     report.imported = done.into_iter().map(|added| added.name).collect();

@@ -5,6 +5,7 @@ import { between, diffTable } from "./diff.js";
 import { fill, h } from "./dom.js";
 import { addCommand, inFile, patchOf, tidy } from "./entry.js";
 import { entryForm } from "./entry_form.js";
+import { imports } from "./imports.js";
 import { button, coloured, command, crumbs, empty, failed, go } from "./parts.js";
 import { capital, count, said } from "./words.js";
 
@@ -27,9 +28,10 @@ export function edit(name, frame) {
   let element = null;
   let form, area, preview, message, acts, review;
   let isJson = false;
+  const found = isNew ? imports(frame) : null;
 
   async function load() {
-    const [list, status] = await Promise.all([ask("servers"), ask("status")]);
+    const [list, status] = await Promise.all([ask("servers"), ask("status"), found?.load()]);
     taken = list.servers.map((one) => one.name);
     file = status.config_file;
     if (isNew) return;
@@ -167,16 +169,8 @@ export function edit(name, frame) {
     const head = h("div.title", h("div", trail, h("h1", title), h("p.sub", isNew ? "The entry goes into " : "The entry stands in ", h("code", said(file)), "; comments and order stay as they are.")));
     if (broken) return [head, empty("The entry cannot be used, so it cannot be shown in a form.", [capital(broken.last_error ?? ""), ". ", capital(broken.next_step ?? "")], go("Back", `/ui/servers/${part(name)}`))];
     const body = element?.isConnected ? h("div.cols.half", { "data-kept": "" }) : (element ??= made());
-    return [head, body, isNew ? importing() : null];
+    return [head, body, found?.render() ?? null];
   }
 
   return { title: isNew ? "Add a server" : `Edit ${name}`, tab: "servers", waiting: "Reading the entry…", load, render };
-}
-
-/** What clients have already is taken over by the command line, which may read their files. */
-function importing() {
-  return h("section.sec", { id: "import", "aria-labelledby": "im-h" },
-    h("header", h("h2", { id: "im-h" }, "Or import what your clients already have"), h("p", "nothing is changed there")),
-    h("p.soft", "The command line looks for the files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex, Gemini CLI, Zed, Goose and others, shows what it found, and takes what you choose."),
-    h("div.sec.narrow", command("mcpproxy import")));
 }

@@ -1,15 +1,28 @@
 // What is shown while nothing is configured: three ways to give it servers, how clients connect, and the first call as it comes.
 
+import { clients } from "./clients.js";
 import { h, icon } from "./dom.js";
+import { TITLES, imports } from "./imports.js";
 import { live } from "./live.js";
 import { command, go } from "./parts.js";
 import { asker, thing } from "./records.js";
-import { said, took } from "./words.js";
-
-const CLIENTS = [["Claude Code", "claude-code"], ["Cursor", "cursor"], ["VS Code", "vscode"], ["Codex", "codex"], ["Gemini CLI", "gemini-cli"]];
+import { count, said, took } from "./words.js";
 
 export function firstRun(frame, calls) {
+  const others = imports(frame);
+  const list = clients(frame);
+  let isRead = false;
+
   const way = (id, title, text, act, line) => h("section", { "aria-labelledby": id }, h("h3", { id }, title), h("p.soft", text), h("p", act), command(line));
+
+  /** How much there is to take over, and where. */
+  function waiting() {
+    const per = new Map();
+    for (const { client } of others.open) per.set(client, (per.get(client) ?? 0) + 1);
+    if (!per.size) return "Takes what your clients have already. Nothing new was found in their files.";
+    const where = [...per].map(([client, n]) => `${n} in ${TITLES[client] ?? client}`).join(", ");
+    return `Found ${count(others.open.length, "server")} in your clients’ files: ${where}. You choose; their files stay as they are.`;
+  }
 
   function firstCall() {
     const [call] = calls.rows();
@@ -18,22 +31,26 @@ export function firstRun(frame, calls) {
   }
 
   return {
-    async load() {},
+    /** Files of others are looked at once, and only where it matters. */
+    async load(rows) {
+      if (rows.length > 0 || isRead) return;
+      isRead = true;
+      await Promise.all([others.load(), list.load()]);
+    },
     render() {
       const url = live.status?.url;
+      const n = others.open.length;
       return [
         h("div.hero", h("h1", "mcpproxy is running and has no servers yet"),
           h("p.soft", "Give it servers once, connect each client once. Agents then search all tools through one address instead of loading every definition.")),
         h("h2.sec", h("span.n", "1"), "Give it servers, in one of three ways"),
         h("div.ways",
-          way("w1", "Import", "Takes what your clients have already. You choose; their files stay as they are.", go("How to import", "/ui/add#import"), "mcpproxy import"),
-          way("w2", "Add by hand", "A command on this machine or a URL. You see the JSON entry before it is written.", go("Add a server", "/ui/add", "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
+          way("w1", "Import", waiting(), n ? go(`Look at the ${count(n, "server")}`, "/ui/add#import", "btn primary") : go("Look again", "/ui/add#import"), "mcpproxy import"),
+          way("w2", "Add by hand", "A command on this machine or a URL. You see the JSON entry before it is written.", go("Add a server", "/ui/add", n ? "btn" : "btn primary"), "mcpproxy upstream add NAME -- COMMAND"),
           way("w3", "Try the demo", "A built-in server with harmless tools. Nothing is downloaded; it goes when the daemon is started without it.", h("span.dim", "Start the daemon like this:"), "mcpproxy serve --demo")),
         h("section.sec", { "aria-labelledby": "cn-h" },
-          h("header", h("h2", { id: "cn-h" }, h("span.n", "2"), "Connect your clients"), h("p", "each file is backed up first, and --dry-run shows the change")),
-          h("table.rows.fold", { role: "table" },
-            h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { role: "columnheader", scope: "col" }, "Client"), h("th", { role: "columnheader", scope: "col" }, "Command"))),
-            h("tbody", { role: "rowgroup" }, CLIENTS.map(([name, id]) => h("tr", { role: "row" }, h("th.grow", { role: "rowheader", scope: "row" }, name), h("td.full", { role: "cell" }, h("code", `mcpproxy connect ${id}`)))))),
+          h("header", h("h2", { id: "cn-h" }, h("span.n", "2"), "Connect your clients"), h("p", "each file is backed up first, and you see the change before it is made")),
+          list.render(),
           h("p.hint", "Any other client: ", url ? ["Streamable HTTP at ", h("code", url), ", or "] : null, h("code", "mcpproxy stdio"), " as its command.")),
         h("section.sec", { "aria-labelledby": "fc-h", "aria-live": "polite" }, h("header", h("h2", { id: "fc-h" }, h("span.n", "3"), "See the first call")), firstCall()),
       ];

@@ -156,6 +156,7 @@ export function overview(query, frame) {
         ["Failed", failed ? [h("a", { href: "/ui/activity?result=bad" }, number(failed)), share] : "0"],
         ["Refused", refused ? [h("a", { href: "/ui/activity?result=refused" }, number(refused)), " by policy"] : "0"],
         ["Median", times.length ? took(percentile(times, 0.5)) : "–"],
+        ["In flight", number(live.status?.in_flight ?? 0)],
         ["Clients", clients.size ? said(some([...clients.keys()], 5)) : "none"],
       ])),
       h("section.sec", { "aria-labelledby": "feed-h" }, h("header", h("h2", { id: "feed-h" }, "Activity"), h("a.end.small", { href: "/ui/activity" }, "All")),

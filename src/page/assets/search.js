@@ -12,18 +12,20 @@ const LATELY = 8;
 const LISTED = 50;
 
 export function search(first, frame) {
-  let asked, found, text, milliseconds, servers = [], lately = [], tools = null, all = false, failure = null;
+  let asked, found, text, milliseconds, servers = [], callers = { subjects: [], profiles: [] }, lately = [], tools = null, all = false, failure = null;
 
-  const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "" }; };
+  const read = (now) => { asked = { q: now.get("q") ?? "", match: now.get("match") ?? "any", server: now.get("server") ?? "", as: now.get("as") ?? "", profile: now.get("profile") ?? "", read_only: now.get("read_only") === "true" ? "true" : "" }; };
   read(first);
 
   async function load() {
-    const [list, records] = await Promise.all([
+    const [list, known, records] = await Promise.all([
       ask("servers"),
+      ask("access/callers"),
       ask(query("activity", { kind: "call", tool: "retrieve_tools", limit: 30 })),
       find(),
     ]);
     servers = list.servers.map((one) => one.name);
+    callers = known;
     const seen = new Set();
     lately = records.records.filter((record) => typeof record.arguments?.query === "string" && !seen.has(record.arguments.query) && seen.add(record.arguments.query)).slice(0, LATELY);
   }
@@ -37,10 +39,10 @@ export function search(first, frame) {
     }
     const began = performance.now();
     try {
-      const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, explain: "true" }));
+      const answer = await askText(query("tools", { q: asked.q, match: asked.match === "all" ? "all" : "", server: asked.server, as: asked.as, profile: asked.profile, read_only: asked.read_only, explain: "true" }));
       [found, text] = [answer.value, answer.text];
     } catch (error) {
-      if (error.status !== 400) throw error;
+      if (error.status !== 400 && error.code !== "unknown_profile") throw error;
       [found, failure] = [null, error];
     }
     milliseconds = performance.now() - began;
@@ -55,11 +57,16 @@ export function search(first, frame) {
 
   function settings() {
     const radio = (value, word) => h("label", h("input", { type: "radio", name: "match", value, checked: asked.match === value, on: { change: () => change({ match: value }) } }), word);
-    const choose = h("select", { name: "server", on: { change: (event) => change({ server: event.target.value }) } },
-      ["", ...servers].map((name) => h("option", { value: name, selected: name === asked.server }, name || "all")));
-    return h("div.bar", { role: "group", "aria-label": "Search settings", "data-key": `settings ${asked.match} ${asked.server}` },
+    const choose = (key, names, none) => {
+      const all = asked[key] && !names.includes(asked[key]) ? [asked[key], ...names] : names;
+      return h("select", { name: key, on: { change: (event) => change({ [key]: event.target.value }) } },
+        ["", ...all].map((name) => h("option", { value: name, selected: name === asked[key] }, name || none)));
+    };
+    const readOnly = h("input", { type: "checkbox", name: "read_only", checked: asked.read_only === "true", on: { change: (event) => change({ read_only: event.target.checked ? "true" : "" }) } });
+    return h("div.bar", { role: "group", "aria-label": "Search settings", "data-key": `settings ${Object.values({ ...asked, q: asked.q ? "q" : "" }).join(" ")}` },
       asked.q ? h("fieldset.seg", h("legend.sr", "Words"), radio("any", "any word"), radio("all", "all words")) : null,
-      h("label", "Server ", choose),
+      h("label", "Server ", choose("server", servers, "all")),
+      asked.q ? [h("label", "As ", choose("as", callers.subjects, "you")), h("label", "Profile ", choose("profile", callers.profiles, "none")), h("label", readOnly, " read only")] : null,
       h("span.end.dim.small", { role: "status" }, found ? `${number(found.tools.length)} of ${count(found.total, "match", "matches")}, ${Math.max(1, Math.round(milliseconds))} ms` : ""));
   }
 

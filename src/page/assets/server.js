@@ -6,7 +6,7 @@ import { logView } from "./log.js";
 import { reason } from "./overview.js";
 import { button, cell, confirm, crumbs, facts, failed, go, head, json, labelled, note, row, section, serverState, state, strip, table, toast, variant } from "./parts.js";
 import { PAGE, asker, isFailed, percentile, rowsOf } from "./records.js";
-import { at, capital, count, number, said, some, span, took } from "./words.js";
+import { at, bytes, capital, count, number, said, some, span, took } from "./words.js";
 
 /** Tools and starts that are shown at first. */
 const FEW = { tools: 8, starts: 6 };
@@ -103,7 +103,9 @@ export function server(name, frame) {
         ["Tools", one.tools ? `${number(one.tools)}, ${one.held ? `${one.held} held` : "none held"}` : "none known"],
         ["Calls, 24 h", `${number(rows.length)}${calls.next === null ? "" : " or more"}, ${number(bad)} failed`],
         ["Median / p95", times.length ? `${took(percentile(times, 0.5))} / ${took(percentile(times, 0.95))}` : "–"],
+        ["In flight", `${number(details.in_flight)} of ${details.entry?.max_concurrent_requests ?? "no limit"}`],
         ["Starts, 24 h", `${number(began)}, ${number(ends)} failed`],
+        ["Memory", details.memory_bytes === undefined ? undefined : bytes(details.memory_bytes)],
         ["Instances", one.instances],
         ["Clients", clients.length ? said(some(clients, 4)) : "none"],
       ]),

@@ -1,6 +1,7 @@
 // What is in force and where it comes from: the daemon, the keys of the file with their defaults, who may have what, and profiles.
 
 import { Failure, ask, post } from "./api.js";
+import { clients } from "./clients.js";
 import { fill, h } from "./dom.js";
 import { button, cell, coloured, facts, failed, head, note, row, section, state, table } from "./parts.js";
 import { bytes, capital, count, number, said, sentence, span } from "./words.js";
@@ -15,8 +16,13 @@ export function settings(query, frame) {
   let status, file, schema, unreadable;
   let isAll = query.get("all") === "1";
   const check = accessCheck();
+  const list = clients(frame);
 
   async function load() {
+    await Promise.all([refresh(), list.load()]);
+  }
+
+  async function refresh() {
     status = await ask("status");
     try {
       [file, schema] = await Promise.all([ask("config"), schema ?? ask("config/schema")]);
@@ -34,6 +40,7 @@ export function settings(query, frame) {
       h("div.title", h("div", h("h1", "Settings"), h("p.sub", "What is in force and where it comes from. The file is the truth: an edit there shows here within a second."))),
       status.warnings.map((warning) => note("warn", capital(warning))),
       file ? [values(), h("div.cols.even", access(auth?.acl), profiles(file.settings.profiles))] : failed(unreadable),
+      section("Clients", h("p", "each file is backed up first, and you see the change before it is made"), list.render()),
       daemon(),
     ];
   }
@@ -95,6 +102,8 @@ export function settings(query, frame) {
       ["Log", status.log_file ? h("code", said(status.log_file)) : "stderr of the daemon"],
       ["Version", `${status.version}, process ${status.pid}, up ${span(status.uptime_seconds)}`],
       ["Client sessions", `${number(status.sessions)} open`],
+      ["In flight", count(status.in_flight ?? 0, "call")],
+      ["Memory", status.memory_bytes === undefined ? undefined : `${bytes(status.memory_bytes)}, without the servers`],
       ["Activity log", activity ? `${count(activity.records ?? 0, "record")}, ${bytes(activity.size_bytes ?? 0)}${activity.not_kept ? `, ${number(activity.not_kept)} not kept` : ""}` : undefined],
       ["This page", button("Log out", logOut, "link")],
     ]));
@@ -105,7 +114,7 @@ export function settings(query, frame) {
     frame.soon();
   }
 
-  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh: load, render };
+  return { title: "Settings", tab: "settings", waiting: "Reading the settings…", load, refresh, render };
 }
 
 /** The keys of the schema, those of objects with their path, and what the file says of each. */

@@ -1,8 +1,8 @@
 // One tool: what its server says of it, its parameters, what was approved, a form to call it, and who called it.
 
-import { ask, part, query } from "./api.js";
+import { ask, part, patch, query } from "./api.js";
 import { h } from "./dom.js";
-import { button, cell, crumbs, facts, go, head, json, note, outcome, row, state, table, variant } from "./parts.js";
+import { button, cell, crumbs, facts, failed, go, head, json, note, outcome, row, state, table, toast, variant } from "./parts.js";
 import { asker, detail, isFailed, rowsOf } from "./records.js";
 import { limits, resolved, typeWord } from "./schema.js";
 import { tryIt } from "./try_it.js";
@@ -16,17 +16,60 @@ export function tool(name, frame) {
   let known, thing, listed, calls;
   let isSchema = false;
   let form = null;
+  let entry = null;
+  let doing = null;
+  let failure = null;
 
   async function load() {
     known = await ask(query("tools/show", { name }));
     const own = known.name.slice(known.server.length + 1);
-    const [inspection, list] = await Promise.all([ask(`servers/${part(known.server)}/inspect`), ask(query("tools", { server: known.server })), history()]);
+    const [inspection, list, details] = await Promise.all([ask(`servers/${part(known.server)}/inspect`), ask(query("tools", { server: known.server })), ask(`servers/${part(known.server)}`), history()]);
+    entry = details.entry;
     thing = inspection.things.find((one) => one.kind === "tool" && one.name === own);
     listed = list.tools.find((one) => one.name === known.name);
   }
 
   async function history() {
     calls = await ask(query("activity", { kind: "call", tool: known.name, since: "7d", limit: 200 }));
+  }
+
+  /** What of the entry hides the tool: its own name, a pattern that others share, a list that it is not in, or nothing. */
+  function hiding() {
+    const own = globOf(known.name.slice(known.server.length + 1));
+    const isOut = known.code === "tool_disabled";
+    if ((entry?.disabled_tools ?? []).includes(own)) return "name";
+    if (!isOut) return null;
+    return (entry?.disabled_tools ?? []).length ? "pattern" : "list";
+  }
+
+  /** Changes the entry, so that agents do not get the tool any more, or get it again. */
+  async function offer(isOffered) {
+    if (doing) return;
+    const own = known.name.slice(known.server.length + 1);
+    [doing, failure] = [isOffered ? "Offering it…" : "Hiding it…", null];
+    frame.paint();
+    try {
+      const details = await ask(`servers/${part(known.server)}`);
+      const others = (details.entry?.disabled_tools ?? []).filter((pattern) => pattern !== globOf(own));
+      const disabled = isOffered ? others : [...others, globOf(own)];
+      await patch(`servers/${part(known.server)}`, { disabled_tools: disabled.length ? disabled : null });
+      toast(isOffered ? `Agents get ${own} again` : `Hidden from agents: ${own}`, () => offer(!isOffered));
+      await load();
+    } catch (error) {
+      failure = error;
+    }
+    doing = null;
+    frame.paint();
+    frame.soon();
+  }
+
+  function hide() {
+    if (doing) return h("div.acts", h("span.wait", { role: "status" }, doing));
+    if (!entry) return null;
+    const by = hiding();
+    if (by === "name") return h("div.acts", button("Offer to agents", () => offer(true)));
+    if (by === null) return h("div.acts", button("Hide from agents", () => offer(false)));
+    return h("div.acts", go("Edit the entry", `/ui/servers/${part(known.server)}/edit`));
   }
 
   function render() {
@@ -39,7 +82,8 @@ export function tool(name, frame) {
       h("div.title", h("div",
         crumbs(["Servers", "/ui/"], [said(server), `/ui/servers/${part(server)}`], "tool"),
         h("h1.mono", said(own)),
-        h("p.tags", variant(kind), h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·"), standing()))),
+        h("p.tags", variant(kind), h("span.dim", "offered as"), " ", h("code", said(known.offered_name)), h("span.dim", "·"), standing())), hide()),
+      failure ? failed(failure) : null,
       known.callable ? null : note("held", [h("b", "Agents cannot call it: "), said(known.reason ?? "")], thing?.held ? go("Review", `/ui/review/${part(server)}`, "btn small") : go("Server", `/ui/servers/${part(server)}`, "btn small")),
       h("div.cols.wide", h("div", description(definition), parameters(schema), pin(kind, definition)), form.isConnected ? h("aside.rail", { "data-kept": "" }) : form),
       past(),
@@ -100,6 +144,9 @@ export function tool(name, frame) {
 
   return { title: name, tab: "tools", waiting: `Reading ${name}…`, load, refresh: history, render };
 }
+
+/** A name as a pattern of the configuration that nothing else matches. */
+const globOf = (name) => name.replace(/[*?[\]{}\\!]/g, "\\$&");
 
 /** A row for each parameter, and for those within them. */
 function rowsFor(schema, root, path, depth, rows) {

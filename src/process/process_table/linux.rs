@@ -40,6 +40,16 @@ fn value_in(environment: &[u8], variable: &str) -> Option<String> {
     String::from_utf8(value.to_vec()).ok()
 }
 
+/// `VmRSS` of `/proc/PID/status` (`proc_pid_status(5)`).
+pub(super) fn resident(pid: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
 pub(super) fn signal(process: &Seen, signal: Signal) {
     let Some(pid) = Pid::from_raw(process.pid.cast_signed()) else {
         return;

@@ -244,6 +244,11 @@ impl Upstream {
         let _ = status.wait_for(|status| status.settled).await;
     }
 
+    /// How many calls are in flight.
+    pub fn in_flight(&self) -> usize {
+        self.0.usage.in_flight()
+    }
+
     /// Its latest log lines.
     pub fn stderr(&self) -> &StderrLog {
         &self.0.stderr

@@ -91,7 +91,8 @@ const BESIDE: [&str; 5] = [
 ];
 
 /// REST of operators; the suite `operators` says who is one. Only `call` and `code` reach a tool.
-const REST: [&str; 37] = [
+const REST: [&str; 44] = [
+    "/api/v1/access/callers",
     "/api/v1/access/check",
     "/api/v1/activity",
     "/api/v1/activity/export",
@@ -99,12 +100,17 @@ const REST: [&str; 37] = [
     "/api/v1/activity/{id}",
     "/api/v1/call",
     "/api/v1/changes",
+    "/api/v1/clients",
+    "/api/v1/clients/{client}/connect",
+    "/api/v1/clients/{client}/disconnect",
     "/api/v1/code",
     "/api/v1/config",
     "/api/v1/config/check",
     "/api/v1/config/reload",
     "/api/v1/config/schema",
+    "/api/v1/doctor",
     "/api/v1/events",
+    "/api/v1/import",
     "/api/v1/lock",
     "/api/v1/logs",
     "/api/v1/logs/stream",
@@ -129,6 +135,7 @@ const REST: [&str; 37] = [
     "/api/v1/tools/show",
     "/api/v1/ui/links",
     "/api/v1/ui/logout",
+    "/api/v1/version",
 ];
 
 /// Everything below a folder of the sources, without the tests in it.

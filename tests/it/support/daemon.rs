@@ -378,6 +378,10 @@ fn serve_by(mut command: Command, home: &Home) -> Command {
         // Start-up files of whoever runs the tests must not matter, and must not be cut short.
         .env("SHELL", "/bin/sh")
         .env("HOME", home.folder.path())
+        .env_remove("XDG_CONFIG_HOME")
+        .env_remove("CODEX_HOME")
+        .env_remove("CLAUDE_CONFIG_DIR")
+        .env_remove("MAGG_CONFIG_PATH")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(home.log())

@@ -2,43 +2,43 @@
 
 use std::path::Path;
 
-use super::super::{background, failure::CommandFailure, output::Output, service};
 use crate::{
     client_files::{Client, ConnectTarget, OurAddress},
     config::{Provider, Settings},
-    daemon_client::DaemonClient,
-    management::{Management, OverFiles, StatusReport},
+    error_code::{ErrorCode, Failure},
+    management::{DaemonLocation, Management, OverFiles},
+    process,
 };
 
 /// The variable of a client's environment that has its token.
-const TOKEN: &str = "MCPPROXY_TOKEN";
+pub const TOKEN_VARIABLE: &str = "MCPPROXY_TOKEN";
 
 /// How clients reach us.
-pub(in crate::cli) struct Reaching {
+pub struct Reaching {
     /// Where entries that lead to us lead to.
-    pub(in crate::cli) us: OurAddress,
+    pub us: OurAddress,
+    /// Whether clients have to show a token.
+    pub needs_token: bool,
+    /// Whether a daemon runs.
+    pub is_running: bool,
     /// `http://HOST:PORT`; nothing where the port is not known before the daemon runs, or it serves no HTTP.
     address: Option<String>,
-    /// Whether clients have to show a token.
-    needs_token: bool,
     program: String,
     /// What `mcpproxy stdio` has to be told of places.
     arguments: Vec<String>,
-    is_running: bool,
 }
 
 impl Reaching {
-    pub(in crate::cli) fn new(
+    /// For the daemon that is at `location`, or for one that would be started.
+    pub fn new(
         files: &Management<OverFiles>,
-        daemon: Option<&DaemonClient>,
+        location: Option<&DaemonLocation>,
         us: OurAddress,
-    ) -> Result<Self, CommandFailure> {
-        let status: Option<StatusReport> =
-            daemon.and_then(|daemon| serde_json::from_slice(daemon.status()).ok());
+    ) -> Result<Self, Failure> {
         let settings = files.settings_without_secrets().unwrap_or_default();
-        let address = match &status {
-            Some(status) => {
-                let url = status.location.url.as_deref();
+        let address = match location {
+            Some(location) => {
+                let url = location.url.as_deref();
                 url.and_then(|url| url.strip_suffix("/mcp"))
                     .map(on_this_machine)
             }
@@ -52,14 +52,20 @@ impl Reaching {
         if places.data_dir_given {
             arguments.extend(["--data-dir".to_owned(), text(&places.data_dir)]);
         }
-        let program = service::own_program().or_else(|_| background::own_program())?;
+        let program = process::own_program_on_path().map_err(|error| {
+            Failure::new(
+                ErrorCode::Internal,
+                format!("failed to find our own program: {error}"),
+                "start mcpproxy by its whole path",
+            )
+        })?;
         Ok(Self {
             us,
-            address,
             needs_token: needs_token(&settings),
+            is_running: location.is_some(),
+            address,
             program: text(&program),
             arguments,
-            is_running: status.is_some(),
         })
     }
 
@@ -69,7 +75,7 @@ impl Reaching {
         client: Client,
         endpoint: Option<&str>,
         by_process: bool,
-    ) -> Result<ConnectTarget, CommandFailure> {
+    ) -> Result<ConnectTarget, Failure> {
         if by_process || !client.speaks_http() {
             let mut args = self.arguments.clone();
             args.push("stdio".to_owned());
@@ -87,49 +93,13 @@ impl Reaching {
             } else {
                 "the configured `listen` leaves the port to the system, so clients cannot be told it"
             };
-            return Err(CommandFailure::failed(what)
-                .next("set `listen` to a port that is free, or use --stdio"));
+            let hint = "set `listen` to a port that is free, or use --stdio";
+            return Err(Failure::new(ErrorCode::ClientUnchanged, what, hint));
         };
         Ok(ConnectTarget::Http {
             url: format!("{address}{}", endpoint.unwrap_or("/mcp")),
-            token: self.needs_token.then(|| TOKEN.to_owned()),
+            token: self.needs_token.then(|| TOKEN_VARIABLE.to_owned()),
         })
-    }
-
-    /// Says what is left to do for these clients.
-    pub(super) fn say_hints(&self, clients: &[Client], out: Output) {
-        self.say_token(clients, out);
-        if self.is_running {
-            out.note("next step: start the client anew, so that it reads its file");
-        } else {
-            out.note("next step: start the daemon (`mcpproxy serve`, or `mcpproxy service install`), then the client anew");
-        }
-    }
-
-    /// Says where these clients have their token from, where one is asked for.
-    pub(in crate::cli) fn say_token(&self, clients: &[Client], out: Output) {
-        if !self.needs_token {
-            return;
-        }
-        let (refers, others): (Vec<Client>, Vec<Client>) = clients
-            .iter()
-            .partition(|client| client.refers_to_variables());
-        let names = |clients: &[Client]| {
-            let names: Vec<&str> = clients.iter().map(|client| client.name()).collect();
-            names.join(", ")
-        };
-        if !refers.is_empty() {
-            out.note(&format!(
-                "clients have to show a token (`serverAuth`): set {TOKEN} in the environment of {}",
-                names(&refers)
-            ));
-        }
-        if !others.is_empty() {
-            out.note(&format!(
-                "clients have to show a token (`serverAuth`), and files of {} refer to no variables: write it into the entry by hand",
-                names(&others)
-            ));
-        }
     }
 }
 

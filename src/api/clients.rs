@@ -1,0 +1,175 @@
+//! `/api/v1/clients`: AI clients of the user who runs the daemon, and our entry in their files. Only files that are known as a client's
+//! are read and written, and only those of the person: what a project has is for those who work in it.
+
+use axum::extract::{Path, State, rejection::BytesRejection};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Answer, Api, FailureResponse, blocking, config, ok, read_body,
+    routes::{About, Routes},
+    wrong,
+};
+use crate::{
+    client_files::Client,
+    client_setup::{
+        ClientList, ConnectRequest, Connected, Reaching, client_of_word, client_rows, connect,
+        disconnect, endpoint_path, entry_name, home_places, our_address,
+    },
+    error_code::{ErrorCode, Failure},
+    management::{Management, OverFiles},
+};
+
+const FAILURES: &[ErrorCode] = &[ErrorCode::UnknownClient, ErrorCode::ClientUnchanged];
+
+pub(super) fn routes() -> Routes {
+    let list_all = About::new(
+        "listClients",
+        "The AI clients that can be connected: which are here, their files, and whether they lead to this daemon.",
+    );
+    let put_in = About::new(
+        "connectClient",
+        "Writes our entry into the file of a client, of which a copy is kept; with `dry_run` only says what would change.",
+    );
+    let take_out = About::new(
+        "disconnectClient",
+        "Takes our entry out of the file of a client; one that nobody else changed since becomes what it was.",
+    );
+    Routes::new()
+        .get(
+            "/api/v1/clients",
+            list,
+            list_all
+                .gives::<ClientList>()
+                .fails(&[ErrorCode::ClientUnchanged]),
+        )
+        .post(
+            "/api/v1/clients/{client}/connect",
+            connect_one,
+            put_in
+                .may_take::<ConnectBody>()
+                .gives::<Connected>()
+                .fails(FAILURES),
+        )
+        .post(
+            "/api/v1/clients/{client}/disconnect",
+            disconnect_one,
+            take_out
+                .may_take::<DisconnectBody>()
+                .gives::<Connected>()
+                .fails(FAILURES),
+        )
+}
+
+/// How a client is to be connected.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ConnectBody {
+    /// Only says what would change.
+    #[serde(default)]
+    dry_run: bool,
+    /// The name of the entry, `mcpproxy` if none is given and none is there: letters, digits, `-` and `_`.
+    #[serde(default)]
+    name: Option<String>,
+    /// What the client gets: `/mcp`, `/mcp/all`, `/mcp/server/NAME`, …
+    #[serde(default)]
+    endpoint: Option<String>,
+    /// Lets the client start `mcpproxy stdio`, also where it could connect to the address.
+    #[serde(default)]
+    stdio: bool,
+}
+
+/// How we are to be taken out.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DisconnectBody {
+    /// Only says what would change.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+async fn list(State(api): State<Api>) -> Answer {
+    let list = with_files(&api, |files, api| {
+        let places = home_places()?;
+        let us = our_address(files, Some(&api.0.location));
+        Ok(ClientList {
+            home: places.home().display().to_string(),
+            clients: client_rows(&places, &us),
+        })
+    });
+    ok(&list.await?)
+}
+
+async fn connect_one(
+    State(api): State<Api>,
+    Path(client): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body: ConnectBody = said_or_usual(body)?;
+    let client = known(&client)?;
+    let checked = |text: &Option<String>, check: fn(&str) -> Result<String, String>| {
+        text.as_deref().map(check).transpose().map_err(wrong)
+    };
+    let name = checked(&body.name, entry_name)?;
+    let endpoint = checked(&body.endpoint, endpoint_path)?;
+    let done = with_files(&api, move |files, api| {
+        let asked = ConnectRequest {
+            name: name.as_deref(),
+            endpoint: endpoint.as_deref(),
+            by_process: body.stdio,
+            is_dry: body.dry_run,
+            ..ConnectRequest::usual(client)
+        };
+        connect(&home_places()?, &reaching(files, api)?, &asked)
+    });
+    ok(&done.await?)
+}
+
+async fn disconnect_one(
+    State(api): State<Api>,
+    Path(client): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Answer {
+    let body: DisconnectBody = said_or_usual(body)?;
+    let client = known(&client)?;
+    let done = with_files(&api, move |files, api| {
+        let asked = ConnectRequest {
+            is_dry: body.dry_run,
+            ..ConnectRequest::usual(client)
+        };
+        disconnect(&home_places()?, &reaching(files, api)?, &asked)
+    });
+    ok(&done.await?)
+}
+
+fn reaching(files: &Management<OverFiles>, api: &Api) -> Result<Reaching, Failure> {
+    let location = Some(&api.0.location);
+    Reaching::new(files, location, our_address(files, location))
+}
+
+/// What a body says, where there is one.
+fn said_or_usual<T: Default + serde::de::DeserializeOwned>(
+    body: Result<Bytes, BytesRejection>,
+) -> Result<T, FailureResponse> {
+    match body {
+        Ok(body) if body.is_empty() => Ok(T::default()),
+        body => read_body(body),
+    }
+}
+
+fn known(word: &str) -> Result<Client, Failure> {
+    client_of_word(word).map_err(|known| {
+        let error = format!("no client {word:?} is known");
+        Failure::new(ErrorCode::UnknownClient, error, known)
+    })
+}
+
+/// Does it where it may wait for the disk.
+async fn with_files<T: Send + 'static>(
+    api: &Api,
+    what: impl FnOnce(&Management<OverFiles>, &Api) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, FailureResponse> {
+    let api = api.clone();
+    Ok(blocking(move || what(&config::files(&api), &api)).await??)
+}

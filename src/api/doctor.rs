@@ -1,0 +1,41 @@
+//! `/api/v1/doctor`: what is wrong, seen from the daemon. Nothing is started or changed.
+
+use axum::extract::State;
+use tokio::runtime::Handle;
+
+use super::{
+    Answer, Api, blocking, config, ok,
+    routes::{About, Routes},
+};
+use crate::{
+    doctor::{self, DoctorReport, SeenDaemon, StartServers},
+    error_code::ErrorCode,
+};
+
+pub(super) fn routes() -> Routes {
+    let about = About::new(
+        "doctor",
+        "Looks for everything that may be wrong, and says of each thing what to do about it; nothing is started.",
+    );
+    let about = about
+        .gives::<DoctorReport>()
+        .fails(&[ErrorCode::ConfigUnusable]);
+    Routes::new().get("/api/v1/doctor", examine, about)
+}
+
+async fn examine(State(api): State<Api>) -> Answer {
+    let (management, location) = (&api.0.management, &api.0.location);
+    let seen = SeenDaemon::Runs {
+        status: Box::new(management.status(location, api.count_sessions())),
+        servers: Ok(management.servers()?.servers),
+    };
+    let exposure = config::exposure(&api);
+    // Most of it reads files.
+    let examined = blocking(move || {
+        let files = config::files(&api);
+        let found = files.check(exposure);
+        let report = doctor::examine(&files, &found, &seen, StartServers::No);
+        Handle::current().block_on(report)
+    });
+    ok(&examined.await?)
+}

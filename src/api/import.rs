@@ -1,0 +1,102 @@
+//! `/api/v1/import`: servers that other programs of the user who runs the daemon have in their files. Only files that are known as theirs
+//! are read, and only those of the person: what a project has was not necessarily written by whoever works in it.
+
+use axum::extract::{State, rejection::BytesRejection};
+use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{
+    Answer, Api, FailureResponse, blocking, config, ok, read_body,
+    routes::{About, Routes},
+    wrong,
+};
+use crate::{
+    client_setup::{
+        AddedServer, Gathered, ImportReport, NewEntry, chosen_entries, gather, home_places,
+        import_report, our_address, picked_by,
+    },
+    error_code::ErrorCode,
+};
+
+/// Limit: servers of one request.
+const MOST: usize = 256;
+
+pub(super) fn routes() -> Routes {
+    let look = About::new(
+        "previewImport",
+        "The servers in files of AI clients and other proxies, and what would become of each; nothing is taken over.",
+    );
+    let take = About::new(
+        "importServers",
+        "Takes over servers that were found, by the names that they get here; what fails with one leaves the others alone.",
+    );
+    Routes::new()
+        .get(
+            "/api/v1/import",
+            preview,
+            look.gives::<ImportReport>()
+                .fails(&[ErrorCode::ClientUnchanged, ErrorCode::ConfigUnusable]),
+        )
+        .post(
+            "/api/v1/import",
+            take_over,
+            take.takes::<Picked>().gives::<ImportReport>().fails(&[
+                ErrorCode::ClientUnchanged,
+                ErrorCode::ConfigUnusable,
+                ErrorCode::ServerExists,
+                ErrorCode::ServerMisconfigured,
+                ErrorCode::UnknownServer,
+            ]),
+        )
+}
+
+/// Which servers are to be taken over.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Picked {
+    /// Their names, here or there, as the preview has them.
+    #[schemars(length(min = 1, max = 256))]
+    servers: Vec<String>,
+    /// Holds them until a person approves.
+    #[serde(default, rename = "quarantined")]
+    is_held: bool,
+}
+
+async fn found(api: &Api) -> Result<Gathered, FailureResponse> {
+    let api = api.clone();
+    let gathered = blocking(move || {
+        let files = config::files(&api);
+        let places = home_places()?;
+        let us = our_address(&files, Some(&api.0.location));
+        let mut candidates = places.files();
+        candidates.retain(|file| file.project().is_none());
+        gather(&files, &us, places.home(), candidates, false)
+    });
+    Ok(gathered.await??)
+}
+
+async fn preview(State(api): State<Api>) -> Answer {
+    let gathered = found(&api).await?;
+    let chosen = picked_by(&gathered, &[])?;
+    ok(&import_report(&gathered, &chosen, &[]))
+}
+
+async fn take_over(State(api): State<Api>, body: Result<Bytes, BytesRejection>) -> Answer {
+    let picked: Picked = read_body(body)?;
+    if picked.servers.is_empty() || picked.servers.len() > MOST {
+        return Err(wrong(format!("`servers` names 1 to {MOST} servers")));
+    }
+    let gathered = found(&api).await?;
+    let chosen = picked_by(&gathered, &picked.servers)?;
+    let management = &api.0.management;
+    let mut added = Vec::new();
+    for NewEntry { at, name, entry } in chosen_entries(&gathered, &chosen, picked.is_held) {
+        let done = management.add_server(&name, entry).await;
+        let error = done
+            .err()
+            .map(|failure| management.for_operator(failure).error);
+        added.push(AddedServer { at, name, error });
+    }
+    ok(&import_report(&gathered, &chosen, &added))
+}

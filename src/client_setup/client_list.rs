@@ -1,0 +1,74 @@
+//! Which clients are here, and whether they are connected.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::client_files::{Client, ClientPlaces, OurAddress, our_entry_in};
+
+/// The clients that can be connected.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClientList {
+    /// The home folder in which their files are looked for: that of the user who runs the daemon.
+    pub home: String,
+    /// Each of them, found here or not.
+    pub clients: Vec<ClientRow>,
+}
+
+/// One client.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ClientRow {
+    /// The word for it in commands and paths.
+    pub client: Client,
+    /// Its name for people.
+    pub title: &'static str,
+    /// The file in which we are, or would be.
+    pub file: String,
+    /// Whether there are signs of it.
+    pub found: bool,
+    /// Whether it leads to us.
+    pub connected: bool,
+    /// The name of our entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What is wrong with its file, or with our entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// Every client that can be connected. Blocks.
+pub fn client_rows(places: &ClientPlaces, us: &OurAddress) -> Vec<ClientRow> {
+    let clients = Client::ALL.into_iter();
+    clients
+        .filter_map(|client| row(places, us, client))
+        .collect()
+}
+
+fn row(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<ClientRow> {
+    let file = places.file_to_connect(client, false)?;
+    let mut row = ClientRow {
+        client,
+        title: client.name(),
+        file: file.path.display().to_string(),
+        found: places.is_present(client),
+        connected: false,
+        name: None,
+        error: None,
+    };
+    match file.read() {
+        Ok(None) => (),
+        Ok(Some(found)) => {
+            if let Some(ours) = our_entry_in(&found, &file, us) {
+                row.name = Some(ours.name.clone());
+                row.connected = us.is_us(ours);
+                if !row.connected {
+                    row.error = Some(
+                        "its entry leads to an address where this mcpproxy does not listen"
+                            .to_owned(),
+                    );
+                }
+            }
+        }
+        Err(fault) => row.error = Some(fault.to_string()),
+    }
+    Some(row)
+}

@@ -1,0 +1,240 @@
+//! One client: what is written to its file. Only files that are known as a client's are written, each with a copy of what was there.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{line_diff, reaching::Reaching};
+use crate::{
+    client_files::{
+        Client, ClientFile, ClientFileError, ClientPlaces, FileChange, ReplaceError, Wanted,
+        connected, disconnected,
+    },
+    error_code::{ErrorCode, Failure},
+};
+
+/// What is asked for.
+pub struct ConnectRequest<'a> {
+    /// Which client.
+    pub client: Client,
+    /// Whether the project's file is meant, and not the person's.
+    pub is_for_project: bool,
+    /// The name of our entry, if none is there yet.
+    pub name: Option<&'a str>,
+    /// What the client gets.
+    pub endpoint: Option<&'a str>,
+    /// Whether the client is to start a process, also where it could connect to the address.
+    pub by_process: bool,
+    /// Whether only what would change is wanted.
+    pub is_dry: bool,
+}
+
+impl ConnectRequest<'_> {
+    /// The usual: the person's file, our address.
+    pub fn usual(client: Client) -> Self {
+        Self {
+            client,
+            is_for_project: false,
+            name: None,
+            endpoint: None,
+            by_process: false,
+            is_dry: false,
+        }
+    }
+}
+
+/// What came of one client.
+#[derive(Serialize, JsonSchema)]
+pub struct Connected {
+    /// Which client.
+    pub client: Client,
+    /// Its file.
+    pub file: String,
+    /// The name of our entry.
+    pub name: String,
+    /// What was done, or would be.
+    pub outcome: ConnectOutcome,
+    /// Where what was there before is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+    /// What would change, line by line: `-` is what goes, `+` what comes; everything secret masked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub diff: Vec<String>,
+    /// Whether there was any sign of the client.
+    pub is_found: bool,
+}
+
+/// What was done with a client's file, or would be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ConnectOutcome {
+    /// Our entry was written.
+    Connected,
+    /// It was there.
+    AlreadyConnected,
+    /// It was taken out.
+    Disconnected,
+    /// It would be written.
+    WouldConnect,
+    /// It would be taken out.
+    WouldDisconnect,
+}
+
+impl Connected {
+    /// Whether the client is connected now.
+    pub fn is_connected(&self) -> bool {
+        matches!(
+            self.outcome,
+            ConnectOutcome::Connected | ConnectOutcome::AlreadyConnected
+        )
+    }
+}
+
+/// The client of a word, or which there are.
+pub fn client_of_word(word: &str) -> Result<Client, String> {
+    let known = Client::ALL
+        .into_iter()
+        .filter(|client| client.can_connect());
+    let found = Client::from_word(word).filter(|client| client.can_connect());
+    found.ok_or_else(|| {
+        let known: Vec<&str> = known.map(Client::id).collect();
+        format!("known are {}", known.join(", "))
+    })
+}
+
+/// A name that our entry can have in every client's file.
+pub fn entry_name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if text.is_empty() || text.len() > 64 || !text.chars().all(is_plain) {
+        return Err("letters, digits, '-' and '_' are understood by every client".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// A path at which clients are served.
+pub fn endpoint_path(text: &str) -> Result<String, String> {
+    let is_path = text
+        .parse::<http::Uri>()
+        .is_ok_and(|uri| uri.path() == text);
+    if !is_path || !text.starts_with("/mcp") {
+        return Err("an endpoint is a path such as /mcp or /mcp/all".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// Puts us into the file of a client. Blocks.
+pub fn connect(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+) -> Result<Connected, Failure> {
+    let file = file_of(places, asked)?;
+    let wanted = Wanted {
+        target: reaching.target(asked.client, asked.endpoint, asked.by_process)?,
+        name: asked.name.unwrap_or("mcpproxy").to_owned(),
+        is_exact: asked.endpoint.is_some() || asked.by_process,
+    };
+    let change = connected(asked.client, &file, &wanted, &reaching.us)
+        .map_err(|error| refused(asked.client, &file, &error))?;
+    if !change.is_needed() {
+        let outcome = ConnectOutcome::AlreadyConnected;
+        return Ok(done(places, asked, change, outcome));
+    }
+    let outcomes = [ConnectOutcome::WouldConnect, ConnectOutcome::Connected];
+    carry_out(places, asked, change, outcomes)
+}
+
+/// Takes us out of the file of a client. Blocks.
+pub fn disconnect(
+    places: &ClientPlaces,
+    reaching: &Reaching,
+    asked: &ConnectRequest<'_>,
+) -> Result<Connected, Failure> {
+    let file = file_of(places, asked)?;
+    let change = disconnected(asked.client, &file, &reaching.us)
+        .map_err(|error| refused(asked.client, &file, &error))?;
+    let outcomes = [
+        ConnectOutcome::WouldDisconnect,
+        ConnectOutcome::Disconnected,
+    ];
+    carry_out(places, asked, change, outcomes)
+}
+
+fn carry_out(
+    places: &ClientPlaces,
+    asked: &ConnectRequest<'_>,
+    change: FileChange,
+    [would, did]: [ConnectOutcome; 2],
+) -> Result<Connected, Failure> {
+    if asked.is_dry {
+        let before = change.before.as_deref().unwrap_or_default();
+        let diff = line_diff::lines(before, change.after.as_deref().unwrap_or_default());
+        return Ok(Connected {
+            diff,
+            ..done(places, asked, change, would)
+        });
+    }
+    let backup = change.write().map_err(|error| not_written(&error))?;
+    Ok(Connected {
+        backup: backup.map(|copy| copy.display().to_string()),
+        ..done(places, asked, change, did)
+    })
+}
+
+fn done(
+    places: &ClientPlaces,
+    asked: &ConnectRequest<'_>,
+    change: FileChange,
+    outcome: ConnectOutcome,
+) -> Connected {
+    Connected {
+        client: asked.client,
+        file: change.path.display().to_string(),
+        name: change.name,
+        outcome,
+        backup: None,
+        diff: Vec::new(),
+        is_found: asked.is_for_project || places.is_present(asked.client),
+    }
+}
+
+fn file_of(places: &ClientPlaces, asked: &ConnectRequest<'_>) -> Result<ClientFile, Failure> {
+    let file = places.file_to_connect(asked.client, asked.is_for_project);
+    file.ok_or_else(|| {
+        let what = format!("{} has no file for a project", asked.client.name());
+        left_alone(what, "leave out --project")
+    })
+}
+
+fn left_alone(what: impl Into<String>, hint: impl Into<String>) -> Failure {
+    Failure::new(ErrorCode::ClientUnchanged, what, hint)
+}
+
+fn refused(client: Client, file: &ClientFile, error: &ClientFileError) -> Failure {
+    let path = file.path.display();
+    let what = format!(
+        "the file of {} was left as it is: {path}: {error}",
+        client.name()
+    );
+    let step = match error {
+        ClientFileError::Fault(fault) => match fault.line {
+            Some(line) => format!("correct line {line} of {path}, and try again"),
+            None => "write the entry by hand: docs/clients.md shows it".to_owned(),
+        },
+        ClientFileError::NameTaken(_) => "choose another name with --name".to_owned(),
+        ClientFileError::NotThere => "`mcpproxy connect` lists where it is".to_owned(),
+    };
+    left_alone(what, step)
+}
+
+fn not_written(error: &ReplaceError) -> Failure {
+    let step = match error {
+        ReplaceError::ChangedMeanwhile(_) => {
+            "try again; end the client first if it writes its file often"
+        }
+        ReplaceError::ReadOnly(_) => "make it writable, or change the file that it is made from",
+        ReplaceError::Io { .. } => {
+            "check that the file and its folder may be written, then try again"
+        }
+    };
+    left_alone(error.to_string(), step)
+}

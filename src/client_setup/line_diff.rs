@@ -1,0 +1,101 @@
+//! What changes in a file, as lines. Files of clients hold secrets of others, so every line is masked.
+
+use crate::{
+    config::{self, TextsOfList},
+    secret::MASK,
+};
+
+/// Lines that are shown before and after a change.
+const AROUND: usize = 3;
+
+/// The changed lines with some around them: `-` is what goes, `+` what comes. Our changes are in one place.
+pub(super) fn lines(before: &str, after: &str) -> Vec<String> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let same = |pair: &(&&str, &&str)| pair.0 == pair.1;
+    let head = old.iter().zip(&new).take_while(same).count();
+    let most = old.len().min(new.len()) - head;
+    let tail = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take(most)
+        .take_while(same)
+        .count();
+    let (old_end, new_end) = (old.len() - tail, new.len() - tail);
+    if head == old_end && head == new_end {
+        return Vec::new();
+    }
+    let part = |lines: &[&str], from: usize, to: usize, sign: &str| {
+        let mut texts = TextsOfList::default();
+        // The name of a secret may stand before what is shown.
+        let before = from.checked_sub(1).and_then(|at| lines.get(at));
+        before.map(|line| masked(line, &mut texts));
+        let shown = lines.get(from..to).unwrap_or_default().iter();
+        let shown = shown.map(|line| format!("{sign}{}", masked(line, &mut texts)));
+        shown.collect::<Vec<String>>()
+    };
+    [
+        part(&old, head.saturating_sub(AROUND), head, " "),
+        part(&old, head, old_end, "-"),
+        part(&new, head, new_end, "+"),
+        part(&new, new_end, (new_end + AROUND).min(new.len()), " "),
+    ]
+    .concat()
+}
+
+/// A line without secrets: those that look like one, and those that a text before them introduces, as `"--token", "…"` does.
+fn masked(line: &str, texts: &mut TextsOfList) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let Some(quote) = line.chars().find(|c| matches!(c, '"' | '\'')) else {
+        let bare = line.trim().trim_start_matches("- ");
+        let is_secret = !bare.is_empty() && texts.is_secret(bare);
+        kept.push_str(if is_secret { MASK } else { line });
+        return config::mask_text_of_strangers(&kept).into_owned();
+    };
+    for (i, piece) in line.split(quote).enumerate() {
+        if i > 0 {
+            kept.push(quote);
+        }
+        let is_secret = i % 2 == 1 && texts.is_secret(piece);
+        kept.push_str(if is_secret { MASK } else { piece });
+    }
+    config::mask_text_of_strangers(&kept).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+
+    #[test]
+    fn what_changes_is_shown_with_what_is_around_it_and_no_secret() {
+        let before = "a\nb\nc\nd\n\"TOKEN\": \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\ne\n";
+        let after = before.replace("e\n", "e,\nf\n");
+        let shown = lines(before, &after);
+        assert_eq!(shown.first().map(String::as_str), Some(" c"));
+        assert_eq!(
+            shown.get(3..),
+            Some(&["-e".to_owned(), "+e,".to_owned(), "+f".to_owned()][..])
+        );
+        assert!(!shown.concat().contains("ghp_"), "{shown:?}");
+        assert!(lines("a\n", "a\n").is_empty());
+        assert_eq!(lines("", "a\n"), ["+a"]);
+        assert_eq!(lines("a\na\n", "a\na\na\n"), [" a", " a", "+a"]);
+    }
+
+    #[test]
+    fn what_a_text_before_it_introduces_is_no_line_to_show() {
+        let secret = "s3cr3t-value";
+        for before in [
+            "{\"a\": {\"args\": [\"--token\", \"s3cr3t-value\"]}}\n",
+            "{\n\"args\": [\n\"--token\",\n\"s3cr3t-value\",\n\"x\",\n\"y\"\n],\n\"z\": 1}\n",
+            "args:\n  - --token\n  - s3cr3t-value\n",
+            "args = ['--token', 's3cr3t-value']\n",
+        ] {
+            let shown = lines(before, &format!("{before}+\n")).concat();
+            assert!(!shown.contains(secret), "{shown}");
+            let shown = lines(before, &before.replace("\"z\"", "\"zz\"")).concat();
+            assert!(!shown.contains(secret), "{shown}");
+            assert!(!lines(before, "").concat().contains(secret), "{before}");
+        }
+    }
+}

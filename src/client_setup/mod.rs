@@ -1,0 +1,24 @@
+//! Taking servers over from the files of clients, and putting us into those files: what the command line, REST and the page share. Which
+//! files there are and how they are written is the business of `client_files`.
+
+mod client_list;
+mod connecting;
+mod gathering;
+mod import_report;
+mod line_diff;
+mod picking;
+mod reaching;
+
+pub use self::{
+    client_list::{ClientList, ClientRow, client_rows},
+    connecting::{
+        ConnectOutcome, ConnectRequest, Connected, client_of_word, connect, disconnect,
+        endpoint_path, entry_name,
+    },
+    gathering::{Gathered, UnreadFile, gather, home_places, our_address, real_path},
+    import_report::{
+        AddedServer, ImportReport, NewEntry, chosen_entries, import_report, is_set, outcome_of,
+    },
+    picking::picked_by,
+    reaching::{Reaching, TOKEN_VARIABLE},
+};

@@ -1,0 +1,104 @@
+// AI clients of this person, and our entry in their files: what would change is shown before it is written, and can be taken back.
+
+import { ask, part, post } from "./api.js";
+import { h } from "./dom.js";
+import { button, cell, failed, head, row, state, table, toast } from "./parts.js";
+import { capital, said } from "./words.js";
+
+export function clients(frame) {
+  let list = null;
+  let failure = null;
+  /** The client whose change is looked at: `{client, verb, change}`. */
+  let looking = null;
+  let doing = null;
+  let isAll = false;
+
+  async function load() {
+    try {
+      list = await ask("clients");
+    } catch (error) {
+      if (error.isSignedOut || error.isGone) throw error;
+      failure = error;
+    }
+  }
+
+  async function act(word, doIt) {
+    if (doing) return;
+    [doing, failure] = [word, null];
+    frame.paint();
+    try {
+      await doIt();
+    } catch (error) {
+      failure = error;
+    }
+    doing = null;
+    frame.paint();
+  }
+
+  const send = (client, verb, body) => post(`clients/${part(client)}/${verb}`, body);
+
+  const look = (one, verb) => act(one.client, async () => {
+    looking = null;
+    const change = await send(one.client, verb, { dry_run: true });
+    looking = { client: one.client, title: one.title, verb, change };
+    requestAnimationFrame(() => document.querySelector("[data-write]")?.focus());
+  });
+
+  const write = (title, client, verb) => act(client, async () => {
+    await send(client, verb, {});
+    looking = null;
+    await load();
+    const back = verb === "connect" ? "disconnect" : "connect";
+    toast(verb === "connect" ? `Connected ${title}; start it anew` : `Disconnected ${title}`, () => write(title, client, back));
+  });
+
+  const short = (path) => (path.startsWith(`${list.home}/`) ? `~${path.slice(list.home.length)}` : path);
+
+  function standing(one) {
+    if (one.connected) return state("ready", "connected");
+    if (one.error) return state("err", "not connected");
+    return state("off", one.found ? "not connected" : "not found");
+  }
+
+  function line(one) {
+    const isBusy = doing === one.client;
+    const what = one.connected ? ["as ", h("code", said(one.name ?? ""))] : one.error ? h("span.bad", capital(one.error)) : null;
+    const verb = one.connected ? "disconnect" : "connect";
+    const press = isBusy ? h("span.wait", { role: "status" }, "Looking…")
+      : looking?.client === one.client ? null
+      : button(one.connected ? "Disconnect" : "Connect", () => look(one, verb), "btn small", { "aria-label": `${one.connected ? "Disconnect" : "Connect"} ${one.title}` });
+    const rows = [row(`client ${one.client}`, [
+      head("grow", said(one.title)),
+      cell("", standing(one)),
+      cell("full", h("code", said(short(one.file))), what ? h("div.sub", what) : null),
+      cell("act full", press),
+    ])];
+    if (looking?.client === one.client) rows.push(h("tr", { role: "row", "data-key": `change ${one.client}` }, h("td.full", { role: "cell", colspan: "4" }, change())));
+    return rows;
+  }
+
+  function change() {
+    const { client, title, verb, change } = looking;
+    const verbing = verb === "connect" ? "Connect" : "Disconnect";
+    const keep = button("Leave it as it is", () => { looking = null; frame.paint(); });
+    const sure = button(`${verbing} ${title}`, () => write(title, client, verb), "btn primary", { "data-write": "" });
+    const kinds = { "+": "span.new", "-": "span.old" };
+    const line = (text) => [h(kinds[text[0]] ?? "span", said(text)), kinds[text[0]] ? null : "\n"];
+    const diff = h("pre.code", { tabindex: "0", role: "region", "aria-label": `What would change in the file of ${title}` }, (change.diff ?? []).map(line));
+    return h("div.confirm", { role: "group", "aria-label": `${verbing} ${title}?` },
+      h("div", h("b", `This would change in ${short(change.file)}.`), h("br"), h("span.soft", "A copy of the file is kept beside it. Secrets are masked here.")), keep, sure, h("div.whole", diff));
+  }
+
+  function render() {
+    if (!list) return failure ? failed(failure) : null;
+    const shown = list.clients.filter((one) => isAll || one.found || one.connected);
+    const absent = list.clients.length - shown.length;
+    return [
+      failure ? failed(failure) : null,
+      shown.length ? table("fold", [["Client"], ["State"], ["File"], ["Action", "", true]], [shown.map(line)]) : h("div.empty", h("b", "No client was found."), "Signs of them are looked for below ", h("code", said(list.home)), "."),
+      absent || isAll ? h("p.hint", button(isAll ? "Show only those that are here" : `Show ${absent} more that are not found here`, () => { isAll = !isAll; frame.paint(); }, "link small")) : null,
+    ];
+  }
+
+  return { load, render };
+}

@@ -1,0 +1,132 @@
+// What other programs of this person have in their files: a choice of servers to take over. Their files are only read.
+
+import { ask, part, post } from "./api.js";
+import { h } from "./dom.js";
+import { button, cell, failed, head, row, state, table, toast } from "./parts.js";
+import { capital, count, said } from "./words.js";
+
+/** What is so of a server that was found, as far as it is nothing to choose. */
+const WHY = { same: "here already", ourselves: "mcpproxy itself", unusable: "cannot be used" };
+
+/** `done` is called when something was taken over. */
+export function imports(frame, done = () => {}) {
+  let found = null;
+  let failure = null;
+  let doing = false;
+  let isHeld = false;
+  const left = new Set();
+
+  const canCome = (one) => one.outcome === "new" || one.outcome === "renamed";
+
+  async function load() {
+    [found, failure] = [null, null];
+    try {
+      found = await ask("import");
+    } catch (error) {
+      if (error.isSignedOut || error.isGone) throw error;
+      failure = error;
+    }
+  }
+
+  const open = () => (found?.servers ?? []).filter(canCome);
+  const picked = () => open().filter((one) => !left.has(one.name));
+
+  async function take() {
+    if (doing) return;
+    const names = picked().map((one) => one.name);
+    if (!names.length) return;
+    [doing, failure] = [true, null];
+    frame.paint();
+    try {
+      const answer = await post("import", { servers: names, quarantined: isHeld }, { patience: 90_000 });
+      const taken = answer.servers.filter((one) => one.imported).map((one) => one.name);
+      await load();
+      for (const one of answer.servers.filter((row) => row.error)) {
+        const same = found?.servers.find((row) => row.name === one.name && row.file === one.file);
+        if (same) same.error = one.error;
+      }
+      if (taken.length) toast(`Took over ${count(taken.length, "server")}`, () => takeBack(taken));
+      await done();
+    } catch (error) {
+      failure = error;
+    }
+    doing = false;
+    frame.paint();
+    frame.soon();
+  }
+
+  /** Takes them out again. A place of one of them is left first: what the daemon would answer there is that there is no such server. */
+  async function takeBack(servers) {
+    const here = location.pathname;
+    if (servers.some((name) => here.includes(`/${part(name)}`))) await frame.visit("/ui/add");
+    try {
+      await post("changes", { verb: "remove", servers }, { patience: 90_000 });
+      await load();
+      await done();
+    } catch (error) {
+      failure = error;
+    }
+    frame.paint();
+    frame.soon();
+  }
+
+  function line(one) {
+    const id = `take-${one.file}-${one.project ?? ""}-${one.written_name}`.replace(/[^A-Za-z0-9_-]/g, "_");
+    const can = canCome(one);
+    const box = h("input", {
+      type: "checkbox", id, checked: can && !left.has(one.name), disabled: !can || doing,
+      "aria-describedby": `${id}-why`,
+      on: { change: (event) => { if (event.target.checked) left.delete(one.name); else left.add(one.name); frame.paint(); } },
+    });
+    return row(id, [
+      cell("tight", box),
+      head("grow", h("label", { for: id }, said(can ? one.name : one.written_name))),
+      cell("dim", said(TITLES[one.client] ?? one.client), one.project ? [", for ", h("code", said(short(one.project)))] : null),
+      cell("full", h("code", said(one.starts))),
+      h("td", { role: "cell", class: "full", id: `${id}-why` }, why(one)),
+    ]);
+  }
+
+  function why(one) {
+    const parts = [];
+    if (one.error) parts.push(h("span.bad", capital(one.error)));
+    if (one.outcome === "new") parts.push("new");
+    else if (one.outcome === "renamed") parts.push("new; ", said(one.reason ?? "renamed"));
+    else if (one.outcome === "same") parts.push(h("span.dim", "here already as ", said(one.name ?? ""), one.differing ? [", with another value for ", said(one.differing.join(", "))] : null));
+    else parts.push(h("span.dim", WHY[one.outcome] ?? "", one.reason ? [": ", said(one.reason)] : null));
+    for (const need of one.needs ?? []) {
+      if (need.is_set) continue;
+      parts.push(h("div.sub", state("auth", need.kind === "secret" ? "needs a secret" : "needs a variable"), " ", h("code", said(need.name)), ": ", said(need.next_step)));
+    }
+    if (one.literal_secrets?.length) parts.push(h("div.sub", "A secret stands in ", h("code", said(one.literal_secrets.join(", "))), " and comes as it is; the keyring is a better place."));
+    if (one.left_behind?.length) parts.push(h("div.sub", "Left behind: ", said(one.left_behind.join(", "))));
+    return parts;
+  }
+
+  const short = (path) => (found && path.startsWith(`${found.home}/`) ? `~${path.slice(found.home.length)}` : path);
+
+  function render() {
+    const title = h("h2", { id: "im-h" }, "Or import what your clients already have");
+    const box = (aside, ...children) => h("section.sec", { id: "import", "aria-labelledby": "im-h" }, h("header", title, aside), children);
+    if (!found) return box(null, failure ? failed(failure, button("Look again", () => load().then(frame.paint, () => {}))) : null);
+    const faults = found.faults.map((fault) => h("p.hint.bad", h("span", h("code", said(short(fault.file))), " was not read: ", said(fault.error))));
+    const where = h("p", found.files.length ? `found in ${count(found.files.length, "file")} below ` : "looked below ", h("code", said(found.home)), "; nothing is changed there");
+    if (!found.servers.length) {
+      return box(where, faults, h("div.empty", h("b", "Nothing was found."), "Your clients have no servers there, or they are another user’s. The command ", h("code", "mcpproxy import FILE"), " takes them from any file."));
+    }
+    const n = picked().length;
+    const held = h("label", h("input", { type: "checkbox", checked: isHeld, on: { change: (event) => { isHeld = event.target.checked; } } }), " hold them for review");
+    const act = doing ? h("span.wait", { role: "status" }, "Taking over…") : open().length ? [button(`Import ${count(n, "server")}`, take), held, n ? null : h("span.hint", "Nothing is chosen.")] : h("span.hint", "There is nothing new to take over.");
+    return box(where, faults, failure ? failed(failure) : null,
+      table("fold", [["Take", "", true], ["Name"], ["From"], ["Runs or reaches"], ["What happens"]], [found.servers.map(line)]),
+      h("div.bar.sec", act));
+  }
+
+  return { load, render, get found() { return found; }, get open() { return open(); } };
+}
+
+/** Names of programs for people. */
+export const TITLES = {
+  "claude-code": "Claude Code", "claude-desktop": "Claude Desktop", cursor: "Cursor", vscode: "VS Code", windsurf: "Windsurf", codex: "Codex",
+  "gemini-cli": "Gemini CLI", zed: "Zed", goose: "Goose", opencode: "OpenCode", "mcpproxy-go": "mcpproxy-go", "servers-json": "servers.json", magg: "Magg",
+};

@@ -1,0 +1,53 @@
+//! How much memory processes of ours use. Only Linux tells it cheaply.
+
+use std::{collections::HashMap, fs, path::Path};
+
+use super::{
+    ledger::{self, FOLDER},
+    process_table,
+};
+
+/// What of this process is in memory, in bytes.
+pub fn own_memory() -> Option<u64> {
+    process_table::resident(std::process::id())
+}
+
+/// The same of the processes of a server that this daemon started, with what they started themselves; nothing where none runs, or what
+/// runs is in a container. Blocks for some milliseconds.
+pub fn memory_of_server(data_dir: &Path, server: &str) -> Option<u64> {
+    let (own, numbering) = (std::process::id(), process_table::numbering());
+    let entries = fs::read_dir(data_dir.join(FOLDER)).ok()?;
+    let groups = entries.filter_map(|entry| {
+        let (announced, started) = ledger::parse(&ledger::read(&entry.ok()?.path()).ok()?)?;
+        let is_ours = announced.daemon.pid == own && announced.daemon.numbering == numbering;
+        let is_meant = announced.server.as_str() == server && announced.container_runtime.is_none();
+        started
+            .filter(|_| is_ours && is_meant)
+            .map(|started| started.group)
+    });
+    let groups: Vec<u32> = groups.collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let mut found: HashMap<u32, u64> = HashMap::new();
+    for process in process_table::all() {
+        if process.living
+            && groups.contains(&process.group)
+            && let Some(bytes) = process_table::resident(process.pid)
+        {
+            found.insert(process.pid, bytes);
+        }
+    }
+    (!found.is_empty()).then(|| found.values().sum())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::own_memory;
+
+    #[test]
+    fn a_process_uses_some_memory() {
+        let bytes = own_memory().expect("Linux tells it");
+        assert!(bytes > 1 << 20, "{bytes}");
+    }
+}

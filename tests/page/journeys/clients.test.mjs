@@ -1,0 +1,154 @@
+// Files of AI clients: servers taken over from them and clients connected, each with its undo; and what a certain agent would get.
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { endBrowser, eventually, isSound, SECRET, servers, shot, visitor, world } from "../world.mjs";
+
+after(endBrowser);
+
+const LOOKS = [{ theme: "light" }, { theme: "dark" }, { width: 390 }];
+
+/** A world in whose home clients have files. */
+async function furnished(options) {
+  const here = await world(options);
+  const put = (path, text) => {
+    mkdirSync(dirname(join(here.home, path)), { recursive: true });
+    writeFileSync(join(here.home, path), text);
+  };
+  const rooms = here.server("bookings", here.marker);
+  const cursor = `{\n  // mine\n  "mcpServers": ${JSON.stringify({ rooms: { ...rooms, env: { API_TOKEN: SECRET } }, "my notes": { url: "http://127.0.0.1:9/mcp" }, us: { url: `${here.base}/mcp` } }, null, 2)}\n}\n`;
+  put(".cursor/mcp.json", cursor);
+  put(".codex/config.toml", "model = \"x\" # theirs\n");
+  put(".gemini/settings.json", "{");
+  return { ...here, cursor, read: (path) => readFileSync(join(here.home, path), "utf8") };
+}
+
+test("from nothing: found servers are taken over and a client is connected, on the page alone", async () => {
+  const here = await furnished({ entries: () => ({}) });
+  for (const looks of LOOKS) {
+    const who = await visitor(here, looks);
+    await who.title("mcpproxy is running and has no servers yet");
+    await who.page.getByText("Found 2 servers in your clients’ files: 2 in Cursor.").waitFor();
+    await isSound(who, "first run with clients");
+    await shot(who, "first-run-found");
+    await who.go("/ui/add");
+    await who.page.getByRole("button", { name: "Import 2 servers" }).waitFor();
+    await isSound(who, "import");
+    await shot(who, "add-import");
+    await who.close();
+  }
+  const { page, title, go, close } = await visitor(here);
+  await title("mcpproxy is running and has no servers yet");
+  await page.getByRole("button", { name: "Connect Codex" }).click();
+  const change = page.getByRole("group", { name: "Connect Codex?" });
+  assert.match(await change.getByRole("region").innerText(), /\+\[mcp_servers\.mcpproxy\][^]*\/mcp/);
+  assert.equal(here.read(".codex/config.toml"), "model = \"x\" # theirs\n", "it is only looked at");
+  await page.keyboard.press("Enter");
+  await page.getByText("Connected Codex").waitFor();
+  assert.match(here.read(".codex/config.toml"), /# theirs[^]*mcp_servers\.mcpproxy/);
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Connect Codex" }).waitFor();
+  assert.equal(here.read(".codex/config.toml"), "model = \"x\" # theirs\n");
+
+  await page.getByRole("link", { name: "Look at the 2 servers" }).click();
+  await title("Add a server");
+  await page.getByText("here already").or(page.getByText("mcpproxy itself")).first().waitFor();
+  await page.getByRole("checkbox", { name: "my-notes" }).focus();
+  await page.keyboard.press("Space");
+  await page.getByRole("button", { name: "Import 1 server" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("Took over 1 server").waitFor();
+  const names = async () => (await here.rest("GET", "/servers")).servers.map((one) => one.name);
+  assert.deepEqual(await names(), ["rooms"]);
+  assert.equal(here.read(".cursor/mcp.json"), here.cursor, "it is only read");
+  await page.getByText("here already as rooms").waitFor();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await eventually("the undo", async () => (await names()).length === 0);
+  await page.getByRole("checkbox", { name: "rooms" }).waitFor();
+  // One that was taken over is looked at, and then taken back.
+  await page.getByRole("button", { name: /^Import/ }).click();
+  await page.getByText(/Took over \d server/).waitFor();
+  await page.getByRole("button", { name: "Undo" }).focus();
+  await page.evaluate(() => document.querySelector("a[href='/ui/']").click());
+  await title(/servers?/);
+  await page.locator("tr[data-key=rooms]").getByRole("link", { name: "rooms" }).click();
+  await title("rooms");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await title("Add a server");
+  await eventually("the undo", async () => (await names()).length === 0);
+  await go("/ui/settings");
+  await close();
+  await here.end();
+});
+
+test("the settings list clients, and say why one cannot be connected", async () => {
+  const here = await furnished({ entries: () => ({}) });
+  const { page, go, close } = await visitor(here, { expected: [/status of 409/] });
+  await go("/ui/settings");
+  const row = (name) => page.locator(`tr[data-key="client ${name}"]`);
+  assert.match(await row("cursor").innerText(), /connected[^]*as us/);
+  await row("gemini-cli").getByText("line 1").waitFor();
+  await page.getByRole("button", { name: "Connect Gemini CLI" }).click();
+  await page.getByText("client_unchanged").waitFor();
+  await page.getByRole("button", { name: "Disconnect Cursor" }).click();
+  const change = page.getByRole("group", { name: "Disconnect Cursor?" });
+  assert.ok(!(await change.innerText()).includes(SECRET));
+  await change.getByRole("button", { name: "Leave it as it is" }).click();
+  assert.equal(here.read(".cursor/mcp.json"), here.cursor);
+  await page.getByRole("button", { name: /more that are not found here/ }).click();
+  await row("zed").waitFor();
+  await close();
+  await here.end();
+});
+
+test("a search shows what a certain agent would get, and a hidden tool is in no list of theirs", async () => {
+  const rules = [
+    { subjects: ["ci-agent"], tools: ["bookings:find_rooms"], policy: "allow" },
+    { subjects: ["ci-agent"], tools: ["*"], policy: "deny" },
+  ];
+  const more = {
+    serverAuth: { provider: "bearer", bearer: { tokens: { "0123456789abcdef-ci": "ci-agent" } }, acl: { default: "allow", rules } },
+    profiles: { plans: { tools: ["bookings:floor_plan"] } },
+  };
+  const here = await world({ entries: (place) => ({ bookings: servers(place).bookings }), more });
+  await eventually("the tools", async () => (await here.rest("GET", "/tools")).total >= 5);
+  for (const looks of LOOKS) {
+    const who = await visitor(here, looks);
+    await who.go("/ui/tools?q=rooms+booking+plan&as=ci-agent");
+    await isSound(who, "search as somebody");
+    await shot(who, "search-as");
+    await who.close();
+  }
+  const { page, go, title, close } = await visitor(here);
+  await go("/ui/tools?q=rooms+booking+plan");
+  const hits = () => page.locator("li.hit h3 a").allInnerTexts();
+  assert.ok((await hits()).length >= 3);
+  await page.locator("select[name=as]").selectOption("ci-agent");
+  await page.waitForURL(/as=ci-agent/);
+  await eventually("their tools", async () => (await hits()).join() === "bookings:find_rooms");
+  await page.locator("select[name=as]").selectOption("");
+  await page.locator("select[name=profile]").selectOption("plans");
+  await eventually("the profile's tools", async () => (await hits()).join() === "bookings:floor_plan");
+  await page.locator("select[name=profile]").selectOption("");
+  await page.getByLabel("read only").check();
+  await page.waitForURL(/read_only=true/);
+  await eventually("what reads", async () => !(await hits()).includes("bookings:create_booking"));
+
+  await go("/ui/tools/bookings:create_booking");
+  await page.getByRole("button", { name: "Hide from agents" }).click();
+  await page.getByText("Hidden from agents: create_booking").waitFor();
+  await page.getByText("Agents cannot call it:").waitFor();
+  assert.match(here.text(), /"disabled_tools": \[\s*"create_booking"\s*\]/);
+  const found = async () => (await here.rest("GET", "/tools?q=create%20booking")).tools.map((tool) => tool.name);
+  assert.ok(!(await found()).includes("bookings:create_booking"));
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByRole("button", { name: "Hide from agents" }).waitFor();
+  assert.doesNotMatch(here.text(), /disabled_tools/);
+  assert.ok((await found()).includes("bookings:create_booking"));
+  await go("/ui/servers/bookings");
+  await title("bookings");
+  assert.match(await page.locator("dl.strip").innerText(), /In flight\s+0 of no limit/);
+  await close();
+  await here.end();
+});
