@@ -52,6 +52,7 @@ mod splice;
 mod strangers_lists;
 mod strangers_text;
 mod strict;
+mod supposed;
 mod surroundings;
 mod tool_filter;
 mod tree;
@@ -85,7 +86,7 @@ pub use profiles::Profile;
 pub use rate_limit::RateLimit;
 pub use read_entry::is_entry_key;
 pub use read_transport::is_set_for_each_request;
-pub use references::{VariableLookup, lacks_variable, missing_variables};
+pub use references::{VariableLookup, lacks_variable};
 pub use review::{OpenTexts, ReviewedValue, entry_for_review, hidden_setting, reviewed_values};
 pub use schema::SCHEMA;
 pub use secret_uses::secret_uses;
@@ -107,6 +108,7 @@ pub use strangers_text::{
     mask_text_for_records, mask_text_of_strangers, mask_value, mask_value_for_records,
     names_a_secret,
 };
+pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use unrepeated::{read_unrepeated, read_unrepeated_object};

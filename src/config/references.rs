@@ -60,7 +60,7 @@ pub fn lacks_variable(reason: &str) -> bool {
 }
 
 /// The variables that are missing, for this reason, where the configuration was read.
-pub fn missing_variables(reason: &str) -> impl Iterator<Item = &str> {
+pub(super) fn missing_variables(reason: &str) -> impl Iterator<Item = &str> {
     let parts = reason.split("refers to the environment variable ").skip(1);
     parts.filter_map(|part| {
         let (name, _) = part.split_once(", which is not set")?;

@@ -18,7 +18,7 @@ mod search_path;
 mod secrets;
 mod trial;
 
-use std::{env, fs::File, time::Duration};
+use std::{env, fs::File, sync::Arc, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -102,7 +102,12 @@ pub async fn examine(
     };
     let runs = status.is_some();
     let data_dir = status.map_or(files.data_dir(), |status| &status.location.data_dir);
-    let settings = files.settings().ok();
+    let supposed = || Some(Arc::new(files.supposed_settings().ok()?.settings));
+    // What only the daemon knows the values of is in force there; without it nothing is started with values that are none.
+    let settings = files
+        .settings()
+        .ok()
+        .or_else(|| supposed().filter(|_| runs));
     let known = settings.as_deref().cloned().unwrap_or_default();
 
     findings.splice(0..0, program::check(status));

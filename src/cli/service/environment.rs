@@ -20,35 +20,20 @@ pub(super) struct Lacking {
 
 /// What of the file refers to variables that are not among these, which a service has.
 pub(super) fn lacking(config_file: &Path, given: &BTreeMap<String, String>) -> Lacking {
-    let mut given = given.clone();
-    let mut lacking = Lacking::default();
-    loop {
-        let known = given.clone();
-        let variables: Variables = Arc::new(move |name| known.get(name).cloned());
-        // Secrets by name are the same there as here.
-        match config::load(config_file, &variables, &config::no_values()) {
-            Ok(there) => {
-                let broken = there.broken.into_iter();
-                let broken = broken.filter(|broken| config::lacks_variable(&broken.reason));
-                lacking.servers = broken.map(|broken| broken.name).collect();
-                return lacking;
-            }
-            Err(error) => {
-                let reason = error.to_string();
-                let missing = config::missing_variables(&reason);
-                let missing: Vec<&str> =
-                    missing.filter(|name| !given.contains_key(*name)).collect();
-                if missing.is_empty() {
-                    return lacking;
-                }
-                for name in missing {
-                    lacking.whole.insert(name.to_owned());
-                    // As if it were set, so that what else is lacking is found, too.
-                    let value = std::env::var(name).unwrap_or_default();
-                    given.insert(name.to_owned(), value);
-                }
+    let given = given.clone();
+    let variables: Variables = Arc::new(move |name| given.get(name).cloned());
+    // Secrets by name are the same there as here.
+    match config::load_supposing(config_file, &variables, &config::no_values()) {
+        Ok(there) => {
+            let broken = there.settings.broken.into_iter();
+            let broken = broken.filter(|broken| config::lacks_variable(&broken.reason));
+            Lacking {
+                whole: there.missing,
+                servers: broken.map(|broken| broken.name).collect(),
             }
         }
+        // What is wrong with it is said elsewhere.
+        Err(_) => Lacking::default(),
     }
 }
 

@@ -127,9 +127,8 @@ fn configuration(
         config::rewrite(file, begin).map_err(|error| CommandFailure::failed(error.to_string()))?;
     }
     // Whatever refers to secrets is looked at when it is used.
-    let settings = files
-        .settings_without_secrets()
-        .map_err(CommandFailure::from)?;
+    let settings = files.supposed_settings().map_err(CommandFailure::from)?;
+    let settings = settings.settings;
     report.config_created = is_new;
     let n = settings.servers.len() + settings.broken.len();
     let has = match n {
