@@ -23,7 +23,10 @@ use std::{env, fs::File, sync::Arc, time::Duration};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::finding::{DoctorFinding, DoctorSeverity};
+pub use self::{
+    finding::{DoctorFinding, DoctorSeverity},
+    port::who_has,
+};
 use crate::{
     client_files::{ClientPlaces, OurAddress},
     config::Settings,
