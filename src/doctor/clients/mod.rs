@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::{DoctorFinding, commands};
 use crate::{
-    client_files::{ClientPlaces, ClientServer, OurAddress},
-    config::{ServerEntry, Settings, Transport},
+    client_files::{
+        ClientFile, ClientPlaces, ClientServer, FoundFile, ImportOutcome, OurAddress, plan,
+    },
+    config::Settings,
 };
 
 const CLIENT: &str = "client";
@@ -15,6 +19,8 @@ pub(super) struct ServedHere<'a> {
     /// Those of a daemon that runs, or would run.
     pub(super) us: OurAddress,
     pub(super) settings: &'a Settings,
+    /// The entries of our configuration, as they are written.
+    pub(super) entries: &'a [(String, Value)],
 }
 
 /// Looks into the files of clients in these places.
@@ -28,9 +34,10 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
         match file.read() {
             Ok(None) => (),
             Ok(Some(found)) => {
-                let of_file = served.judge(client.name(), &found.servers);
                 is_named |= found.servers.iter().any(|entry| served.us.is_us(entry));
-                let place = file.path.display();
+                let place = file.path.display().to_string();
+                let mut of_file = served.judge(client.name(), &found.servers);
+                of_file.extend(served.doubled(file, found));
                 findings.extend(of_file.into_iter().map(|finding| finding.at(&place)));
             }
             Err(error) => findings.push(
@@ -88,41 +95,36 @@ impl ServedHere<'_> {
             CLIENT,
             format!("{client} names us as {:?}", ours.name),
         ));
-        let doubled: Vec<&str> = entries
-            .iter()
-            .filter(|entry| !self.us.is_us(entry) && self.serves(entry))
-            .map(|entry| entry.name.as_str())
-            .collect();
-        if !doubled.is_empty() {
-            findings.push(DoctorFinding::warn(
+        findings
+    }
+
+    /// What a file that names us has itself, too, as import decides it.
+    fn doubled(&self, file: ClientFile, found: FoundFile) -> Option<DoctorFinding> {
+        let client = found.client.name();
+        let leads = |entry: &ClientServer| self.us.is_us(entry) && missing_program(entry).is_none();
+        if !found.servers.iter().any(leads) {
+            return None;
+        }
+        let planned = plan(&[(file, found)], self.entries, &self.us);
+        let is_used =
+            |name: &str| commands::usable(self.settings).any(|server| server.name.as_str() == name);
+        let doubled = planned.iter().filter(|server| match &server.outcome {
+            ImportOutcome::Same { name, differing } => differing.is_empty() && is_used(name),
+            _ => false,
+        });
+        let doubled: Vec<&str> = doubled.map(|server| &*server.written_name).collect();
+        (!doubled.is_empty()).then(|| {
+            DoctorFinding::warn(
                 CLIENT,
                 format!("{client} has these itself, too, so they run twice and their tools are listed twice: {}", doubled.join(", ")),
                 "take them out of that file: they come through mcpproxy",
-            ));
-        }
-        findings
+            )
+        })
     }
 
     fn url(&self) -> String {
         let port = self.us.ports.first().copied().unwrap_or_default();
         format!("http://127.0.0.1:{port}/mcp")
-    }
-
-    /// Whether one of the servers behind us is this one.
-    fn serves(&self, entry: &ClientServer) -> bool {
-        commands::usable(self.settings).any(|server| is_same(server, entry))
-    }
-}
-
-fn is_same(server: &ServerEntry, entry: &ClientServer) -> bool {
-    match &server.transport {
-        Transport::Stdio(stdio) => {
-            entry.command() == Some(&*stdio.command) && entry.args() == stdio.args
-        }
-        Transport::Remote(remote) => {
-            let plain = |url: &str| url.trim_end_matches('/').to_owned();
-            entry.url().map(plain) == Some(plain(&remote.url))
-        }
     }
 }
 
@@ -140,7 +142,7 @@ mod tests {
     use super::{ServedHere, check};
     use crate::{
         client_files::{ClientPlaces, OurAddress},
-        config::{Surroundings, parse},
+        config::{self, Surroundings, parse},
         doctor::{DoctorFinding, DoctorSeverity},
     };
 
@@ -163,6 +165,7 @@ mod tests {
         let served = ServedHere {
             us: OurAddress { ports: vec![8080] },
             settings: &settings,
+            entries: &config::written_entries(OURS).expect("it is sound"),
         };
         let elsewhere = home.path().join("project");
         let findings = check(&ClientPlaces::new(home.path(), &elsewhere), &served);
