@@ -112,6 +112,7 @@ impl ConnectCommand {
                 endpoint: self.endpoint.as_deref(),
                 by_process: self.stdio,
                 is_dry: self.dry_run,
+                spares_found: self.all,
             };
             let outcome = if self.undo {
                 disconnect(&places, &reaching, &asked)
