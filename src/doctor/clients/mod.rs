@@ -109,7 +109,9 @@ impl ServedHere<'_> {
         let is_used =
             |name: &str| commands::usable(self.settings).any(|server| server.name.as_str() == name);
         let doubled = planned.iter().filter(|server| match &server.outcome {
-            ImportOutcome::Same { name, differing } => differing.is_empty() && is_used(name),
+            ImportOutcome::Same { name, differing } => {
+                is_used(name) && differing.iter().all(|key| self.is_reference(name, key))
+            }
             _ => false,
         });
         let doubled: Vec<&str> = doubled.map(|server| &*server.written_name).collect();
@@ -119,6 +121,20 @@ impl ServedHere<'_> {
                 format!("{client} has these itself, too, so they run twice and their tools are listed twice: {}", doubled.join(", ")),
                 "take them out of that file: they come through mcpproxy",
             )
+        })
+    }
+
+    /// Whether a value of a server behind us is kept elsewhere: it may well be the one that stands in a client's file.
+    fn is_reference(&self, server: &str, key: &str) -> bool {
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|(name, _)| name == server);
+        ["env", "headers"].iter().any(|values| {
+            let values = entry.and_then(|(_, entry)| entry.get(values)?.as_object());
+            let mut values = values.into_iter().flatten();
+            values.any(|(name, value)| {
+                let is_meant = name.eq_ignore_ascii_case(key);
+                is_meant && value.as_str().is_some_and(|value| value.contains("${"))
+            })
         })
     }
 
@@ -148,7 +164,8 @@ mod tests {
 
     const OURS: &str = r#"{ "mcpServers": {
         "time": { "command": "uvx", "args": ["mcp-server-time"] },
-        "docs": { "url": "https://example.com/mcp/" }
+        "docs": { "url": "https://example.com/mcp/" },
+        "hub": { "command": "uvx", "args": ["hub"], "env": { "TOKEN": "${HUB_TOKEN:-x}" } }
     } }"#;
 
     /// What is found with this file in a home.
@@ -245,16 +262,22 @@ mod tests {
         let findings = found(
             ".cursor/mcp.json",
             r#"{ "mcpServers": { "mcp": { "url": "http://127.0.0.1:8080/mcp" },
-                "clock": { "command": "uvx", "args": ["mcp-server-time"], "env": { "KEY": "sk-secret" } },
+                "clock": { "command": "uvx", "args": ["mcp-server-time"] },
+                "zone": { "command": "uvx", "args": ["mcp-server-time"], "env": { "ZONE": "UTC" } },
+                "hub": { "command": "uvx", "args": ["hub"], "env": { "TOKEN": "sk-secret" } },
                 "own": { "command": "uvx", "args": ["other"] }, "pages": { "url": "https://example.com/mcp" } } }"#,
         );
-        says(&findings, DoctorSeverity::Warn, &["Cursor", "clock, pages"]);
+        says(
+            &findings,
+            DoctorSeverity::Warn,
+            &["Cursor", ": clock, hub, pages"],
+        );
         assert!(!format!("{findings:?}").contains("sk-secret"));
         let findings = found(
             ".codex/config.toml",
-            "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.clock]\ncommand = \"uvx\"\nargs = [\n  \"mcp-server-time\", # time\n]\n[mcp_servers.clock.env]\nurl = \"http://127.0.0.1:8080\"\n",
+            "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.hub]\ncommand = \"uvx\"\nargs = [\n  \"hub\", # all\n]\n[mcp_servers.hub.env]\nTOKEN = \"http://127.0.0.1:8080\"\n",
         );
-        says(&findings, DoctorSeverity::Warn, &["Codex", "clock"]);
+        says(&findings, DoctorSeverity::Warn, &["Codex", ": hub"]);
         // A client that does not know us runs them for itself.
         let findings = found(".cursor/mcp.json", OURS);
         says(&findings, DoctorSeverity::Warn, &["no client"]);
