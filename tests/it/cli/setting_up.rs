@@ -49,6 +49,8 @@ fn a_server_of_another_program_reaches_a_client() {
         "{report:#}"
     );
     assert_eq!(report["daemon"]["how"], "background");
+    let steps = report["next_steps"].to_string();
+    assert!(steps.contains("still stand in the files"), "{steps}");
     let url = report["daemon"]["url"].as_str().expect("an address");
     assert_eq!(report["clients"][0]["outcome"], "connected");
     assert_eq!(report["proof"]["tool"], "retrieve_tools");
