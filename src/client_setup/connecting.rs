@@ -14,6 +14,10 @@ use crate::{
 };
 
 /// What is asked for.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub struct ConnectRequest<'a> {
     /// Which client.
     pub client: Client,
