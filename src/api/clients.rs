@@ -95,7 +95,7 @@ async fn list(State(api): State<Api>) -> Answer {
         let us = our_address(files, Some(&api.0.location));
         Ok(ClientList {
             home: places.home().display().to_string(),
-            clients: client_rows(&places, &us),
+            clients: client_rows(&places, &us, api.0.location.url.is_some()),
         })
     });
     ok(&list.await?)

@@ -295,7 +295,7 @@ fn issuer(metadata: &AuthorizationMetadata) -> String {
 
 fn not_registered(error: &LoginError, issuer: &str, is_guessed: bool) -> LoginError {
     let what = if is_guessed {
-        "it does not say where to log in, and where that would be by custom nobody registers us; perhaps it wants a key in `headers` instead"
+        "it does not say where to log in, and there is nothing at the usual addresses; perhaps it wants a key in `headers` instead"
             .to_owned()
     } else {
         format!(

@@ -1,6 +1,7 @@
 //! `mcpproxy access`: why somebody may or may not have something, without asking for it.
 
 use clap::{Args, Subcommand};
+use http::Method;
 
 use super::{
     connection,
@@ -9,8 +10,9 @@ use super::{
     output::{self, Output},
 };
 use crate::{
+    daemon_client::{self, AnswerDeadline, DaemonClient},
     error_code::ErrorCode,
-    management::{AccessQuestion, AccessVerdict, AskedKind, StatusReport},
+    management::{AccessQuestion, AccessVerdict, AskedKind, Management, OverFiles, StatusReport},
     router,
 };
 
@@ -23,7 +25,7 @@ pub(super) enum AccessCommand {
 /// Say whether a subject may have a tool, a prompt or a resource, and which rule says so
 ///
 /// Reads the configuration file and what the servers listed last; nothing is called, and no daemon has to run; one that
-/// runs says which lock file is in force. Ends with 0 if it is
+/// runs says which lock file is in force, and answers itself where the file refers to variables that only it has. Ends with 0 if it is
 /// allowed and with 4 if it is not.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -55,6 +57,22 @@ Examples:
   mcpproxy access check ada notes:file:///todo.md --resource
   mcpproxy access check operator github:delete_repo -o json";
 
+/// Whether nothing but variables, which the daemon may have, keeps the file from being used here.
+fn lacks_variables(files: &Management<OverFiles>) -> bool {
+    let supposed = files.supposed_settings();
+    supposed.is_ok_and(|found| !found.missing.is_empty())
+}
+
+/// What the daemon that runs says.
+async fn ask(
+    daemon: &mut DaemonClient,
+    question: &AccessQuestion,
+) -> Result<AccessVerdict, CommandFailure> {
+    let (path, body) = ("/api/v1/access/check", output::as_json(question)?);
+    let answer = daemon.send(Method::POST, path, body, AnswerDeadline::Daemon);
+    Ok(daemon_client::read(path, &answer.await?)?)
+}
+
 impl AccessCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         match self {
@@ -68,12 +86,19 @@ impl CheckAccess {
         let question = self.question()?;
         let mut files = location.files()?;
         // Which lock file counts was decided when the daemon started.
-        if let Ok(Some(daemon)) = connection::open_if_running(&files, out).await
+        let mut asked = None;
+        if let Ok(Some(mut daemon)) = connection::open_if_running(&files, out).await
             && let Ok(status) = serde_json::from_slice::<StatusReport>(daemon.status())
         {
+            if lacks_variables(&files) && status.config_file == files.config_file() {
+                asked = Some(ask(&mut daemon, &question).await?);
+            }
             files = files.beside_daemon(status.location.lock_file);
         }
-        let verdict = files.check_access(&question)?;
+        let verdict = match asked {
+            Some(verdict) => verdict,
+            None => files.check_access(&question)?,
+        };
         let body = output::as_json(&verdict)?;
         out.answer("access check", &body, print)?;
         if verdict.allowed {

@@ -93,7 +93,7 @@ impl ConfigCheck {
             Exposure::ThisMachine
         };
         let mut report = files.check(exposure);
-        if report.error.is_none()
+        if (report.error.is_none() || !report.missing_variables.is_empty())
             && let Some((status, mut daemon)) = running(files, out).await
         {
             settle_with(&mut report, &status, &mut daemon).await;
@@ -150,7 +150,8 @@ pub(super) async fn settle_with(
     status: &StatusReport,
     daemon: &mut DaemonClient,
 ) {
-    if report.broken.is_empty() || status.config_error.is_some() {
+    let lacks_nothing = report.broken.is_empty() && report.missing_variables.is_empty();
+    if lacks_nothing || status.config_error.is_some() {
         return;
     }
     let listed = daemon.get("/api/v1/servers").await;
@@ -161,7 +162,10 @@ pub(super) async fn settle_with(
 }
 
 fn verdict(report: ConfigReport) -> Result<(), CommandFailure> {
-    if let Some(error) = report.error {
+    if let Some(error) = report.error.clone() {
+        if !report.missing_variables.is_empty() {
+            return Err(CommandFailure::failed(error).next(report.missing_step()));
+        }
         return Err(CommandFailure::failed(error)
             .next("correct the file; a running daemon keeps the last good one in force"));
     }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::management::{self, LogLines};
 
-/// Show the log of the daemon that was started in the background for `mcpproxy stdio`
+/// Show the log of the daemon that was started in the background, by `mcpproxy stdio` or `mcpproxy setup`
 ///
 /// Works also when that daemon has ended. A daemon that was started with `mcpproxy serve` logs to its stderr instead: see there,
 /// or with the service manager that started it.

@@ -114,9 +114,13 @@ impl Mistake {
     }
 }
 
-/// Whether the answer to a question is a yes; nothing is no.
-fn is_yes(answer: &str) -> bool {
-    matches!(&*answer.trim().to_ascii_lowercase(), "y" | "yes")
+/// What a person answered; an empty answer is no, and of what is neither nobody can tell.
+fn yes_or_no(answer: &str) -> Option<bool> {
+    match &*answer.trim().to_ascii_lowercase() {
+        "y" | "yes" => Some(true),
+        "" | "n" | "no" => Some(false),
+        _ => None,
+    }
 }
 
 /// Whether a server is added with a command that does not stand behind `--`.
@@ -247,8 +251,15 @@ impl Output {
 
     /// Asks the person at the terminal; no where there is none, or where data are for programs.
     pub(super) fn asks(self, question: &str) -> bool {
-        let answer = self.answer_to(&format!("{question} [y/N]"));
-        answer.is_some_and(|answer| is_yes(&answer))
+        loop {
+            let Some(answer) = self.answer_to(&format!("{question} [y/N]")) else {
+                return false;
+            };
+            if let Some(decided) = yes_or_no(&answer) {
+                return decided;
+            }
+            self.note(&format!("{:?} is neither y nor n", answer.trim()));
+        }
     }
 
     /// Says something that only who asked for more wants to hear.
@@ -385,12 +396,17 @@ fn write(text: &str) -> Result<(), CommandFailure> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mistake, called_without_a_kind, is_yes};
+    use super::{Mistake, called_without_a_kind, yes_or_no};
 
     #[test]
     fn only_a_yes_is_a_yes() {
-        assert!(["y", "Yes\n", " Y\r\n"].into_iter().all(is_yes));
-        assert!(!["", "\n", "n", "yess", "ja"].into_iter().any(is_yes));
+        for (answers, expected) in [
+            (&["y", "Yes\n", " Y\r\n"][..], Some(true)),
+            (&["", "\n", "n", "NO\n"], Some(false)),
+            (&["yess", "ja", "maybe\n"], None),
+        ] {
+            assert!(answers.iter().all(|answer| yes_or_no(answer) == expected));
+        }
     }
 
     #[test]

@@ -64,7 +64,9 @@ fn facts(report: StatusReport) -> Vec<(&'static str, String)> {
         ("running", running(&report)),
         (
             "url",
-            location.url.clone().unwrap_or_else(|| "-".to_owned()),
+            location.url.clone().unwrap_or_else(|| {
+                "none: its port was taken when it started; `mcpproxy doctor` says by whom, and what to do".to_owned()
+            }),
         ),
         ("listens on", listens),
         ("routing mode", report.routing_mode),

@@ -26,6 +26,8 @@ pub struct FileChange {
     pub before: Option<String>,
     /// What shall be there; nothing where the file is to go.
     pub after: Option<String>,
+    /// Whether the entry may be of somebody else: no copy of the file is without it.
+    pub is_found: bool,
     /// The copy that is put back, and is then of no more use.
     restored: Option<PathBuf>,
 }
@@ -122,6 +124,7 @@ pub fn connected(
         name: name.clone(),
         before: before.clone(),
         after: before.clone(),
+        is_found: ours.is_some(),
         restored: None,
     };
     let is_good = |server: &ClientServer| {
@@ -174,6 +177,11 @@ pub fn disconnected(
     };
     let copies = replace::backups(&file.path);
     let is_ours_alone = copies.is_empty() && is_what_was("");
+    let is_without_us = |copy: &PathBuf| {
+        let before = std::fs::read_to_string(copy).unwrap_or_default();
+        change::present(client, file.format, &before, &name) == Ok(None)
+    };
+    let is_found = !is_ours_alone && !copies.iter().any(is_without_us);
     let mut copies = copies.into_iter().filter_map(|copy| {
         let before = std::fs::read_to_string(&copy).ok()?;
         is_what_was(&before).then_some((copy, before))
@@ -191,6 +199,7 @@ pub fn disconnected(
         name,
         before: Some(text),
         after,
+        is_found,
         restored,
     })
 }

@@ -34,6 +34,9 @@ pub struct Carried {
 pub struct LiteralSecret {
     /// Its key: `env.TOKEN`, `headers.Authorization`, `args`, `url`.
     pub place: String,
+    /// What stands before it in its value and is no secret: `Bearer `.
+    #[serde(skip)]
+    pub scheme: &'static str,
 }
 
 /// Keys that describe a server to people, or that a client keeps for itself.
@@ -357,7 +360,7 @@ fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
             let value = value.as_str().unwrap_or_default();
             let is_secret = config::mask_value(key, value) != value;
             if !has_reference(value) && is_secret {
-                places.push(format!("{list}.{key}"));
+                places.push((format!("{list}.{key}"), scheme(value)));
             }
         }
     }
@@ -370,11 +373,11 @@ fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
     let args = args.into_iter().flatten().filter_map(Value::as_str);
     // Each is looked at: what one is depends on those before it.
     if args.filter(|arg| is_secret(arg)).count() > 0 {
-        places.push("args".to_owned());
+        places.push(("args".to_owned(), ""));
     }
     let url = entry.get("url").and_then(Value::as_str).unwrap_or_default();
     if !has_reference(url) && config::mask_text_of_strangers(url) != url {
-        places.push("url".to_owned());
+        places.push(("url".to_owned(), ""));
     }
     let oauth = entry
         .get("oauth")
@@ -383,10 +386,20 @@ fn literals(entry: &Map<String, Value>) -> Vec<LiteralSecret> {
         .and_then(Value::as_str)
         .is_some_and(|text| !has_reference(text))
     {
-        places.push("oauth.client_secret".to_owned());
+        places.push(("oauth.client_secret".to_owned(), ""));
     }
     places
         .into_iter()
-        .map(|place| LiteralSecret { place })
+        .map(|(place, scheme)| LiteralSecret { place, scheme })
         .collect()
+}
+
+/// The scheme of an `Authorization` header's value, with its blank.
+fn scheme(value: &str) -> &'static str {
+    let schemes = ["Bearer ", "Basic ", "Token "];
+    let is_it = |scheme: &&str| {
+        let begin = value.get(..scheme.len());
+        begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
+    };
+    schemes.into_iter().find(is_it).unwrap_or_default()
 }

@@ -149,13 +149,14 @@ impl Planning<'_> {
             .known
             .iter()
             .filter(|(_, known)| known.is_same_target(start));
-        let same = alike.map(|(name, known)| (name, known.differing(start)));
-        let is_meant = |(name, differing): &(&String, Vec<String>)| {
-            differing.is_empty() || name.eq_ignore_ascii_case(&server.name)
+        // One with a variable that the other has not, a path of its data for example, does something else.
+        let is_meant = |(name, known): &&(String, StartedThing)| {
+            known.differing(start).is_empty()
+                || name.eq_ignore_ascii_case(&server.name) && known.has_names_of(start)
         };
-        let (name, differing) = same
-            .filter(is_meant)
-            .min_by_key(|(_, differing)| differing.len())?;
+        let same = alike.filter(is_meant);
+        let same = same.map(|(name, known)| (name, known.differing(start)));
+        let (name, differing) = same.min_by_key(|(_, differing)| differing.len())?;
         Some(ImportOutcome::Same {
             name: name.clone(),
             differing,
@@ -319,6 +320,22 @@ mod tests {
                 "new second",
             ]
         );
+    }
+
+    #[test]
+    fn one_with_another_variable_does_something_else() {
+        let memory = |env: Value| json!({ "command": "npx", "args": ["-y", "memory"], "env": env });
+        let files = [(
+            Client::Windsurf,
+            json!({ "mcpServers": { "memory": memory(json!({ "FILE": "/a.jsonl" })) } }),
+        )];
+        let check = |env: Value, expected: &str| {
+            assert_eq!(outcomes(&files, &[("memory", memory(env))]), [expected]);
+        };
+        check(json!({}), "renamed memory-windsurf");
+        check(json!({ "OTHER": "x" }), "renamed memory-windsurf");
+        check(json!({ "FILE": "/b.jsonl" }), "same memory FILE");
+        check(json!({ "FILE": "/a.jsonl" }), "same memory");
     }
 
     #[test]

@@ -60,6 +60,11 @@ impl StartedThing {
         self.target == other.target
     }
 
+    /// Whether both have values of the same names.
+    pub(super) fn has_names_of(&self, other: &Self) -> bool {
+        self.values.keys().eq(other.values.keys())
+    }
+
     /// The names of the values that are not the same.
     pub(super) fn differing(&self, other: &Self) -> Vec<String> {
         let names = self.values.keys().chain(other.values.keys());

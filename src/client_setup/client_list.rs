@@ -1,5 +1,10 @@
 //! Which clients are here, and whether they are connected.
 
+use std::{
+    io,
+    net::{Ipv4Addr, TcpListener},
+};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -36,14 +41,24 @@ pub struct ClientRow {
 }
 
 /// Every client that can be connected. Blocks.
-pub fn client_rows(places: &ClientPlaces, us: &OurAddress) -> Vec<ClientRow> {
+/// `answers` says whether it is we who answer, or would, at our address.
+pub fn client_rows(places: &ClientPlaces, us: &OurAddress, answers: bool) -> Vec<ClientRow> {
     let clients = Client::ALL.into_iter();
     clients
-        .filter_map(|client| row(places, us, client))
+        .filter_map(|client| row(places, us, client, answers))
         .collect()
 }
 
-fn row(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<ClientRow> {
+/// Whether the port is free for a daemon that would be started.
+pub fn is_free(us: &OurAddress) -> bool {
+    let taken = us.ports.first().is_some_and(|port| {
+        let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, *port));
+        bound.is_err_and(|error| error.kind() == io::ErrorKind::AddrInUse)
+    });
+    !taken
+}
+
+fn row(places: &ClientPlaces, us: &OurAddress, client: Client, answers: bool) -> Option<ClientRow> {
     let file = places.file_to_connect(client, false)?;
     let mut row = ClientRow {
         client,
@@ -63,6 +78,12 @@ fn row(places: &ClientPlaces, us: &OurAddress, client: Client) -> Option<ClientR
                 if !row.connected {
                     row.error = Some(
                         "its entry leads to an address where this mcpproxy does not listen"
+                            .to_owned(),
+                    );
+                } else if !answers && ours.command().is_none() {
+                    row.connected = false;
+                    row.error = Some(
+                        "its entry leads to our address, where another program has the port; `mcpproxy doctor` says which"
                             .to_owned(),
                     );
                 }

@@ -10,9 +10,14 @@ use crate::{
         connected, disconnected,
     },
     error_code::{ErrorCode, Failure},
+    names,
 };
 
 /// What is asked for.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub struct ConnectRequest<'a> {
     /// Which client.
     pub client: Client,
@@ -26,6 +31,8 @@ pub struct ConnectRequest<'a> {
     pub by_process: bool,
     /// Whether only what would change is wanted.
     pub is_dry: bool,
+    /// Whether an entry stays that somebody else may have written: it leads to us, and there is no copy of the file without it.
+    pub spares_found: bool,
 }
 
 impl ConnectRequest<'_> {
@@ -38,6 +45,7 @@ impl ConnectRequest<'_> {
             endpoint: None,
             by_process: false,
             is_dry: false,
+            spares_found: false,
         }
     }
 }
@@ -73,6 +81,8 @@ pub enum ConnectOutcome {
     AlreadyConnected,
     /// It was taken out.
     Disconnected,
+    /// It stays: it was there before anybody connected the client.
+    LeftAsFound,
     /// It would be written.
     WouldConnect,
     /// It would be taken out.
@@ -115,11 +125,28 @@ pub fn endpoint_path(text: &str) -> Result<String, String> {
     let is_path = text
         .parse::<http::Uri>()
         .is_ok_and(|uri| uri.path() == text);
-    if !is_path || !text.starts_with("/mcp") {
+    if !is_path {
         return Err("an endpoint is a path such as /mcp or /mcp/all".to_owned());
     }
-    Ok(text.to_owned())
+    let of_one = ["/mcp/server/", "/mcp/p/"]
+        .iter()
+        .find_map(|folder| text.strip_prefix(folder));
+    let is_of_one = of_one.is_some_and(|name| !name.is_empty() && !name.contains('/'));
+    if is_of_one || ENDPOINTS.contains(&text) {
+        return Ok(text.to_owned());
+    }
+    let known = format!(
+        "known are {}, /mcp/server/NAME and /mcp/p/NAME",
+        ENDPOINTS.join(", ")
+    );
+    Err(match names::closest(text, ENDPOINTS.into_iter()) {
+        Some(close) => format!("there is no such endpoint; did you mean {close}? {known}"),
+        None => format!("there is no such endpoint; {known}"),
+    })
 }
+
+/// The endpoints without a name in their path.
+const ENDPOINTS: [&str; 5] = ["/mcp", "/mcp/all", "/mcp/call", "/mcp/code", "/mcp/proxy"];
 
 /// Puts us into the file of a client. Blocks.
 pub fn connect(
@@ -152,6 +179,9 @@ pub fn disconnect(
     let file = file_of(places, asked)?;
     let change = disconnected(asked.client, &file, &reaching.us)
         .map_err(|error| refused(asked.client, &file, &error))?;
+    if asked.spares_found && change.is_found {
+        return Ok(done(places, asked, change, ConnectOutcome::LeftAsFound));
+    }
     let outcomes = [
         ConnectOutcome::WouldDisconnect,
         ConnectOutcome::Disconnected,
@@ -237,4 +267,35 @@ fn not_written(error: &ReplaceError) -> Failure {
         }
     };
     left_alone(error.to_string(), step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::endpoint_path;
+
+    #[test]
+    fn an_endpoint_is_one_that_there_is() {
+        for known in [
+            "/mcp",
+            "/mcp/all",
+            "/mcp/proxy",
+            "/mcp/server/time",
+            "/mcp/p/work",
+        ] {
+            assert_eq!(endpoint_path(known).as_deref(), Ok(known));
+        }
+        for unknown in [
+            "/mcp/al",
+            "/mcp/server/",
+            "/mcp/p/a/b",
+            "/mcpx",
+            "/",
+            "x",
+            "/mcp?x",
+        ] {
+            endpoint_path(unknown).expect_err(unknown);
+        }
+        let why = endpoint_path("/mcp/al").expect_err("there is none");
+        assert!(why.contains("did you mean /mcp/all?"), "{why}");
+    }
 }

@@ -76,8 +76,8 @@ pub fn our_address(files: &Management<OverFiles>, location: Option<&DaemonLocati
     let port = |address: &String| address.rsplit_once(':')?.1.parse::<u16>().ok();
     let listened = listened.unwrap_or_default().iter();
     let mut ports: Vec<u16> = listened.filter_map(port).collect();
-    let configured = files.settings_without_secrets().unwrap_or_default().listen;
-    ports.push(configured.port());
+    let configured = files.supposed_settings().map(|found| found.settings.listen);
+    ports.push(configured.unwrap_or_default().port());
     OurAddress { ports }
 }
 

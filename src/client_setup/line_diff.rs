@@ -52,14 +52,33 @@ fn masked(line: &str, texts: &mut TextsOfList) -> String {
         kept.push_str(if is_secret { MASK } else { line });
         return config::mask_text_of_strangers(&kept).into_owned();
     };
+    let mut shown = String::new();
     for (i, piece) in line.split(quote).enumerate() {
         if i > 0 {
             kept.push(quote);
         }
         let is_secret = i % 2 == 1 && texts.is_secret(piece);
-        kept.push_str(if is_secret { MASK } else { piece });
+        if i % 2 == 1 && is_reference(piece) {
+            // It has no secret, and is what a reader looks for.
+            shown.push_str(&config::mask_text_of_strangers(&kept));
+            shown.push_str(piece);
+            kept.clear();
+        } else {
+            kept.push_str(if is_secret { MASK } else { piece });
+        }
     }
-    config::mask_text_of_strangers(&kept).into_owned()
+    shown.push_str(&config::mask_text_of_strangers(&kept));
+    shown
+}
+
+/// Whether it is one reference to a variable, with a scheme before it or without.
+fn is_reference(piece: &str) -> bool {
+    let reference = piece.strip_prefix("Bearer ").unwrap_or(piece);
+    let name = reference
+        .strip_prefix("${")
+        .and_then(|rest| rest.strip_suffix('}'));
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | ':');
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(is_of_name))
 }
 
 #[cfg(test)]
@@ -80,6 +99,18 @@ mod tests {
         assert!(lines("a\n", "a\n").is_empty());
         assert_eq!(lines("", "a\n"), ["+a"]);
         assert_eq!(lines("a\na\n", "a\na\na\n"), [" a", " a", "+a"]);
+    }
+
+    #[test]
+    fn a_reference_is_shown_whole() {
+        for line in [
+            "\"Authorization\": \"Bearer ${env:MCPPROXY_TOKEN}\",",
+            "\"TOKEN\": \"${GITHUB_TOKEN}\"",
+        ] {
+            assert_eq!(lines("", line), [format!("+{line}")]);
+        }
+        let with_default = "\"TOKEN\": \"${A:-s3cr3t-value}\"";
+        assert!(!lines("", with_default).concat().contains("s3cr3t"));
     }
 
     #[test]

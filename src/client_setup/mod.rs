@@ -10,7 +10,7 @@ mod picking;
 mod reaching;
 
 pub use self::{
-    client_list::{ClientList, ClientRow, client_rows},
+    client_list::{ClientList, ClientRow, client_rows, is_free},
     connecting::{
         ConnectOutcome, ConnectRequest, Connected, client_of_word, connect, disconnect,
         endpoint_path, entry_name,

@@ -35,7 +35,8 @@ impl Reaching {
         location: Option<&DaemonLocation>,
         us: OurAddress,
     ) -> Result<Self, Failure> {
-        let settings = files.settings_without_secrets().unwrap_or_default();
+        // Whether clients have to show a token must be known before an entry is written.
+        let settings = files.supposed_settings()?.settings;
         let address = match location {
             Some(location) => {
                 let url = location.url.as_deref();

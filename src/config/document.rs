@@ -3,7 +3,7 @@
 use jsonc_parser::{CollectOptions, ParseOptions, ast, common::Ranged, parse_to_ast};
 use serde_json::{Map, Value};
 
-use super::ConfigError;
+use super::{ConfigError, unknown_keys};
 
 /// The key under which the servers stand.
 pub(super) const SERVERS: &str = "mcpServers";
@@ -93,7 +93,41 @@ pub(super) fn read(text: &str) -> Result<Document, ConfigError> {
             document.put(key, value);
         }
     }
-    Ok(document)
+    match misspelt_servers(&root, &document.settings) {
+        Some(key) => Err(ConfigError::BadValue {
+            place: None,
+            key: key.to_owned(),
+            problem: format!(
+                "is unknown, and there is no `{SERVERS}`: did you mean that? The servers under it would not be there"
+            ),
+        }),
+        None => Ok(document),
+    }
+}
+
+/// The key under which servers stand that was probably meant for ours, where ours is not there. Taking such a file at its word would end
+/// every server that runs, and whoever adds one would get a second map.
+fn misspelt_servers<'k>(
+    root: &ast::Object<'_>,
+    settings: &'k Map<String, Value>,
+) -> Option<&'k str> {
+    if root
+        .properties
+        .iter()
+        .any(|property| property.name.as_str() == SERVERS)
+    {
+        return None;
+    }
+    let is_entry = |entry: &Value| entry.is_object();
+    let mut found = settings.iter().filter(|(key, value)| {
+        let has_entries = match value {
+            Value::Object(map) => !map.is_empty() && map.values().all(is_entry),
+            Value::Array(list) => !list.is_empty() && list.iter().all(is_entry),
+            _ => false,
+        };
+        has_entries && unknown_keys::meant(key, &[SERVERS]).is_some()
+    });
+    found.next().map(|(key, _)| key.as_str())
 }
 
 impl Document {
@@ -245,6 +279,26 @@ mod tests {
             "{\"mcpServers\": 3}",
             "`mcpServers` must be a map {\"name\": {…}} or an array [{\"name\": …}]",
         );
+    }
+
+    #[test]
+    fn servers_under_a_misspelt_key_are_a_fault_unless_ours_is_there() {
+        for key in ["mcpServer", "mcpservers", "mcp_servers", "servers"] {
+            check(
+                &format!("{{\"{key}\": {{\"a\": {{\"command\": \"x\"}}}}}}"),
+                &format!(
+                    "`{key}` is unknown, and there is no `mcpServers`: did you mean that? The servers under it would not be there"
+                ),
+            );
+        }
+        for fine in [
+            r#"{"mcpServer": {"a": {}}, "mcpServers": {}}"#,
+            r#"{"mcpServer": {}}"#,
+            r#"{"servers": 3}"#,
+            r#"{"profiles": {"a": {}}, "environment": {"set": {}}}"#,
+        ] {
+            assert!(read(fine).is_ok(), "{fine}");
+        }
     }
 
     #[test]

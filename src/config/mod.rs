@@ -54,6 +54,7 @@ mod splice;
 mod strangers_lists;
 mod strangers_text;
 mod strict;
+mod supposed;
 mod surroundings;
 mod tool_filter;
 mod tree;
@@ -110,6 +111,7 @@ pub use strangers_text::{
     mask_text_for_records, mask_text_of_strangers, mask_value, mask_value_for_records,
     names_a_secret,
 };
+pub use supposed::{Supposed, load_supposing};
 pub use surroundings::Surroundings;
 pub use tool_filter::{BadGlob, Globs, ToolAcl, ToolClass, ToolFilter};
 pub use unrepeated::{read_unrepeated, read_unrepeated_object};

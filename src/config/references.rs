@@ -41,7 +41,7 @@ pub(super) struct Text {
 /// Why a string could not be resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadReference {
-    // [`lacks_variable`] knows it by its end.
+    // [`missing_variables`] reads the names out of it.
     #[error("refers to the environment variable {0}, which is not set")]
     Missing(String),
     #[error("refers to the keyring entry {name:?}, which {reason}")]
@@ -56,7 +56,16 @@ pub(super) enum BadReference {
 
 /// Whether an entry cannot be used, for this reason, because a variable is missing where it was read.
 pub fn lacks_variable(reason: &str) -> bool {
-    reason.contains("which is not set")
+    missing_variables(reason).next().is_some()
+}
+
+/// The variables that are missing, for this reason, where the configuration was read.
+pub(super) fn missing_variables(reason: &str) -> impl Iterator<Item = &str> {
+    let parts = reason.split("refers to the environment variable ").skip(1);
+    parts.filter_map(|part| {
+        let (name, _) = part.split_once(", which is not set")?;
+        is_variable_name(name).then_some(name)
+    })
 }
 
 /// Takes a string as it stands, references included.

@@ -24,8 +24,12 @@ pub(super) fn check(report: &ConfigReport, status: Option<&StatusReport>) -> Vec
     let mut findings = Vec::new();
     let fail = |what: &str, fix: &str| DoctorFinding::fail(CONFIGURATION, what, fix);
     if let Some(error) = &report.error {
-        let fix = "correct the file; a running daemon keeps the last good one in force";
-        findings.push(fail(error, fix));
+        let fix = if report.missing_variables.is_empty() {
+            "correct the file; a running daemon keeps the last good one in force".to_owned()
+        } else {
+            report.missing_step()
+        };
+        findings.push(fail(error, &fix));
     }
     for fault in &report.faults {
         findings.push(fail(

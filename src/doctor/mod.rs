@@ -18,15 +18,23 @@ mod search_path;
 mod secrets;
 mod trial;
 
-use std::{env, fs::File, time::Duration};
+use std::{
+    env,
+    fs::{self, File},
+    sync::Arc,
+    time::Duration,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::finding::{DoctorFinding, DoctorSeverity};
+pub use self::{
+    finding::{DoctorFinding, DoctorSeverity},
+    port::who_has,
+};
 use crate::{
     client_files::{ClientPlaces, OurAddress},
-    config::Settings,
+    config::{self, Settings},
     management::{ConfigReport, Management, OverFiles, ServerRow, StatusReport},
     process::{BaseEnvironment, LoginPath},
 };
@@ -102,7 +110,12 @@ pub async fn examine(
     };
     let runs = status.is_some();
     let data_dir = status.map_or(files.data_dir(), |status| &status.location.data_dir);
-    let settings = files.settings().ok();
+    let supposed = || Some(Arc::new(files.supposed_settings().ok()?.settings));
+    // What only the daemon knows the values of is in force there; without it nothing is started with values that are none.
+    let settings = files
+        .settings()
+        .ok()
+        .or_else(|| supposed().filter(|_| runs));
     let known = settings.as_deref().cloned().unwrap_or_default();
 
     findings.splice(0..0, program::check(status));
@@ -146,7 +159,7 @@ pub async fn examine(
     findings.extend(repeated::once(config, programs, servers, runs));
     let tools = status.map_or_else(|| files.lists(&known).tool_count(), |status| status.tools);
     findings.push(index(tools, &known));
-    findings.extend(named_by_clients(&known, status));
+    findings.extend(named_by_clients(files, &known, status));
     DoctorReport {
         ok: findings
             .iter()
@@ -170,7 +183,11 @@ fn index(tools: usize, settings: &Settings) -> DoctorFinding {
     DoctorFinding::ok("index", what)
 }
 
-fn named_by_clients(settings: &Settings, status: Option<&StatusReport>) -> Vec<DoctorFinding> {
+fn named_by_clients(
+    files: &Management<OverFiles>,
+    settings: &Settings,
+    status: Option<&StatusReport>,
+) -> Vec<DoctorFinding> {
     let Some(places) = ClientPlaces::of_process() else {
         return Vec::new();
     };
@@ -183,5 +200,13 @@ fn named_by_clients(settings: &Settings, status: Option<&StatusReport>) -> Vec<D
         ports.push(settings.listen.port());
     }
     let us = OurAddress { ports };
-    clients::check(&places, &clients::ServedHere { us, settings })
+    // What is wrong with the file is a finding of its own.
+    let text = fs::read_to_string(files.config_file()).unwrap_or_default();
+    let entries = config::written_entries(&text).unwrap_or_default();
+    let served = clients::ServedHere {
+        us,
+        settings,
+        entries: &entries,
+    };
+    clients::check(&places, &served)
 }

@@ -31,16 +31,20 @@ pub(super) async fn check(listen: Listen, status: Option<&StatusReport>) -> Doct
             let place = status.location.listen.join(", ");
             DoctorFinding::ok(PORT, "the daemon listens").at(place)
         }
-        Some(_) => {
-            let fix =
-                "end what has the port, or set `listen`, then `mcpproxy stop` and start it again";
-            let who = match listen.addresses().first() {
-                Some(address) => taken_by(*address).await,
-                None => String::new(),
+        Some(status) => {
+            let fix = "end what has the port, or set another `listen` in the configuration; then `mcpproxy stop`, and `mcpproxy setup` or `mcpproxy serve`";
+            let who = who_has(listen).await;
+            let what = format!(
+                "no client can connect over HTTP: {who}, so the daemon serves its local socket only"
+            );
+            // One that was started for clients that come through a bridge serves those.
+            let is_for_bridges = status.location.ends_after_idle_seconds.is_some();
+            let finding = if is_for_bridges {
+                DoctorFinding::warn(PORT, what, fix)
+            } else {
+                DoctorFinding::fail(PORT, what, fix)
             };
-            let what =
-                format!("the daemon serves its local socket only, no clients over HTTP{who}");
-            DoctorFinding::warn(PORT, what, fix).at(listen)
+            finding.at(listen)
         }
         None => free(listen).await,
     }
@@ -65,6 +69,17 @@ async fn free(listen: Listen) -> DoctorFinding {
             "set another `listen` in the configuration",
         )
         .at(address),
+    }
+}
+
+/// Who keeps a daemon that runs from listening, as far as it can be told.
+pub async fn who_has(listen: Listen) -> String {
+    let Some(address) = listen.addresses().first().copied() else {
+        return "no address is configured".to_owned();
+    };
+    match TcpListener::bind(address) {
+        Ok(_) => "the port was taken when it started, and is free now".to_owned(),
+        Err(_) => format!("the port is taken{}", taken_by(address).await),
     }
 }
 
@@ -125,6 +140,17 @@ mod tests {
         drop(taken);
         let found = check(listen(port), None).await;
         assert_eq!(found.severity, DoctorSeverity::Ok, "{found:?}");
+    }
+
+    #[tokio::test]
+    async fn who_keeps_a_daemon_from_its_port_is_named() {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = taken.local_addr().expect("an address").port();
+        let who = super::who_has(listen(port)).await;
+        assert!(who.starts_with("the port is taken"), "{who}");
+        drop(taken);
+        let who = super::who_has(listen(port)).await;
+        assert!(who.ends_with("is free now"), "{who}");
     }
 
     #[tokio::test]

@@ -283,7 +283,7 @@ pub enum LinkError {
     #[error("the server finds that headers and body of the request do not match: {0}")]
     HeaderMismatch(String),
     /// The upstream refused over HTTP, without a JSON-RPC error.
-    #[error("the server answered HTTP {status}: {text}")]
+    #[error("the server answered HTTP {status}{}", said(text))]
     Status {
         /// The HTTP status.
         status: u16,
@@ -292,6 +292,15 @@ pub enum LinkError {
         /// How long it asks to wait before the next request.
         retry_after: Option<Duration>,
     },
+}
+
+/// What stands behind the colon, where a server said anything.
+fn said(text: &str) -> String {
+    let text = text.trim();
+    if text.is_empty() {
+        return String::new();
+    }
+    format!(": {text}")
 }
 
 impl LinkError {

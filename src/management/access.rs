@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// Who wants what.
-#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AccessQuestion {
     /// Who.

@@ -14,7 +14,7 @@ use crate::{
     authorization::Logins,
     catalog::{self, ApprovalRequest, ServerCatalog, Snapshot, last_known},
     config::{
-        self, BrokenEntry, Change, EditError, KeyringLookup, LoadError, Places, Settings,
+        self, BrokenEntry, Change, EditError, KeyringLookup, LoadError, Places, Settings, Supposed,
         Variables, WriteError,
     },
     error_code::{ErrorCode, Failure},
@@ -52,6 +52,9 @@ pub struct ConfigReport {
     pub servers: usize,
     /// Why the file as a whole cannot be used.
     pub error: Option<String>,
+    /// The variables that are missing here and are all that keeps the file as a whole from being used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing_variables: Vec<String>,
     /// Why a daemon would not start with it, or not with what is meant.
     #[serde(default)]
     pub faults: Vec<String>,
@@ -62,6 +65,14 @@ pub struct ConfigReport {
 }
 
 impl ConfigReport {
+    /// What to do about variables that are missing.
+    pub fn missing_step(&self) -> String {
+        format!(
+            "the file itself is right: set {} where the daemon runs, and for this command until one runs",
+            self.missing_variables.join(", ")
+        )
+    }
+
     /// What is left of it where a daemon runs on this file that has these servers: one that only lacks a variable here works there.
     pub fn beside_daemon(&mut self, rows: &[ServerRow]) {
         let is_sound = |name: &str| {
@@ -79,6 +90,14 @@ impl ConfigReport {
                 broken.name, broken.reason
             )
         }));
+        if !self.missing_variables.is_empty() {
+            self.error = None;
+            let missing = std::mem::take(&mut self.missing_variables);
+            self.warnings.push(format!(
+                "the file refers to {}, which this command has not; the daemon that runs has it and uses the file",
+                missing.join(", ")
+            ));
+        }
         self.ok = self.error.is_none() && self.faults.is_empty() && self.broken.is_empty();
     }
 }
@@ -157,28 +176,40 @@ impl Management<OverFiles> {
         config::load(file, &files.variables, &config::no_values()).map_err(|error| unusable(&error))
     }
 
+    /// The settings for whoever needs neither secrets nor values of tokens: variables that are missing here, and that the file cannot be
+    /// used without, are supposed to be set.
+    pub fn supposed_settings(&self) -> Result<Supposed, Failure> {
+        let files = &self.0;
+        let file = &files.places.config_file;
+        let supposed = config::load_supposing(file, &files.variables, &config::no_values());
+        supposed.map_err(|error| unusable(&error))
+    }
+
     /// What a daemon would refuse of the file, and what it would ignore. `exposure` is what `serve` will be told.
     pub fn check(&self, exposure: Exposure) -> ConfigReport {
-        let config_file = self.config_file().display().to_string();
-        match self.settings() {
-            Ok(settings) => ConfigReport {
-                config_file,
-                ok: settings.broken.is_empty() && self.faults(&settings, exposure).is_empty(),
-                servers: settings.servers.len(),
-                error: None,
-                faults: self.faults(&settings, exposure),
-                broken: settings.broken.clone(),
-                warnings: settings.warnings.clone(),
-            },
-            Err(failure) => ConfigReport {
-                config_file,
-                ok: false,
-                servers: 0,
-                error: Some(failure.error),
-                faults: Vec::new(),
-                broken: Vec::new(),
-                warnings: Vec::new(),
-            },
+        let read = self.settings();
+        let supposed = match &read {
+            Ok(_) => None,
+            Err(_) => self.0.supposed().ok(),
+        };
+        let (missing, supposed) = supposed.map_or_else(Default::default, |supposed| {
+            (supposed.missing, Some(Arc::new(supposed.settings)))
+        });
+        let error = read.as_ref().err().map(|failure| failure.error.clone());
+        let settings = read.ok().or(supposed).unwrap_or_default();
+        let faults = match (&error, missing.is_empty()) {
+            (Some(_), true) => Vec::new(),
+            _ => self.faults(&settings, exposure),
+        };
+        ConfigReport {
+            config_file: self.config_file().display().to_string(),
+            ok: error.is_none() && settings.broken.is_empty() && faults.is_empty(),
+            servers: settings.servers.len(),
+            error,
+            missing_variables: missing.into_iter().collect(),
+            faults,
+            broken: settings.broken.clone(),
+            warnings: settings.warnings.clone(),
         }
     }
 
@@ -216,6 +247,11 @@ impl Management<OverFiles> {
 }
 
 impl OverFiles {
+    /// The settings with their secrets, and with variables supposed without which there would be none.
+    fn supposed(&self) -> Result<Supposed, LoadError> {
+        config::load_supposing(&self.places.config_file, &self.variables, &self.keyring)
+    }
+
     /// The lock file that counts. One that cannot be used accepts nothing: a daemon would not start with it.
     fn lock(&self, settings: &Settings) -> Option<Arc<Lock>> {
         let file = match &self.served_lock {
@@ -229,8 +265,13 @@ impl OverFiles {
 }
 
 fn unusable(error: &LoadError) -> Failure {
-    let hint = "`mcpproxy config check` shows the mistake.";
-    Failure::new(ErrorCode::ConfigUnusable, error.to_string(), hint)
+    let error = error.to_string();
+    let hint = if config::lacks_variable(&error) {
+        "Set the variable for this command, too, as it is for the daemon; `mcpproxy config check` shows whether anything else is wrong."
+    } else {
+        "`mcpproxy config check` shows the mistake."
+    };
+    Failure::new(ErrorCode::ConfigUnusable, error, hint)
 }
 
 impl Backing for OverFiles {

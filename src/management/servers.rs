@@ -11,7 +11,7 @@ use super::{
     operator_hints::{closest_server, correct_entry},
     server_logs::last_lines,
     server_state::{ServerState, asleep, first_start, latest, runs, state},
-    writing::bad_name,
+    writing::{bad_name, command_line},
 };
 use crate::{
     catalog::Snapshot,
@@ -361,6 +361,9 @@ impl<B: Backing> Management<B> {
             let error = format!("the server {name:?} cannot be added like this: {fault}");
             let hint = "Correct it; nothing was written.";
             return Err(Failure::new(ErrorCode::InvalidArguments, error, hint).of_server(name));
+        }
+        if let Some(failure) = command_line(&entry) {
+            return Err(failure.of_server(name));
         }
         self.write(vec![Change::AddServer {
             name: parsed,

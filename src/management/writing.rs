@@ -1,10 +1,13 @@
 //! Writing changes to the configuration, for every verb that does, and why one was not written.
 
+use serde_json::{Map, Value};
+
 use super::{Backing, Management};
 use crate::{
     config::{Change, EditError, WriteError},
     error_code::{ErrorCode, Failure},
     names::BadServerName,
+    process,
 };
 
 impl<B: Backing> Management<B> {
@@ -26,6 +29,17 @@ impl<B: Backing> Management<B> {
     }
 }
 
+/// Why an entry is not added whose command is a whole command line, which is what instructions of servers print.
+pub(super) fn command_line(entry: &Map<String, Value>) -> Option<Failure> {
+    let command = entry.get("command")?.as_str()?;
+    if !process::is_command_line(command) {
+        return None;
+    }
+    let error = format!("there is no program {command:?}: no shell takes it apart");
+    let hint = "Write the program alone as `command`, and each of the other words as one of `args`; nothing was written.";
+    Some(Failure::new(ErrorCode::InvalidArguments, error, hint))
+}
+
 /// Why a name cannot be a server's.
 pub(super) fn bad_name(name: &str, error: &BadServerName) -> Failure {
     let hint = "Choose another name.";
@@ -39,7 +53,7 @@ pub(super) fn not_written(error: &WriteError) -> Failure {
         WriteError::Edit(EditError::Refused(failure)) => Failure::clone(failure),
         WriteError::Edit(EditError::ServerExists(name)) => {
             let hint = format!(
-                "Choose another name, or remove it first with `mcpproxy upstream remove {name}`."
+                "Choose another name, or change it: `mcpproxy upstream patch {name} KEY=VALUE`; `mcpproxy upstream remove {name}` takes it out."
             );
             failure(ErrorCode::ServerExists, &hint).of_server(name)
         }

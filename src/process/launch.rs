@@ -126,6 +126,11 @@ pub enum SpawnError {
     },
 }
 
+/// Whether a command is what a shell would take apart: several words, and no program of that name. We take nothing apart.
+pub fn is_command_line(command: &str) -> bool {
+    command.trim().contains(char::is_whitespace) && !Path::new(command).exists()
+}
+
 impl SpawnError {
     /// What a client may read: no path, no environment.
     pub fn outside(&self) -> &'static str {
@@ -141,7 +146,7 @@ impl SpawnError {
     /// What the operator can do about it.
     pub fn next_step(&self) -> &'static str {
         match self {
-            Self::NotFound { command, .. } if command.contains(char::is_whitespace) => {
+            Self::NotFound { command, .. } if is_command_line(command) => {
                 "write the program alone as \"command\" and the rest as \"args\""
             }
             Self::NotFound { .. } => {
@@ -149,6 +154,9 @@ impl SpawnError {
             }
             Self::NoContainerRuntime { .. } => {
                 "install docker or podman, or set \"enabled\" under \"isolation\" of its entry to false, which runs it without a container"
+            }
+            Self::NoProgram { file, .. } if is_command_line(&file.to_string_lossy()) => {
+                "correct the path in \"command\"; if that is a whole command line, write the program alone as \"command\" and the rest as \"args\""
             }
             Self::NoProgram { .. } => "correct the path in \"command\"",
             Self::NotExecutable { .. } => {

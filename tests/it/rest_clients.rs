@@ -214,3 +214,24 @@ async fn the_daemon_says_what_is_wrong_with_itself_and_what_program_it_is() {
             .is_some_and(|all| all.len() > 3)
     );
 }
+
+#[tokio::test]
+async fn a_whole_command_line_is_no_command() {
+    let daemon = daemon(&[]).await;
+    for command in [
+        "npx -y @modelcontextprotocol/server-memory",
+        "uvx mcp-server-time",
+    ] {
+        let body = json!({ "name": "added", "command": command });
+        let (status, refused) = ask(&daemon, "POST", "/api/v1/servers", &body).await;
+        assert_eq!(status, 400, "{refused}");
+        let said = |key: &str| refused[key].as_str().unwrap_or_default().to_owned();
+        assert!(
+            said("error").contains("no shell takes it apart"),
+            "{refused}"
+        );
+        assert!(said("hint").contains("`args`"), "{refused}");
+    }
+    let (_, list) = ask(&daemon, "GET", "/api/v1/servers", &Value::Null).await;
+    assert_eq!(list["servers"].as_array().map(Vec::len), Some(1), "{list}");
+}

@@ -39,7 +39,18 @@ pub(in crate::cli) fn say_done(
                 "{client} is connected already, as {name:?} in {file}"
             ));
         }
-        ConnectOutcome::Disconnected => out.note(&format!("{name:?} was taken out of {file}")),
+        ConnectOutcome::Disconnected => {
+            let copy = done.backup.as_deref();
+            let copy = copy.map(|copy| format!("; what was there before is {}", short(copy)));
+            out.note(&format!(
+                "{name:?} was taken out of {file}{}",
+                copy.unwrap_or_default()
+            ));
+        }
+        ConnectOutcome::LeftAsFound => out.note(&format!(
+            "{name:?} stays in {file}: it was there before, or somebody wrote it; `mcpproxy connect {} --undo` takes it out",
+            done.client.id()
+        )),
         ConnectOutcome::WouldConnect | ConnectOutcome::WouldDisconnect => {
             out.note(&format!("this would change in {file}; nothing was written"));
             output::foreign_text(&done.diff.join("\n"))?;

@@ -17,7 +17,7 @@ use crate::{
     client_files::Client,
     client_setup::{
         ClientList, ConnectRequest, Connected, Reaching, client_of_word, client_rows, connect,
-        disconnect, endpoint_path, entry_name, home_places, our_address,
+        disconnect, endpoint_path, entry_name, home_places, is_free, our_address,
     },
 };
 
@@ -76,10 +76,14 @@ impl ConnectCommand {
         let location = import::location_of(daemon.as_ref());
         let places = home_places()?;
         let us = our_address(&files, location.as_ref());
+        let answers = match &location {
+            Some(location) => location.url.is_some(),
+            None => is_free(&us),
+        };
         if self.clients.is_empty() && !self.all {
             let list = ClientList {
                 home: places.home().display().to_string(),
-                clients: client_rows(&places, &us),
+                clients: client_rows(&places, &us, answers),
             };
             return list::print(&list, daemon.is_some(), out);
         }
@@ -108,6 +112,7 @@ impl ConnectCommand {
                 endpoint: self.endpoint.as_deref(),
                 by_process: self.stdio,
                 is_dry: self.dry_run,
+                spares_found: self.all,
             };
             let outcome = if self.undo {
                 disconnect(&places, &reaching, &asked)
@@ -119,6 +124,9 @@ impl ConnectCommand {
                 say_done(outcome, &places, out)?;
             }
             done.push((client, outcome));
+        }
+        if !answers && !self.undo {
+            out.warning("another program has the port of our address, so nobody reaches mcpproxy there; next step: `mcpproxy doctor` says which");
         }
         self.conclude(done, &reaching, out)
     }

@@ -1,6 +1,9 @@
 //! Which files are looked at.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use super::super::{failure::CommandFailure, output::Output};
 use crate::{
@@ -76,7 +79,19 @@ fn named(
             }
         }
     }
+    // In the home folder the files of the project are those of the person.
+    let mut known = BTreeSet::new();
+    files.retain(|file: &ClientFile| known.insert(file.path.clone()));
     Ok(files)
+}
+
+/// That every word is a client or a file, before anything is done.
+pub(in crate::cli) fn check_words(
+    files: &Management<OverFiles>,
+    words: &[String],
+) -> Result<(), CommandFailure> {
+    let own = real_path(files.config_file());
+    named(&home_places()?, words, &own).map(|_| ())
 }
 
 fn of_client(places: &ClientPlaces, client: Client) -> Result<Vec<ClientFile>, CommandFailure> {

@@ -10,7 +10,7 @@ use clap::Args;
 
 pub(super) use self::{
     apply::add,
-    gathered::{gather, location_of, say_faults},
+    gathered::{check_words, gather, location_of, say_faults},
     notes::say as say_notes,
     pick::asked,
     preview::show_table,

@@ -33,7 +33,12 @@ fn say_of(name: &str, client: &str, carried: &Carried, out: Output) {
             continue;
         }
         out.note(&format!(
-            "{name} has a secret in `{place}`, which was taken over as it is; next step: `mcpproxy secret set {name}-{key}`, then `mcpproxy upstream patch {name} '{place}=${{keyring:{name}-{key}}}'`"
+            "{name} has a secret in `{place}`, which was taken over as it is; next step: `mcpproxy secret set {name}-{key}`, then `mcpproxy upstream patch {name} '{place}={}${{keyring:{name}-{key}}}'`{}",
+            secret.scheme,
+            match secret.scheme.trim() {
+                "" => String::new(),
+                scheme => format!(" (the secret is what stands behind {scheme:?})"),
+            }
         ));
     }
     if !carried.left_behind.is_empty() {

@@ -20,6 +20,7 @@ use crate::{
         location::Location,
         output::{self, Output},
     },
+    config,
     daemon_client::DaemonClient,
     management::{Management, OverFiles, StatusReport},
     storage,
@@ -79,12 +80,24 @@ impl InstallService {
         files: &Management<OverFiles>,
     ) -> Result<(ServiceFile, ServiceDefinition), CommandFailure> {
         let file = ServiceFile::of(&self.manager)?;
-        let settings = files.settings().map_err(|failure| {
+        let definition = ServiceDefinition::new(files, &self.options)?;
+        let read_file = read_file(file.kind, &definition);
+        // What a service reads and this shell has not counts.
+        let there = environment::with_file(read_file);
+        let there = Management::over_files(files.places().clone(), there);
+        let settings = there.settings().map_err(|failure| {
+            let step = if config::lacks_variable(&failure.error) {
+                let place = place_of_variables(file.kind, read_file);
+                format!(
+                    "a service has none of this shell's variables: {place}; then run this again"
+                )
+            } else {
+                "correct the file: `mcpproxy config check` shows the mistake".to_owned()
+            };
             CommandFailure::failed(format!("the daemon would not start: {}", failure.error))
-                .next("correct the file: `mcpproxy config check` shows the mistake")
+                .next(step)
         })?;
         self.options.check(&settings)?;
-        let definition = ServiceDefinition::new(files, &self.options)?;
         Ok((file, definition))
     }
 
@@ -275,33 +288,53 @@ pub(super) fn logs(kind: ServiceKind, definition: &ServiceDefinition) -> String 
     }
 }
 
+/// The file with variables that the manager reads, where it reads one.
+fn read_file(kind: ServiceKind, definition: &ServiceDefinition) -> &Path {
+    match kind {
+        ServiceKind::Systemd => Path::new(&definition.environment_file),
+        ServiceKind::Launchd => Path::new(""),
+    }
+}
+
+/// Where variables for a service belong.
+fn place_of_variables(kind: ServiceKind, read_file: &Path) -> String {
+    match kind {
+        ServiceKind::Systemd => format!(
+            "put NAME=VALUE lines into {}, readable by you alone (chmod 600)",
+            read_file.display()
+        ),
+        ServiceKind::Launchd => {
+            "set them with `launchctl setenv NAME VALUE`, or store them with `mcpproxy secret set NAME` and refer to them as ${keyring:NAME}".to_owned()
+        }
+    }
+}
+
 /// What the person may have to do.
 async fn hints(
     kind: ServiceKind,
     definition: &ServiceDefinition,
     config_file: &Path,
 ) -> Vec<String> {
-    let environment_file = Path::new(&definition.environment_file);
-    let (manager, read_file) = match kind {
-        ServiceKind::Systemd => (Step::reach(kind).run().await.stdout, environment_file),
-        ServiceKind::Launchd => (String::new(), Path::new("")),
+    let read_file = read_file(kind, definition);
+    let manager = match kind {
+        ServiceKind::Systemd => Step::reach(kind).run().await.stdout,
+        ServiceKind::Launchd => String::new(),
     };
     let given = environment::given(&manager, read_file);
-    let lacking = environment::servers_that_lack_variables(config_file, &given);
+    let lacking = environment::lacking(config_file, &given);
+    let place = place_of_variables(kind, read_file);
     let mut hints = Vec::new();
-    if !lacking.is_empty() {
-        let place = match kind {
-            ServiceKind::Systemd => format!(
-                "put NAME=VALUE lines into {}, readable by you alone (chmod 600)",
-                environment_file.display()
-            ),
-            ServiceKind::Launchd => {
-                "set them with `launchctl setenv NAME VALUE`, or store them with `mcpproxy secret set NAME` and refer to them as ${keyring:NAME}".to_owned()
-            }
-        };
+    if !lacking.whole.is_empty() {
+        let names: Vec<String> = lacking.whole.into_iter().collect();
+        hints.push(format!(
+            "a service does not see this shell's variables, and without these the daemon refuses the configuration and does not start: {}; {place}; then run `mcpproxy service install` again",
+            names.join(", ")
+        ));
+    }
+    if !lacking.servers.is_empty() {
         hints.push(format!(
             "a service does not see this shell's variables, and lacks some that the configuration refers to for {}: {place}",
-            lacking.join(", ")
+            lacking.servers.join(", ")
         ));
     }
     if kind == ServiceKind::Systemd && places::lingers() == Some(false) {

@@ -39,7 +39,7 @@ pub(super) fn connect(
     let places = home_places()?;
     let location = import::location_of(Some(daemon));
     let us = our_address(files, location.as_ref());
-    let rows = client_rows(&places, &us);
+    let rows = client_rows(&places, &us, true);
     let found = rows.iter().filter(|row| row.found).map(|row| row.client);
     let wanted: Vec<Client> = match choice {
         Choice::Nothing => Vec::new(),

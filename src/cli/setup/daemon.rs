@@ -8,6 +8,7 @@ use super::{
 use crate::{
     bridge::BridgeHost,
     daemon_client::DaemonClient,
+    doctor,
     management::{Management, OverFiles, StatusReport},
 };
 
@@ -39,7 +40,7 @@ pub(super) async fn started(
     out: Output,
 ) -> Result<DaemonClient, CommandFailure> {
     if let Some(daemon) = connection::open_if_running(files, out).await? {
-        return Ok(told(daemon, "running", report, out));
+        return told(files, daemon, "running", report, out).await;
     }
     let is_service = match how {
         How::Service => true,
@@ -52,7 +53,7 @@ pub(super) async fn started(
         report.next_steps.extend(installed.next_steps);
         if installed.is_started {
             let daemon = connection::open_soon(files, out).await?;
-            return Ok(told(daemon, "service", report, out));
+            return told(files, daemon, "service", report, out).await;
         }
         out.note("the service manager did not start it from here, so it is started in the background for now");
     }
@@ -68,36 +69,47 @@ pub(super) async fn started(
             .next_steps
             .push("`mcpproxy service install` starts the daemon at every login".to_owned());
     }
-    Ok(told(daemon, "background", report, out))
+    told(files, daemon, "background", report, out).await
 }
 
-fn told(
+async fn told(
+    files: &Management<OverFiles>,
     daemon: DaemonClient,
     how: &'static str,
     report: &mut SetupReport,
     out: Output,
-) -> DaemonClient {
+) -> Result<DaemonClient, CommandFailure> {
     let status: Option<StatusReport> = serde_json::from_slice(daemon.status()).ok();
     let url = status
         .as_ref()
         .and_then(|status| status.location.url.clone());
-    let place = url.as_deref().unwrap_or("its local socket only, no HTTP");
+    let Some(url) = url else {
+        return Err(without_http(files).await);
+    };
     let did = match how {
         "running" => "runs already",
         "service" => "runs as a service, at every login",
         _ => "runs in the background",
     };
-    step(3, &format!("daemon {did}: {place}"), out);
-    if url.is_none() {
-        let what =
-            "the daemon serves no HTTP, because its port is taken; `mcpproxy doctor` says by whom"
-                .to_owned();
-        report.next_steps.push(what);
-    }
+    step(3, &format!("daemon {did}: {url}"), out);
     report.daemon = Some(super::report::DaemonRow {
         how,
-        url,
+        url: Some(url),
         pid: status.map(|status| status.pid),
     });
-    daemon
+    Ok(daemon)
+}
+
+/// That no client would reach the daemon that runs.
+async fn without_http(files: &Management<OverFiles>) -> CommandFailure {
+    let settings = files.supposed_settings().map(|found| found.settings);
+    let listen = settings.unwrap_or_default().listen;
+    let who = doctor::who_has(listen).await;
+    let file = files.config_file().display();
+    CommandFailure::failed(format!(
+        "the daemon runs and serves its local socket only, so no client can connect to {listen}: {who}"
+    ))
+    .next(format!(
+        "`mcpproxy stop`, end what has the port or choose another one (\"listen\": \"127.0.0.1:8081\" in {file}), then run `mcpproxy setup` again: what was done stays"
+    ))
 }

@@ -15,6 +15,7 @@ use self::{report::SetupReport, words::Choice};
 use super::{
     connection,
     failure::CommandFailure,
+    import,
     location::Location,
     output::{self, Output},
 };
@@ -68,12 +69,15 @@ const STEPS: usize = 5;
 impl SetupCommand {
     pub(super) async fn run(self, location: &Location, out: Output) -> Result<(), CommandFailure> {
         let began = Instant::now();
-        let import = Choice::of(&self.import, self.yes, out);
+        let taken = Choice::of(&self.import, self.yes, out);
         let connect = Choice::of(&self.connect, self.yes, out);
         clients::check(&connect)?;
         let files = location.files()?;
+        if let Choice::Named(words) = &taken {
+            import::check_words(&files, words)?;
+        }
         let mut report = SetupReport::of(files.config_file());
-        self.steps(&files, &import, &connect, &mut report, out)
+        self.steps(&files, &taken, &connect, &mut report, out)
             .await
             .map_err(|failure| match failure.next_step {
                 Some(_) => failure,
@@ -127,9 +131,8 @@ fn configuration(
         config::rewrite(file, begin).map_err(|error| CommandFailure::failed(error.to_string()))?;
     }
     // Whatever refers to secrets is looked at when it is used.
-    let settings = files
-        .settings_without_secrets()
-        .map_err(CommandFailure::from)?;
+    let settings = files.supposed_settings().map_err(CommandFailure::from)?;
+    let settings = settings.settings;
     report.config_created = is_new;
     let n = settings.servers.len() + settings.broken.len();
     let has = match n {

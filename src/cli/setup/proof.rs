@@ -49,9 +49,9 @@ pub(super) async fn call(
         .ok()
         .filter(|token| !token.is_empty());
     let auth = files
-        .settings_without_secrets()
+        .supposed_settings()
         .ok()
-        .and_then(|settings| settings.server_auth);
+        .and_then(|found| found.settings.server_auth);
     let needs_token = auth.is_some_and(|auth| auth.providers.contains(&Provider::Bearer));
     if needs_token && token.is_none() {
         step(

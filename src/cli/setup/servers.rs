@@ -45,6 +45,7 @@ pub(super) async fn take_over(
     };
     let gathered = import::gather(files, daemon.as_ref(), from)?;
     let mut chosen = picked_by(&gathered, &[])?;
+    let offered = chosen.len();
     if !out.is_json() {
         import::say_faults(&gathered, out);
     }
@@ -60,22 +61,33 @@ pub(super) async fn take_over(
     if !out.is_json() {
         import::say_notes(&gathered, &chosen, out);
     }
-    say(&gathered, report, out);
+    say(&gathered, offered, report, out);
     Ok(())
 }
 
-fn say(gathered: &Gathered, report: &SetupReport, out: Output) {
+fn say(gathered: &Gathered, offered: usize, report: &mut SetupReport, out: Output) {
     let n_files = gathered.files.len();
     let files = match n_files {
         1 => "1 file of another program".to_owned(),
         n => format!("{n} files of other programs"),
     };
+    if !report.imported.is_empty() {
+        report.next_steps.push(
+            "the servers that were taken over still stand in the files of their clients, which start them a second time: take them out there; `mcpproxy doctor` names them file by file".to_owned(),
+        );
+    }
     let text = match report.imported.as_slice() {
+        [] if n_files == 0 => {
+            "servers: no other program has any here; `mcpproxy upstream add` adds one".to_owned()
+        }
         [] if gathered.plan.is_empty() => {
             format!(
                 "servers: nothing to take over was found in {files}; `mcpproxy upstream add` adds one"
             )
         }
+        [] if offered > 0 => format!(
+            "servers: none was taken over; {offered} could be: `mcpproxy import` offers them at any time"
+        ),
         [] => format!("servers: nothing new in {files}"),
         names => format!(
             "servers: {} taken over from {files}: {}",

@@ -20,7 +20,7 @@ use crate::{
     daemon_client::{self, AnswerDeadline, DaemonClient},
     management::{LogLines, Management, OverFiles, ServerChange, ServerRow, ServerState, ToolList},
     names::{BadServerName, ServerName},
-    process::is_run_mark,
+    process::{is_command_line, is_run_mark},
 };
 
 /// Add a server: a command that speaks MCP on stdin and stdout, or a URL
@@ -247,7 +247,7 @@ fn without_attempts(reason: &str) -> &str {
 
 /// A command with its arguments in one word is what a shell would have taken apart.
 fn refuse_shell_line(command: &str) -> Result<(), CommandFailure> {
-    if !command.contains(char::is_whitespace) || Path::new(command).exists() {
+    if !is_command_line(command) {
         return Ok(());
     }
     let mistake = format!("there is no program {command:?}: no shell takes it apart");

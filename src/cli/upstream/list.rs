@@ -10,7 +10,7 @@ use super::super::{
 };
 use crate::{
     gate::Standing,
-    management::{LeftOut, ServerList, ServerRow},
+    management::{LeftOut, ServerList, ServerRow, StatusReport},
 };
 
 /// List the servers: transport, state, tools, the last error and what to do about it
@@ -22,6 +22,12 @@ impl ListServers {
         let files = location.files()?;
         let path = "/api/v1/servers";
         let body = if let Some(mut daemon) = connection::open_if_running(&files, out).await? {
+            let status = serde_json::from_slice::<StatusReport>(daemon.status()).ok();
+            if let Some(error) = status.and_then(|status| status.config_error) {
+                out.warning(&format!(
+                    "the configuration file as it stands is not in force: {error}; this is what the last good one says"
+                ));
+            }
             daemon.get(path).await?.to_vec()
         } else {
             let body = output::as_json(&files.servers()?)?;

@@ -2,10 +2,14 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::{DoctorFinding, commands};
 use crate::{
-    client_files::{ClientPlaces, ClientServer, OurAddress},
-    config::{ServerEntry, Settings, Transport},
+    client_files::{
+        ClientFile, ClientPlaces, ClientServer, FoundFile, ImportOutcome, OurAddress, plan,
+    },
+    config::Settings,
 };
 
 const CLIENT: &str = "client";
@@ -15,6 +19,8 @@ pub(super) struct ServedHere<'a> {
     /// Those of a daemon that runs, or would run.
     pub(super) us: OurAddress,
     pub(super) settings: &'a Settings,
+    /// The entries of our configuration, as they are written.
+    pub(super) entries: &'a [(String, Value)],
 }
 
 /// Looks into the files of clients in these places.
@@ -28,9 +34,10 @@ pub(super) fn check(places: &ClientPlaces, served: &ServedHere<'_>) -> Vec<Docto
         match file.read() {
             Ok(None) => (),
             Ok(Some(found)) => {
-                let of_file = served.judge(client.name(), &found.servers);
                 is_named |= found.servers.iter().any(|entry| served.us.is_us(entry));
-                let place = file.path.display();
+                let place = file.path.display().to_string();
+                let mut of_file = served.judge(client.name(), &found.servers);
+                of_file.extend(served.doubled(file, found));
                 findings.extend(of_file.into_iter().map(|finding| finding.at(&place)));
             }
             Err(error) => findings.push(
@@ -88,41 +95,52 @@ impl ServedHere<'_> {
             CLIENT,
             format!("{client} names us as {:?}", ours.name),
         ));
-        let doubled: Vec<&str> = entries
-            .iter()
-            .filter(|entry| !self.us.is_us(entry) && self.serves(entry))
-            .map(|entry| entry.name.as_str())
-            .collect();
-        if !doubled.is_empty() {
-            findings.push(DoctorFinding::warn(
+        findings
+    }
+
+    /// What a file that names us has itself, too, as import decides it.
+    fn doubled(&self, file: ClientFile, found: FoundFile) -> Option<DoctorFinding> {
+        let client = found.client.name();
+        let leads = |entry: &ClientServer| self.us.is_us(entry) && missing_program(entry).is_none();
+        if !found.servers.iter().any(leads) {
+            return None;
+        }
+        let planned = plan(&[(file, found)], self.entries, &self.us);
+        let is_used =
+            |name: &str| commands::usable(self.settings).any(|server| server.name.as_str() == name);
+        let doubled = planned.iter().filter(|server| match &server.outcome {
+            ImportOutcome::Same { name, differing } => {
+                is_used(name) && differing.iter().all(|key| self.is_reference(name, key))
+            }
+            _ => false,
+        });
+        let doubled: Vec<&str> = doubled.map(|server| &*server.written_name).collect();
+        (!doubled.is_empty()).then(|| {
+            DoctorFinding::warn(
                 CLIENT,
                 format!("{client} has these itself, too, so they run twice and their tools are listed twice: {}", doubled.join(", ")),
                 "take them out of that file: they come through mcpproxy",
-            ));
-        }
-        findings
+            )
+        })
+    }
+
+    /// Whether a value of a server behind us is kept elsewhere: it may well be the one that stands in a client's file.
+    fn is_reference(&self, server: &str, key: &str) -> bool {
+        let mut entries = self.entries.iter();
+        let entry = entries.find(|(name, _)| name == server);
+        ["env", "headers"].iter().any(|values| {
+            let values = entry.and_then(|(_, entry)| entry.get(values)?.as_object());
+            let mut values = values.into_iter().flatten();
+            values.any(|(name, value)| {
+                let is_meant = name.eq_ignore_ascii_case(key);
+                is_meant && value.as_str().is_some_and(|value| value.contains("${"))
+            })
+        })
     }
 
     fn url(&self) -> String {
         let port = self.us.ports.first().copied().unwrap_or_default();
         format!("http://127.0.0.1:{port}/mcp")
-    }
-
-    /// Whether one of the servers behind us is this one.
-    fn serves(&self, entry: &ClientServer) -> bool {
-        commands::usable(self.settings).any(|server| is_same(server, entry))
-    }
-}
-
-fn is_same(server: &ServerEntry, entry: &ClientServer) -> bool {
-    match &server.transport {
-        Transport::Stdio(stdio) => {
-            entry.command() == Some(&*stdio.command) && entry.args() == stdio.args
-        }
-        Transport::Remote(remote) => {
-            let plain = |url: &str| url.trim_end_matches('/').to_owned();
-            entry.url().map(plain) == Some(plain(&remote.url))
-        }
     }
 }
 
@@ -140,13 +158,14 @@ mod tests {
     use super::{ServedHere, check};
     use crate::{
         client_files::{ClientPlaces, OurAddress},
-        config::{Surroundings, parse},
+        config::{self, Surroundings, parse},
         doctor::{DoctorFinding, DoctorSeverity},
     };
 
     const OURS: &str = r#"{ "mcpServers": {
         "time": { "command": "uvx", "args": ["mcp-server-time"] },
-        "docs": { "url": "https://example.com/mcp/" }
+        "docs": { "url": "https://example.com/mcp/" },
+        "hub": { "command": "uvx", "args": ["hub"], "env": { "TOKEN": "${HUB_TOKEN:-x}" } }
     } }"#;
 
     /// What is found with this file in a home.
@@ -163,6 +182,7 @@ mod tests {
         let served = ServedHere {
             us: OurAddress { ports: vec![8080] },
             settings: &settings,
+            entries: &config::written_entries(OURS).expect("it is sound"),
         };
         let elsewhere = home.path().join("project");
         let findings = check(&ClientPlaces::new(home.path(), &elsewhere), &served);
@@ -242,16 +262,22 @@ mod tests {
         let findings = found(
             ".cursor/mcp.json",
             r#"{ "mcpServers": { "mcp": { "url": "http://127.0.0.1:8080/mcp" },
-                "clock": { "command": "uvx", "args": ["mcp-server-time"], "env": { "KEY": "sk-secret" } },
+                "clock": { "command": "uvx", "args": ["mcp-server-time"] },
+                "zone": { "command": "uvx", "args": ["mcp-server-time"], "env": { "ZONE": "UTC" } },
+                "hub": { "command": "uvx", "args": ["hub"], "env": { "TOKEN": "sk-secret" } },
                 "own": { "command": "uvx", "args": ["other"] }, "pages": { "url": "https://example.com/mcp" } } }"#,
         );
-        says(&findings, DoctorSeverity::Warn, &["Cursor", "clock, pages"]);
+        says(
+            &findings,
+            DoctorSeverity::Warn,
+            &["Cursor", ": clock, hub, pages"],
+        );
         assert!(!format!("{findings:?}").contains("sk-secret"));
         let findings = found(
             ".codex/config.toml",
-            "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.clock]\ncommand = \"uvx\"\nargs = [\n  \"mcp-server-time\", # time\n]\n[mcp_servers.clock.env]\nurl = \"http://127.0.0.1:8080\"\n",
+            "[mcp_servers.\"mcp\"]\ncommand = 'mcpproxy'\nargs = [\"stdio\"]\n\n[mcp_servers.hub]\ncommand = \"uvx\"\nargs = [\n  \"hub\", # all\n]\n[mcp_servers.hub.env]\nTOKEN = \"http://127.0.0.1:8080\"\n",
         );
-        says(&findings, DoctorSeverity::Warn, &["Codex", "clock"]);
+        says(&findings, DoctorSeverity::Warn, &["Codex", ": hub"]);
         // A client that does not know us runs them for itself.
         let findings = found(".cursor/mcp.json", OURS);
         says(&findings, DoctorSeverity::Warn, &["no client"]);

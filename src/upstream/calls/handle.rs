@@ -172,7 +172,7 @@ impl Status {
         let step = &error.next_step;
         if self.state.is_given_up() {
             format!(
-                "{step}; when the cause is mended, `mcpproxy upstream restart {server}` starts it again"
+                "{step}; when that is corrected, `mcpproxy upstream restart {server}` starts it again"
             )
         } else {
             step.clone()

@@ -62,6 +62,32 @@ async fn an_empty_file_is_pointed_out_and_a_daemon_that_refuses_it_is_asked() {
         .says(&["does not take the file as it stands", "gone or empty"]);
 }
 
+#[tokio::test]
+async fn servers_under_a_misspelt_key_stay_and_nothing_is_written_beside_them() {
+    let sound = r#"{ "mcpServers": { "kept": { "command": "cat", "enabled": false } } }"#;
+    let place = Place::configured(sound);
+    let _daemon = Serving::start(&place);
+    let misspelt = sound.replace("mcpServers", "mcpServer");
+    std::fs::write(place.config_file(), &misspelt).expect("ours");
+    place.run(&["config", "check"]).ended(1).says(&[
+        "line 1, column 3: `mcpServer` is unknown",
+        "there is no `mcpServers`: did you mean that?",
+    ]);
+    let listed = until("the daemon to refuse the file", || {
+        let listed = place.run(&["upstream", "list"]);
+        listed.stderr.contains("is not in force").then_some(listed)
+    });
+    listed
+        .await
+        .ended(0)
+        .says(&["`mcpServer` is unknown"])
+        .shows(&["kept"]);
+    let added = place.run(&["upstream", "add", "new", "--", "cat"]);
+    assert_ne!(added.code, 0, "{}", added.stdout);
+    added.says(&["`mcpServer` is unknown"]);
+    assert_eq!(place.written(), misspelt);
+}
+
 #[test]
 fn keys_of_other_programs_and_typos_are_named_with_what_was_meant() {
     let place = Place::configured(
@@ -228,6 +254,62 @@ fn a_variable_that_only_this_command_lacks_is_no_error() {
         .run(&["upstream", "restart", "r"])
         .does_not_say(&["restarted"]);
     place.run(&["config", "check"]).ended(1);
+}
+
+/// What a team has: tokens that only the daemon knows.
+const TOKENS: &str = r#"{ "listen": "127.0.0.1:0", "mcpServers": { "time": { "command": "/bin/cat", "enabled": false } }, "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${ADA_TOKEN}": "ada", "${BEN_TOKEN}": "ben" } }, "acl": { "default": "deny" } } }"#;
+
+#[test]
+fn tokens_that_only_the_daemon_has_keep_no_command_from_its_work() {
+    let place = Place::configured(TOKENS);
+    let step = "the file itself is right: set ADA_TOKEN, BEN_TOKEN where the daemon runs";
+    place
+        .run(&["config", "check"])
+        .ended(1)
+        .says(&[step])
+        .does_not_say(&["correct the file"]);
+    let mut command = place.command();
+    command
+        .env("ADA_TOKEN", "a-token-of-ada-that-is-long-enough")
+        .env("BEN_TOKEN", "a-token-of-ben-that-is-long-enough")
+        .arg("serve");
+    let _daemon = Serving::start_as(command);
+    place
+        .run(&["config", "check"])
+        .ended(0)
+        .shows(&[
+            "refers to ADA_TOKEN, BEN_TOKEN",
+            "the daemon that runs has it",
+        ])
+        .says(&["is usable, with"]);
+    let doctor = place.run(&["doctor", "-o", "json"]).json();
+    let mut findings = doctor["findings"].as_array().expect("findings").iter();
+    let wrong =
+        findings.find(|found| found["check"] == "configuration" && found["severity"] == "fail");
+    assert_eq!(wrong, None, "{doctor:#}");
+    // The daemon knows who may have what.
+    place
+        .run(&["access", "check", "ben", "time:convert_time"])
+        .ended(4)
+        .shows(&["denied", "serverAuth.acl.default"]);
+    // And whoever is connected has to show a token.
+    place
+        .run(&["connect", "cursor"])
+        .ended(0)
+        .says(&["set MCPPROXY_TOKEN in the environment of Cursor"]);
+    let cursor = std::fs::read_to_string(place.folder().join(".cursor/mcp.json"));
+    let cursor = cursor.expect("it was written");
+    assert!(cursor.contains("Bearer ${env:MCPPROXY_TOKEN}"), "{cursor}");
+}
+
+#[test]
+fn nobody_is_connected_by_a_file_of_which_it_is_not_known_whether_it_asks_for_tokens() {
+    let place = Place::configured(r#"{ "serverAuth": "#);
+    place
+        .run(&["connect", "cursor"])
+        .ended(1)
+        .says(&["config check"]);
+    assert!(!place.folder().join(".cursor").exists());
 }
 
 #[test]

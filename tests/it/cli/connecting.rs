@@ -272,3 +272,58 @@ fn a_token_is_named_and_never_written() {
         .ended(0)
         .says(&["connected already"]);
 }
+
+#[test]
+fn what_somebody_wrote_by_hand_stays_when_all_are_taken_out() {
+    let place = Place::new();
+    let file = ".cursor/mcp.json";
+    let by_hand = r#"{ "mcpServers": { "proxy": { "url": "http://127.0.0.1:8080/mcp" } } }"#;
+    put(place.folder(), file, by_hand);
+    put(place.folder(), ".codex/config.toml", "# mine\n");
+    place
+        .run(&["connect", "cursor", "codex"])
+        .ended(0)
+        .says(&["Cursor is connected already", "Codex is connected as"]);
+    place
+        .run(&["connect", "--all", "--undo"])
+        .ended(0)
+        .says(&["\"proxy\" stays in", "mcpproxy connect cursor --undo"]);
+    assert_eq!(read(&place.folder().join(file)), by_hand);
+    assert_eq!(read(&place.folder().join(".codex/config.toml")), "# mine\n");
+    // Who names the client means it.
+    place
+        .run(&["connect", "cursor", "--undo"])
+        .ended(0)
+        .says(&["was taken out", "what was there before is"]);
+    assert!(!read(&place.folder().join(file)).contains("8080"));
+}
+
+#[test]
+fn an_endpoint_that_is_not_there_is_not_written() {
+    let place = Place::new();
+    place
+        .run(&["connect", "windsurf", "--endpoint", "/mcp/al"])
+        .ended(2)
+        .says(&["did you mean /mcp/all?"]);
+    assert!(!place.folder().join(".codeium").exists());
+}
+
+#[test]
+fn a_client_that_is_named_in_the_home_folder_is_listed_once_and_a_scheme_stays_before_its_secret() {
+    let place = Place::new();
+    let entry = r#"{ "mcpServers": { "hub": { "url": "https://example.com/mcp", "headers": { "Authorization": "Bearer ghp_0123456789abcdefghijABCDEFGHIJ012345" } } } }"#;
+    put(place.folder(), ".cursor/mcp.json", entry);
+    let found = place
+        .run(&["import", "cursor", "--dry-run", "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(
+        found["servers"].as_array().map(Vec::len),
+        Some(1),
+        "{found:#}"
+    );
+    place
+        .run(&["import", "cursor", "--dry-run"])
+        .ended(0)
+        .says(&["'headers.Authorization=Bearer ${keyring:hub-Authorization}'"]);
+}

@@ -342,6 +342,38 @@ fn secrets_stay_out_and_servers_that_lack_a_variable_are_named() {
 }
 
 #[test]
+fn tokens_that_a_service_would_lack_are_named_and_those_in_its_file_count() {
+    let config = r#"{ "mcpServers": {}, "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${ADA_TOKEN}": "ada", "${BEN_TOKEN}": "ben" } } } }"#;
+    let machine = Machine::new(config, "systemctl", SYSTEMCTL);
+    let ran = machine
+        .place
+        .command()
+        .env("PATH", &machine.programs)
+        .env("ADA_TOKEN", "a-token-of-ada-that-is-long-enough")
+        .env("BEN_TOKEN", "a-token-of-ben-that-is-long-enough")
+        .args(["service", "install"])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
+    for part in ["does not start: ADA_TOKEN, BEN_TOKEN", "mcpproxy.env"] {
+        assert!(said.contains(part), "no {part:?} in: {said}");
+    }
+    // The file itself is right.
+    machine
+        .run(&["install"])
+        .ended(1)
+        .says(&["ADA_TOKEN", "mcpproxy.env"])
+        .does_not_say(&["correct the file"]);
+    let lines = "ADA_TOKEN=a-token-of-ada-that-is-long-enough\nBEN_TOKEN=a-token-of-ben-that-is-long-enough\n";
+    fs::write(machine.place.folder().join("mcpproxy.env"), lines).expect("ours");
+    machine
+        .run(&["install"])
+        .ended(0)
+        .does_not_say(&["ADA_TOKEN", "mcpproxy.env"]);
+}
+
+#[test]
 fn launchd_gets_an_agent() {
     let machine = Machine::new(r#"{ "mcpServers": {} }"#, "launchctl", LAUNCHCTL);
     let launchd = ["--manager", "launchd"];

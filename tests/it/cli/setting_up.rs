@@ -1,6 +1,6 @@
 //! `mcpproxy setup`: from files of others to a connected client, with a daemon in the background.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::{fs, net::TcpListener, os::unix::fs::PermissionsExt};
 
 use serde_json::{Value, json};
 
@@ -49,6 +49,8 @@ fn a_server_of_another_program_reaches_a_client() {
         "{report:#}"
     );
     assert_eq!(report["daemon"]["how"], "background");
+    let steps = report["next_steps"].to_string();
+    assert!(steps.contains("still stand in the files"), "{steps}");
     let url = report["daemon"]["url"].as_str().expect("an address");
     assert_eq!(report["clients"][0]["outcome"], "connected");
     assert_eq!(report["proof"]["tool"], "retrieve_tools");
@@ -94,6 +96,49 @@ fn without_a_person_nothing_is_done_that_was_not_said() {
 }
 
 #[test]
+fn a_port_that_another_program_has_ends_setup_with_who_and_what_to_do() {
+    let other = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = other.local_addr().expect("an address");
+    let begun = Begun::with_files_of(&[]);
+    let home = begun.0.folder();
+    let listen = json!({ "listen": address.to_string() });
+    fs::write(begun.0.config_file(), listen.to_string()).expect("ours");
+    let entry = json!({ "mcpServers": { "proxy": { "url": format!("http://{address}/mcp") } } });
+    put(home, ".cursor/mcp.json", &entry.to_string());
+    let is_not_ours = |ran: Ran| {
+        ran.ended(0)
+            .shows(&["another program has the port", "mcpproxy doctor"]);
+    };
+    is_not_ours(begun.0.run(&["connect"]));
+    begun
+        .setup(&["--yes", "--import", "none"])
+        .ended(1)
+        .says(&[
+            "no client can connect to",
+            "the port is taken",
+            "mcpproxy stop",
+            "\"listen\"",
+        ])
+        .does_not_say(&["done in"]);
+    is_not_ours(begun.0.run(&["connect"]));
+    begun
+        .0
+        .run(&["status"])
+        .ended(0)
+        .shows(&["none: its port was taken when it started"]);
+    let doctor = begun.0.run(&["doctor", "-o", "json"]).ended(1).json();
+    let mut findings = doctor["findings"].as_array().expect("findings").iter();
+    let port = findings.find(|found| found["check"] == "port");
+    let port = port.expect("it is looked at");
+    let said = port["what"].as_str().expect("text");
+    assert!(
+        port["severity"] == "fail"
+            && said.starts_with("no client can connect over HTTP: the port is taken"),
+        "{port}"
+    );
+}
+
+#[test]
 fn what_cannot_be_is_said_before_anything_is_done() {
     let begun = Begun::with_files_of(&[]);
     begun
@@ -103,7 +148,8 @@ fn what_cannot_be_is_said_before_anything_is_done() {
     begun
         .setup(&["--import", "emacs"])
         .ended(2)
-        .says(&["neither a file nor a client"]);
+        .says(&["neither a file nor a client"])
+        .does_not_say(&["1/5"]);
     begun.setup(&["--service", "--no-service"]).ended(2);
     fs::write(begun.0.config_file(), "{ \"listen\": 1 }").expect("ours");
     begun.setup(&[]).ended(1).says(&["`listen`", "next step"]);

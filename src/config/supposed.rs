@@ -1,0 +1,80 @@
+//! What a file says where variables are missing here without which it cannot be used as a whole, such as those of tokens: the daemon has
+//! them, and a command need not.
+
+use std::{collections::BTreeSet, path::Path, sync::Arc};
+
+use super::{
+    keyring::KeyringLookup,
+    references::missing_variables,
+    settings::Settings,
+    source::{LoadError, Variables, load},
+};
+
+/// What a file says, and what is missing here.
+#[derive(Debug)]
+pub struct Supposed {
+    /// What it says, with something in place of every value that is missing.
+    pub settings: Settings,
+    /// The variables that are missing, without which it could not be used as a whole.
+    pub missing: BTreeSet<String>,
+}
+
+/// What a file says where every variable that keeps it from being used as a whole is supposed to be set. What a server alone refers to
+/// is none of them.
+pub fn load_supposing(
+    file: &Path,
+    variables: &Variables,
+    keyring: &KeyringLookup,
+) -> Result<Supposed, LoadError> {
+    let mut missing = BTreeSet::new();
+    loop {
+        let (supposed, real) = (missing.clone(), Arc::clone(variables));
+        let lookup: Variables = Arc::new(move |name| {
+            let value = || supposed.contains(name).then(|| in_place_of(name));
+            real(name).or_else(value)
+        });
+        let error = match load(file, &lookup, keyring) {
+            Ok(settings) => return Ok(Supposed { settings, missing }),
+            Err(error) => error,
+        };
+        let known = missing.len();
+        let reason = error.to_string();
+        missing.extend(missing_variables(&reason).map(str::to_owned));
+        if missing.len() == known {
+            return Err(error);
+        }
+    }
+}
+
+/// As long as any key has to be, and for each name another.
+fn in_place_of(name: &str) -> String {
+    blake3::hash(name.as_bytes()).to_hex().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, sync::Arc};
+
+    use super::{super::keyring::no_values, *};
+
+    #[test]
+    fn what_tokens_refer_to_is_supposed_and_other_mistakes_are_not() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("mcp_config.json");
+        let none: Variables = Arc::new(|_| None);
+        let load = |text: &str| {
+            fs::write(&file, text).expect("ours");
+            load_supposing(&file, &none, &no_values())
+        };
+        let text = r#"{ "api_key": "${KEY}", "mcpServers": { "a": { "command": "x", "env": { "B": "${ONLY_A}" } } },
+            "serverAuth": { "provider": "bearer", "bearer": { "tokens": { "${ADA}": "ada", "${BEN}": "ben" } } } }"#;
+        let found = load(text).expect("it is sound");
+        let expected = ["ADA", "BEN", "KEY"].map(str::to_owned);
+        assert_eq!(found.missing, BTreeSet::from(expected));
+        let auth = found.settings.server_auth.expect("it is configured");
+        assert_eq!(auth.tokens.len(), 2);
+        assert_eq!(found.settings.broken.len(), 1, "that of the server counts");
+        load(&text.replace("\"provider\"", "\"providr\"")).expect_err("it has a mistake");
+        load("{").expect_err("it is no JSON");
+    }
+}
