@@ -15,6 +15,11 @@ pub struct OurAddress {
 /// Programs that fetch and start other ones by name.
 const LAUNCHERS: [&str; 6] = ["npx", "bunx", "pnpx", "uvx", "docker", "cmd"];
 
+/// Programs that start the one which their arguments name, by itself or in a line for a shell.
+const STARTERS: [&str; 9] = [
+    "env", "sudo", "nice", "nohup", "sh", "bash", "dash", "zsh", "fish",
+];
+
 impl OurAddress {
     /// Whether an entry leads to this mcpproxy.
     pub fn is_us(&self, server: &ClientServer) -> bool {
@@ -42,9 +47,15 @@ pub(super) fn starts_mcpproxy(server: &ClientServer) -> bool {
     if server.args().first() == Some(&"demo-server") {
         return false;
     }
-    let is_launcher = Path::new(command)
-        .file_stem()
-        .is_some_and(|name| LAUNCHERS.iter().any(|launcher| name == *launcher));
+    let is_one_of = |names: &[&str]| {
+        let stem = Path::new(command).file_stem();
+        stem.is_some_and(|stem| names.iter().any(|name| stem == *name))
+    };
+    let is_launcher = is_one_of(&LAUNCHERS);
+    let mut words = server.args().into_iter().flat_map(str::split_whitespace);
+    if is_one_of(&STARTERS) && words.any(is_ours) {
+        return words.next() != Some("demo-server");
+    }
     let packages = server.args();
     let mut packages = packages.iter().filter(|_| is_launcher);
     // A package may have its version behind it.
@@ -71,7 +82,9 @@ fn loopback_port(url: &str) -> Option<u16> {
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()?),
         _ => (authority, 80),
     };
-    loopback::is_loopback(host).then_some(port)
+    // Whoever connects to no address in particular reaches this machine.
+    let is_any = matches!(host, "0.0.0.0" | "[::]");
+    (is_any || loopback::is_loopback(host)).then_some(port)
 }
 
 #[cfg(test)]
@@ -122,6 +135,23 @@ mod tests {
         check(
             json!({ "command": "npx", "args": ["mcp-remote", "http://127.0.0.1:8080/mcp"] }),
             true,
+        );
+        check(json!({ "url": "http://0.0.0.0:8080/mcp" }), true);
+        check(
+            json!({ "command": "env", "args": ["A=1", "mcpproxy", "stdio"] }),
+            true,
+        );
+        check(
+            json!({ "command": "sh", "args": ["-c", "exec /opt/mcpproxy stdio"] }),
+            true,
+        );
+        check(
+            json!({ "command": "sh", "args": ["-c", "mcpproxy demo-server"] }),
+            false,
+        );
+        check(
+            json!({ "command": "sh", "args": ["-c", "node mcpproxy.js-like"] }),
+            false,
         );
         check(json!({ "command": "node", "args": ["mcpproxy"] }), false);
         check(

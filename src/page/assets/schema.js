@@ -36,11 +36,14 @@ export function typeOf(schema) {
   return types[0];
 }
 
+/** Limit: lists within lists that are named; a list may be one of itself. */
+const LISTS = 3;
+
 /** A type in one word: `string[]`. */
-export function typeWord(schema, root) {
+export function typeWord(schema, root, lists = LISTS) {
   const at = resolved(schema, root);
   const type = typeOf(at);
-  if (type === "array") return `${at.items ? typeWord(at.items, root) : "any"}[]`;
+  if (type === "array") return `${at.items && lists > 1 ? typeWord(at.items, root, lists - 1) : "any"}[]`;
   if (type) return type;
   return Array.isArray(at.type) ? at.type.join(" or ") : "any";
 }
