@@ -163,9 +163,9 @@ impl RunningFigures {
                 slots.pop_first();
             }
             let slot = slots.entry(at).or_default();
-            let cell = pair.clone().map(|pair| slot.pairs.entry(pair).or_default());
+            let own = pair.clone().map(|pair| slot.pairs.entry(pair).or_default());
             let all = (!call.is_caused).then_some(&mut slot.all);
-            for cell in cell.into_iter().chain(all) {
+            for cell in own.into_iter().chain(all) {
                 cell.add(call, client.as_ref(), caller.as_ref());
             }
         }

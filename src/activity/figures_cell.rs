@@ -112,7 +112,7 @@ impl Cell {
     }
 
     pub(super) fn sums(&self, last: Option<u64>) -> CallSums {
-        let names = |names: &[Arc<str>]| names.iter().map(|name| name.to_string()).collect();
+        let names = |names: &[Arc<str>]| names.iter().map(ToString::to_string).collect();
         CallSums {
             calls: self.calls,
             failed: self.failed,
