@@ -150,7 +150,7 @@ mod tests {
             false,
         );
         check(
-            json!({ "command": "sh", "args": ["-c", "node mcpproxy.js-like"] }),
+            json!({ "command": "sh", "args": ["-c", "node my-mcpproxy"] }),
             false,
         );
         check(json!({ "command": "node", "args": ["mcpproxy"] }), false);
