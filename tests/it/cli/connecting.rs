@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     Place,
+    doctor::free_address,
     importing::{FILES, furnished, put},
 };
 
@@ -39,6 +40,9 @@ fn with_file_of(client: &str) -> (Place, PathBuf, String) {
     );
     fs::write(&path, &text).expect("ours");
     fs::set_permissions(&path, Permissions::from_mode(0o640)).expect("ours");
+    // At the usual address another test's daemon may answer, and then we do not.
+    let listen = json!({ "listen": free_address() });
+    fs::write(place.config_file(), listen.to_string()).expect("ours");
     (place, path, text)
 }
 

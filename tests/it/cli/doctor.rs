@@ -44,7 +44,7 @@ fn doctor(place: &Place, options: &[&str]) -> Ran {
 }
 
 /// An entry of the configuration whose address is free.
-fn free_address() -> String {
+pub(super) fn free_address() -> String {
     let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
     free.local_addr().expect("an address").to_string()
 }

@@ -14,14 +14,10 @@ async fn each_limit_has_its_code() {
             "try { for (;;) {} } catch { for (;;) {} } finally { for (;;) {} }",
             "TIMEOUT",
         ),
-        (
-            "await (async function f() { await null; return f() })()",
-            "TIMEOUT",
-        ),
         ("for (;;) await null", "TIMEOUT"),
         ("/^(a+)+$/.test('a'.repeat(40) + 'b')", "TIMEOUT"),
         (
-            "Array.from({length: 3e6}, (_, i) => i % 7).sort(() => { for (;;) {} })",
+            "Array.from({length: 1e5}, (_, i) => i % 7).sort(() => { for (;;) {} })",
             "TIMEOUT",
         ),
         // The engine does not look at the clock in these: the daemon ends its process.
